@@ -1,4 +1,4 @@
-"""Descriptors of runtimes, from public sources.
+"""Descriptors of runtimes, from public sources, and executable models of what they do.
 
 What is listed in `__all__` is the Python API (docs/python-api.md); it is imported when it is first
 asked for.

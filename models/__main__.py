@@ -7,14 +7,14 @@ from typing import Annotated, Final
 
 import typer
 
-from models.explore import simulate
-from models.inference import Inference
-from models.pages import pages
+from models.framework.explore import simulate
+from models.framework.inference import Inference
+from models.framework.shims import PLAIN
 from models.registry import RUNTIMES, model_of, runtime
-from models.screens import list_table, model_text, sweep_table
-from models.shims import PLAIN
+from models.report.pages import pages
+from models.report.screens import list_table, model_text, sweep_table
+from models.report.view import DRAWN, as_lines, diagram, model_view, trace_of
 from models.sweep import sweep
-from models.view import DRAWN, as_lines, diagram, model_view, trace_of
 from spec.cli.common import (
     Format,
     FormatOption,

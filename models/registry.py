@@ -2,20 +2,22 @@
 
 A module states `VARIANTS`, which make an instance of the model by name, the first by default, and
 `INFERENCES`, what the features of that runtime tempt people to infer. That of a runtime with claims
-states instead in `TAKES` the modes in which it takes them, each the name of a variant, too.
+states instead in `TAKES` the modes in which it takes them, each the name of a variant, too. One
+whose size can be read from a recorded stream states in `OF_TRACE` how.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from importlib import import_module
 from typing import Any, Final
 
-from models.inference import Inference
-from models.model import Model
+from models.framework.inference import Inference
+from models.framework.model import Model
 from spec.claims.claim import Mode
+from spec.events.canonical import Event
 from spec.language.errors import SpecError
 from spec.language.suggest import resolve
 
@@ -49,7 +51,8 @@ _SEPARATOR: Final = ":"
 class Runtime:
     """An executable model: the variants that make an instance of it, and the inferences.
 
-    `takes` are the modes of a runtime with claims; of one without, there are none.
+    `takes` are the modes of a runtime with claims; of one without, there are none. `of_trace` makes
+    the instances of the size of a stream, by what the stream leaves open of them.
     """
 
     name: str
@@ -57,6 +60,7 @@ class Runtime:
     variants: Mapping[str, Callable[[], Model[Any]]]
     inferences: tuple[Inference, ...]
     takes: tuple[Mode, ...] = ()
+    of_trace: Callable[[Sequence[Event]], Mapping[str, Model[Any]]] | None = None
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -72,7 +76,8 @@ def runtime(name: str) -> Runtime:
     module = import_module(f"models.runtimes.{found}")
     takes = tuple(getattr(module, "TAKES", ()))
     listed = tuple(getattr(module, "INFERENCES", ()))
-    return Runtime(found, RUNTIMES[found], module.VARIANTS, listed, takes)
+    of_trace = getattr(module, "OF_TRACE", None)
+    return Runtime(found, RUNTIMES[found], module.VARIANTS, listed, takes, of_trace)
 
 
 def model_of(name: str) -> Model[Any]:

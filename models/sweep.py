@@ -7,7 +7,7 @@ from typing import Final
 
 import msgspec
 
-from models.model import Action
+from models.framework.model import Action
 from models.runtimes.vllm_pool import Policy, Prompt, State, VllmPool
 from models.runtimes.vllm_pool_exclusion import VllmPoolExclusion
 

@@ -11,7 +11,7 @@ import typer
 
 from proofs.check import DEPTH, SCHEMA, Check, Checks, check_mode, exit_code, proof_schema
 from proofs.checks.frame.command import FRAME, run_frame
-from proofs.cli import cores, counterexamples, explain, recheck, runtimes
+from proofs.cli import accepts, cores, counterexamples, explain, recheck, runtimes
 from proofs.cli.capacity import CAPACITY, run_capacity
 from proofs.cli.pages import pages
 from proofs.engines.answers import EngineName
@@ -232,6 +232,7 @@ recheck.register(app)
 cores.register(app)
 counterexamples.register(app)
 runtimes.register(app)
+accepts.register(app)
 mutation_command.register(app)
 command_lower.register(app)
 add_docs(app, pages, of="proofs")

@@ -6,9 +6,9 @@ import statistics
 import time
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from models.explore import reach
+from models.framework.explore import reach
+from models.framework.shims import Shim
 from models.runtimes.vllm_pool import Prompt, VllmPool
-from models.shims import Shim
 from proofs.product.search import search
 from spec.claims.claim import Mode
 

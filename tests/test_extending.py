@@ -30,7 +30,7 @@ def files_of(title: str) -> list[str]:
 
 
 def commands_of(title: str) -> list[str]:
-    """The commands that a recipe shows, in their order."""
+    """The commands that a recipe shows, in their order; a comment states an exit code but 0."""
     blocks = re.findall(r"```console\n(.*?)```", SECTIONS[title], re.S)
     return [line.removeprefix("$ ") for block in blocks for line in block.splitlines()]
 
@@ -53,17 +53,27 @@ def before(line: str, more: str, times: int = 1) -> Edit:
 
 @dataclass(frozen=True)
 class Toy:
-    """A toy for one recipe: what to write into each file it lists, and the names it stands for."""
+    """A toy for one recipe: what to write into each file it lists, and the names it stands for.
+
+    `on` is the toy of another recipe that it is added to.
+    """
 
     title: str
     edits: dict[str, Edit]
     names: dict[str, str]
+    on: "Toy | None" = None
 
     def named(self, text: str) -> str:
         """A text of the page with the toy's names in place of those in capitals."""
         for name, stands in self.names.items():
             text = re.sub(rf"\b{name}\b", stands, text)
         return text
+
+    @property
+    def listed(self) -> list[tuple[str, Edit]]:
+        """Each file that the recipes list, by its name in the tree, with what to write into it."""
+        own = [(self.named(name), self.edits[name]) for name in files_of(self.title)]
+        return [*(self.on.listed if self.on else []), *own]
 
 
 WARNED = """\
@@ -116,7 +126,41 @@ RUNTIME = Toy(
     {"models/descriptors/NAME.yaml": toy("toy_runtime.yaml")},
     {"NAME": "toy_runtime"},
 )
-EACH = (OBLIGATION, KIND, DIALECT, RUNTIME)
+MODEL = Toy(
+    "A model of a runtime",
+    {
+        "models/runtimes/NAME.py": toy("toy_cache.py"),
+        "models/registry.py": before('    "micro": None,\n', '    "toy_cache": None,\n'),
+    },
+    {"NAME": "toy_cache", "TRACE": "build/toy"},
+)
+INFERRED = """
+
+INFERENCES = (
+    Inference(
+        "pin of the toy -> hard_protected",
+        "pin",
+        Mode.HARD_PROTECTED,
+        Shim(Mode.HARD_PROTECTED, frozenset({"pin"})),
+        ToyCache,
+        "a",
+        premises=("pin",),
+    ),
+)
+"""
+IMPORTED = """\
+from models.framework.inference import Inference
+from models.framework.shims import Shim
+from spec.claims.claim import Mode
+"""
+ALPHABET = "from spec.events.alphabet import Kind\n"
+INFERENCE = Toy(
+    "A naive inference",
+    {"models/runtimes/NAME.py": lambda text: before(ALPHABET, IMPORTED)(text) + INFERRED},
+    {"NAME": "toy_cache", "MODE": "hard_protected"},
+    on=MODEL,
+)
+EACH = (OBLIGATION, KIND, DIALECT, RUNTIME, MODEL, INFERENCE)
 
 
 class Copy:
@@ -128,10 +172,11 @@ class Copy:
         for name in (*PACKAGES, "docs"):
             shutil.copytree(ROOT / name, folder / name, ignore=skipped)
         shutil.copy(ROOT / "pyproject.toml", folder)
-        for name in files_of(added.title):
-            file = folder / added.named(name)
+        (folder / "build").mkdir()
+        for name, edit in added.listed:
+            file = folder / name
             text = file.read_text(encoding="utf-8") if file.exists() else ""
-            file.write_text(added.edits[name](text), encoding="utf-8")
+            file.write_text(edit(text), encoding="utf-8")
 
     def touched(self, *tops: str) -> set[str]:
         """The files that are not as they are in the tree."""
@@ -145,7 +190,7 @@ class Copy:
 
     def run(self, command: str, *more: str) -> subprocess.CompletedProcess[str]:
         """What one command of the recipe does, in the copy."""
-        python, *arguments = shlex.split(self.added.named(command))
+        python, *arguments = shlex.split(self.added.named(command), comments=True)
         assert "python" == python
         return subprocess.run(
             [sys.executable, *arguments, *more],
@@ -208,21 +253,18 @@ class TestToys:
     def test_touched(self, added: Toy, copies: Callable[[Toy], Copy]) -> None:
         """Exactly the files of the list are touched; the commands write pages and nothing else."""
         copy = copies(added)
-        listed = {added.named(name) for name in files_of(added.title)}
-
-        assert listed == copy.touched(*PACKAGES)
+        assert {name for name, _ in added.listed} == copy.touched(*PACKAGES)
 
     @pytest.mark.parametrize("added", EACH, ids=lambda each: each.title)
     def test_commands(self, added: Toy, copies: Callable[[Toy], Copy]) -> None:
         """Each command of the recipe exits as it should: 1 of what is broken, 2 of bad input."""
-        copy, codes = copies(added), {"BROKEN.jsonl": 1, "BAD.jsonl": 2}
+        copy, codes = copies(added), {"BROKEN.jsonl": 1, "BAD.jsonl": 2, "# exits 1": 1}
         for command in commands_of(added.title):
             code = next((code for name, code in codes.items() if name in command), 0)
             done = copy.run(command)
             assert code == done.returncode, f"{command}: {done.stdout}{done.stderr}"
             assert "Traceback" not in done.stderr
-        listed = {added.named(name) for name in files_of(added.title)}
-        assert listed == copy.touched(*PACKAGES)
+        assert {name for name, _ in added.listed} == copy.touched(*PACKAGES)
 
     def test_obligation(self, copies: Callable[[Toy], Copy]) -> None:
         """It is kept, violated where the notice is missing, and no clause of the theorem needs it.
@@ -299,3 +341,31 @@ class TestToys:
 
         assert "toy_runtime" in json.dumps(rows)
         assert not re.search(r'"(native_sound|sound_with_adapter)"', json.dumps(rows["rows"]))
+
+    def test_model(self, copies: Callable[[Toy], Copy]) -> None:
+        """Its states are counted, its runs are its own, and the page of models has it."""
+        copy = copies(MODEL)
+        shown = copy.told("python -m models show NAME")
+        assert 0 == copy.run("python -m models simulate NAME -o TRACE.jsonl").returncode
+        found = copy.told("python -m proofs accepts NAME TRACE.jsonl")
+        assert 0 == copy.run("python -m models docs").returncode
+
+        assert (7, 8) == (shown["states"], shown["transitions"])
+        assert "accepted" == found["verdict"]
+        assert "## toy_cache\n" in (copy.folder / "docs" / "models.md").read_text("utf-8")
+
+    def test_inference(self, copies: Callable[[Toy], Copy]) -> None:
+        """It is refuted by the run in which the pinned block is evicted, and by no hand."""
+        copy = copies(INFERENCE)
+        (check,) = copy.told("python -m proofs check MODE --runtime NAME")["checks"]
+        (row,) = copy.told("python -m proofs counterexamples --runtime NAME")["rows"]
+
+        answers = {each["obligation"]: each for each in check["obligations"]}
+        victim = answers["victim_exclusion_before_violation"]
+        assert "broken" == victim["answer"]
+        *_, last = victim["run"]
+        assert "serve(r2)" == last
+        assert {"arrive(r1)", "serve(r1)", "pin(a)", "arrive(r2)", last} == {*victim["run"]}
+        assert "pin of the toy -> hard_protected" == row["inference"] == check["inference"]
+        assert "violated" == row["verdict"]
+        assert "victim_exclusion_before_violation" in row["broken"]

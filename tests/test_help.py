@@ -44,6 +44,7 @@ class TestHelp:
                 "cores",
                 "counterexamples",
                 "compare",
+                "accepts",
                 "mutate",
                 "lower",
                 "docs",

@@ -1,1 +1,1 @@
-"""Executable models of runtimes, a file each."""
+"""Executable models of runtimes: a module each, or a package where it takes several."""

@@ -20,9 +20,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, ClassVar, Final, NamedTuple
 
-from models.inference import Inference
-from models.model import Action, Emitted, Model, Next, Signal, fact, signal
-from models.shims import Shim
+from models.framework.inference import Inference
+from models.framework.model import Action, Emitted, Model, Next, Signal, fact, signal
+from models.framework.shims import Shim
 from spec.claims.claim import Mode
 from spec.events.alphabet import Kind
 
@@ -290,7 +290,7 @@ class Dynamo(Model[State]):
 
         return {
             "a block holds one content": accounted,
-            "the index and the unread events make what is cached": follows,
+            "the index, with the events not read yet, is what is cached": follows,
         }
 
     @property
@@ -327,9 +327,10 @@ INFERENCES: Final = (
         feature="KV-aware routing: requests go where their prefix is cached",
         mode=Mode.ROUTED_REUSE,
         shim=Shim(Mode.ROUTED_REUSE, _CALL),
-        model=VARIANTS["one_worker"],
+        model=Dynamo,
         tracked="a",
         premises=("kv_aware_routing",),
+        adds="The router routes requests by what its index says; it reports nothing of a claim.",
         row=7,
     ),
     Inference(
@@ -345,7 +346,7 @@ INFERENCES: Final = (
                 "overlap": Kind.ROUTE_REUSE_REPORTED,
             },
         ),
-        model=VARIANTS["one_worker"],
+        model=Dynamo,
         tracked="a",
         premises=("kv_aware_routing",),
         parent="kv_aware_routing -> routed_reuse",

@@ -15,8 +15,12 @@ A prefill engine computes a prefix and keeps its blocks under a lease. A decode 
 request, and waits to schedule it, renews the lease by heartbeats; where it is stalled, or they do
 not arrive, it does not. Then the prefill engine frees the blocks, and gives them to others. The
 decode engine reads them by their ids. The read itself succeeds whatever they hold. With `checks`
-it declines to read after the end of the lease, and the load counts as failed. Upstream does so for
-the second turn of a conversation only, where the end of the lease is known to the reader.
+it declines to read after the end of the lease, the load counts as failed, and by the default policy
+for failed loads the request ends. Upstream checks only where the prefill engine reads back what a
+decode engine computed for the last turn (`bidirectional_kv_xfer`): only there is the deadline sent.
+
+A heartbeat can be sent while the request waits; upstream also sends it until the transfer is
+complete, which here takes no time.
 
 Left out: several workers, the push mode, handshakes, and failures of the transfer itself. The pool
 of the decode engine has room for all; blocks of the prefill engine that were freed are a copy until
@@ -29,9 +33,9 @@ from collections.abc import Callable, Iterator, Mapping
 from enum import StrEnum
 from typing import ClassVar, Final, NamedTuple
 
-from models.inference import Inference
-from models.model import Action, Model, Next, fact, signal
-from models.shims import Shim
+from models.framework.inference import Inference
+from models.framework.model import Action, Model, Next, fact, signal
+from models.framework.shims import Shim
 from spec.claims.claim import Mode
 from spec.events.alphabet import Kind
 
@@ -214,15 +218,17 @@ class KvLease(Model[State]):
 
     @property
     def always(self) -> Mapping[str, Callable[[State], bool]]:
-        """A heartbeat gives a lease no more than it had at first; the check is enough."""
+        """A heartbeat gives a lease no more time than it had at first; the check is enough."""
 
         def timed(state: State) -> bool:
             return all(0 <= left <= self.lease for left in state.left)
 
-        def checked(state: State) -> bool:
-            return not (self.checks and state.stale)
-
-        return {"a lease lasts no longer than at first": timed, "the check is enough": checked}
+        found: dict[str, Callable[[State], bool]] = {
+            "a lease never has more time left than at its start": timed
+        }
+        if self.checks:
+            found["no request is served from blocks of another"] = lambda state: not state.stale
+        return found
 
     @property
     def reachable(self) -> Mapping[str, Callable[[State], bool]]:
@@ -269,6 +275,6 @@ INFERENCES: Final = (
         KvLease,
         "a",
         premises=("load_back",),
-        adds="the blocks are released while the request waits, and it is served from them",
+        adds="The blocks are released while the request waits, and it is served from them.",
     ),
 )

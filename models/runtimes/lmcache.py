@@ -3,7 +3,9 @@
 Source: LMCache, source and issues as of 2026-09 (`LookupRetMsg`, `PinRetMsg`, the monitor of pins,
 issue #4600), and what vLLM 0.32.0 carries of it: in `distributed/kv_transfer/kv_connector/v1/`
 `lmcache_mp_connector.py`, and `lmcache_integration/multi_process_adapter.py` (`get_finished` logs
-a retrieve of which a part failed, and returns its request as finished; no block is reported).
+a retrieve of which a part failed, and returns its request as finished; no block is reported). The
+connector takes that copy only where LMCache's own adapter cannot be imported; the copy lacks the
+method by which the connector asks for blocks that failed to load.
 
 `LMCachePins` is the memory of chunks. A pin counts up the pins of a chunk, and its answer has a
 number of tokens, no claim and no time. Eviction takes the least recently used chunk without pins;
@@ -30,11 +32,11 @@ from collections.abc import Callable, Iterator, Mapping
 from enum import StrEnum
 from typing import Any, ClassVar, Final, NamedTuple
 
-from models.inference import Inference
-from models.model import Action, Emitted, Model, Next, fact, signal
-from models.runtimes.vllm_connector import State as Engine
-from models.runtimes.vllm_connector import VllmOffload
-from models.shims import Shim
+from models.framework.inference import Inference
+from models.framework.model import Action, Emitted, Model, Next, fact, signal
+from models.framework.shims import Shim
+from models.runtimes.vllm_offload.model import State as Engine
+from models.runtimes.vllm_offload.model import VllmOffload
 from spec.claims.claim import Mode
 from spec.events.alphabet import Kind
 
@@ -219,12 +221,14 @@ class LMCacheRetrieve(VllmOffload):
     """LMCache as the tier of vLLM.
 
     Args:
-        adapter: whether a failed retrieve is told as success.
+        adapter: whether a failed retrieve is reported as success.
         sizes: those of `VllmOffload`, and its policy for failed loads.
     """
 
     name: ClassVar = "lmcache_retrieve"
-    about: ClassVar = "Retrieves of LMCache: a failed one is told as success, or as missing blocks."
+    about: ClassVar = (
+        "Retrieves of LMCache: a failed one is reported as success, or as missing blocks."
+    )
     source: ClassVar = "LMCache #4600; vLLM 0.32.0, lmcache_integration/multi_process_adapter.py"
 
     def __init__(self, adapter: Adapter = Adapter.MULTI_PROCESS, **sizes: Any) -> None:
@@ -291,6 +295,8 @@ INFERENCES: Final = (
         LMCachePins,
         "x",
         premises=("pin",),
+        adds="Eviction passes over pinned chunks. The monitor of pins has ended the pin before, "
+        "for all holders, by one warning and one counter.",
     ),
     Inference(
         "forced unpin -> demotable",
@@ -304,6 +310,8 @@ INFERENCES: Final = (
         VARIANTS["two_objects"],
         "x",
         premises=("pin",),
+        adds="The counter says that some pins were ended, and not whose: a claim is taken for "
+        "demoted when another was.",
     ),
     Inference(
         "silent retrieve success -> restored",
@@ -314,5 +322,7 @@ INFERENCES: Final = (
         "a",
         concludes="offload_restorability",
         premises=("load_back",),
+        adds="The adapter returns the request among the finished ones whether or not all of it "
+        "came, and the engine caches the blocks under the hashes of the prompt.",
     ),
 )

@@ -16,8 +16,8 @@ from enum import StrEnum
 from functools import partial
 from typing import Any, ClassVar, Final, NamedTuple
 
-from models.model import Action, Emitted, Model, Next, fact
-from models.shims import claim_of
+from models.framework.model import Action, Emitted, Model, Next, fact
+from models.framework.shims import claim_of
 from spec.claims.claim import Mode
 from spec.events.alphabet import Kind
 from spec.events.canonical import CapacityProof

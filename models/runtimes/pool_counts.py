@@ -18,7 +18,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar, Final, NamedTuple
 
-from models.model import Action, Model, Next
+from models.framework.model import Action, Model, Next
 from spec.contract.interpret import value_of
 from spec.language.terms import Const, Scope, Sort, Term, Var, conj
 

@@ -22,9 +22,9 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from enum import StrEnum
 from typing import Any, ClassVar, Final, NamedTuple
 
-from models.inference import Inference
-from models.model import Action, Emitted, Model, Next, fact, signal
-from models.shims import Shim
+from models.framework.inference import Inference
+from models.framework.model import Action, Emitted, Model, Next, fact, signal
+from models.framework.shims import Shim
 from spec.claims.claim import Mode
 from spec.events.alphabet import Kind
 
@@ -379,5 +379,7 @@ INFERENCES: Final = (
         model=lambda: ProcessFork(asks={"r1": "a", "r2": "a"}),
         tracked="a",
         premises=("snapshot_restore",),
+        adds="A crash loses the pages of the worker, and an operator has to ask for the restore: a "
+        "request that comes before computes them again.",
     ),
 )

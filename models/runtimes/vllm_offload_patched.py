@@ -6,14 +6,15 @@ requests, loads of a claim can be made to fail, and the scheduler reports the ou
 handles invalid blocks. Not read in its source: what the tables say, on the model of vLLM 0.32.0.
 
 Path A is a run in which the load comes back, B one in which it fails, C has several claims. The
-end of a request is told apart there by whether jobs of it are pending (E10, E14). From that it is
-inferred that its blocks are kept until its store is complete, and so they are here, except in the
-variant `lag`, which does as vLLM 0.32.0. The mechanism promises nothing of eviction: neither pool
-nor tier excludes what a claim needs, and no loss is reported. By default the tier has room for all
-that is stored, as in the runs of the tables; in the variant `small_tier` it has not.
+tables have one event for the end of a request with transfer jobs pending (E14), another for one
+without (E10). From that it is inferred that its blocks are kept until its store is complete, and so
+they are here, except in the variant `lag`, which does as vLLM 0.32.0. The mechanism promises
+nothing of eviction: neither pool nor tier excludes what a claim needs, and no loss is reported. By
+default the tier has room for all that is stored, as in the runs of the tables; in the variant
+`small_tier` it has not.
 
-Left out: what `models.runtimes.vllm_connector` leaves out, the connector's own repetition of what
-the scheduler reported, and the end of claims.
+Left out: what `models.runtimes.vllm_offload.model` leaves out, the connector's own repetition of
+what the scheduler reported, and the end of claims.
 """
 
 from __future__ import annotations
@@ -22,9 +23,9 @@ from collections.abc import Callable, Mapping
 from enum import StrEnum
 from typing import Any, ClassVar, Final
 
-from models.model import Emitted, fact
-from models.runtimes.vllm_connector import State, VllmOffload
-from models.shims import claim_of
+from models.framework.model import Emitted, fact
+from models.framework.shims import claim_of
+from models.runtimes.vllm_offload.model import State, VllmOffload
 from spec.claims.claim import Mode
 from spec.contract.supply import Depth
 from spec.events.alphabet import Kind

@@ -10,6 +10,10 @@ queue and the rest from its head. A block that is taken from the queue loses wha
 request is finished its blocks go back, the last one first: those that cache something to the end of
 the queue, the others to its head.
 
+vLLM has no call by which a client asks for a prefix to be kept. `keep` is that wish: the pool never
+learns of it, and does the same without it. The last token of a prompt is always computed, so a
+prompt here goes on behind its full blocks, in a block that is not counted.
+
 Left out: tokens within a block, decoding, preemption, several cache groups, the null block, and the
 reset of the cache.
 """
@@ -21,9 +25,10 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from enum import StrEnum
 from typing import Any, ClassVar, Final, NamedTuple
 
-from models.inference import Inference
-from models.model import Action, Emitted, Model, Next, fact, signal
-from models.shims import Shim
+from models.framework.blocks import freed
+from models.framework.inference import Inference
+from models.framework.model import Action, Emitted, Model, Next, fact, signal
+from models.framework.shims import Shim
 from spec.claims.claim import Mode
 from spec.events.alphabet import Kind
 
@@ -235,10 +240,8 @@ class VllmPool(Model[State]):
         running = tuple(each for each in state.running if each[0] != name)
         used = {block for _, others in running for block in others}
         back = [block for block in reversed(blocks) if block not in used]
-        first = tuple(block for block in back if state.cached[block] is None)
-        last = tuple(block for block in back if state.cached[block] is not None)
         done = state._replace(
-            free=first + state.free + last,
+            free=freed(state.free, state.cached, back),
             running=running,
             ended=tuple(sorted((*state.ended, name))),
         )
@@ -308,6 +311,7 @@ INFERENCES: Final = (
         tracked="a",
         concludes="claim_harm_attribution",
         premises=("block_removed",),
+        adds="The event names hashes, and is the same whether or not anything was promised.",
         row=8,
     ),
     Inference(
@@ -318,6 +322,7 @@ INFERENCES: Final = (
         model=VARIANTS["no_admit"],
         tracked="a",
         premises=("block_events",),
+        adds="The request caches nothing, but takes its blocks from the queue like any other.",
     ),
     Inference(
         name="prefix cached -> best_effort",
@@ -327,5 +332,6 @@ INFERENCES: Final = (
         model=VllmPool,
         tracked="a",
         premises=("cached_token_telemetry", "block_events"),
+        adds="KV events are of blocks: none says that a prefix is there as a whole.",
     ),
 )

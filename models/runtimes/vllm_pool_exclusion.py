@@ -14,9 +14,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, ClassVar, Final
 
-from models.model import Action, Emitted, Model, Next, fact
+from models.framework.model import Action, Emitted, Model, Next, fact
+from models.framework.shims import claim_of
 from models.runtimes.vllm_pool import Prompt, State, VllmPool
-from models.shims import claim_of
 from spec.claims.claim import Mode
 from spec.contract.supply import Depth
 from spec.events.alphabet import Kind
@@ -144,7 +144,7 @@ class VllmPoolExclusion(VllmPool):
 
     @property
     def always(self) -> Mapping[str, Callable[[State], bool]]:
-        """As in the pool; and what is claimed and was there stays there."""
+        """As in the pool; and the claims fit into it together."""
 
         def fits(state: State) -> bool:
             return self._protected(state) <= self.blocks
@@ -153,9 +153,9 @@ class VllmPoolExclusion(VllmPool):
 
     @property
     def reachable(self) -> Mapping[str, Callable[[State], bool]]:
-        """A request can be refused beside a claim that is whole."""
+        """Every request can end, served or refused, while every claim is whole."""
 
-        def refused(state: State) -> bool:
+        def whole(state: State) -> bool:
             done = len(state.ended) == len(self.requests)
             return (
                 done
@@ -163,7 +163,7 @@ class VllmPoolExclusion(VllmPool):
                 and all(self._is_whole(state, holder) for holder in state.set_by)
             )
 
-        return {"all requests ended and the claims are whole": refused}
+        return {"all requests ended and the claims are whole": whole}
 
 
 VARIANTS: Final[Mapping[str, Callable[[], Model[Any]]]] = {"hard_protected": VllmPoolExclusion}

@@ -26,7 +26,7 @@ from spec.language.suggest import resolve
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from models.inference import Inference
+    from models.framework.inference import Inference
 
 __all__ = ["register"]
 

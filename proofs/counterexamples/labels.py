@@ -6,14 +6,14 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import TYPE_CHECKING
 
-from models.premises import shows
+from models.framework.premises import shows
 from spec.contract.modes import Bundle, Depth
 from spec.contract.obligations import OBLIGATIONS
 from spec.lowering.counting import lacks
 from spec.lowering.relation import lower
 
 if TYPE_CHECKING:
-    from models.inference import Inference
+    from models.framework.inference import Inference
     from spec.lowering.descriptor import Descriptor
     from spec.lowering.vocabulary import Label
 

@@ -28,19 +28,21 @@ def _lane(event: Event) -> Iterator[str]:
     request, about = event.request_id or "", event.object_id or ""
     match event.kind:
         case Kind.CLAIM_REGISTERED:
-            yield f"client->>runtime: asks for {_plain(about)}"
+            yield f"Note over runtime: the feature, for {_plain(about)}"
         case Kind.CLAIM_COMMITTED:
             pass
+        case Kind.DURATION_ELAPSED:
+            yield f"Note over client: duration of {_plain(event.claim_id)} is over"
         case Kind.CLAIM_ACCEPTED:
             yield f"Note over reader: {_plain(event.claim_id)} accepted, {event.mode}"
         case Kind.REQUEST_ARRIVED:
             yield f"client->>runtime: {request} needs {event.needed} of {event.usable}"
         case Kind.REQUEST_FINISHED:
             yield f"runtime-->>client: {request} ends"
-        case kind if kind in FACTS:
+        case kind if kind in FACTS and kind is not Kind.CLAIM_RETIRED:
             what = _numbers(event.block_ids) or about
             yield f"runtime->>blocks: {_plain(f'{kind} {what} {request}')}"
-        case kind if kind in REPORTS:
+        case kind if kind in REPORTS or kind is Kind.CLAIM_RETIRED:
             yield f"runtime-->>reader: {_plain(f'{kind} {event.claim_id or request}')}"
 
 

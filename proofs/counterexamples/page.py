@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Final
 
 import msgspec
 
+from models.registry import inferences
 from proofs.counterexamples.lanes import lanes
 from proofs.counterexamples.verify import read_suite
 from spec.claims.claim import Mode
@@ -33,12 +34,21 @@ bundle, from nothing but the feature. The run is a shortest one of the [model](m
 runtime in which the inference goes wrong: the call of the feature is taken for an accepted claim, \
 and the monitor finds the obligation that breaks.
 
+In a run, a request *needs* the blocks that it has for itself alone: those of a prefix that others \
+may ask for, too, do not count. What the reader takes for nothing is left out, such as steps of a \
+clock or a line in a log; the sentence below the feature says where that matters. Where a message \
+names no request, the reader takes the one that runs. Pools are as small as the inference allows.
+
 `invalid lowering claim`: features alone say nothing of an obligation. `rejected by connector \
 gate`: there was a run, and its claim, its order or what it consists of is not that of the \
 obligation.
 
-`python -m proofs counterexamples -o DIR` writes these runs, and `python -m monitor check` judges \
-them.
+`python -m proofs counterexamples -o DIR` writes these runs, and `python -m monitor check` \
+judges them. After a change of the specification or of a model, `--check DIR` names what \
+changed. Whoever reads traces of another form runs the suite against that reader: `pytest \
+--resident-claims-suite DIR --adapter my.module:Adapter`, where `write` of the adapter makes \
+lines of canonical events, and `read` makes events of those lines again. A run that breaks a \
+mode must not come out as kept.
 """
 
 
@@ -95,6 +105,8 @@ def _section(row: Row) -> str:
     said = [f"### {row.inference}\n", f"Feature: {row.feature}.\n"]
     if row.parent is not None:
         said.append(f"A variant of {_link(row.parent)}.\n")
+    if adds := {each.name: each.adds for each in inferences()}.get(row.inference):
+        said.append(f"{adds}\n")
     said.append(f"Result: {row.result}. It lacks {_listed(row.missing)}.")
     said.append(f"The model of `{row.runtime}` breaks {_listed(row.broken)}.\n")
     said.append(row.story + "\n")

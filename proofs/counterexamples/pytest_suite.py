@@ -2,6 +2,8 @@
 
     pytest --resident-claims-suite DIR --adapter my.module:Adapter
 
+`spec.cli.suite_options` adds the options, and loads this module where they are given.
+
 An adapter has `write`, which turns canonical events into lines of its own form, and `read`, which
 turns those lines into canonical events again. Each run of the suite goes through both, and the
 monitor judges what comes out: it must say what it says of the run, or that it cannot tell, where
@@ -37,16 +39,9 @@ class Adapter(Protocol):
         """The canonical events of such lines."""
 
 
-def pytest_addoption(parser: pytest.Parser) -> None:
-    """Add the two options."""
-    group = parser.getgroup("resident-claims")
-    group.addoption(_SUITE, metavar="DIR", help="what `proofs counterexamples -o DIR` wrote")
-    group.addoption(_ADAPTER, metavar="MODULE:CLASS", help="the adapter that is tested")
-
-
 def pytest_configure(config: pytest.Config) -> None:
     """Collect the index of the suite, too."""
-    folder = config.getoption(_SUITE)
+    folder = config.getoption(_SUITE, None)
     if folder is None:
         return
     if config.getoption(_ADAPTER) is None:
@@ -59,7 +54,7 @@ def pytest_configure(config: pytest.Config) -> None:
 
 def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> pytest.Collector | None:
     """The runs of the suite, if this is its index."""
-    folder = parent.config.getoption(_SUITE)
+    folder = parent.config.getoption(_SUITE, None)
     if folder is None or file_path.resolve() != Path(folder, _INDEX).resolve():
         return None
     found: pytest.Collector = _Index.from_parent(parent, path=file_path)

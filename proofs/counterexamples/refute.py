@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from models.shims import claim_of
+from models.framework.shims import claim_of
 from monitor.check.events import EventMonitor
 from proofs.counterexamples.labels import Labelled, labelled
 from proofs.product.search import Answer, Outcome, search, validate
@@ -21,8 +21,8 @@ from spec.projection.outcome import judge
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from models.inference import Inference
-    from models.model import Model
+    from models.framework.inference import Inference
+    from models.framework.model import Model
     from proofs.product.runs import Run
     from spec.events.canonical import Event
 

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from models.model import Fact
-from models.shims import claim_of
+from models.framework.model import Fact
+from models.framework.shims import claim_of
 from spec.contract.obligations import OBLIGATIONS
 from spec.events.alphabet import KINDS, Kind
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from models.model import Emitted
-    from models.shims import Shim
+    from models.framework.model import Emitted
+    from models.framework.shims import Shim
     from proofs.counterexamples.refute import Refutation
     from spec.events.canonical import Event
 
@@ -63,12 +63,14 @@ def _sentence(said: Emitted, shim: Shim) -> str:
         what = f"{said.name} on {size} of {said.fields.get('object_id', said.holder)}"
         what += f" ({', '.join(terms)})" if terms else ""
         return (
-            f"For {owner}, {what} is called; the reader takes this for an accepted "
+            f"For {owner}, the reader sees {what}, and takes it for an accepted "
             f"{shim.mode} claim, {claim_of(said.holder)}."
         )
     kind = shim.means[said.name]
     who = f" for {said.fields['request_id']}" if "request_id" in said.fields else ""
-    return f"The runtime emits {said.name}{who}, which the reader takes for {kind}."
+    if kind is Kind.DURATION_ELAPSED:
+        return f"The duration that {claim_of(said.holder)} was given is over."
+    return f"The reader sees {said.name}{who}, and takes it for {kind}."
 
 
 def _of_event(event: Event) -> str:
@@ -78,7 +80,8 @@ def _of_event(event: Event) -> str:
     who = event.request_id
     match event.kind:
         case Kind.REQUEST_ARRIVED:
-            return f"Request {who} arrives; it needs {event.needed} of {event.usable} blocks."
+            needs = f"{event.needed} of {event.usable} blocks for itself alone"
+            return f"Request {who} arrives; it needs {needs}."
         case Kind.PREFIX_LOOKUP:
             return f"{who} looks up {about}: {event.held} of {event.asked} blocks are found."
         case Kind.BLOCK_CACHED:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Final, Literal
 
 import msgspec
 
-from models.view import as_lines
+from models.report.view import as_lines
 from proofs.counterexamples.itf import as_itf
 from proofs.counterexamples.refute import Refutation
 from proofs.counterexamples.story import story

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path
 
-    from models.inference import Inference
+    from models.framework.inference import Inference
 
 __all__ = ["Change", "read_suite", "verify"]
 

@@ -8,19 +8,18 @@ and no two for one. What a model does without emitting anything may happen at an
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, NamedTuple, TypeAlias
 
-from models.model import Action, Model
-from models.shims import PLAIN, Shim
+from models.framework.model import Action, Model
+from models.framework.shims import PLAIN, Shim
 from proofs.product.runs import events_of
 from spec.events.alphabet import Kind
 from spec.events.canonical import Event
 from spec.events.fields import RUNTIME
-from spec.language.errors import SpecError
 
-__all__ = ["LEFT_OUT", "LIMIT", "Accepted", "Rejected", "accepts"]
+__all__ = ["LEFT_OUT", "LIMIT", "Accepted", "Bounded", "Rejected", "accepts"]
 
 LEFT_OUT: Final = frozenset(
     {"stream", "sequence", "time_ns", "cache_identity", "token_map", "predicate_id"}
@@ -47,7 +46,9 @@ _NAMED: Final[Mapping[str, str]] = {
 _ORDERED: Final = frozenset({Kind.BLOCK_EVICTED})
 """The kinds whose blocks are in an order that means something: that of the victims."""
 
-_Names: TypeAlias = Mapping[tuple[str, Any], Any]
+_SHOWN: Final = 6
+"""Values of a list that are shown of it."""
+
 _Path: TypeAlias = tuple[Action, "_Path"] | None
 
 
@@ -55,14 +56,16 @@ _Path: TypeAlias = tuple[Action, "_Path"] | None
 class Accepted:
     """The stream is a run of the model: these actions make it.
 
-    `complete` says that it ends where an action of the model does, and not within one; `most` is
-    the largest number of states that the model could be in.
+    `complete` says that it ends where an action of the model does, and not within one; then `owed`
+    is empty, else what the last action has to emit next. `most` is the largest number of states
+    that the model could be in.
     """
 
     events: int
     actions: tuple[Action, ...]
     complete: bool
     most: int
+    owed: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -70,13 +73,27 @@ class Rejected:
     """No run of the model makes the stream: the event at this index is none that could follow.
 
     `instead` are the actions that the model could have taken, each with what it would have emitted
-    next. `actions` make the stream up to the event.
+    next; where that is of the kind of the event, with the first field in which they differ.
+    `near` says that some are of its kind. `actions` make the stream up to the event.
     """
 
     at: int
     event: Event
     instead: tuple[str, ...]
+    near: bool
     actions: tuple[Action, ...]
+
+
+@dataclass(frozen=True)
+class Bounded:
+    """Undecided: before the event at this index the model can be in more states than the limit."""
+
+    at: int
+    limit: int
+
+
+class _TooMany(Exception):
+    """The model can be in more states than the limit."""
 
 
 class _Config(NamedTuple):
@@ -93,12 +110,18 @@ def accepts(
     *,
     shim: Shim = PLAIN,
     left_out: Collection[str] = LEFT_OUT,
+    unseen: Collection[Kind] = (),
     limit: int = LIMIT,
-) -> Accepted | Rejected:
+    progress: Callable[[int, int], None] | None = None,
+) -> Accepted | Rejected | Bounded:
     """Whether a stream of events is a run of a model, up to names and the fields that are left out.
 
-    Raises:
-        SpecError: the model can be in more than `limit` states.
+    Args:
+        shim: what a reader takes the calls and messages of the model for.
+        left_out: the fields that are not compared.
+        unseen: the kinds that the stream does not state, whatever the model emits.
+        limit: the most states that the model may be in after an event.
+        progress: receives the number of events so far, and of states.
     """
     configs: dict[_Config, _Path] = {
         _Config(state, (), frozenset()): None for state in model.initial()
@@ -106,26 +129,40 @@ def accepts(
     count = most = 0
     for count, event in enumerate(events, 1):
         found: dict[_Config, _Path] = {}
-        could: list[tuple[_Config, _Path]] = []
-        for config, path in _moves(model, shim, configs, limit):
-            could.append((config, path))
-            first, *rest = config.pending
-            names = _match(first, event, dict(config.names), left_out)
-            if names is not None:
+        could: list[tuple[_Config, _Path, str]] = []
+        try:
+            for config, path in _moves(model, shim, configs, unseen, limit):
+                first, *rest = config.pending
+                names = dict(config.names)
+                differs = _differs(first, event, names, left_out)
+                if differs:
+                    could.append((config, path, differs))
+                    continue
                 after = _Config(config.state, tuple(rest), frozenset(names.items()))
                 found.setdefault(after, path)
+        except _TooMany:
+            return Bounded(count - 1, limit)
         if not found:
-            instead = tuple(dict.fromkeys(_say(config, path) for config, path in could))
+            instead = dict.fromkeys(_say(*each, event) for each in could)
             path = next(iter(configs.values()), None)
-            return Rejected(count - 1, event, instead, _actions(path))
+            near = any(differs != "kind" for _, _, differs in could)
+            return Rejected(count - 1, event, tuple(instead), near, _actions(path))
         configs, most = found, max(most, len(found))
+        if progress is not None:
+            progress(count, len(found))
     ended = [path for config, path in configs.items() if not config.pending]
-    path = ended[0] if ended else next(iter(configs.values()))
-    return Accepted(count, _actions(path), bool(ended), most)
+    if ended:
+        return Accepted(count, _actions(ended[0]), True, most)
+    owed = dict.fromkeys(_say(*each) for each in configs.items())
+    return Accepted(count, _actions(next(iter(configs.values()))), False, most, tuple(owed))
 
 
 def _moves(
-    model: Model[Any], shim: Shim, configs: Mapping[_Config, _Path], limit: int
+    model: Model[Any],
+    shim: Shim,
+    configs: Mapping[_Config, _Path],
+    unseen: Collection[Kind],
+    limit: int,
 ) -> Iterator[tuple[_Config, _Path]]:
     """The configurations that have something to emit, after any actions that emit nothing."""
     known, waiting = set(configs), list(configs.items())
@@ -136,20 +173,24 @@ def _moves(
             continue
         for action in model.actions(config.state):
             state, emits = model.apply(config.state, action)
-            after = _Config(state, tuple(events_of(shim, emits)), config.names)
+            told = tuple(each for each in events_of(shim, emits) if each.kind not in unseen)
+            after = _Config(state, told, config.names)
             if after not in known:
                 known.add(after)
                 waiting.append((after, (action, path)))
         if len(known) > limit:
-            raise SpecError(f"{model.name} can be in more than {limit} states", "raise the limit")
+            raise _TooMany
 
 
-def _match(
+def _differs(
     own: Event, event: Event, names: dict[tuple[str, Any], Any], left_out: Collection[str]
-) -> dict[tuple[str, Any], Any] | None:
-    """The names by which an event of the model is the one of the stream; None where it is not."""
+) -> str:
+    """The field in which an event of the model is not the one of the stream; empty if it is.
+
+    Then `names` has the names by which it is.
+    """
     if own.kind is not event.kind:
-        return None
+        return "kind"
     for field in Event.__struct_fields__:
         mine, theirs = getattr(own, field), getattr(event, field)
         if field in left_out or field == "positions":
@@ -157,13 +198,13 @@ def _match(
         sort = _NAMED.get(field)
         if sort is None or mine == RUNTIME or theirs == RUNTIME:
             if mine != theirs:
-                return None
+                return field
         elif not isinstance(mine, tuple):
             if not _bind(names, sort, [mine], [theirs]):
-                return None
+                return field
         elif not _bind_all(own, event, names, field):
-            return None
-    return names
+            return field
+    return ""
 
 
 def _bind_all(own: Event, event: Event, names: dict[tuple[str, Any], Any], field: str) -> bool:
@@ -172,7 +213,7 @@ def _bind_all(own: Event, event: Event, names: dict[tuple[str, Any], Any], field
     Lists of which all names are known are compared as sets.
     """
     sort, mine, theirs = _NAMED[field], getattr(own, field), getattr(event, field)
-    if len(mine) != len(theirs):
+    if theirs is None or len(mine) != len(theirs):
         return False
     if field == "block_ids" and (own.positions or event.positions):
         pairs = sorted(zip(own.positions, mine, strict=False), key=lambda pair: pair[0])
@@ -211,8 +252,27 @@ def _actions(path: _Path) -> tuple[Action, ...]:
     return tuple(reversed(actions))
 
 
-def _say(config: _Config, path: _Path) -> str:
-    event = config.pending[0]
-    about = [str(value) for value in (event.claim_id, event.request_id) if value]
+def _say(config: _Config, path: _Path, differs: str = "", event: Event | None = None) -> str:
+    own, names = config.pending[0], dict(config.names)
+    ids = (("claim", own.claim_id), ("request", own.request_id))
+    about = [str(names.get(each, each[1])) for each in ids if each[1]]
     action = "" if path is None else f"{path[0]}: "
-    return f"{action}{' '.join([event.kind, *about])}"
+    said = f"{action}{' '.join([own.kind, *about])}"
+    if event is None or differs == "kind":
+        return said
+    mine, theirs, sort = getattr(own, differs), getattr(event, differs), _NAMED.get(differs, "")
+    if isinstance(mine, tuple):
+        mine = tuple(names.get((sort, each), each) for each in mine)
+    else:
+        mine = names.get((sort, mine), mine)
+    return f"{said}, with {differs} {_short(mine)} where the trace has {_short(theirs)}"
+
+
+def _short(value: Any) -> str:
+    """A value of a field; of a long list, its ends."""
+    if not isinstance(value, tuple):
+        return "none" if value is None else str(value)
+    listed = [str(each) for each in value]
+    if len(listed) > _SHOWN:
+        listed = [*listed[: _SHOWN // 2], "...", *listed[-_SHOWN // 2 :]]
+    return f"[{', '.join(listed)}]"

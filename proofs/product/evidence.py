@@ -29,7 +29,7 @@ def derived(subject: Subject, outcomes: Mapping[str, Outcome]) -> Descriptor:
     """
     named = ClaimScope.SAME_CLAIM if subject.inference is None else ClaimScope.NAMED_AFTERWARDS
     name = subject.runtime.partition(":")[0]
-    path = f"models/runtimes/{name}.py"
+    path = f"{type(subject.model).__module__.replace('.', '/')}.py"
     anchors: dict[str, Any] = {
         "model": {
             "kind": "source",

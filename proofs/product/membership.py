@@ -10,8 +10,8 @@ import msgspec
 from proofs.product.runs import events_of
 
 if TYPE_CHECKING:
-    from models.model import Model
-    from models.shims import Shim
+    from models.framework.model import Model
+    from models.framework.shims import Shim
     from spec.events.canonical import Event
 
 __all__ = ["is_run"]

@@ -9,8 +9,8 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-from models.model import Emitted, Model
-from models.shims import Shim, claim_of
+from models.framework.model import Emitted, Model
+from models.framework.shims import Shim, claim_of
 from proofs.product.runs import events_of
 from spec.claims.claim import Mode
 from spec.events.canonical import Event

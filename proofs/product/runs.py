@@ -7,8 +7,8 @@ from typing import Any, Final
 
 import msgspec
 
-from models.model import Action, Emitted
-from models.shims import Shim
+from models.framework.model import Action, Emitted
+from models.framework.shims import Shim
 from spec.events.canonical import Event
 
 __all__ = ["STREAM", "Run", "events_of", "plainness"]

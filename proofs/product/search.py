@@ -14,8 +14,8 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any, Final, TypeAlias
 
-from models.model import Action, Emitted, Model, renamed
-from models.shims import Shim
+from models.framework.model import Action, Emitted, Model, renamed
+from models.framework.shims import Shim
 from proofs.product.observed import FIRST, Observed
 from proofs.product.runs import Run, plainness
 from spec.claims.claim import Mode

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Final
 
 import msgspec
 
-from models.explore import simulate
-from models.shims import claim_of
+from models.framework.explore import simulate
+from models.framework.shims import claim_of
 from proofs.product.runs import Run
 from spec.contract.modes import MODES, Bundle
 from spec.contract.obligations import OBLIGATIONS

@@ -5,12 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from models.framework.shims import PLAIN, Shim
 from models.registry import model_of, runtime
-from models.shims import PLAIN, Shim
 from spec.language.errors import SpecError
 
 if TYPE_CHECKING:
-    from models.model import Model
+    from models.framework.model import Model
     from spec.claims.claim import Mode
 
 __all__ = ["Subject", "subjects"]

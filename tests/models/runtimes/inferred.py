@@ -6,9 +6,9 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from models.inference import Inference
-from models.model import Action, Emitted, Fact, Model
-from models.shims import claim_of
+from models.framework.inference import Inference
+from models.framework.model import Action, Emitted, Fact, Model
+from models.framework.shims import claim_of
 from monitor import check_files
 from proofs.product.search import Answer, search
 from spec.contract.modes import MODES, Bundle

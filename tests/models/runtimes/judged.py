@@ -6,8 +6,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from models.model import Action, Emitted, Model
-from models.shims import PLAIN, Shim, claim_of
+from models.framework.model import Action, Emitted, Model
+from models.framework.shims import PLAIN, Shim, claim_of
 from monitor import check_files
 from proofs.product.search import Answer, search
 from spec.claims.claim import Mode

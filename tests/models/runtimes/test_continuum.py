@@ -4,10 +4,10 @@ from pathlib import Path
 
 import pytest
 
-from models.explore import reach
-from models.inference import Inference
-from models.runtimes.continuum import INFERENCES, SOURCE, Continuum, Defect, State, Turn
-from models.shims import Shim
+from models.framework.explore import reach
+from models.framework.inference import Inference
+from models.framework.shims import Shim
+from models.runtimes.continuum.model import INFERENCES, SOURCE, Continuum, Defect, State, Turn
 from proofs.product.search import Answer, search
 from spec.claims.claim import Mode
 from spec.events.alphabet import Kind

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from models.explore import reach
-from models.model import Action
+from models.framework.explore import reach
+from models.framework.model import Action
 from models.runtimes.kv_lease import INFERENCES, VARIANTS, KvLease, Lease, Reader, State
 from proofs.product.search import Answer
 from spec.claims.claim import Mode

@@ -8,8 +8,9 @@ from typing import Any
 
 import pytest
 
-from models.explore import reach
-from models.model import Action, Next, Signal
+from models.framework.explore import reach
+from models.framework.model import Action, Next, Signal
+from models.framework.shims import Shim
 from models.runtimes.lmcache import (
     INFERENCES,
     VARIANTS,
@@ -18,7 +19,6 @@ from models.runtimes.lmcache import (
     LMCacheRetrieve,
     State,
 )
-from models.shims import Shim
 from proofs.product.search import Answer
 from spec.claims.claim import Mode
 from tests.models.runtimes.judged import Found, found, kinds, transitions

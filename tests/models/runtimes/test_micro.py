@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from models.explore import reach
+from models.framework.explore import reach
+from models.framework.shims import PLAIN
 from models.runtimes.micro import Mechanism, Micro, MicroState
-from models.shims import PLAIN
 from proofs.product.search import Answer, search
 from spec.claims.predicates import parse_predicate
 from spec.contract.modes import MODES, Bundle

@@ -8,8 +8,8 @@ from typing import Any
 import msgspec
 import pytest
 
-from models.explore import reach
-from models.model import Model
+from models.framework.explore import reach
+from models.framework.model import Model
 from models.runtimes.pool_counts import CACHED, EXCLUSION, NATIVE, PLAIN, PoolCounts, Relation
 from models.sweep import sweep
 from proofs.product.capacity import THEOREMS, prove

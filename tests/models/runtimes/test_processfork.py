@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from models.explore import reach
-from models.model import Action, Fact, Next
+from models.framework.explore import reach
+from models.framework.model import Action, Fact, Next
 from models.runtimes.processfork import INFERENCES, Image, ProcessFork, Slip, State
 from proofs.product.search import Answer
 from spec.events.alphabet import Kind

@@ -7,12 +7,12 @@ from typing import Any
 
 import pytest
 
-from models.explore import reach
-from models.model import Action, Model, Next
+from models.framework.explore import reach
+from models.framework.model import Action, Model, Next
+from models.framework.shims import PLAIN
 from models.runtimes import reference_runtime
-from models.runtimes.reference_runtime import TAKES, VARIANTS, ReferenceRuntime
-from models.runtimes.reference_state import Prompt, Request, State, Wanted
-from models.shims import PLAIN
+from models.runtimes.reference_runtime.model import TAKES, VARIANTS, ReferenceRuntime
+from models.runtimes.reference_runtime.state import Prompt, Request, State, Wanted
 from proofs.product.search import Answer, Outcome, search
 from spec.claims.claim import Mode
 from spec.contract.modes import MODES, Bundle

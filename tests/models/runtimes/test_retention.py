@@ -6,13 +6,13 @@ from pathlib import Path
 
 import pytest
 
-from models.explore import reach
-from models.inference import Inference
-from models.model import Action, Next, signal
+from models.framework.explore import reach
+from models.framework.inference import Inference
+from models.framework.model import Action, Next, signal
+from models.framework.shims import Shim
 from models.runtimes import vllm_pool
-from models.runtimes.retention import INFERENCES, Ask, Directive, Entry, Retention, State
+from models.runtimes.retention.model import INFERENCES, Ask, Directive, Entry, Retention, State
 from models.runtimes.vllm_pool import Prompt, VllmPool
-from models.shims import Shim
 from proofs.product.search import Answer, search
 from spec.events.alphabet import Kind
 from tests.models.runtimes.walk import breaking, searched, told, transitions

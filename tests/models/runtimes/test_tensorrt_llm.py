@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from models.explore import reach
-from models.model import Model, Next, Signal
-from models.runtimes.tensorrt_llm import (
+from models.framework.explore import reach
+from models.framework.model import Model, Next, Signal
+from models.runtimes.tensorrt_llm.model import (
     DEFAULT,
     INFERENCES,
     VARIANTS,
@@ -38,9 +38,9 @@ D = "claim_demoted_before_loss"
 @pytest.mark.parametrize(
     ("variant", "size"),
     [
-        ("guaranteed_no_evict", (315, 580)),
-        ("max_utilization", (1679, 2974)),
-        ("no_host", (315, 580)),
+        ("guaranteed_no_evict", (317, 582)),
+        ("max_utilization", (1689, 2982)),
+        ("no_host", (317, 582)),
         ("durations", (457, 848)),
         ("reuse_without_config", (138, 241)),
         ("highest", (17, 20)),

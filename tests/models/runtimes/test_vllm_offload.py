@@ -8,13 +8,13 @@ from typing import Any
 
 import pytest
 
-from models.explore import reach
-from models.model import Action, Emitted, Fact
+from models.framework.explore import reach
+from models.framework.model import Action, Emitted, Fact
+from models.framework.shims import Shim, claim_of
 from models.runtimes import vllm_offload, vllm_offload_patched
-from models.runtimes.vllm_connector import Policy, State, VllmOffload
-from models.runtimes.vllm_offload import INFERENCES
+from models.runtimes.vllm_offload.inferences import INFERENCES
+from models.runtimes.vllm_offload.model import Policy, State, VllmOffload
 from models.runtimes.vllm_offload_patched import Blames, PatchedVllmOffload
-from models.shims import Shim, claim_of
 from proofs.product.search import Answer
 from spec.claims.claim import Mode
 from spec.contract.modes import MODES, Bundle
@@ -32,7 +32,7 @@ AWAY = ["schedule(r1)", "finish(r1)", "schedule(r2)", "finish(r2)"]
     [
         ("fail", 760, 1686),
         ("upstream", 768, 1682),
-        ("recompute", 824, 1762),
+        ("recompute", 768, 1698),
         ("two_blocks", 368, 652),
         ("settled", 340, 596),
         ("small_tier", 328, 580),

@@ -6,11 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from models.explore import reach
+from models.framework.explore import reach
+from models.framework.shims import PLAIN, Shim
+from models.report.view import as_lines
 from models.runtimes.vllm_pool import Policy, Prompt, State, VllmPool
 from models.runtimes.vllm_pool_exclusion import VllmPoolExclusion
-from models.shims import PLAIN, Shim
-from models.view import as_lines
 from monitor import check_files
 from proofs.product.search import Answer, search
 from spec.claims.claim import Mode

@@ -6,9 +6,9 @@ import json
 from pathlib import Path
 from typing import Any
 
+from models.framework.shims import PLAIN
 from models.runtimes.vllm_pool import Prompt, State
 from models.runtimes.vllm_pool_exclusion import VllmPoolExclusion
-from models.shims import PLAIN
 from monitor import check_files
 from proofs.product.search import Answer, Outcome, search
 from spec.claims.claim import Mode

@@ -7,9 +7,9 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from models.inference import Inference
-from models.model import Action, Emitted, Fact, Model
-from models.shims import Shim, claim_of
+from models.framework.inference import Inference
+from models.framework.model import Action, Emitted, Fact, Model
+from models.framework.shims import Shim, claim_of
 from monitor import check_files
 from proofs.product.search import Outcome, search
 from spec.claims.claim import Mode

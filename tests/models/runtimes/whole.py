@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections import defaultdict, deque
 from typing import Any
 
-from models.model import Emitted, Model
-from models.shims import PLAIN, claim_of
+from models.framework.model import Emitted, Model
+from models.framework.shims import PLAIN, claim_of
 from proofs.product.runs import events_of
 from spec.claims.claim import Mode
 from spec.contract.modes import MODES, Bundle

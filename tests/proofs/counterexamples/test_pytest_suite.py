@@ -45,17 +45,23 @@ def suite(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-def run(suite: Path, adapter: str, *more: str) -> tuple[int, str]:
-    """The exit code and the output of pytest in the folder."""
+def run(suite: Path, adapter: str) -> tuple[int, str]:
+    """The exit code and the output of pytest with the suite."""
+    return called(suite, "--resident-claims-suite", "suite", "--adapter", adapter)
+
+
+def called(folder: Path, *more: str, path: Path | None = None) -> tuple[int, str]:
+    """The exit code and the output of pytest in a folder."""
     root = Path(__file__).parents[3]
+    paths = [str(each) for each in (path, root, folder) if each is not None]
+    paths += filter(None, [os.environ.get("PYTHONPATH")])
     done = subprocess.run(
         [
             *(sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-p", "no:randomly"),
-            *("--rootdir", str(suite)),
-            *("--resident-claims-suite", "suite", *more, "--adapter", adapter),
+            *("--rootdir", str(folder), *more),
         ],
-        cwd=suite,
-        env={**os.environ, "PYTHONPATH": f"{root}{os.pathsep}{suite}"},
+        cwd=folder,
+        env={**os.environ, "PYTHONPATH": os.pathsep.join(paths)},
         capture_output=True,
         text=True,
     )
@@ -91,3 +97,46 @@ def test_an_adapter_that_raises_is_bad_input(suite: Path, adapter: str, says: st
     code, text = run(suite, adapter)
     assert 2 == code, text
     assert says in text
+
+
+class TestElsewhere:
+    """In a project that has nothing to do with the suite."""
+
+    @pytest.fixture
+    def project(self, tmp_path: Path) -> Path:
+        """A project with a test."""
+        folder = tmp_path / "project"
+        folder.mkdir()
+        (folder / "test_own.py").write_text("def test_own(): pass\n")
+        return folder
+
+    @pytest.fixture
+    def no_solver(self, tmp_path: Path) -> Path:
+        """A folder that makes importing Z3 fail."""
+        folder = tmp_path / "none"
+        folder.mkdir()
+        (folder / "z3.py").write_text("raise ImportError('there is no z3')\n")
+        return folder
+
+    def test_without_a_solver(self, project: Path, no_solver: Path) -> None:
+        """pytest runs where Z3 cannot be imported, as beside an engine."""
+        code, text = called(project, path=no_solver)
+        assert 0 == code, text
+        assert "1 passed" in text
+
+    @pytest.mark.parametrize("name", ["models", "monitor", "proofs"])
+    def test_beside_a_package_of_the_same_name(self, project: Path, name: str) -> None:
+        """pytest runs in a project that has a package called like one of ours."""
+        (project / name).mkdir()
+        (project / name / "__init__.py").write_text("")
+        code, text = called(project)
+        assert 0 == code, text
+        assert "1 passed" in text
+
+    def test_the_suite_needs_our_packages(self, suite: Path, project: Path) -> None:
+        """Where the suite is asked for, a package that shadows one of ours is named."""
+        (project / "models").mkdir()
+        (project / "models" / "__init__.py").write_text("")
+        code, text = called(project, "--resident-claims-suite", str(suite / "suite"))
+        assert 70 == code, text
+        assert "is imported as models" in text

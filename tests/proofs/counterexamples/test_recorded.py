@@ -7,9 +7,9 @@ from typing import Any
 import msgspec
 import pytest
 
-from models.premises import patched
+from models.framework.premises import patched
+from models.framework.shims import claim_of
 from models.registry import inferences, runtime
-from models.shims import claim_of
 from monitor.check.events import EventMonitor
 from proofs.counterexamples.labels import labelled
 from proofs.counterexamples.page import RECORDED, recorded

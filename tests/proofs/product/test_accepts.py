@@ -8,13 +8,13 @@ from typing import Any
 import msgspec
 import pytest
 
-from models.explore import simulate
-from models.model import Action, Model, Next
-from models.runtimes.plugin import TAKES, VARIANTS, Plugin
-from models.runtimes.plugin_of import plugin_of
-from models.runtimes.plugin_state import State
-from models.shims import PLAIN
-from proofs.product.accepts import Accepted, Rejected, accepts
+from models.framework.explore import simulate
+from models.framework.model import Action, Model, Next
+from models.framework.shims import PLAIN
+from models.runtimes.plugin.model import TAKES, VARIANTS, Plugin
+from models.runtimes.plugin.of_trace import plugin_of
+from models.runtimes.plugin.state import State
+from proofs.product.accepts import Accepted, Bounded, Rejected, accepts
 from proofs.product.runs import events_of
 from spec.claims.claim import Mode
 from spec.events.alphabet import Kind
@@ -22,6 +22,7 @@ from spec.events.canonical import Event, Mark
 from spec.language.errors import SpecError
 from tests.recordings import RECORDED, Recorded
 
+LOOKED = {Kind.REQUEST_ARRIVED, Kind.PREFIX_LOOKUP}
 SCENES = {each.scene: each for each in RECORDED}
 
 
@@ -198,9 +199,8 @@ class TestModel:
         assert found.at == index_of("hard, not enforced", Kind.BLOCK_EVICTED)
 
     def test_what_may_happen_unseen_is_bounded(self) -> None:
-        """A model that can be in too many states is refused, and not searched for ever."""
-        with pytest.raises(SpecError, match="can be in more than 1 states"):
-            accepts(model_of("hard"), events_in("hard"), limit=1)
+        """A model that can be in too many states is undecided, and not searched for ever."""
+        assert accepts(model_of("hard"), events_in("hard"), limit=1) == Bounded(0, 1)
 
     @pytest.mark.parametrize("mode", TAKES)
     def test_what_a_model_does_it_accepts(self, mode: Mode) -> None:
@@ -224,3 +224,9 @@ class TestInstance:
         """The size of the pool is in the arrivals, so a trace without one has no instance."""
         with pytest.raises(SpecError, match="no request arrives"):
             plugin_of([])
+
+    def test_a_claim_that_nobody_registers(self) -> None:
+        """A look-up for a claim that the stream does not register leaves the prompt open."""
+        events = [each for each in events_in("offloadable") if each.kind in LOOKED]
+        with pytest.raises(SpecError, match="is for no claim that the stream registers"):
+            plugin_of(events)

@@ -8,10 +8,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from models.explore import simulate
-from models.model import CACHE
+from models.framework.explore import simulate
+from models.framework.model import CACHE
+from models.framework.shims import PLAIN, Shim, claim_of
 from models.registry import runtime
-from models.shims import PLAIN, Shim, claim_of
 from proofs.product.observed import FIRST, Observed
 from proofs.product.runs import Run
 from spec.claims.claim import Mode

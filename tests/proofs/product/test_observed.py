@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from models.explore import simulate
+from models.framework.explore import simulate
+from models.framework.shims import Shim, claim_of
 from models.runtimes.vllm_pool import Policy, Prompt, VllmPool
-from models.shims import Shim, claim_of
 from proofs.product.observed import FIRST, Observed
 from proofs.product.runs import Run
 from spec.claims.claim import Mode

@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from models.model import Action, Next, fact
+from models.framework.model import Action, Next, fact
+from models.framework.shims import Shim, claim_of
 from models.runtimes.vllm_pool import Prompt, VllmPool
-from models.shims import Shim, claim_of
 from proofs.product.membership import is_run
 from proofs.product.runs import events_of
 from proofs.product.search import Answer, search

@@ -1,0 +1,1 @@
+"""What a model of a runtime is written in, and the walks over one."""

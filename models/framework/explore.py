@@ -1,0 +1,100 @@
+"""Walks a model by itself: all its reachable states, or one random run."""
+
+from __future__ import annotations
+
+import random
+from collections import deque
+from collections.abc import Hashable, Iterator
+from dataclasses import dataclass
+from typing import Any, Final, NamedTuple, TypeVar
+
+from models.framework.model import Action, Emitted, Model
+from spec.language.errors import SpecError
+
+__all__ = ["LIMIT", "Reach", "Step", "reach", "simulate"]
+
+State = TypeVar("State", bound=Hashable)
+
+LIMIT: Final = 1_000_000
+
+
+@dataclass(frozen=True)
+class Reach:
+    """What can be reached: states and transitions, and what holds there.
+
+    `broken` are properties of every state that some state does not have, `missed` those of some
+    state that none has. `ends` are the states without an enabled action.
+    """
+
+    states: int
+    transitions: int
+    depth: int
+    ends: int
+    actions: tuple[str, ...] = ()
+    broken: tuple[str, ...] = ()
+    missed: tuple[str, ...] = ()
+
+
+class Step(NamedTuple):
+    """A step of a run: what was done, the state after it, and what it emitted."""
+
+    action: Action
+    state: Any
+    emits: tuple[Emitted, ...]
+
+
+def reach(model: Model[Any], limit: int = LIMIT, *, symmetric: bool = False) -> Reach:
+    """Every reachable state of a model, breadth first.
+
+    Args:
+        symmetric: states that differ in the names of blocks alone are one.
+
+    Raises:
+        SpecError: there are more states than the limit.
+    """
+    one_of = model.canonical if symmetric else _itself
+    level: deque[Any] = deque(dict.fromkeys(one_of(state)[0] for state in model.initial()))
+    seen = set(level)
+    always, missed = model.always, dict(model.reachable)
+    broken: dict[str, None] = {}
+    done: dict[str, None] = {}
+    transitions = depth = ends = 0
+    while level:
+        found: deque[Any] = deque()
+        for state in level:
+            broken |= dict.fromkeys(name for name, holds in always.items() if not holds(state))
+            for name in [name for name, holds in missed.items() if holds(state)]:
+                del missed[name]
+            actions = list(model.actions(state))
+            ends += not actions
+            for action in actions:
+                transitions += 1
+                done[action.name] = None
+                after, _ = one_of(model.apply(state, action).state)
+                if after not in seen:
+                    seen.add(after)
+                    found.append(after)
+        if len(seen) > limit:
+            raise SpecError(f"{model.name} has more than {limit} states", "make it smaller")
+        depth += bool(found)
+        level = found
+    return Reach(
+        len(seen), transitions, depth, ends, tuple(sorted(done)), tuple(broken), tuple(missed)
+    )
+
+
+def _itself(state: State) -> tuple[State, tuple[int, ...]]:
+    return state, ()
+
+
+def simulate(model: Model[Any], seed: int, steps: int) -> Iterator[Step]:
+    """A random run of at most so many actions; the same seed makes the same run."""
+    chance = random.Random(seed)
+    state = chance.choice(list(model.initial()))
+    for _ in range(steps):
+        actions = list(model.actions(state))
+        if not actions:
+            return
+        action = chance.choice(actions)
+        state, emits = model.apply(state, action)
+        yield Step(action, state, emits)

@@ -1,0 +1,189 @@
+"""Defines a model of a runtime: states, actions, and what each action makes of a state and emits.
+
+A model is compared with the source of its runtime side by side, so it has the shape of that source:
+its states are what the runtime keeps, its actions what the runtime does in one atomic step. What an
+action emits is of two sorts:
+
+* a `Fact` is an event of the contract: what happened to blocks, transfers and requests, as hooks
+  would observe it, or a report that a runtime with claims makes;
+* a `Signal` is a call of a feature, a message of the runtime, or what a hook or a client's clock
+  shows of either (`pin_dropped`, `ttl_elapsed`), in the runtime's own word where it has one. It is
+  no event of the contract. A shim (`models.framework.shims`) says what a naive reader takes it for.
+
+Both are made by `fact` and `signal`, which return the same object for the same arguments, so that
+they are compared and hashed by identity.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from functools import cache
+from typing import Any, ClassVar, Final, Generic, NamedTuple, TypeAlias, TypeVar
+
+from spec.contract.supply import Depth
+from spec.events.alphabet import Kind
+from spec.events.canonical import Event
+from spec.events.fields import IDENTITY, fields_of
+from spec.language.errors import SpecError
+
+__all__ = [
+    "CACHE",
+    "Action",
+    "Emitted",
+    "Fact",
+    "Model",
+    "Next",
+    "Signal",
+    "fact",
+    "renamed",
+    "signal",
+]
+
+State = TypeVar("State")
+
+CACHE: Final = "kv:model"
+"""The cache identity of everything in a model: one model, one tokenizer, one block size."""
+
+
+_NOTHING: Final = Event(kind=Kind.STREAM_DISORDER)
+
+
+class Action(NamedTuple):
+    """An atomic step of a runtime, a client or a clock, with what it is done to."""
+
+    name: str
+    what: tuple[str | int, ...] = ()
+
+    def __str__(self) -> str:
+        return f"{self.name}({', '.join(map(str, self.what))})" if self.what else self.name
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Fact:
+    """An event of the contract, without its place in a stream."""
+
+    event: Event
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Signal:
+    """A call of a feature by a client, a message of the runtime, or what a hook or a clock shows.
+
+    `holder` is who has what the call sets (a pin, a hint, a lease), or whom the message is about;
+    `fields` are those of an event that a reader could fill from it.
+    """
+
+    name: str
+    holder: str
+    fields: Mapping[str, Any] = field(default_factory=dict)
+
+
+Emitted: TypeAlias = Fact | Signal
+
+
+def renamed(emitted: Emitted, names: Mapping[int, int]) -> Emitted:
+    """What is emitted where blocks have these names instead."""
+    if isinstance(emitted, Fact):
+        blocks = emitted.event.block_ids
+        if not blocks:
+            return emitted
+        event = emitted.event
+        given = {n: getattr(event, n) for n in event.__struct_fields__ if n != "kind"}
+        given = {n: value for n, value in given.items() if value != getattr(_NOTHING, n)}
+        return fact(event.kind, **{**given, "block_ids": tuple(names[each] for each in blocks)})
+    if "block_ids" not in emitted.fields:
+        return emitted
+    blocks = tuple(names[each] for each in emitted.fields["block_ids"])
+    return signal(emitted.name, emitted.holder, **{**emitted.fields, "block_ids": blocks})
+
+
+def fact(kind: Kind, **fields: Any) -> Fact:
+    """The event of this kind with these fields; those about objects are of the model's cache.
+
+    Raises:
+        SpecError: there is no such kind of event, or it has no such field.
+    """
+    return _fact(kind, tuple(sorted(fields.items())))
+
+
+def signal(name: str, holder: str, **fields: Any) -> Signal:
+    """The call or message of this name, about what `holder` has."""
+    return _signal(name, holder, tuple(sorted(fields.items())))
+
+
+@cache
+def _fact(kind: Kind, fields: tuple[tuple[str, Any], ...]) -> Fact:
+    if kind not in set(Kind):
+        raise SpecError(f"there is no kind of event {kind!r}", "docs/events.md lists them")
+    given = dict(fields)
+    if strange := set(given) - {*fields_of(kind), *IDENTITY}:
+        raise SpecError(f"{kind} has no field {min(strange)}", "docs/events.md lists them")
+    if "object_id" in given:
+        given.setdefault("cache_identity", CACHE)
+    return Fact(Event(kind=kind, **given))
+
+
+@cache
+def _signal(name: str, holder: str, fields: tuple[tuple[str, Any], ...]) -> Signal:
+    return Signal(name, holder, dict(fields))
+
+
+class Next(NamedTuple, Generic[State]):
+    """The state after an action, and what the action emitted, in order."""
+
+    state: State
+    emits: tuple[Emitted, ...] = ()
+
+
+class Model(Generic[State]):
+    """A runtime of a fixed size. Its states are immutable and hashable.
+
+    `about` says in a sentence what is modelled, `source` from which source at which version,
+    `left_out` what is not. `holders` are those whose calls may be taken for claims, `requests` the
+    ids of requests, `blocks` the physical blocks that look alike: the search may rename them.
+
+    `depth` is that of the adapter by which a runtime takes claims, `none` where it needs none.
+
+    `always` are properties of every state, `reachable` those of some state.
+    """
+
+    name: ClassVar[str]
+    about: ClassVar[str]
+    source: ClassVar[str]
+    left_out: ClassVar[str]
+    depth: ClassVar[Depth] = Depth.NONE
+
+    holders: tuple[str, ...] = ()
+    requests: tuple[str, ...] = ()
+
+    def initial(self) -> Iterable[State]:
+        """The states that a run may begin in."""
+        raise NotImplementedError
+
+    def actions(self, state: State) -> Iterable[Action]:
+        """The actions that are enabled in a state."""
+        raise NotImplementedError
+
+    def apply(self, state: State, action: Action) -> Next[State]:
+        """The state after an action that is enabled, and what it emits."""
+        raise NotImplementedError
+
+    @property
+    def always(self) -> Mapping[str, Callable[[State], bool]]:
+        """Properties of every reachable state, by name."""
+        return {}
+
+    @property
+    def reachable(self) -> Mapping[str, Callable[[State], bool]]:
+        """Properties that some reachable state has, by name."""
+        return {}
+
+    def canonical(self, state: State) -> tuple[State, tuple[int, ...]]:
+        """The state that stands for all that differ from it in the names of blocks alone.
+
+        Returns it with the new name of each block, or with no names where they stay. A model that
+        renames blocks treats them by their place and their content, never by their names, and its
+        actions name none.
+        """
+        return state, ()

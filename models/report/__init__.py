@@ -1,0 +1,1 @@
+"""Models as plain data, text, diagrams and pages."""

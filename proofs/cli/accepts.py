@@ -1,0 +1,127 @@
+"""`python -m proofs accepts`: whether a recorded trace is a run of a model."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated, Final
+
+import typer
+from rich.text import Text
+
+from monitor.input.errors import InputError
+from monitor.report.layout import place
+from monitor.report.quote import quotes, shortened
+from monitor.report.verdict import Input
+from proofs.cli.progress import progress
+from proofs.product.accepts import LIMIT
+from proofs.product.recorded import ACCEPTED, REJECTED, Acceptance, StreamAcceptance, acceptance
+from spec.cli.arguments import file_name
+from spec.cli.common import Code, Format, FormatOption, page, print_json
+from spec.language.errors import SpecError
+from spec.language.prose import wrap
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+__all__ = ["register"]
+
+_EXAMPLE = "Example: python -m proofs accepts plugin tests/recordings/hard.jsonl"
+_SHOWN: Final = 5
+"""Actions that are shown without -v."""
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command to an application."""
+    app.command("accepts", epilog=_EXAMPLE)(_accepts)
+
+
+def _accepts(
+    name: Annotated[str, typer.Argument(metavar="NAME", help="A model, or NAME:VARIANT.")],
+    trace: Annotated[
+        str,
+        typer.Argument(
+            parser=file_name,
+            metavar="TRACE",
+            help="A trace that the monitor reads; - is standard input.",
+        ),
+    ],
+    inference: Annotated[
+        str | None,
+        typer.Option(help="The trace has the claims that this inference makes of calls."),
+    ] = None,
+    limit: Annotated[
+        int, typer.Option(help="The most states that the model may be in after an event.", min=1)
+    ] = LIMIT,
+    verbose: Annotated[
+        bool, typer.Option("--verbose", "-v", help="Print the run, and all alternatives.")
+    ] = False,
+    form: FormatOption = Format.TEXT,
+) -> None:
+    """Decide whether a recorded trace is a run of a model.
+
+    The names of claims, requests, objects and blocks are the trace's own. Where events may be
+    missing nothing is decided from there on. The model of the plugin takes its size from the trace;
+    any other one has the size of the variant, or of the inference.
+
+    Exit 0: accepted. 1: rejected, at the line that is printed. 2: bad input. 3: undecided.
+    """
+    try:
+        with progress(name) as told:
+
+            def tell(events: int, states: int) -> None:
+                told("its run", states, events, events)
+
+            found = acceptance(name, trace, inference=inference, limit=limit, progress=tell)
+    except InputError as error:
+        raise SpecError(str(error)) from error
+    if form is Format.JSON:
+        print_json(found)
+    else:
+        with page() as out:
+            _print(out, found, verbose=verbose)
+    codes = {ACCEPTED: Code.OK, REJECTED: Code.VIOLATED}
+    raise typer.Exit(codes.get(found.verdict, Code.INCONCLUSIVE))
+
+
+def _print(out: Console, found: Acceptance, *, verbose: bool) -> None:
+    if not found.streams:
+        out.print("undecided: the trace has no line")
+    for each in found.streams:
+        out.print(_head(found, each))
+        if each.verdict != ACCEPTED:
+            _print_place(out, found, each)
+        if each.instead:
+            out.print("expected instead")
+            for text in each.instead if verbose else each.instead[:_SHOWN]:
+                out.print(Text(wrap(text, 2, 4)))
+            if not verbose and len(each.instead) > _SHOWN:
+                out.print(f"  and {len(each.instead) - _SHOWN} others (-v)")
+        elif each.verdict == REJECTED:
+            out.print("expected instead: no event, the run ends here")
+        if verbose and each.actions:
+            out.print(Text(wrap(f"the run: {', '.join(each.actions)}", 0, 2), "bright_black"))
+
+
+def _head(found: Acceptance, each: StreamAcceptance) -> Text:
+    """The verdict in a sentence that counts."""
+    fixed = not each.instance or ":" in found.model
+    about = found.model if fixed else f"{found.model}:{each.instance}"
+    stream = f", stream {each.stream}" if len(found.streams) > 1 else ""
+    says = f"{each.taken} of {each.events} events are a run of {about}{stream}"
+    if each.verdict == ACCEPTED and not each.complete:
+        says += "; the last action has more to emit"
+    style = {ACCEPTED: "bold green", REJECTED: "bold red"}.get(each.verdict, "bold yellow")
+    return Text(wrap(f"{each.verdict}: {says}"), style=style)
+
+
+def _print_place(out: Console, found: Acceptance, each: StreamAcceptance) -> None:
+    if each.at is None:
+        out.print(Text(wrap(f"because {each.why}", 0, 2)))
+        return
+    out.print(Text(f"at {place(each.at)}"), soft_wrap=True)
+    digits = len(str(each.at.line))
+    for line in quotes([Input(found.trace, found.sha256)], [each.at]).get(each.at, ()):
+        meant = line.number == each.at.line
+        margin = f"{'>' if meant else ' '} {line.number:>{digits}} | "
+        text = shortened(line.text, out.width - len(margin))
+        out.print(Text(margin + text, "" if meant else "bright_black"))
+    out.print(Text(wrap(f"because {each.why}", 0, 2)))

@@ -1,0 +1,257 @@
+"""Compares the streams of a trace that was recorded with the model of a runtime."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+import msgspec
+
+from models.framework.shims import PLAIN, Shim
+from models.registry import model_of, runtime
+from monitor.check.parts import place_of, text_of
+from monitor.input.sources import read
+from monitor.stream.order import Order
+from proofs.product.accepts import LIMIT, Accepted, Bounded, Rejected, accepts
+from spec.events.alphabet import FACTS
+from spec.language.errors import SpecError
+from spec.language.suggest import resolve
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from models.framework.model import Model
+    from models.registry import Runtime
+    from monitor.input.records import At, Record
+    from monitor.report.verdict import Place
+    from spec.events.alphabet import Kind
+    from spec.events.canonical import Event
+
+__all__ = [
+    "ACCEPTED",
+    "REJECTED",
+    "SCHEMA",
+    "UNDECIDED",
+    "Acceptance",
+    "StreamAcceptance",
+    "acceptance",
+]
+
+SCHEMA: Final = "resident-claims/acceptance/1"
+
+ACCEPTED: Final = "accepted"
+REJECTED: Final = "rejected"
+UNDECIDED: Final = "undecided"
+
+
+class StreamAcceptance(msgspec.Struct, frozen=True):
+    """Whether a stream is a run of a model.
+
+    `instance` says which of the instances that the stream leaves open it is about; empty where
+    there is one. `taken` of its `events` are a run of the model, by these `actions`; `complete`
+    says that they end where an action of the model does. `at` is the first event that no run has
+    next, or from which on nothing is decided, and `why` is the reason; `instead` is what the model
+    could have done.
+    """
+
+    stream: str
+    verdict: str
+    instance: str
+    events: int
+    taken: int
+    complete: bool
+    actions: tuple[str, ...]
+    at: Place | None = None
+    why: str = ""
+    instead: tuple[str, ...] = ()
+
+
+class Acceptance(msgspec.Struct, frozen=True):
+    """Each stream of a trace, compared with a model."""
+
+    schema: str
+    model: str
+    inference: str | None
+    trace: str
+    sha256: str
+    verdict: str
+    streams: tuple[StreamAcceptance, ...]
+
+
+class _Stream:
+    """The events of one stream up to the first line from which on events may be missing."""
+
+    def __init__(self) -> None:
+        self.total = 0
+        self.events: list[Event] = []
+        self.places: list[At] = []
+        self.unseen: frozenset[Kind] = frozenset()
+        self.ends: tuple[At, str] | None = None
+        self._order = Order()
+
+    def take(self, record: Record) -> None:
+        """Take in a line of the stream."""
+        self.total += len(record.events)
+        if record.stamp.observes is not None:
+            self.unseen = FACTS - record.stamp.observes
+        back, missing = self._order.check(record.stamp, record.at)
+        why = back or missing or next((each.why for each in record.doubts), "")
+        if record.unknown is not None:
+            why = why or f"there is no kind of event {record.unknown}"
+        if why and self.ends is None:
+            self.ends = record.at, why
+        if self.ends is None:
+            self.events += (event for event, _ in record.events)
+            self.places += (at for _, at in record.events)
+
+    @property
+    def whole(self) -> bool:
+        """Whether the stream states that it is complete."""
+        return self._order.whole
+
+    @property
+    def lacks(self) -> tuple[At, str] | None:
+        """From which line on events may be missing, and why; None where the stream is whole."""
+        return self.ends or self._order.cut
+
+
+def acceptance(
+    name: str,
+    trace: str,
+    *,
+    inference: str | None = None,
+    limit: int = LIMIT,
+    progress: Callable[[int, int], None] | None = None,
+) -> Acceptance:
+    """Compare each stream of a trace with a model, by `NAME` or `NAME:VARIANT`.
+
+    Where the size of a model can be read from a stream, that size is taken, unless a variant of a
+    fixed size is named. What the stream leaves open is tried, or is named as `NAME:INSTANCE`.
+
+    Args:
+        inference: the name of the one whose shim makes claims of the runtime's calls.
+        limit: the most states that the model may be in after an event.
+        progress: receives the number of events so far, and of states.
+
+    Raises:
+        InputError: the trace cannot be read.
+        UnknownName: there is no such model, variant or inference.
+        SpecError: the stream does not state what the size of the model follows from.
+    """
+    whole, _, variant = name.partition(":")
+    found = runtime(whole)
+    fixed, shim = _fixed(found, variant, inference)
+    source, streams = read([trace]), dict[str, _Stream]()
+    for record in source:
+        streams.setdefault(record.stamp.stream, _Stream()).take(record)
+
+    def compare(model: Model[Any], stream: _Stream) -> Accepted | Rejected | Bounded:
+        unseen = stream.unseen
+        return accepts(
+            model, stream.events, shim=shim, unseen=unseen, limit=limit, progress=progress
+        )
+
+    judged = tuple(
+        _judged(each, stream, fixed or _of_size(found, variant, stream), compare)
+        for each, stream in streams.items()
+    )
+    verdicts = {each.verdict for each in judged}
+    worst = next((each for each in (REJECTED, UNDECIDED) if each in verdicts), ACCEPTED)
+    return Acceptance(
+        SCHEMA,
+        name,
+        inference,
+        text_of(trace),
+        source.accounts[0].sha256,
+        worst if judged else UNDECIDED,
+        judged,
+    )
+
+
+def _fixed(
+    found: Runtime, variant: str, inference: str | None
+) -> tuple[Mapping[str, Model[Any]], Shim]:
+    """The instance that does not depend on the stream, if there is one, and the shim."""
+    named = f"{found.name}:{variant}" if variant else found.name
+    if inference is not None:
+        listed = {each.name: each for each in found.inferences}
+        if not listed:
+            raise SpecError(f"{found.name} has no inference", "omit --inference")
+        chosen = listed[resolve(inference, list(listed), what="inference of this model")]
+        return {"": model_of(named) if variant else chosen.model()}, chosen.shim
+    if found.of_trace is not None and variant not in found.variants:
+        return {}, PLAIN
+    return {"": model_of(named)}, PLAIN
+
+
+def _of_size(found: Runtime, variant: str, stream: _Stream) -> Mapping[str, Model[Any]]:
+    """The instances of the size of a stream; only that of this name, if there is a name."""
+    instances = {} if found.of_trace is None else found.of_trace(stream.events)
+    if not variant:
+        return instances
+    name = resolve(variant, [*instances, *found.variants], what="variant")
+    return {name: instances[name]}
+
+
+def _judged(
+    name: str,
+    stream: _Stream,
+    instances: Mapping[str, Model[Any]],
+    compare: Callable[[Model[Any], _Stream], Accepted | Rejected | Bounded],
+) -> StreamAcceptance:
+    """The verdict of one that accepts, else of an undecided one, else of the nearest."""
+    best: tuple[tuple[bool, bool, int, bool], str, Accepted | Rejected | Bounded] | None = None
+    for instance, model in instances.items():
+        found = compare(model, stream)
+        taken = found.events if isinstance(found, Accepted) else found.at
+        near = isinstance(found, Rejected) and found.near
+        fits = isinstance(found, Accepted) and (found.complete or not stream.whole)
+        rank = fits, isinstance(found, Bounded), taken, near
+        if best is None or rank > best[0]:
+            best = rank, instance, found
+        if fits:
+            break
+    if best is None:
+        raise SpecError(f"stream {name} leaves no instance of the model")
+    rank, instance, found = best
+    return _view(name, stream, rank[2], instance, found)
+
+
+def _view(
+    name: str,
+    stream: _Stream,
+    taken: int,
+    instance: str,
+    found: Accepted | Rejected | Bounded,
+) -> StreamAcceptance:
+    verdict, why, at, instead = ACCEPTED, "", None, tuple[str, ...]()
+    complete, actions = False, tuple[str, ...]()
+    if not isinstance(found, Bounded):
+        actions = tuple(map(str, found.actions))
+    if isinstance(found, Accepted):
+        complete = found.complete
+        if stream.lacks is not None:
+            verdict, (at, why) = UNDECIDED, stream.lacks
+        elif stream.whole and not complete:
+            verdict, at, instead = REJECTED, stream.places[-1], found.owed
+            why = "the stream ends here, within an action of the model"
+        elif not stream.events:
+            verdict, why = UNDECIDED, "the stream has no event"
+    else:
+        at = stream.places[found.at]
+        if isinstance(found, Rejected):
+            verdict, instead = REJECTED, found.instead
+            why = f"no run of the model has {found.event.kind} next"
+        else:
+            verdict, why = UNDECIDED, f"the model can be in more than {found.limit} states"
+    return StreamAcceptance(
+        name,
+        verdict,
+        instance,
+        stream.total,
+        taken,
+        complete,
+        actions,
+        None if at is None else place_of(at),
+        why,
+        instead,
+    )
