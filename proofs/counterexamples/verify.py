@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
 
@@ -111,7 +111,7 @@ def _changed(folder: Path, row: Row, inference: Inference, home: str) -> list[Ch
     return [Change(row.inference, what, was, now) for what, was, now in found if was != now]
 
 
-def _named(concludes: Mapping[str, str]) -> str:
+def _named(concludes: Mapping[Any, str]) -> str:
     return ", ".join(f"{what} {name}" for what, name in concludes.items())
 
 
