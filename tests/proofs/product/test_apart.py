@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from models.model import CACHE
+from models.framework.model import CACHE
 from spec.claims.claim import Mode
 from spec.events.alphabet import Kind
 from spec.events.canonical import Event
