@@ -1,7 +1,7 @@
 """Gives pytest the options of the adapter suite, and loads the plug-in when they are used.
 
 pytest imports this module in every project of an environment in which resident-claims is installed.
-So it imports nothing of ours, and the plug-in, which lives in `proofs`, only where a suite is named:
+So it imports nothing of ours, and the plug-in, which lives in `proofs`, only for a named suite:
 elsewhere a missing extra or another package called `models` is no reason to stop.
 """
 
