@@ -21,7 +21,17 @@ from spec.docs.markdown import table
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-__all__ = ["INDEX", "SCHEMA", "Row", "Suite", "file_name", "files", "row_of", "suite_schema"]
+__all__ = [
+    "INDEX",
+    "SCHEMA",
+    "Row",
+    "Suite",
+    "concludes_of",
+    "file_name",
+    "files",
+    "row_of",
+    "suite_schema",
+]
 
 SCHEMA: Final = "resident-claims/suite/1"
 INDEX: Final = "index.json"
@@ -72,7 +82,7 @@ def row_of(found: Refutation, runtime: str) -> Row:
         runtime=runtime,
         feature=inference.feature,
         mode=str(inference.mode),
-        concludes=_concludes(inference.concludes, str(inference.mode)),
+        concludes=concludes_of(inference.concludes, str(inference.mode)),
         label=None if found.labelled.label is None else str(found.labelled.label),
         result=found.labelled.result,
         missing=found.labelled.missing,
@@ -85,7 +95,8 @@ def row_of(found: Refutation, runtime: str) -> Row:
     )
 
 
-def _concludes(what: str, mode: str) -> dict[Literal["mode", "obligation", "outcome"], str]:
+def concludes_of(what: str, mode: str) -> dict[Literal["mode", "obligation", "outcome"], str]:
+    """What an inference concludes, by the sort of it."""
     if what == "mode":
         return {"mode": mode}
     return {"obligation": what} if what in OBLIGATIONS else {"outcome": what}

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
 
 from models.registry import RUNTIMES, inferences, runtime
 from monitor import InputError, check_files
 from proofs.counterexamples.labels import labelled
-from proofs.counterexamples.suite import INDEX, SCHEMA, Row, Suite
+from proofs.counterexamples.suite import INDEX, SCHEMA, Row, Suite, concludes_of
 from proofs.product.membership import is_run
 from spec.digest import SHORT, spec_digest
 from spec.events.canonical import Event
@@ -19,6 +19,7 @@ from spec.language.called import called
 from spec.language.errors import SpecError
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
     from pathlib import Path
 
     from models.framework.inference import Inference
@@ -54,6 +55,8 @@ def read_suite(folder: Path) -> Suite:
         raise SpecError(cause, f"{again} writes a suite") from None
     if suite.schema != SCHEMA:
         raise SpecError(f"{path} is no {SCHEMA}", "write it again with this version")
+    if not suite.rows:
+        raise SpecError(f"{path} has no rows", "write it again")
     return suite
 
 
@@ -64,6 +67,7 @@ def verify(folder: Path, suite: Suite) -> list[Change]:
         SpecError: a row names a trace outside the folder.
     """
     known = {each.name: each for each in inferences()}
+    homes = {each.name: name for name in RUNTIMES for each in runtime(name).inferences}
     changes = []
     if suite.spec != spec_digest():
         changes.append(Change("", "specification", suite.spec[:SHORT], spec_digest()[:SHORT]))
@@ -72,9 +76,9 @@ def verify(folder: Path, suite: Suite) -> list[Change]:
         if inference is None:
             changes.append(Change(row.inference, "inference", "in the suite", "not known"))
             continue
-        changes += _changed(folder, row, inference)
+        changes += _changed(folder, row, inference, homes[row.inference])
     listed = {row.inference for row in suite.rows}
-    about = {row.runtime for row in suite.rows} & set(RUNTIMES)
+    about = {homes[name] for name in listed & set(homes)}
     changes += [
         Change(each.name, "inference", "not in the suite", name)
         for name in RUNTIMES
@@ -85,10 +89,21 @@ def verify(folder: Path, suite: Suite) -> list[Change]:
     return changes
 
 
-def _changed(folder: Path, row: Row, inference: Inference) -> list[Change]:
+def _changed(folder: Path, row: Row, inference: Inference, home: str) -> list[Change]:
     label = labelled(inference)
-    found = [("result", row.result, label.result)]
-    found.append(("missing", ", ".join(row.missing), ", ".join(label.missing)))
+    concludes = concludes_of(inference.concludes, str(inference.mode))
+    found = [
+        ("runtime", row.runtime, home),
+        ("feature", row.feature, inference.feature),
+        ("mode", row.mode, str(inference.mode)),
+        ("concludes", _named(row.concludes), _named(concludes)),
+        ("parent", row.parent or "", inference.parent or ""),
+        ("label", row.label or "", str(label.label or "")),
+        ("result", row.result, label.result),
+        ("missing", ", ".join(row.missing), ", ".join(label.missing)),
+    ]
+    if row.trace is None:
+        found += [("verdict", row.verdict, "none"), ("events", str(row.events), "0")]
     if row.trace is not None:
         if row.trace != row.trace.rpartition("/")[2] or row.trace.startswith("."):
             raise SpecError(f"the trace {row.trace!r} is not in the folder of the suite")
@@ -96,9 +111,13 @@ def _changed(folder: Path, row: Row, inference: Inference) -> list[Change]:
     return [Change(row.inference, what, was, now) for what, was, now in found if was != now]
 
 
+def _named(concludes: Mapping[Any, str]) -> str:
+    return ", ".join(f"{what} {name}" for what, name in concludes.items())
+
+
 def _of_trace(path: Path, row: Row, inference: Inference) -> list[tuple[str, str, str]]:
     try:
-        report = check_files([str(path)], row.mode)
+        report = check_files([str(path.absolute())], row.mode)  # "-" would be standard input
         events = [msgspec.json.decode(line, type=Event) for line in path.read_bytes().splitlines()]
     except (OSError, InputError, ValueError) as problem:
         return [("trace", "readable", " ".join(str(problem).split()))]

@@ -122,7 +122,9 @@ class Alone(Stepper):
         held = {each.block for each in self._ours()}
         if event.claim_id is None and event.object_id is None:
             return event.kind in PLACES or (None in held and bool(event.block_ids))
-        return event.object_id != self._about and not held.isdisjoint({None, *event.block_ids})
+        if event.object_id == self._about and event.claim_id is None:
+            return False
+        return bool(held) and (not event.block_ids or not held.isdisjoint({None, *event.block_ids}))
 
     def _touches(self, event: Event) -> bool:
         return not {each.block for each in self._ours()}.isdisjoint(event.block_ids)

@@ -155,3 +155,30 @@ def test_a_trace_outside_the_folder_is_refused(
     index.write_text(json.dumps(data))
     assert 2 == main(["counterexamples", "--check", str(tmp_path)])
     assert "is not in the folder" in capsys.readouterr().err
+
+
+def test_a_link_is_somebody_elses(suite: Path, tmp_path: Path) -> None:
+    """What a link in the folder leads to is never written over."""
+    mine = tmp_path / "mine"
+    mine.write_text("mine")
+    folder = tmp_path / "suite"
+    folder.mkdir()
+    (copy(suite, folder) / "index.md").unlink()
+    (folder / "index.md").symlink_to(mine)
+    assert 2 == main(["counterexamples", *RUNTIME, "-o", str(folder)])
+    assert 0 == main(["counterexamples", *RUNTIME, "-o", str(folder), "--force"])
+    assert "mine" == mine.read_text()
+
+
+@pytest.mark.parametrize(
+    ("name", "value"), [("label", "native_sound"), ("feature", "x"), ("trace", None)]
+)
+def test_a_changed_row_is_named(suite: Path, tmp_path: Path, name: str, value: object) -> None:
+    """A row that says something else of its inference is no row of this version."""
+    index = copy(suite, tmp_path) / "index.json"
+    data = json.loads(index.read_text())
+    data["rows"][0][name] = value
+    index.write_text(json.dumps(data))
+    assert 1 == main(["counterexamples", "--check", str(tmp_path)])
+    index.write_text(json.dumps({**data, "rows": []}))
+    assert 2 == main(["counterexamples", "--check", str(tmp_path)])

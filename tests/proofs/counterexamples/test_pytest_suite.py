@@ -124,6 +124,14 @@ class TestElsewhere:
         assert 0 == code, text
         assert "1 passed" in text
 
+    def test_with_an_option_of_its_own(self, project: Path) -> None:
+        """pytest runs in a project that has an option --adapter."""
+        own = "def pytest_addoption(parser):\n    parser.addoption('--adapter')\n"
+        (project / "conftest.py").write_text(own)
+        code, text = called(project, "--adapter", "x")
+        assert 0 == code, text
+        assert "1 passed" in text
+
     @pytest.mark.parametrize("name", ["models", "monitor", "proofs"])
     def test_beside_a_package_of_the_same_name(self, project: Path, name: str) -> None:
         """pytest runs in a project that has a package called like one of ours."""
