@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import gc
+import weakref
 from typing import Any
 
 import pytest
@@ -112,6 +114,18 @@ class TestWaits:
 
 
 class TestMemory:
+    def test_resets(self, make: Make) -> None:
+        """The maps that the pool replaces when the cache is reset are not kept."""
+        engine = make()
+        maps = weakref.WeakSet[Any]()
+        for _ in range(5):
+            engine.serve(("resident", 2))
+            maps.add(engine.pool.cached_block_hash_to_block)
+            assert engine.core.scheduler.reset_prefix_cache()
+        gc.collect()
+        assert 1 >= len(maps)
+        assert "pop" in vars(engine.pool.cached_block_hash_to_block)
+
     def test_aborted(self, make: Make) -> None:
         """Nothing is kept of requests whose clients went away."""
         engine = make()

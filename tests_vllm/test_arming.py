@@ -9,7 +9,7 @@ import os
 import re
 import subprocess
 import sys
-from collections import OrderedDict, deque
+from collections import Counter, OrderedDict, deque
 from hashlib import blake2b
 from pathlib import Path
 from typing import Any
@@ -36,7 +36,18 @@ ADAPTER = Path(v0_32.__file__).parent
 OURS = ADAPTER.parents[1]
 OTHERS = {
     name
-    for kind in (dict, list, set, str, bytes, deque, OrderedDict, re.Pattern, type(blake2b()))
+    for kind in (
+        dict,
+        Counter,
+        list,
+        set,
+        str,
+        bytes,
+        deque,
+        OrderedDict,
+        re.Pattern,
+        type(blake2b()),
+    )
     for name in dir(kind)
 }
 OTHERS |= {"SERVICE_UNAVAILABLE", "__qualname__", "__struct_fields__", "model_dump", "value"}

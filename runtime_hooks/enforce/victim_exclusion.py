@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Collection, Iterable, Sequence
 
     from runtime_hooks.claims.entry import Content
 
@@ -73,6 +73,11 @@ class VictimExclusion:
             self._pool.hold(fresh)
         if free:
             self._pool.release(free)
+
+    @property
+    def blocks(self) -> Collection[int]:
+        """The excluded blocks."""
+        return self._pins.keys()
 
     def suspend(self) -> None:
         """Release every excluded block for a moment."""

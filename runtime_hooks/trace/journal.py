@@ -48,7 +48,7 @@ class Sink(Protocol):
 class Journal:
     """One stream of events, with marks at its beginning and end.
 
-    Call `write`, `gap` and `close` on one thread.
+    Call `write`, `gap`, `end` and `close` on one thread.
 
     Args:
         limit: the most events that may wait to be written.
@@ -88,9 +88,13 @@ class Journal:
         """Use a number without an event: something happened that was not observed."""
         self._number += 1
 
+    def end(self) -> None:
+        """End as `close` does, and do not wait for it."""
+        self._closing.set()
+
     def close(self, timeout_s: float = 10.0) -> None:
         """Write the queued events, and end; calling it again does nothing."""
-        self._closing.set()
+        self.end()
         self._thread.join(timeout_s)
         if self._thread.is_alive():
             LOG.error("resident-claims: %d events are not written yet", self.waiting)

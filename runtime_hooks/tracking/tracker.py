@@ -14,7 +14,7 @@ from runtime_hooks.tracking.watched import WatchedClaims
 from spec.events.alphabet import Kind
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Container, Sequence
+    from collections.abc import Callable, Collection, Container, Sequence
 
     from runtime_hooks.claims.entry import Entry
     from runtime_hooks.claims.registry import Registry
@@ -110,6 +110,11 @@ class BlockTracker:
                 self._emitter.fact(Kind.PREFIX_LOOKUP, **names, **counts)
                 if lead >= predicate.end and entry.holds and entry.made_by != request_id:
                     self._emitter.fact(Kind.PREFIX_REUSED, **names)
+
+    @property
+    def excluded(self) -> Collection[int]:
+        """The blocks that are excluded from eviction."""
+        return self._exclusion.blocks
 
     def before_reset(self) -> None:
         """The engine is about to clear the cache, which needs every block free: release all.

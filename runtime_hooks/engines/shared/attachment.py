@@ -32,28 +32,41 @@ class HookedScheduler:
     ) -> None:
         self.scheduler, self.controller, self.journal = scheduler, controller, journal
         self._wraps, self._restore = wraps, restore
+        self._detached = False
 
     @property
     def faults(self) -> dict[tuple[str, str], int]:
         """How often a hook failed, by hook and exception class."""
         return dict(self.controller.faults.counts)
 
-    def detach(self) -> None:
+    @property
+    def disarmed(self) -> str:
+        """Why the plugin was disarmed in this engine; empty where it was not."""
+        return self._wraps.given_up
+
+    def detach(self, *, wait: bool = True) -> None:
         """Leave the engine as it was, release every block, and end the stream.
 
         What happens to live claims afterwards is not observed, so the stream ends in a gap.
+
+        Args:
+            wait: until the stream is written.
         """
         self._wraps.remove()
-        self.controller.preregistration.close()
+        self._detached = True
         self._wraps.attempt("detach", self._restore)
-        self._wraps.attempt("detach", self.controller.tracker.before_reset)
+        self._wraps.attempt("detach", self.controller.preregistration.close)
         if self.controller.claims:
             self.controller.fail()
-        self.journal.close()
+        if wait:
+            self.journal.close()
+        else:
+            self.journal.end()
 
     def end(self) -> None:
         """The engine ends, and the stream with it."""
-        self._wraps.attempt("shutdown", self.controller.close)
-        self._wraps.remove()
-        self.controller.preregistration.close()
+        if not self._detached:
+            self._wraps.attempt("shutdown", self.controller.close)
+            self._wraps.remove()
+            self._wraps.attempt("shutdown", self.controller.preregistration.close)
         self.journal.close()

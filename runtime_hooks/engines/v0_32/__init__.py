@@ -57,16 +57,23 @@ class _Vllm032:
             settings, journal, pool, identity, tier, prompts=prompts, alarm=alarm
         )
         wraps, steps = Wraps(controller), StepHooks(scheduler, blocks)
+
+        def restore() -> None:
+            pool.restore()
+            if tier is not None:
+                tier.restore()
+
+        attachment = HookedScheduler(scheduler, controller, journal, wraps, restore)
         try:
             blocks.install(controller, wraps)
             pool.queue.install(wraps)
-            steps.install(controller, wraps)
+            steps.install(controller, wraps, pool, attachment)
             if tier is not None:
                 tier.install(controller, wraps, steps, blocks)
         except Exception:
             wraps.remove()  # all hooks or none
             raise
-        return HookedScheduler(scheduler, controller, journal, wraps, pool.queue.clear)
+        return attachment
 
     def hook(
         self, settings: Settings, made: Callable[[Any], None], ended: Callable[[Any], None]

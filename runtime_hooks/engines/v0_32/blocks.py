@@ -62,6 +62,8 @@ class BlockHooks:
 
     def computed(self, output: Any) -> None:
         """A step was computed: its blocks hold their contents, if they are still cached."""
+        if not any(step is output for step, _ in self._steps):
+            return  # its scheduling was not observed
         while self._steps:
             step, fresh = self._steps.popleft()
             for request_id, start, blocks, keys in fresh:
@@ -168,16 +170,24 @@ class BlockHooks:
             *args: Any,
             **named: Any,
         ) -> None:
-            if request.request_id in self.not_admitted and request.request_id != self.loaded:
+            if self._wraps.instead("cache_full_blocks", False, self._keeps_out, request):
                 return
             call(request, blocks, num_cached_blocks, num_full_blocks, *args, **named)
-            loaded = self.all_loaded and request.request_id == self.loaded
-            if num_cached_blocks < num_full_blocks and not loaded:
-                new = blocks[num_cached_blocks:num_full_blocks]
-                keys = [block.block_hash for block in new]
-                self._fresh.append((request.request_id, num_cached_blocks, new, keys))
+            if num_cached_blocks < num_full_blocks:
+                part = (request.request_id, num_cached_blocks, blocks[:num_full_blocks])
+                self._wraps.attempt("cache_full_blocks", self._note_fresh, *part)
 
         return cache_full_blocks
+
+    def _keeps_out(self, request: Any) -> bool:
+        """Whether the blocks of a request are kept out of the cache."""
+        return request.request_id in self.not_admitted and request.request_id != self.loaded
+
+    def _note_fresh(self, request_id: str, start: int, blocks: list[Any]) -> None:
+        """The blocks of a request from this position on are cached."""
+        if not self.all_loaded or request_id != self.loaded:
+            new = blocks[start:]
+            self._fresh.append((request_id, start, new, [block.block_hash for block in new]))
 
     def _evict_blocks(self, call: Callable[[Any], None]) -> Callable[[Any], None]:
         removed = self._removed
@@ -193,7 +203,7 @@ class BlockHooks:
 
     def _reset_prefix_cache(self, call: Callable[[], bool]) -> Callable[[], bool]:
         def reset_prefix_cache() -> bool:
-            done = False
+            done, old = False, self._pool.cached_block_hash_to_block
             self._wraps.attempt("reset_prefix_cache", self._controller.tracker.before_reset)
             try:
                 done = call()
@@ -201,8 +211,13 @@ class BlockHooks:
                 self._wraps.attempt(
                     "reset_prefix_cache", self._controller.tracker.after_reset, done
                 )
-            if done:  # the pool has a new map
-                self._wraps.put(self._pool.cached_block_hash_to_block, "pop", self._pop)
+            if done:
+                self._wraps.attempt("reset_prefix_cache", self._follow, old)
             return done
 
         return reset_prefix_cache
+
+    def _follow(self, old: Any) -> None:
+        """The pool has a new map in the place of this one."""
+        self._wraps.forget(old)
+        self._wraps.put(self._pool.cached_block_hash_to_block, "pop", self._pop)

@@ -48,6 +48,7 @@ class OffloadHooks:
         self._context = ReqContext("resident-claims")
         self._prepare_load, self._complete_load = manager.prepare_load, manager.complete_load
         self._fail_loads, self._fail_stores = Counter(drill.fail_loads), Counter(drill.fail_stores)
+        self._kept: Counter[bytes] = Counter()  # copies that are excluded from eviction
         self._failing: set[str] = set()  # requests whose load fails by the drill
         self._aborted: set[str] = set()  # aborted requests whose load is under way
         self._unstored: set[bytes] = (
@@ -62,10 +63,17 @@ class OffloadHooks:
     def keep(self, keys: Sequence[bytes]) -> None:
         """Exclude copies from eviction: vLLM evicts nothing that is being read."""
         self._prepare_load(keys, self._context)
+        self._kept.update(keys)
 
     def drop(self, keys: Sequence[bytes]) -> None:
         """End that exclusion."""
-        self._complete_load(keys, self._context)
+        kept = [key for key in keys if self._kept[key]]
+        self._kept.subtract(kept)
+        self._complete_load(kept, self._context)
+
+    def restore(self) -> None:
+        """End every exclusion."""
+        self.drop([*self._kept.elements()])
 
     def install(
         self, controller: Controller, wraps: Wraps, steps: StepHooks, blocks: BlockHooks

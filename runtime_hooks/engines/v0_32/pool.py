@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from runtime_hooks.engines.v0_32.free_queue import RankedQueue
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 
     from vllm.v1.core.block_pool import BlockPool
 
@@ -25,14 +25,31 @@ class VllmPool:
         self._pool, self._uncomputed = pool, uncomputed
         self.queue = RankedQueue(pool)
         self.usable = pool.num_gpu_blocks - 1  # one is the null block
+        self._held: dict[int, None] = {}  # once each, so that a fault can hold or free none twice
 
     def hold(self, blocks: Sequence[int]) -> None:
         """Exclude blocks from eviction: vLLM evicts free blocks only, and these count as used."""
-        self._pool.touch([self._pool.blocks[block] for block in blocks])
+        for block in blocks:
+            if block not in self._held:
+                self._pool.touch([self._pool.blocks[block]])
+                self._held[block] = None
 
     def release(self, blocks: Sequence[int]) -> None:
         """End the exclusion."""
-        self._pool.free_blocks([self._pool.blocks[block] for block in blocks])
+        held = [block for block in dict.fromkeys(blocks) if block in self._held]
+        free = [self._pool.blocks[block] for block in held]
+        for block in held:
+            del self._held[block]
+        self._pool.free_blocks(free)
+
+    def keep_only(self, blocks: Collection[int]) -> None:
+        """End the exclusion of all other blocks."""
+        self.release([block for block in self._held if block not in blocks])
+
+    def restore(self) -> None:
+        """Leave the pool as the engine would have it; its methods must be restored."""
+        self.queue.clear()
+        self.keep_only(())
 
     def drop(self, blocks: Sequence[int]) -> None:
         """Remove blocks from the cache; requests that use them go on."""

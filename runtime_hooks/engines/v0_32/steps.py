@@ -18,8 +18,10 @@ if TYPE_CHECKING:
 
     from runtime_hooks.claims.arrivals import Refusal
     from runtime_hooks.controller.controller import Controller
+    from runtime_hooks.engines.shared.attachment import HookedScheduler
     from runtime_hooks.engines.shared.wraps import Wraps
     from runtime_hooks.engines.v0_32.blocks import BlockHooks
+    from runtime_hooks.engines.v0_32.pool import VllmPool
 
 __all__ = ["StepHooks"]
 
@@ -55,9 +57,12 @@ class StepHooks:
         self.before_output: Callable[[Any], None] = lambda output: None
         self.still_loads: Callable[[Any], bool] = lambda request: False
 
-    def install(self, controller: Controller, wraps: Wraps) -> None:
+    def install(
+        self, controller: Controller, wraps: Wraps, pool: VllmPool, attachment: HookedScheduler
+    ) -> None:
         """Wrap the methods."""
-        self._controller, self._wraps = controller, wraps
+        self._controller, self._wraps, self._pool = controller, wraps, pool
+        self._attachment = attachment
         wraps.put(self._scheduler, "add_request", self._add_request)
         wraps.put(self._scheduler, "schedule", self._schedule)
         wraps.put(self._scheduler, "_handle_blocked_waiting_request", self._handle_blocked)
@@ -123,28 +128,48 @@ class StepHooks:
 
     def _schedule(self, call: Callable[..., Any]) -> Callable[..., Any]:
         def schedule(*args: Any, **named: Any) -> Any:
+            if self._wraps.dirty and self._leave():
+                return call(*args, **named)
             self._wraps.attempt("schedule", self._begin_step)
             output = call(*args, **named)
             if self._blocks.no_room is not None and not output.total_num_scheduled_tokens:
-                self._wraps.attempt("schedule", self._refuse_stuck, self._blocks.no_room)
-            self._blocks.scheduled(output)
+                about = (None, self._refuse_stuck, self._blocks.no_room)
+                self._wraps.instead("schedule", *about)
+            self._wraps.attempt("schedule", self._blocks.scheduled, output)
             while self.refused_late:
                 self._wraps.attempt("schedule", self.refuse, self.refused_late.pop())
             return output
 
         return schedule
 
+    def _leave(self) -> bool:
+        """Disarm the plugin if a fault makes that necessary, or tidy up; returns whether it did.
+
+        Requests that were refused are answered before that.
+        """
+        if self._wraps.given_up and not self._refused:
+            self._attachment.detach(wait=False)
+            return True
+        self._wraps.dirty = bool(self._wraps.given_up)
+        self._wraps.instead("schedule", None, self._tidy)
+        return False
+
+    def _tidy(self) -> None:
+        """Free the blocks that a fault left excluded on behalf of nobody."""
+        self._pool.keep_only(self._controller.tracker.excluded)
+
     def _begin_step(self) -> None:
         try:
             run, refusals = self._controller.begin_step()
+            self._kept_waiting.difference_update(run)
+            refusals = [*self._to_refuse.values(), *refusals]
+            for refusal in refusals:
+                self.refuse(refusal)
         except Exception:
             self._kept_waiting.clear()  # nothing else would ever let them run
             raise
-        self._kept_waiting.difference_update(run)
-        refusals = [*self._to_refuse.values(), *refusals]
-        self._to_refuse.clear()
-        for refusal in refusals:
-            self.refuse(refusal)
+        finally:
+            self._to_refuse.clear()
 
     def _handle_blocked(self, call: Callable[[Any], bool]) -> Callable[[Any], bool]:
         def handle_blocked_waiting_request(request: Any) -> bool:
@@ -162,6 +187,9 @@ class StepHooks:
         refusal = self._controller.stuck(arrival_of(request, scheduler, claims=True))
         if refusal is not None:
             self.refuse(refusal)
+        elif self._controller.faults.counts:
+            self._wraps.give_up(f"{request_id} gets no blocks after a fault")
+            self._wraps.dirty = True
 
     def refuse(self, refusal: Refusal) -> None:
         """End a request whose refusal was reported; its client receives the refusal with the next
@@ -185,14 +213,17 @@ class StepHooks:
     def _free_request(self, call: Callable[..., Any]) -> Callable[..., Any]:
         def free_request(request: Any, *args: Any, **named: Any) -> Any:
             freed = call(request, *args, **named)
-            self._kept_waiting.discard(request.request_id)
-            self._to_refuse.pop(request.request_id, None)
-            self._blocks.not_admitted.discard(request.request_id)
-            if not self.still_loads(request):
-                self.end(request.request_id, "_free_request")
+            self._wraps.attempt("_free_request", self._freed, request)
             return freed
 
         return free_request
+
+    def _freed(self, request: Any) -> None:
+        self._kept_waiting.discard(request.request_id)
+        self._to_refuse.pop(request.request_id, None)
+        self._blocks.not_admitted.discard(request.request_id)
+        if not self.still_loads(request):
+            self.end(request.request_id, "_free_request")
 
     def end(self, request_id: str, hook: str) -> None:
         """A request has ended, as was observed at this hook."""
@@ -212,21 +243,29 @@ class StepHooks:
             outputs = call(scheduler_output, model_runner_output)
             if self._refused or self._notes:
                 self._wraps.attempt("update_from_output", self._answer, outputs)
+            self._end_refused(outputs)
+            if self._wraps.given_up:
+                self._leave()
             return outputs
 
         return update_from_output
 
     def _answer(self, outputs: dict[int, Any]) -> None:
-        """Add the notes to last outputs, and give refused requests their only output."""
+        """Add the notes to last outputs."""
         for outs in outputs.values():
             for out in outs.outputs:
                 if out.finish_reason is not None and out.request_id in self._notes:
                     note = {METADATA: self._notes.pop(out.request_id)}
                     out.kv_transfer_params = {**(out.kv_transfer_params or {}), **note}
+
+    def _end_refused(self, outputs: dict[int, Any]) -> None:
+        """Give refused requests their only output, whatever fails."""
         while self._refused:
             request, why = self._refused.pop()
             outs = outputs.setdefault(request.client_index, EngineCoreOutputs())
-            outs.outputs.append(self._refusal_output(request, why))
+            bare = EngineCoreOutput(request.request_id, [], finish_reason=FinishReason.ABORT)
+            about = (bare, self._refusal_output, request, why)
+            outs.outputs.append(self._wraps.instead("update_from_output", *about))
         while self._ended:  # an aborted request has no output
             self._notes.pop(self._ended.pop(), None)
 

@@ -1,0 +1,277 @@
+"""Every function of the plugin fails once, under load, in the real engine: the engine goes on.
+
+The functions are found by running the load: whatever of the plugin runs on the engine's thread is
+made to fail, but for the shells that call all the rest and catch what it raises.
+"""
+
+from __future__ import annotations
+
+import itertools
+import sys
+import time
+from collections import Counter
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from types import CodeType, FrameType
+from typing import Any
+
+import pytest
+from msgspec.structs import replace
+from vllm.v1.request import RequestStatus
+
+import runtime_hooks
+from monitor.check.files import check
+from monitor.engine import ModeVerdict
+from runtime_hooks.demo.engine import claim
+from runtime_hooks.engines.v0_32.hook_points import POINTS
+from spec.claims.claim import Mode
+from spec.contract.modes import Bundle
+from tests_vllm.conftest import Make
+from tests_vllm.engine import Engine
+
+OURS = str(Path(runtime_hooks.__file__).parent) + "/"
+DEMO = OURS + "demo/"
+HOOKED = {
+    "Scheduler.add_request": "StepHooks._add_request.<locals>.add_request",
+    "Scheduler.schedule": "StepHooks._schedule.<locals>.schedule",
+    "Scheduler._handle_blocked_waiting_request": (
+        "StepHooks._handle_blocked.<locals>.handle_blocked_waiting_request"
+    ),
+    "Scheduler.update_from_output": "StepHooks._update_from_output.<locals>.update_from_output",
+    "Scheduler._free_request": "StepHooks._free_request.<locals>.free_request",
+    "KVCacheManager.allocate_slots": "BlockHooks._allocate_slots.<locals>.allocate_slots",
+    "BlockPool.get_new_blocks": "BlockHooks._get_new_blocks.<locals>.get_new_blocks",
+    "BlockHashToBlockMap.pop": "BlockHooks._pop.<locals>.pop",
+    "BlockPool.cache_full_blocks": "BlockHooks._cache_full_blocks.<locals>.cache_full_blocks",
+    "BlockPool.evict_blocks": "BlockHooks._evict_blocks.<locals>.evict_blocks",
+    "BlockPool.reset_prefix_cache": "BlockHooks._reset_prefix_cache.<locals>.reset_prefix_cache",
+    "FreeKVCacheBlockQueue.popleft_n": "RankedQueue._popleft_n.<locals>.popleft_n",
+    "FreeKVCacheBlockQueue.append_n": "RankedQueue._append_n.<locals>.append_n",
+    "FreeKVCacheBlockQueue.remove": "RankedQueue._remove.<locals>.remove",
+}
+"""The hooks that the load reaches, and the function of the plugin that the engine calls there."""
+
+CATCHERS = {"StepHooks._end_refused", "StepHooks.end", "Wraps.attempt", "Wraps.instead"}
+"""What these functions call directly, and what catches exceptions for them."""
+
+SHELLS = CATCHERS | set(HOOKED.values())
+"""The functions that are not made to fail; they call the others."""
+
+ELSEWHERE = {
+    "Scheduler.finish_requests": "called by the plugin, and not wrapped",
+    "BlockPool.touch": "called by the plugin, and not wrapped",
+    "BlockPool.free_blocks": "called by the plugin, and not wrapped",
+    "EngineCore.shutdown": "the engine ends",
+    "CPUOffloadingManager.complete_store": "the offload tier",
+    "CPUOffloadingManager.prepare_store": "the offload tier",
+    "CPUOffloadingManager.prepare_load": "the offload tier",
+    "CPUOffloadingManager.complete_load": "the offload tier",
+    "CPUOffloadingManager.reset_cache": "the offload tier",
+    "Scheduler._update_waiting_for_remote_kv": "the offload tier",
+    "Scheduler._free_blocks": "the offload tier",
+    "Scheduler._handle_invalid_blocks": "the offload tier",
+    "OffloadingConnectorScheduler.get_num_new_matched_tokens": "the offload tier",
+    "OffloadingConnectorScheduler.update_connector_output": "the offload tier",
+    "OffloadingConnectorWorker._init_worker": "the worker",
+    "OffloadingConnectorWorker.build_connector_worker_meta": "the worker",
+    "OffloadingConnector.get_block_ids_with_load_errors": "the worker",
+    "GenerateBaseServing.__init__": "the server",
+    "GenerateBaseServing._convert_generation_error_to_streaming_response": "the server",
+    "generation_error_handler": "the server",
+}
+"""The hooks that this load does not reach, and what reaches them."""
+
+USABLE = 24
+LIMIT_S = 10.0
+NUMBERS = itertools.count()
+
+
+class Injected(Exception):
+    """The fault."""
+
+
+@contextmanager
+def watching(called: Callable[[CodeType], None]) -> Iterator[None]:
+    """Call this at every call of a function of the plugin on this thread; it may raise."""
+
+    def trace(frame: FrameType, event: str, _: object) -> None:
+        code = frame.f_code
+        ours = code.co_filename.startswith(OURS) and not code.co_filename.startswith(DEMO)
+        if event == "call" and ours and code.co_name != "<genexpr>":  # closing one resumes it
+            called(code)
+
+    before = sys.gettrace()
+    sys.settrace(trace)
+    try:
+        yield
+    finally:
+        sys.settrace(before)
+
+
+def answer(engine: Engine, *requests: Any) -> list[str]:
+    """How these requests ended, as the core says; they must."""
+    ids = {request.request_id: "" for request in requests}
+    for request in requests:
+        engine.core.scheduler.add_request(request)
+    until = time.monotonic() + LIMIT_S
+    while not all(ids.values()) and time.monotonic() < until:
+        outputs, _ = engine.core.step()
+        for out in (out for outs in outputs.values() for out in outs.outputs):
+            if out.finish_reason is not None:
+                ids[out.request_id] = str(out.finish_reason)
+    return list(ids.values())
+
+
+class Load:
+    """Requests of every sort, each under a new id."""
+
+    def __init__(self, engine: Engine) -> None:
+        self.engine, self.ends = engine, list[str]()
+
+    def ask(self, *asked: Any) -> None:
+        """Requests that arrive together."""
+        self.ends += answer(self.engine, *[self.request(*each) for each in asked])
+
+    def request(self, name: str, blocks: int, metadata: Any = None) -> Any:
+        """A request under a new id."""
+        request = self.engine.request((name, blocks, *([metadata] if metadata else [])))
+        request.request_id = f"r{next(NUMBERS)}"
+        return request
+
+    def begin(self) -> None:
+        """A claim that lives until the end."""
+        self.ask(("resident", 4, claim("resident", 4)))
+
+    def run(self) -> None:
+        """Everything else that the hooks see."""
+        scheduler = self.engine.core.scheduler
+        soft = {"mode": "soft_priority"}
+        self.ask(("low", 5, claim("low", 5, priority=1, **soft)))
+        self.ask(("high", 5, claim("high", 5, priority=2, **soft)), ("resident", 6))
+        self.ask(("low", 5), ("plain", 3), ("kept out", 3, {"no_admit": True}))
+        self.ask(("large", 18))  # evicts by rank
+        self.ask(("too large", 23))  # is refused
+        self.ask(("wrong", 2, {"resident_claim": {"claim_id": 7}, "release_claim": None}))
+        self.ask(("job", 3, {"pin": {"job_id": "j", "last_step": False, "ttl": "9 s"}}))
+        self.ask(("job", 3, {"pin": {"job_id": "j", "last_step": True}}))
+        self.ask(("brief", 3, claim("brief", 3, "expiring", duration="2 steps")), ("plain", 4))
+        self.ask(("weak", 3, claim("weak", 3, "demotable")), ("plain", 5))
+        self.ask(("demotes", 19))
+        self.ask(("best", 3, claim("best", 3, "best_effort")))
+        gone = self.request("gone", 3)
+        scheduler.add_request(gone)
+        scheduler.finish_requests([gone.request_id], RequestStatus.FINISHED_ABORTED)
+        self.engine.pool.evict_blocks(set(range(1, 3)))
+        scheduler.reset_prefix_cache()
+        self.ask(("resident", 6), ("high", 5))
+        owner = {"claim_id": "resident", "owner_scope": "tenant"}
+        self.ask(("plain", 2, {"release_claim": owner}), ("plain", 20))
+
+
+class Stage:
+    """One engine, hooked anew for each run."""
+
+    def __init__(self, engine: Engine) -> None:
+        self.engine, self.number = engine, 0
+
+    def run(self, called: Callable[[CodeType], None]) -> tuple[Any, list[str], Path]:
+        """Run the load; returns the attachment, how requests ended, and the trace."""
+        armed, engine = self.engine.armed, self.engine
+        for attachment in armed.attachments:
+            attachment.detach()
+        armed.attachments.clear()
+        scheduler = engine.core.scheduler
+        scheduler.finish_requests(list(scheduler.requests), RequestStatus.FINISHED_ABORTED)
+        scheduler.reset_prefix_cache()
+        self.number += 1
+        trace = engine.trace.with_name(f"run{self.number}.jsonl")
+        armed.settings = replace(armed.settings, trace=str(trace), defer_s=0.01)
+        armed.attach(engine.core.scheduler)
+        (attachment,) = armed.attachments
+        load = Load(engine)
+        load.begin()
+        with watching(called):
+            load.run()
+        attachment.detach()
+        return attachment, load.ends, trace
+
+
+def unused(engine: Engine) -> list[int]:
+    """The blocks in the engine's own free queue, as it is linked."""
+    queue, found = engine.pool.free_block_queue, []
+    block = queue.fake_free_list_head.next_free_block
+    while block is not queue.fake_free_list_tail:
+        found.append(block.block_id)
+        block = block.next_free_block
+    assert queue.num_free_blocks == len(found)
+    return sorted(found)
+
+
+@pytest.fixture
+def stage(make: Make) -> Stage:
+    return Stage(make(USABLE, engine={"max_model_len": USABLE * 32}))
+
+
+def reached(stage: Stage) -> Counter[CodeType]:
+    """The functions of the plugin that run under the load, with how often."""
+    calls: Counter[CodeType] = Counter()
+    attachment, ends, trace = stage.run(lambda code: calls.update((code,)))
+    assert attachment.faults == {}
+    assert "abort" in ends
+    assert set(ends) <= {"length", "abort"}
+    assert ModeVerdict.VIOLATED is not judge(trace)
+    return calls
+
+
+def judge(trace: Path) -> ModeVerdict:
+    return check([str(trace)], Mode.HARD_PROTECTED, Bundle.CONTRACT).verdict
+
+
+class TestHooks:
+    def test_reached(self, stage: Stage) -> None:
+        """The load reaches every hook, or it is said what else does."""
+        assert {point.name for point in POINTS} == HOOKED.keys() | ELSEWHERE.keys()
+        assert {code.co_qualname for code in reached(stage)} >= SHELLS
+
+
+class TestFault:
+    def test_each(self, stage: Stage) -> None:
+        """Each function fails at its first and its middle call.
+
+        Every request is answered, the blocks are the engine's own again, the claim that lived then
+        is inconclusive, and nothing is violated.
+        """
+        calls = reached(stage)
+        wrong: list[str] = []
+        for code, times in calls.items():
+            if code.co_qualname in SHELLS:
+                continue
+            for at in sorted({1, (times + 1) // 2}):
+                if fault := self.fail(stage, code, at):
+                    wrong.append(f"{code.co_qualname}:{code.co_firstlineno} at {at}: {fault}")
+        assert wrong == []
+
+    def fail(self, stage: Stage, code: CodeType, at: int) -> dict[str, Any]:
+        """What is wrong after one function failed at one of its calls."""
+        left = at
+
+        def called(now: CodeType) -> None:
+            nonlocal left
+            left -= now is code
+            if now is code and not left:
+                raise Injected
+
+        try:
+            attachment, ends, trace = stage.run(called)
+        except Exception as raised:
+            return {"raised": repr(raised)}
+        found = {
+            "fired": left <= 0,
+            "noted": bool(attachment.faults),
+            "ends": set(ends) <= {"length", "abort"} and all(ends),
+            "free": unused(stage.engine) == list(range(1, USABLE + 1)),
+            "used": not any(block.ref_cnt for block in stage.engine.pool.blocks[1:]),
+            "verdict": judge(trace) is ModeVerdict.INCONCLUSIVE,
+        }
+        return {what: right for what, right in found.items() if not right}
