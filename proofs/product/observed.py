@@ -104,7 +104,7 @@ class Observed:
         if events is None:
             events = self._events[emits] = events_of(self.shim, emits)
         number, taken = configuration, 0
-        if events:
+        if events and self.verdicts[configuration] is not Verdict.VIOLATED:
             self._stepper.thaw(self._known[configuration])
             for event in events:
                 self._stepper.take(event)
