@@ -13,7 +13,7 @@ from models.framework.shims import PLAIN
 from models.registry import RUNTIMES, model_of, runtime
 from models.report.pages import pages
 from models.report.screens import list_table, model_text, sweep_table
-from models.report.view import DRAWN, as_lines, diagram, model_view, trace_of
+from models.report.view import DRAWN, diagram, model_view, trace_of
 from models.sweep import sweep
 from spec.cli.common import (
     Format,
@@ -26,6 +26,7 @@ from spec.cli.common import (
     print_text,
     run,
 )
+from spec.events.canonical import as_jsonl
 from spec.files.writing import check_target, write_bytes
 from spec.language.errors import SpecError
 from spec.language.suggest import resolve
@@ -110,7 +111,7 @@ def simulate_model(
     model = model_of(name)
     shim = PLAIN if inference is None else _inference(name, inference).shim
     check_target(output)
-    lines = as_lines(trace_of(simulate(model, seed, steps), shim))
+    lines = as_jsonl(trace_of(simulate(model, seed, steps), shim))
     if output is None:
         typer.echo(lines, nl=False)
     else:

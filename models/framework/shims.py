@@ -15,10 +15,12 @@ would break `explicit_acceptance` at once, and the trace would show nothing of t
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cache
 from typing import Any, Final
+
+import msgspec
 
 from models.framework.model import CACHE, Emitted, Fact, Signal
 from spec.claims.claim import Mode
@@ -27,7 +29,7 @@ from spec.events.alphabet import Kind
 from spec.events.canonical import Event
 from spec.events.fields import IDENTITY, fields_of
 
-__all__ = ["PLAIN", "Shim", "claim_of"]
+__all__ = ["PLAIN", "Shim", "claim_of", "stream_of"]
 
 
 def claim_of(holder: str) -> str:
@@ -60,6 +62,15 @@ class Shim:
 
 PLAIN: Final = Shim()
 """Relabels nothing: for models of runtimes that have claims."""
+
+
+def stream_of(shim: Shim, emits: Iterable[Emitted], name: str) -> list[Event]:
+    """What a reader writes for all that was emitted: a complete stream, numbered from 0."""
+    events = (event for each in emits for event in shim.events(each))
+    return [
+        msgspec.structs.replace(event, stream=name, sequence=number)
+        for number, event in enumerate(events)
+    ]
 
 
 @cache

@@ -9,15 +9,14 @@ import msgspec
 
 from models.framework.explore import Step, reach
 from models.framework.model import Model
-from models.framework.shims import Shim
+from models.framework.shims import Shim, stream_of
 from models.registry import Runtime
-from spec.events.canonical import EVENT_ENCODER, Event
+from spec.events.canonical import Event
 
 __all__ = [
     "DRAWN",
     "STREAM",
     "ModelView",
-    "as_lines",
     "diagram",
     "model_view",
     "trace_of",
@@ -75,16 +74,7 @@ def model_view(found: Runtime, name: str, model: Model[Any]) -> ModelView:
 
 def trace_of(steps: Iterable[Step], shim: Shim) -> list[Event]:
     """The events of a run, as a reader writes them, numbered from 0."""
-    told = [event for step in steps for each in step.emits for event in shim.events(each)]
-    return [
-        msgspec.structs.replace(event, stream=STREAM, sequence=number)
-        for number, event in enumerate(told)
-    ]
-
-
-def as_lines(events: Iterable[Event]) -> bytes:
-    """Events in the canonical form, one on each line."""
-    return b"".join(EVENT_ENCODER.encode(event) + b"\n" for event in events)
+    return stream_of(shim, (each for step in steps for each in step.emits), STREAM)
 
 
 def diagram(model: Model[Any]) -> str | None:

@@ -10,8 +10,8 @@ import msgspec
 from models.framework.shims import claim_of
 from monitor.check.events import EventMonitor
 from proofs.counterexamples.labels import Labelled, labelled
-from proofs.product.search import Answer, Outcome, search, validate
-from spec.contract.modes import MODES, Bundle
+from proofs.product.search import Answer, Outcome, search_each
+from spec.contract.modes import MODES
 from spec.contract.obligations import OBLIGATIONS
 from spec.language.verdicts import Verdict
 from spec.projection.case import Finding
@@ -62,15 +62,7 @@ def refute(
         AssertionError: the monitor, or the reference, does not say of the run what the search says.
     """
     model, shim, mode = inference.model(), inference.shim, inference.mode
-    validate(model, shim, mode, inference.tracked)
-    outcomes = {}
-    for name in MODES[mode].names(Bundle.CONTRACT):
-
-        def told(states: int, transitions: int, longest: int, name: str = name) -> None:
-            if progress is not None:
-                progress(name, states, transitions, longest)
-
-        outcomes[name] = search(model, shim, mode, name, inference.tracked, progress=told)
+    outcomes = search_each(model, shim, mode, inference.tracked, progress=progress)
     shown = _most_telling(inference, outcomes, model)
     label, run = labelled(inference), outcomes[shown].run if shown is not None else None
     if shown is None or run is None:

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any, Final, Literal
 
 import msgspec
 
-from models.report.view import as_lines
 from proofs.counterexamples.itf import as_itf
 from proofs.counterexamples.refute import Refutation
 from proofs.counterexamples.story import story
@@ -17,6 +16,7 @@ from spec.cli.common import json_page
 from spec.contract.obligations import OBLIGATIONS
 from spec.digest import spec_digest
 from spec.docs.markdown import table
+from spec.events.canonical import as_jsonl
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -114,7 +114,7 @@ def files(found: Sequence[tuple[str, Refutation]]) -> dict[str, bytes]:
         rows.append(row_of(each, runtime))
         if each.events:
             name = file_name(each.inference.name)
-            made[f"{name}.jsonl"] = as_lines(each.events)
+            made[f"{name}.jsonl"] = as_jsonl(each.events)
             made[f"{name}.itf.json"] = json_page(as_itf(each, runtime))
     made[INDEX] = json_page(Suite(SCHEMA, spec_digest(), tuple(rows)))
     made["index.md"] = _markdown(rows).encode()

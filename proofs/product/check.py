@@ -7,9 +7,8 @@ from typing import TYPE_CHECKING, Final
 import msgspec
 
 from proofs.product.evidence import derived
-from proofs.product.search import LIMIT, Answer, Outcome, search, validate
+from proofs.product.search import LIMIT, Answer, Outcome, search_each
 from spec.cli.common import Code
-from spec.contract.modes import MODES, Bundle
 from spec.events.alphabet import REPORTS
 from spec.lowering.relation import lower
 
@@ -63,25 +62,14 @@ def check_runtime(
     progress: Callable[[str, int, int, int], None] | None = None,
 ) -> tuple[Checked, dict[str, Outcome]]:
     """Search the model for each obligation of the mode, and label the runtime by the answers."""
-    validate(subject.model, subject.shim, subject.mode, subject.tracked)
-    names, outcomes = MODES[subject.mode].names(Bundle.CONTRACT), {}
-    for name in names:
-
-        def told(states: int, transitions: int, longest: int, name: str = name) -> None:
-            if progress is not None:
-                progress(name, states, transitions, longest)
-
-        outcomes[name] = search(
-            subject.model,
-            subject.shim,
-            subject.mode,
-            name,
-            subject.tracked,
-            limit=limit,
-            progress=told,
-        )
-        if outcomes[name].answer is Answer.STOPPED:
-            break
+    outcomes = search_each(
+        subject.model,
+        subject.shim,
+        subject.mode,
+        subject.tracked,
+        limit=limit,
+        progress=progress,
+    )
     row = lower(derived(subject, outcomes), subject.mode, subject.model.depth)
     checked = Checked(
         SCHEMA,

@@ -5,10 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, Final
 
-import msgspec
-
 from models.framework.model import Action, Emitted
-from models.framework.shims import Shim
+from models.framework.shims import Shim, stream_of
 from spec.events.canonical import Event
 
 __all__ = ["STREAM", "Run", "events_of", "plainness"]
@@ -36,11 +34,7 @@ class Run:
 
     def events(self, shim: Shim) -> list[Event]:
         """What a reader writes for it: a complete stream, numbered from 0."""
-        told = [event for _, emits in self.steps for event in events_of(shim, emits)]
-        return [
-            msgspec.structs.replace(event, stream=STREAM, sequence=number)
-            for number, event in enumerate(told)
-        ]
+        return stream_of(shim, (each for _, emits in self.steps for each in emits), STREAM)
 
     def until(self, shim: Shim, events: int) -> Run:
         """The run up to the emission in which a reader writes the event of this number, from 1."""

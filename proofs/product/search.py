@@ -12,6 +12,7 @@ from collections import defaultdict
 from collections.abc import Callable
 from dataclasses import dataclass
 from enum import StrEnum
+from functools import partial
 from typing import Any, Final, TypeAlias
 
 from models.framework.model import Action, Emitted, Model, renamed
@@ -19,11 +20,12 @@ from models.framework.shims import Shim
 from proofs.product.observed import FIRST, Observed
 from proofs.product.runs import Run, plainness
 from spec.claims.claim import Mode
+from spec.contract.modes import MODES, Bundle
 from spec.language.errors import SpecError
 from spec.language.verdicts import Verdict
 from spec.projection.alone import Shared
 
-__all__ = ["LIMIT", "Answer", "Outcome", "Progress", "search", "validate"]
+__all__ = ["LIMIT", "Answer", "Outcome", "Progress", "search", "search_each", "validate"]
 
 LIMIT: Final = 400_000
 """States of the product that are visited, unless more are asked for."""
@@ -114,6 +116,33 @@ def validate(model: Model[Any], shim: Shim, mode: Mode, tracked: str) -> None:
         SpecError: an action emits what is no event, or facts that contradict each other.
     """
     search(model, shim, mode, "claim_identity", tracked, limit=_LOADED, whole=True)
+
+
+def search_each(
+    model: Model[Any],
+    shim: Shim,
+    mode: Mode,
+    tracked: str,
+    *,
+    limit: int = LIMIT,
+    progress: Callable[[str, int, int, int], None] | None = None,
+) -> dict[str, Outcome]:
+    """What `search` finds of each obligation of a mode's contract, up to one that is interrupted.
+
+    Args:
+        progress: receives the obligation, and then what `Progress` receives.
+
+    Raises:
+        SpecError: an action emits what is no event, or facts that contradict each other.
+    """
+    validate(model, shim, mode, tracked)
+    found: dict[str, Outcome] = {}
+    for name in MODES[mode].names(Bundle.CONTRACT):
+        report = None if progress is None else partial(progress, name)
+        found[name] = search(model, shim, mode, name, tracked, limit=limit, progress=report)
+        if found[name].answer is Answer.STOPPED:
+            break
+    return found
 
 
 class _Search:

@@ -14,11 +14,11 @@ import msgspec
 
 from proofs.engines.bounded.minimise import CARRIES
 from proofs.engines.bounded.unrolling import Found
-from proofs.traces.replay import as_jsonl, to_events
+from proofs.traces.replay import to_events
 from spec import __version__
 from spec.cli.common import json_page
 from spec.digest import SHORT, spec_digest
-from spec.events.canonical import Event
+from spec.events.canonical import Event, as_jsonl
 from spec.files.writing import write_bytes
 from spec.language.called import called
 from spec.language.errors import SpecError

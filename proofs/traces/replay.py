@@ -7,17 +7,17 @@ from typing import TYPE_CHECKING, Any
 
 from spec.contract.modes import MODES
 from spec.events.alphabet import CONFLICT_ACTIONS, Kind
-from spec.events.canonical import EVENT_ENCODER, CapacityProof, Event
+from spec.events.canonical import CapacityProof, Event
 from spec.language.verdicts import Verdict
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
 
     from proofs.engines.bounded.search import Found
     from proofs.model.of_mode import Model
     from spec.language.machine import Observer
 
-__all__ = ["OTHER", "TRACKED", "as_jsonl", "predicted", "to_events"]
+__all__ = ["OTHER", "TRACKED", "predicted", "to_events"]
 
 TRACKED = "claim:tracked"
 OTHER = "claim:other"
@@ -219,8 +219,3 @@ def predicted(model: Model, found: Found) -> dict[str, str]:
         return Verdict.SATISFIED if once else seen[-1]
 
     return {o.name: str(verdict(o)) for o in model.observers}
-
-
-def as_jsonl(events: Iterable[Event]) -> bytes:
-    """The events as a file of the canonical form."""
-    return b"".join(EVENT_ENCODER.encode(event) + b"\n" for event in events)

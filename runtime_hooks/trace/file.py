@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from runtime_hooks.settings.config import SettingsError
-from spec.events.canonical import EVENT_ENCODER
+from spec.events.canonical import as_jsonl
 from spec.files.plain import open_new
 
 if TYPE_CHECKING:
@@ -65,7 +65,7 @@ class TraceFile:
 
     def take(self, lines: Sequence[Line]) -> None:
         """Write lines."""
-        text = b"".join(EVENT_ENCODER.encode(line) + b"\n" for line in lines)
+        text = as_jsonl(lines)
         self._file.write(text)
         self._size += len(text)
 

@@ -7,6 +7,7 @@ nanoseconds, durations are texts that carry their unit.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from enum import StrEnum
 from typing import Annotated
 
@@ -15,7 +16,16 @@ from msgspec import Meta
 
 from spec.events.alphabet import Kind
 
-__all__ = ["EVENT_ENCODER", "MARKS", "SCHEMA", "CapacityProof", "Event", "Mark", "StreamMark"]
+__all__ = [
+    "EVENT_ENCODER",
+    "MARKS",
+    "SCHEMA",
+    "CapacityProof",
+    "Event",
+    "Mark",
+    "StreamMark",
+    "as_jsonl",
+]
 
 SCHEMA = "resident-claims/event/1"
 
@@ -130,3 +140,8 @@ class StreamMark(
 
 
 EVENT_ENCODER = msgspec.json.Encoder()
+
+
+def as_jsonl(lines: Iterable[Event | StreamMark]) -> bytes:
+    """Lines of a stream in the canonical form, one JSON object on each."""
+    return b"".join(EVENT_ENCODER.encode(line) + b"\n" for line in lines)

@@ -100,11 +100,6 @@ class Stepper(Naive):
         found = next(iter(self.cases.values())).findings()
         return {name: finding.verdict for name, finding in found}
 
-    def rules(self) -> Mapping[str, str | None]:
-        """Of each obligation of the tracked claim the rule by which its state was reached."""
-        found = next(iter(self.cases.values())).findings()
-        return {name: finding.rule for name, finding in found}
-
     def frozen(self) -> Frozen:
         """All that decides what later events come to."""
         claims, requests = self.pool.claims.values(), self.pool.requests

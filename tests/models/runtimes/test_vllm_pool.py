@@ -8,13 +8,13 @@ import pytest
 
 from models.framework.explore import reach
 from models.framework.shims import PLAIN, Shim
-from models.report.view import as_lines
 from models.runtimes.vllm_pool import Policy, Prompt, State, VllmPool
 from models.runtimes.vllm_pool_exclusion import VllmPoolExclusion
 from monitor import check_files
 from proofs.product.search import Answer, search
 from spec.claims.claim import Mode
 from spec.contract.modes import MODES, Bundle
+from spec.events.canonical import as_jsonl
 
 HARD = Mode.HARD_PROTECTED
 KEEP = Shim(HARD, frozenset({"keep"}))
@@ -71,7 +71,7 @@ def test_a_prefix_is_a_victim(policy: Policy, tmp_path: Path) -> None:
         *("arrive(r1)", "admit(r1)", "finish(r1)", "keep(a)", "arrive(r2)", "admit(r2)")
     ] == names
     path = tmp_path / "run.jsonl"
-    path.write_bytes(as_lines(found.run.events(KEEP)))
+    path.write_bytes(as_jsonl(found.run.events(KEEP)))
     report = check_files([str(path)])
     assert "violated" == report.verdict
 

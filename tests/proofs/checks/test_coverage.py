@@ -7,11 +7,12 @@ import pytest
 
 from monitor.__main__ import main
 from proofs.checks.coverage import DEAD, reachable
-from proofs.traces.replay import TRACKED, as_jsonl
+from proofs.traces.replay import TRACKED
 from proofs.traces.scenario_search import find_scenarios
 from proofs.traces.scenarios import SCENARIOS
 from spec.claims.claim import Mode
 from spec.contract.modes import MODES
+from spec.events.canonical import as_jsonl
 
 pytestmark = pytest.mark.slow
 

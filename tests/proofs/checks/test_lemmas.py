@@ -11,11 +11,12 @@ from proofs.checks.control import CONTROLS, Control, find
 from proofs.checks.lemmas import LEMMAS, Always, Lemma, Runs, lemmas_of
 from proofs.engines.bounded.unrolling import Found
 from proofs.logic.encode import Expr
-from proofs.traces.replay import as_jsonl, to_events
+from proofs.traces.replay import to_events
 from spec.claims.claim import Mode
 from spec.contract.ledgers import was
 from spec.contract.obligations.pressure import blame_is_right
 from spec.contract.vocabulary import e
+from spec.events.canonical import as_jsonl
 from spec.language.terms import And, Compare, Ite, Not, Or, Term
 
 # The questions of which a lemma consists.

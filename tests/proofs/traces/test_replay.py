@@ -9,9 +9,10 @@ from monitor.__main__ import main
 from proofs.engines.bounded.search import Found, find_refutation
 from proofs.logic.encode import Bits
 from proofs.model.of_mode import Model, model_of
-from proofs.traces.replay import TRACKED, as_jsonl, predicted, to_events
+from proofs.traces.replay import TRACKED, predicted, to_events
 from spec.claims.claim import Mode
 from spec.contract.modes import MODES, Bundle
+from spec.events.canonical import as_jsonl
 from spec.language.verdicts import Verdict, pool
 from tests.proofs.shared import refutation, witness
 
