@@ -5,9 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from monitor.evaluate.claim_findings import ClaimFindings, unmoved
+from monitor.evaluate.by_kind import unmoved
+from monitor.evaluate.claim_findings import ClaimFindings
 from monitor.evaluate.compile import CLAIM_REGISTERS, REQUEST_REGISTERS
 from monitor.evaluate.ends import broken_after, reaches
+from monitor.evaluate.inlined import TRAIL_KEPT
 from monitor.evaluate.observer_state import InHand, ObserverState
 from monitor.evaluate.partial_observation import partial
 from spec.claims.states import next_state
@@ -17,7 +19,7 @@ from spec.language.terms import Scope
 from spec.language.verdicts import Verdict
 
 if TYPE_CHECKING:
-    from collections.abc import Hashable, Mapping, Sequence
+    from collections.abc import Collection, Hashable, Mapping, Sequence
 
     from monitor.evaluate.event_view import EventView
     from monitor.evaluate.observer_state import Registers
@@ -26,10 +28,11 @@ if TYPE_CHECKING:
 __all__ = ["ClaimRun"]
 
 WAYS = 2_000  # in which the requests of a claim may stand
+FEW = 8  # requests that are not compared with each other
 ENDED_KEPT = 16  # requests that ended, to which a late report may still belong
-TRAIL_KEPT = 8  # events of one occasion that a finding names, the last ones
 _SHARED = "it is not stated which blocks the claims share, and the verdict depends on it"
-_HOST = CLAIM_REGISTERS.index("host")
+_HOST, _LEAD = CLAIM_REGISTERS.index("host"), CLAIM_REGISTERS.index("lead")
+assert REQUEST_REGISTERS[:6] == ("seen", "arrived", "held", "needed", "usable", "away")
 _NOT_KEPT = (Verdict.PENDING, Verdict.UNEXERCISED)
 
 
@@ -65,11 +68,11 @@ class ClaimRun(ClaimFindings):
             known: what the pool knows of it.
             since: the number of the event by which it arrived.
         """
-        away = known["seen"] and self.fact("lead") < self.constants.threshold
-        held = self.responsible and known["seen"] and self.took <= since
-        derived = {"away": bool(away), "held": bool(held)}
-        first = dict(zip(REQUEST_REGISTERS, self._empty, strict=True))
-        return (*(first | dict(known) | derived).values(),)
+        seen = known["seen"]
+        away = bool(seen and self.facts[_LEAD] < self.constants.threshold)
+        held = bool(self.responsible and seen and self.took <= since)
+        before = (seen, known["arrived"], held, known["needed"], known["usable"], away)
+        return (*before, *self._empty[len(before) :])
 
     def opens(self, view: EventView, facts: Registers) -> bool:
         """Whether an event opens a request of these registers, which the claim does not follow."""
@@ -138,28 +141,52 @@ class ClaimRun(ClaimFindings):
         An event that is not about the claim moves no request but its own: what else it puts an
         end to, such as the time for a report, is the same in the scope of the claim itself.
         """
-        was = self.facts
-        if view.mine and view.direct and self.predicate is not None:
-            broken = self.compiled.contradicts(view, self.constants, was)
+        kind = self.compiled.kinds[view.kind]
+        if self._is_plain(view):
+            (kind.about if view.mine else kind.beside).step(self, view)
+            return
+        was = now = self.facts
+        checked = view.mine and view.direct and self.predicate is not None
+        if checked and kind.contradicts is not None:
+            broken = kind.contradicts(view, self.constants, was)
             if broken >= 0:
-                self._contradict(broken, view, was)
-        now = self.compiled.claim(view, self.constants, was)
-        self.facts = now
+                self.contradict(broken, view, was)
+        if kind.claim is not None:
+            now = self.facts = kind.claim(view, self.constants, was)
         self._follow(view)
         if self.taint is not None:
             return
         view.here = False
         empty = self._empty
-        if self._observe(self._all, self.base, view, was, now, empty, empty):
-            states = zip(self.base, self._pending, strict=True)
-            self.owes = any(watch.state in pending for watch, pending in states)
+        movers = kind.movers if self.steps is self.compiled.steps else self._all
+        if self._observe(movers, self.base, view, was, now, empty, empty):
+            self.find_owed()
         if view.mine:
-            self._step_requests(view, was, now)
+            if self.requests or self.retired:
+                self.step_requests(view, was, now)
         elif view.request_id in self.requests:
-            view.here = True
-            self._step_request(view.request_id, view, was, now)
+            self.step_own(view.request_id, view, was, now)
 
-    def _contradict(self, first: int, view: EventView, was: Registers) -> None:
+    def _is_plain(self, view: EventView) -> bool:
+        """Whether the functions of its kind move everything: all that observers read is known, and
+        the event is about the claim and names it, or is neither.
+        """
+        whole = self.steps is self.compiled.steps and view.low is None
+        return whole and view.mine is view.named and self.compiled.by_kind
+
+    def find_owed(self) -> None:
+        """Whether anything is owed in the scope of the claim itself may have changed."""
+        self.owes = False
+        for watch, pending in zip(self.base, self._pending, strict=True):
+            if watch.state in pending:
+                self.owes = True
+                return
+
+    def follow(self, kind: Kind) -> None:
+        """A report moves the claim along its lifecycle, where there is such a step."""
+        self.state = next_state(self.state, kind) or self.state
+
+    def contradict(self, first: int, view: EventView, was: Registers) -> None:
         """Nothing more is concluded where an assumption breaks whose facts are observed."""
         for assumption in broken_after(first, view, self.constants, was):
             unsized = view.unsized and assumption.name == ROOM
@@ -185,10 +212,13 @@ class ClaimRun(ClaimFindings):
             view.here = True
             facts = self.facts
             after = self.compiled.request(view, self.constants, facts, facts, request.facts)
-            self._change(request_id, request, after)
+            self.change(request_id, request, after)
 
-    def _step_requests(self, view: EventView, was: Registers, now: Registers) -> None:
+    def step_requests(self, view: EventView, was: Registers, now: Registers) -> None:
         """Take an event about the claim into its requests; those that stand alike move alike."""
+        if len(self.requests) <= FEW and not self.retired and self._is_plain(view):
+            self._step_few(view, was, now)
+            return
         for request_id, request in self._loose.items():
             request.among = self._alike.setdefault(request.stands, {})
             request.among[request_id] = request
@@ -200,15 +230,15 @@ class ClaimRun(ClaimFindings):
                 self.distrust(view.at, why)
                 return
         view.here, empty = False, self._empty
+        scoped = self._movers(view)
         moved = [
             stands
             for stands, retired in self.retired.items()
-            if self._observe(self._scoped, retired.watches, view, was, now, empty, empty)
+            if self._observe(scoped, retired.watches, view, was, now, empty, empty)
         ]
         for retired in [self.retired.pop(stands) for stands in moved]:
             self._retire(retired.watches)
-        loaded = view.kind is Kind.LOAD_FINISHED and (view.direct or was[_HOST])
-        waiting = self.waiting if loaded else set()
+        waiting = self._awaiting(view, was)
         busy = bool(waiting)
         for stands, among in list(self._alike.items()):
             if not among:
@@ -217,35 +247,80 @@ class ClaimRun(ClaimFindings):
                 busy = True
         if busy:
             for request_id in self.requests:
-                view.here = request_id == view.request_id or request_id in waiting
-                self._step_request(request_id, view, was, now)
+                if request_id == view.request_id or request_id in waiting:
+                    self.step_own(request_id, view, was, now)
+                else:
+                    view.here = False
+                    self._step_request(request_id, view, was, now)
         elif view.request_id in self.requests:
-            view.here = True
-            self._step_request(view.request_id, view, was, now)
+            self.step_own(view.request_id, view, was, now)
+
+    def _step_few(self, view: EventView, was: Registers, now: Registers) -> None:
+        """The same for few requests, each by itself."""
+        move, constants = self.compiled.kinds[view.kind].about, self.constants
+        own, waiting = view.request_id, self._awaiting(view, was)
+        for request_id, request in self.requests.items():
+            if request_id == own or request_id in waiting:
+                view.here = True
+                move.request(self, request_id, request, view, was, now)
+            else:
+                view.here = False
+                if not move.idle(view, constants, was, now, request.facts, request.watches):
+                    move.other(self, request_id, request, view, was, now)
+
+    def _awaiting(self, view: EventView, was: Registers) -> Collection[str]:
+        """The requests to which a load belongs because they wait for a restore."""
+        loaded = view.kind is Kind.LOAD_FINISHED and (view.direct or was[_HOST])
+        return self.waiting if loaded else ()
+
+    def step_own(self, request_id: str, view: EventView, was: Registers, now: Registers) -> None:
+        """Take an event that belongs to a request into it."""
+        view.here = True
+        if self._is_plain(view):
+            kind = self.compiled.kinds[view.kind]
+            step = (kind.about if view.mine else kind.beside).request
+            step(self, request_id, self.requests[request_id], view, was, now)
+        else:
+            self._step_request(request_id, view, was, now)
 
     def _is_idle(self, request: InHand, view: EventView, was: Registers, now: Registers) -> bool:
         """Whether an event moves nothing in a request."""
-        rest = (view, self.constants, was, now, request.facts)
-        if view.low is not None or self.compiled.request(*rest) != request.facts:
+        if view.low is not None:
             return False
-        return all(
-            self.steps[index](watch.state, watch.own, *rest, request.facts)[2] < 0
-            for index, watch in zip(self._scoped, request.watches, strict=True)
-        )
+        facts, constants, watches = request.facts, self.constants, request.watches
+        kind = self.compiled.kinds[view.kind]
+        if self._is_plain(view):
+            return kind.about.idle(view, constants, was, now, facts, watches)
+        if kind.request is not None and kind.request(view, constants, was, now, facts) != facts:
+            return False
+        steps = kind.steps if self.steps is self.compiled.steps else self.steps
+        for place, index in self._movers(view):
+            watch = watches[place]
+            rest = (view, constants, was, now, facts, facts)
+            if steps[index](watch.state, watch.own, *rest)[2] >= 0:
+                return False
+        return True
+
+    def _movers(self, view: EventView) -> Sequence[tuple[int, int]]:
+        """The observers of a request that an event may move: their places there, and in all."""
+        whole = self.steps is self.compiled.steps
+        return self.compiled.kinds[view.kind].scoped if whole else self._scoped_all
 
     def _step_request(
         self, request_id: str, view: EventView, was: Registers, now: Registers
     ) -> None:
         request = self.requests[request_id]
-        before = request.facts
-        after = self.compiled.request(view, self.constants, was, now, before)
-        moved = self._observe(self._scoped, request.watches, view, was, now, before, after)
+        before = after = request.facts
+        ledger = self.compiled.kinds[view.kind].request
+        if ledger is not None:
+            after = ledger(view, self.constants, was, now, before)
+        moved = self._observe(self._movers(view), request.watches, view, was, now, before, after)
         if moved or after != before:
-            self._change(request_id, request, after)
+            self.change(request_id, request, after)
 
     def _observe(
         self,
-        places: Sequence[int],
+        places: Sequence[tuple[int, int]],
         watches: list[ObserverState],
         view: EventView,
         was: Registers,
@@ -253,10 +328,16 @@ class ClaimRun(ClaimFindings):
         req_was: Registers,
         req: Registers,
     ) -> bool:
-        """Take one event into the observers at these places; whether any of them moved."""
+        """Take one event into the observers at these places; whether any of them moved.
+
+        Args:
+            places: the place of each among these watches, and in the bundle.
+        """
         moved, steps = False, self.steps
+        if steps is self.compiled.steps:
+            steps = self.compiled.kinds[view.kind].steps
         pooled = None if view.low is None else self.compiled.pooled
-        for place, index in enumerate(places):
+        for place, index in places:
             step = steps[index]
             if step is unmoved:
                 continue
@@ -278,10 +359,8 @@ class ClaimRun(ClaimFindings):
                     self.distrust(view.at, _SHARED, only)
                     continue
             if rule >= 0:
-                if state != watch.state and index not in self.kept:
-                    left = self._finding(index, watch)
-                    if left.verdict is Verdict.SATISFIED:
-                        self._keep(index, left)
+                if state != watch.state:
+                    self.keep_left(index, watch)
                 pending = watch.state in self._pending[index]
                 earlier = watch.trail[1 - TRAIL_KEPT :] if pending else ()
                 watches[place] = ObserverState(
@@ -305,6 +384,4 @@ class ClaimRun(ClaimFindings):
 
     def _follow(self, view: EventView) -> None:
         if view.named and view.mine:
-            following = next_state(self.state, view.kind)
-            if following is not None:
-                self.state = following
+            self.follow(view.kind)

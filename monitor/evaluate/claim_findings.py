@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from monitor.evaluate.by_kind import unmoved
 from monitor.evaluate.claim_record import ClaimRecord
 from monitor.evaluate.observer_state import Finding, ObserverState, heaviest
 from monitor.evaluate.partial_observation import without
@@ -14,12 +15,11 @@ from spec.language.verdicts import Verdict
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from monitor.evaluate.observer_state import Registers
     from monitor.evaluate.partial_observation import Step
     from monitor.input.records import At
     from spec.language.machine import Rule
 
-__all__ = ["ClaimFindings", "unmoved"]
+__all__ = ["ClaimFindings"]
 
 
 @dataclass(slots=True)
@@ -44,11 +44,11 @@ class ClaimFindings(ClaimRecord):
         if self.taint is not None:
             return True
         followed = (*requests, *self.retired.values())
-        scopes = [(self._all, self.base), *((self._scoped, each.watches) for each in followed)]
+        scopes = [(self._all, self.base), *((self._scoped_all, f.watches) for f in followed)]
         owed = any(
-            watch.state in self._pending[index] and self.steps[index] is not unmoved
+            watches[place].state in self._pending[index] and self.steps[index] is not unmoved
             for places, watches in scopes
-            for index, watch in zip(places, watches, strict=True)
+            for place, index in places
         )
         reported = self.state in TERMINAL or self.unwatched
         return not owed and (reported or bool(self.broken))
@@ -86,6 +86,13 @@ class ClaimFindings(ClaimRecord):
         shown = rule.why if state.verdict is Verdict.VIOLATED else state.says
         return Finding(state.verdict, watch.at, shown, rule.allowed, watch.trail)
 
+    def keep_left(self, index: int, watch: ObserverState) -> None:
+        """Remember the finding of a state that is left, if it is the first that was satisfied."""
+        if index not in self.kept:
+            left = self._finding(index, watch)
+            if left.verdict is Verdict.SATISFIED:
+                self._keep(index, left)
+
     def _keep(self, index: int, finding: Finding) -> None:
         """Remember a finding whose state is left or forgotten."""
         found = heaviest([self.kept[index], finding] if index in self.kept else [finding])
@@ -114,8 +121,3 @@ class ClaimFindings(ClaimRecord):
     def _doubt(self, index: int, at: At | None, why: str, step: Step) -> None:
         self.doubts.setdefault(index, (at, why))
         self.steps = (*self.steps[:index], step, *self.steps[index + 1 :])
-
-
-def unmoved(state: int, own: Registers, *_: object) -> tuple[int, Registers, int]:
-    """The step of an observer that concludes nothing any more."""
-    return state, own, -1

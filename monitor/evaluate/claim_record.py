@@ -29,6 +29,7 @@ __all__ = ["UNSTATED", "ClaimRecord"]
 UNSTATED = 2**63
 """The threshold of a predicate that is not stated: it never holds."""
 
+_PLACE_OF = {name: place for place, name in enumerate(CLAIM_REGISTERS)}
 _REGISTERED = CLAIM_REGISTERS.index("registered")
 _RESPONSIBLE = CLAIM_REGISTERS.index("responsible")
 _COMMITTED = CLAIM_REGISTERS.index("committed")
@@ -113,19 +114,34 @@ class ClaimRecord:
     steps: tuple[Step, ...] = ()
     _quiet: list[dict[str, Any]] = field(default_factory=list)
     _empty: Registers = ()
-    _all: Sequence[int] = ()
+    _all: Sequence[tuple[int, int]] = ()
     _scoped: Sequence[int] = ()
+    _scoped_all: Sequence[tuple[int, int]] = ()
     _pending: Sequence[frozenset[int]] = ()
 
     def __post_init__(self) -> None:
         compiled = self.compiled
         self.facts = compiled.claim_initial
         self.steps, self._empty = compiled.steps, compiled.request_initial
-        self._all = range(len(compiled.observers))
+        self._all, self._scoped_all = compiled.places, compiled.scoped_places
         self._scoped, self._pending = compiled.scoped, compiled.pending
         self.base = list(compiled.first)
         self.object = ("claim", self.claim_id)
         self.held.fresh = set() if self.constants.tiered else None
+
+    @property
+    def is_plain(self) -> bool:
+        """Whether the claim was registered with both registries, all that is known of it was seen,
+        and nothing of it is in doubt.
+        """
+        return (
+            self.taint is None
+            and self.steps is self.compiled.steps
+            and self.registered
+            and bool(self.facts[_REGISTERED])
+            and self.past is None
+            and not (self.guest or self.lost or self.missed or self.unwatched)
+        )
 
     @property
     def responsible(self) -> bool:
@@ -225,10 +241,12 @@ class ClaimRecord:
         Args:
             brought: the runs of positions that a load brought.
         """
-        fresh = self.held.take_fresh()
-        away, threshold = self.fact("lead") < self.constants.threshold, self.constants.threshold
+        fresh, threshold = self.held.take_fresh(), self.constants.threshold
+        away = self.facts[_LEAD] < threshold
         if computed and away and self.waiting:
             self.computed |= fresh
+        if not self.computed:
+            return
         if not away and self.lead < threshold:
             self.computed.clear()
         else:
@@ -239,6 +257,8 @@ class ClaimRecord:
     @property
     def restored(self) -> bool:
         """Whether nothing that the predicate needs was computed since it was away."""
+        if not self.computed:
+            return True
         start = self.held.start
         return not any(start <= at < start + self.constants.threshold for at in self.computed)
 
@@ -259,7 +279,7 @@ class ClaimRecord:
 
     def fact(self, name: str) -> int:
         """A register of the claim's ledgers."""
-        return int(self.facts[CLAIM_REGISTERS.index(name)])
+        return int(self.facts[_PLACE_OF[name]])
 
     def know(self, **facts: int) -> None:
         """Set registers of the claim's ledgers."""
@@ -279,7 +299,7 @@ class ClaimRecord:
         for request_id, request in self.requests.items():
             known = dict(zip(REQUEST_REGISTERS, request.facts, strict=True))
             facts = (*(known | {"away": away and known["seen"]}).values(),)
-            self._change(request_id, request, facts)
+            self.change(request_id, request, facts)
 
     def fix_predicate(self, predicate: MaterializationPredicate) -> None:
         """The predicate is fixed once; blocks seen before it are measured anew."""
@@ -298,11 +318,12 @@ class ClaimRecord:
 
     def stir(self) -> None:
         """Something changes of the claim: it is back wherever it was at rest."""
-        for among in self._quiet:
-            among[self.claim_id] = self
-        self._quiet.clear()
+        if self._quiet:
+            for among in self._quiet:
+                among[self.claim_id] = self
+            self._quiet.clear()
 
-    def _change(self, request_id: str, request: InHand, facts: Registers) -> None:
+    def change(self, request_id: str, request: InHand, facts: Registers) -> None:
         """A request has these registers from now on, and its observers have perhaps moved."""
         request.facts = facts
         self._loosen(request_id, request)

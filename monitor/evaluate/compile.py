@@ -12,25 +12,15 @@ from functools import cache, cached_property
 from typing import TYPE_CHECKING, Any
 
 from monitor.evaluate.fields import POOL
+from monitor.evaluate.for_kind import ForKind
 from monitor.evaluate.observer_state import ObserverState, Registers
+from monitor.evaluate.python_terms import CLAIM_REGISTERS, REQUEST_REGISTERS, in_order, to_python
 from spec.contract.facts import FACTS_ARE_FACTS
 from spec.contract.ledgers import CLAIM_FACTS, DECLARED, REQUEST_FACTS
 from spec.contract.modes import MODES
 from spec.contract.observed import facts_of
-from spec.language.terms import (
-    And,
-    Arith,
-    Compare,
-    Const,
-    Ite,
-    KindIn,
-    Not,
-    Or,
-    Scope,
-    Term,
-    Var,
-    variables,
-)
+from spec.events.alphabet import Kind
+from spec.language.terms import Scope, variables
 from spec.language.verdicts import Verdict
 from spec.projection.delivery import DELIVERY, STANDS
 
@@ -39,7 +29,6 @@ if TYPE_CHECKING:
 
     from spec.claims.claim import Mode
     from spec.contract.modes import Bundle
-    from spec.events.alphabet import Kind
     from spec.language.machine import Ledger, Observer
 
 __all__ = [
@@ -51,18 +40,6 @@ __all__ = [
     "delivery_source",
     "to_python",
 ]
-
-CLAIM_REGISTERS: tuple[str, ...] = tuple(
-    r.name for ledger in (CLAIM_FACTS, DECLARED) for r in ledger.registers
-)
-REQUEST_REGISTERS: tuple[str, ...] = tuple(r.name for r in REQUEST_FACTS.registers)
-
-_PLACES = {
-    Scope.WAS: ("was", CLAIM_REGISTERS),
-    Scope.NOW: ("now", CLAIM_REGISTERS),
-    Scope.REQ_WAS: ("req_was", REQUEST_REGISTERS),
-    Scope.REQ: ("req", REQUEST_REGISTERS),
-}
 
 
 @dataclass(frozen=True)
@@ -84,6 +61,7 @@ class Compiled:
     contradicts: Callable[..., int]
     delivers: Mapping[str, Callable[..., bool]]
     source: str
+    by_kind: bool = True
 
     @cached_property
     def claim_initial(self) -> Registers:
@@ -109,6 +87,21 @@ class Compiled:
     def scoped(self) -> tuple[int, ...]:
         """The observers that are followed for each request, too."""
         return tuple(index for index, o in enumerate(self.observers) if o.per_request)
+
+    @cached_property
+    def places(self) -> tuple[tuple[int, int], ...]:
+        """The places of all observers, twice each."""
+        return tuple((index, index) for index in range(len(self.observers)))
+
+    @cached_property
+    def scoped_places(self) -> tuple[tuple[int, int], ...]:
+        """The places of `scoped` among these, and in the bundle."""
+        return tuple(enumerate(self.scoped))
+
+    @cached_property
+    def kinds(self) -> Mapping[Kind, ForKind]:
+        """The same functions for events of one kind, made when the first is met."""
+        return _Kinds(self)
 
     @cached_property
     def pending(self) -> tuple[frozenset[int], ...]:
@@ -142,71 +135,31 @@ def _fields(observer: Observer) -> frozenset[str]:
     return frozenset(variable.name for variable in read if variable.scope is Scope.EVENT)
 
 
+class _Kinds(dict["Kind", "ForKind"]):
+    def __init__(self, compiled: Compiled) -> None:
+        super().__init__()
+        self._compiled = compiled
+
+    def __missing__(self, kind: Kind) -> ForKind:
+        of = self._compiled
+        whole = None if of.by_kind else (of.claim, of.request, of.contradicts, of.steps)
+        self[kind] = found = ForKind(of.observers, kind, whole)
+        return found
+
+
 def _having(observer: Observer, verdict: Verdict) -> frozenset[int]:
     return frozenset(i for i, state in enumerate(observer.states) if state.verdict is verdict)
 
 
-def to_python(term: Term, names: Mapping[tuple[Scope, str], str] | None = None) -> str:
-    """A term as a Python expression over `e`, `c`, `was`, `now`, `req_was` and `req`.
-
-    Args:
-        names: expressions for variables that live elsewhere, such as an observer's own registers.
-    """
-    known = names or {}
-
-    def go(t: Term) -> str:
-        match t:
-            case Const(value):
-                return repr(value)
-            case Var(scope, name, _) if (scope, name) in known:
-                return known[scope, name]
-            case Var(Scope.EVENT, name, _):
-                return f"e.{name}"
-            case Var(Scope.CLAIM, name, _):
-                return f"c.{name}"
-            case Var(scope, name, _):
-                place, registers = _PLACES[scope]
-                return f"{place}[{registers.index(name)}]"
-            case KindIn(kinds):
-                return _kinds(kinds)
-            case Not(arg):
-                return f"(not {go(arg)})"
-            case And(args):
-                return "(" + " and ".join(map(go, args)) + ")"
-            case Or(args):
-                return "(" + " or ".join(map(go, args)) + ")"
-            case Compare(op, left, right) | Arith(op, left, right):
-                return f"({go(left)} {op} {go(right)})"
-            case Ite(cond, then, otherwise):
-                return f"({go(then)} if {go(cond)} else {go(otherwise)})"
-        raise TypeError(f"not a term: {t!r}")
-
-    return go(term)
-
-
-def _kinds(kinds: frozenset[Kind]) -> str:
-    names = sorted(str(k) for k in kinds)
-    return f"(e.kind == {names[0]!r})" if len(names) == 1 else f"(e.kind in {{{str(names)[1:-1]}}})"
-
-
 def _ledger(name: str, arguments: str, ledgers: tuple[Ledger, ...], after: Scope) -> list[str]:
-    """A function computing registers in an order in which none is read before it is known."""
-    terms = {r.name: ledger.following[r.name] for ledger in ledgers for r in ledger.registers}
+    """A function that computes the registers after an event."""
     known: dict[tuple[Scope, str], str] = {}
     lines = [f"def {name}({arguments}):"]
-    while len(known) < len(terms):
-        ready = [
-            register
-            for register, term in terms.items()
-            if (after, register) not in known
-            and all((after, v.name) in known for v in variables(term) if v.scope is after)
-        ]
-        if not ready:
-            raise ValueError(f"{name}: registers depend on each other in a circle")
-        for register in ready:
-            lines.append(f"    {register} = {to_python(terms[register], known)}")
-            known[after, register] = register
-    lines.append(f"    return ({', '.join(terms)},)")
+    for register, term in in_order(ledgers, after):
+        lines.append(f"    {register} = {to_python(term, known)}")
+        known[after, register] = register
+    registers = (r.name for ledger in ledgers for r in ledger.registers)
+    lines.append(f"    return ({', '.join(registers)},)")
     return lines
 
 

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
-from operator import attrgetter
-from typing import TYPE_CHECKING, Final
+import copy
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import msgspec
 
 if TYPE_CHECKING:
     from monitor.input.records import At
@@ -13,8 +15,7 @@ if TYPE_CHECKING:
 __all__ = ["Constants", "EventView"]
 
 
-@dataclass(slots=True)
-class EventView:
+class EventView(msgspec.Struct):
     """The fields of `spec.contract.vocabulary.EVENT_FIELDS`; `here` is set for each request.
 
     `low` is the same event where it is unknown which blocks are shared, as if all were that may be;
@@ -75,10 +76,7 @@ class EventView:
 
     def copied(self) -> EventView:
         """The same again."""
-        return EventView(*_FIELDS(self))
-
-
-_FIELDS: Final = attrgetter(*(field.name for field in fields(EventView)))
+        return copy.copy(self)
 
 
 @dataclass(slots=True)

@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeAlias
 
+import msgspec
+
 from spec.language.verdicts import Verdict, pool
 
 if TYPE_CHECKING:
@@ -17,8 +19,7 @@ __all__ = ["Finding", "InHand", "ObserverState", "Registers", "heaviest"]
 Registers: TypeAlias = tuple[Any, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Finding:
+class Finding(msgspec.Struct, frozen=True):
     """The verdict of one obligation, the event that decided it, and why, for people.
 
     `trail` are the events of the occasion that was decided, from what was owed on, in their order.
@@ -31,8 +32,7 @@ class Finding:
     trail: Trail = ()
 
 
-@dataclass(frozen=True, slots=True)
-class ObserverState:
+class ObserverState(msgspec.Struct, frozen=True):
     """One observer in one scope (the claim itself or one request), as its last step left it."""
 
     state: int

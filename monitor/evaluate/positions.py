@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable, Iterator, Sequence
 
 __all__ = ["Positions"]
 
@@ -141,6 +141,24 @@ class Positions:
                 self.fresh.add(position)
             self._named.setdefault(position, set()).add(block)
             self._held.add(position, position + 1)
+
+    def place(self, positions: Sequence[int], blocks: Sequence[int]) -> None:
+        """These positions, of which none is held, are held in these blocks, one for each."""
+        if self.fresh is not None:
+            self.fresh.update(positions)
+        for position, block in zip(positions, blocks, strict=True):
+            self._named[position] = {block}
+        first, last = positions[0], positions[-1]
+        if last - first == len(positions) - 1 == max(positions) - min(positions):
+            self._held.add(first, last + 1)
+        else:
+            for position in positions:
+                self._held.add(position, position + 1)
+
+    def take(self, position: int, block: int) -> bool:
+        """A named block is gone that held a position; whether nothing holds it any more."""
+        self.drop([(position, block)])
+        return not self.holds(position)
 
     def hold_run(self, begin: int, end: int) -> None:
         """The positions from `begin` to before `end` are held, in blocks without known ids."""

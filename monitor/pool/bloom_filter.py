@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+from functools import lru_cache
 from typing import Final
 
 __all__ = ["DIGEST", "BloomFilter", "digest"]
@@ -12,6 +13,7 @@ _BITS: Final = 1 << 27  # 16 MiB
 _PROBES: Final = 5
 
 
+@lru_cache(maxsize=4096)
 def digest(what: str, text: str) -> bytes:
     """`DIGEST` bytes that stand for a text where it is the value of a field called `what`."""
     content, person = text.encode("utf-8", "surrogatepass"), what.encode()
@@ -34,6 +36,10 @@ class BloomFilter:
             self._bits = bytearray(_BITS // 8)
         for place in _places(known):
             self._bits[place >> 3] |= 1 << (place & 7)
+
+    def has(self, what: str, text: str) -> bool:
+        """Whether the digest of a text may have been met."""
+        return self._bits is not None and digest(what, text) in self
 
     def __contains__(self, known: bytes) -> bool:
         bits = self._bits

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 from monitor.pool.shares import where_alike
 
 if TYPE_CHECKING:
-    from collections.abc import Hashable, Iterable, Iterator, Mapping
+    from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 
     from monitor.evaluate.claim import ClaimRun
     from monitor.pool.stated import Stated
@@ -146,6 +146,70 @@ class Holders:
         if new:
             self._note(claim)
         return new
+
+    def are_free(self, blocks: Sequence[int], positions: Sequence[int], claim: ClaimRun) -> bool:
+        """Whether these blocks, one for each position, are nobody's, and stated for no object; and
+        the claim holds none of the positions.
+        """
+        return (
+            0 < len(blocks) == len(positions) == len(set(blocks)) == len(set(positions))
+            and self._owners.keys().isdisjoint(blocks)
+            and self._forgotten.keys().isdisjoint(blocks)
+            and self.stated.are_nowhere(blocks)
+            and not (claim.held and any(map(claim.held.holds, positions)))
+        )
+
+    def place(self, blocks: Sequence[int], positions: Sequence[int], claim: ClaimRun) -> None:
+        """The claim holds these blocks, which are free, at these positions."""
+        name, owners, stated, now = claim.claim_id, self._owners, self._stated, self.now
+        for position, block in zip(positions, blocks, strict=True):
+            owners[block] = {name: {position}}
+            stated[block] = now
+        claim.held.place(positions, blocks)
+        self._note(claim)
+
+    def sole_owners(self, blocks: Sequence[int]) -> list[tuple[ClaimRun | None, int]] | None:
+        """The one claim, if any, that holds each of these blocks, and at which one position; None
+        where a block has more than one, or it is unknown whether it has any.
+        """
+        found: list[tuple[ClaimRun | None, int]] = []
+        for block in blocks:
+            holders = self._owners.get(block)
+            if holders is None:
+                if self._unnamed:
+                    return None
+                found.append((None, 0))
+                continue
+            if len(holders) != 1:
+                return None
+            ((name, positions),) = holders.items()
+            claim = self.claims.get(name)
+            if claim is None or len(positions) != 1:
+                return None
+            (position,) = positions
+            found.append((claim, position))
+        return found if len(set(blocks)) == len(blocks) else None
+
+    def take_from(
+        self, blocks: Sequence[int], owners: Sequence[tuple[ClaimRun | None, int]]
+    ) -> list[ClaimRun]:
+        """These blocks are gone from their `sole_owners`; those of which one of their own is."""
+        losers: dict[str, ClaimRun] = {}
+        strays: dict[str, ClaimRun] = {}
+        for block, (claim, position) in zip(blocks, owners, strict=True):
+            self._stated.pop(block, None)
+            self._forgotten.pop(block, None)
+            self.mixed.pop(block, None)
+            if claim is None:
+                continue
+            del self._owners[block]
+            if claim.held.take(position, block):
+                (losers if claim.owns(position) else strays)[claim.claim_id] = claim
+        if not self.stated.is_empty:
+            self.stated.lose(blocks)
+        for name, claim in strays.items():
+            claim.strayed |= name not in losers
+        return list(losers.values())
 
     def _mix(self, block: int, claim: ClaimRun, holders: Iterable[str]) -> None:
         """Claims that ended hold it no more, or it does not matter; the others are on one object,

@@ -90,6 +90,11 @@ class Objects:
             among[claim.claim_id] = claim
         return True
 
+    def is_alone(self, claim: ClaimRun) -> bool:
+        """Whether the claim's object is known, and no other claim is on it in any cache."""
+        known = self._of.get(claim.claim_id)
+        return known is not None and len(self._claims[known]) == 1
+
     def beside(self, claim: ClaimRun) -> list[ClaimRun]:
         """The claims on the object of a claim, with it; it alone where its object is not known."""
         on = claim.object if claim.claim_id in self._of else _on(claim)

@@ -64,6 +64,15 @@ class Stated:
                 if not places:
                     del self._places[block]
 
+    @property
+    def is_empty(self) -> bool:
+        """Whether no block is stated for any object."""
+        return not self._places
+
+    def are_nowhere(self, blocks: Iterable[int]) -> bool:
+        """Whether none of these blocks is stated for an object."""
+        return self._places.keys().isdisjoint(blocks)
+
     def move(self, pairs: Iterable[tuple[int, int]]) -> None:
         """Blocks are at these positions: they are at no other, though no event removed them.
 
@@ -125,7 +134,7 @@ class Stated:
 
     def forgot(self, claim: ClaimRun) -> bool:
         """Whether blocks of the claim's object may have been forgotten."""
-        return digest("stated", _object_of(claim).hex()) in self._seen
+        return self._seen.has("stated", _object_of(claim).hex())
 
 
 def _may_be(claim: ClaimRun, within: _Within) -> bool:

@@ -104,7 +104,7 @@ class Early:
         """The claim is known now: deliver the actions that named it."""
         name = claim.claim_id
         if name not in self._named:
-            if digest("blamed", name) in self._seen:
+            if self._seen.has("blamed", name):
                 claim.distrust(at, _EARLIER, _OF_BLAME)
             return
         for view, unknown in self._named.pop(name).values():

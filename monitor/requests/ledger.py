@@ -57,6 +57,14 @@ class Requests:
         losses, came = past
         return Request(ended=True, losses=losses, came=came)
 
+    def standing(self, request_id: str) -> Request | None:
+        """The request of this id, if it came and did not end."""
+        return self._requests.get(request_id) if request_id in self._in_hand else None
+
+    def is_new(self, request_id: str) -> bool:
+        """Whether nothing is known of a request of this id, not even that one ended."""
+        return not (request_id in self._requests or request_id in self._ended or not request_id)
+
     def __len__(self) -> int:
         """How many requests something is known of."""
         return len(self._requests)

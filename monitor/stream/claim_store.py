@@ -79,6 +79,19 @@ class ClaimStore(KnownClaims):
             self._step(claim, view, number)
         claim.stir()
 
+    def step_plain(self, claim: ClaimRun, view: EventView) -> None:
+        """A claim of which nothing is in doubt takes in an event that changes neither who is
+        responsible for it nor what was declared of it.
+        """
+        claim.step(view)
+        if claim.owes:
+            self.owing[claim.claim_id] = claim
+        elif claim.claim_id in self.owing:
+            del self.owing[claim.claim_id]
+        if not claim.responsible:
+            self._changed[claim.claim_id] = claim
+        claim.stir()
+
     def _step(self, claim: ClaimRun, view: EventView, number: int) -> None:
         name, declared, responsible = claim.claim_id, claim.declared, claim.responsible
         known = claim.past is None or claim.constants.watched

@@ -147,6 +147,11 @@ class Clock:
     _unknown: dict[str, tuple[At | None, str]] = field(default_factory=dict)
     _steps_stated: bool = False
 
+    @property
+    def certain(self) -> bool:
+        """Whether the end of each duration is known."""
+        return not self._unknown
+
     def enter(self, claim: ClaimRun) -> None:
         """The claim is registered or committed to: its duration is over no earlier than if it ran
         from the last time that was seen.

@@ -13,7 +13,7 @@ from monitor.pool.unreported import is_moot, tell
 from monitor.requests.blame import tell_outcome
 from monitor.requests.routes import follow_routes
 from monitor.stream.authority import ends_early
-from monitor.stream.block_events import BlockEvents
+from monitor.stream.shortcuts import Shortcuts
 from monitor.stream.stream_state import AT_REQUEST, BEGINS, INTRODUCES, REGISTRY
 from spec.events.alphabet import BLOCKS_GONE, FACTS, REPORTS, Kind
 from spec.events.fields import ABOUT_BLOCKS, RENEWS
@@ -32,7 +32,7 @@ _STRAYED = "it may be about blocks past the end of the claim, whose loss is not 
 _WHOSE = "claims on this object ended so long ago that it is unknown whether the event is theirs"
 
 
-class Stream(BlockEvents):
+class Stream(Shortcuts):
     """The claims of one stream (one engine, one pool, one run).
 
     Each base class takes one group of events: requests (`RequestEvents`), blocks (`BlockEvents`).
@@ -41,6 +41,8 @@ class Stream(BlockEvents):
 
     def take(self, event: Event, at: At) -> None:
         """Project one event onto every claim that it concerns."""
+        if self._take_shortcut(event, at):
+            return
         self._count += 1
         self._store.blocks.now = self._count
         if self._track.losses != self._losses:

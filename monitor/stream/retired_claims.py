@@ -96,7 +96,7 @@ class RetiredClaims:
 
     def lost(self, claim_id: str) -> bool:
         """Whether a claim of this id may have been forgotten, and there is no record of it."""
-        return claim_id not in self._records and digest("claim_id", claim_id) in self._seen
+        return claim_id not in self._records and self._seen.has("claim_id", claim_id)
 
     def way(self, claim: ClaimRun, clock: str) -> Alike:
         """The claims like this one, which is over.
@@ -181,7 +181,7 @@ class RetiredClaims:
 
     def others_on(self, object_id: str | None) -> bool:
         """Whether there may be any on this object but the last."""
-        return object_id is not None and digest("object_id", object_id) in self._seen
+        return object_id is not None and self._seen.has("object_id", object_id)
 
     def change(self, alter: Callable[[ClaimRun], bool]) -> None:
         """Less can be concluded of claims, which may become alike; `alter` says whether of one."""

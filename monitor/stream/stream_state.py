@@ -253,7 +253,12 @@ class StreamState:
         claim.last_event = self._count
         self._store.step(claim, view, self._count, among)
         if claim.contradicted is not None:
+            self._note_broken(claim, view.kind)
+
+    def _note_broken(self, claim: ClaimRun, kind: Kind) -> None:
+        """A fact about the claim contradicted others."""
+        if claim.contradicted is not None:
             broken, claim.contradicted = claim.contradicted, None
             self._note_contradiction(*broken)
-            if view.kind in REGISTRY:
+            if kind in REGISTRY:
                 self._track.lose(*broken)

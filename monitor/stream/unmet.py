@@ -42,5 +42,5 @@ class Unmet:
         """The claim is met: what was in doubt of it is."""
         for only, (at, why) in self._doubts.pop(claim.claim_id, {}).items():
             claim.distrust(at, why, only)
-        if digest("doubted", claim.claim_id) in self._seen:
+        if self._seen.has("doubted", claim.claim_id):
             claim.distrust(None, _BEFORE)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from proofs.logic.partial_evaluation import Known, specialize
+from spec.language.partial_evaluation import Known, specialize
 from proofs.model.environment import faithful
 from proofs.model.system import BEFORE, LEDGERS
 from spec.contract.modes import MODES

@@ -11,7 +11,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from proofs.logic.partial_evaluation import substitute
+from spec.language.partial_evaluation import substitute
 from proofs.model.auditor import NAMES, believed, believes
 from spec.claims.claim import Mode
 from spec.contract.ledgers import breaks, endures, kind, live, loss, now, req, req_was, usable, was

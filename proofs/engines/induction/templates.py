@@ -15,7 +15,7 @@ import z3
 
 from proofs.engines.explicit.state_space import Bounds, explore
 from proofs.logic.encode import Integers, encode
-from proofs.logic.partial_evaluation import Known, specialize
+from spec.language.partial_evaluation import Known, specialize
 from proofs.model.auditor import BELIEFS
 from proofs.model.environment import faithful
 from spec.contract.ledgers import CLAIM_FACTS, DECLARED, REQUEST_FACTS

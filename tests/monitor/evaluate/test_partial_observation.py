@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import fields
 from random import Random
 from typing import Any, Final
 
 import pytest
+from msgspec.structs import fields
 
 from monitor.evaluate import partial_observation
 from monitor.evaluate.compile import CLAIM_REGISTERS, REQUEST_REGISTERS, compile_observer
@@ -29,7 +29,7 @@ PAIRS: Final = [
     for unknown in UNKNOWN
     if without(observer.name, unknown) is not None
 ]
-NUMBERS: Final = [f.name for f in fields(EventView) if str(f.type) == "int"]
+NUMBERS: Final = [f.name for f in fields(EventView) if f.type is int]
 FLAGS: Final = [f.name for f in fields(EventView) if str(f.type) == "bool"]
 CONSTANTS: Final = Constants(threshold=2, lapses=True, tiered=True, watched=True, ranked=True)
 

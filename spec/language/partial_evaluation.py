@@ -1,6 +1,6 @@
 """Evaluates terms partially, for a known kind of event or known registers.
 
-The result shows which variables a question can depend on. This module does not use Z3.
+The result shows which variables a question can depend on.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ Known = dict[tuple[Scope, str], Const]
 _SIGNED = {(Scope.EVENT, "rival")}
 
 
-def specialize(term: Term, kind: Kind, known: Mapping[tuple[Scope, str], Const]) -> Term:
+def specialize(term: Term, kind: Kind, known: Mapping[tuple[Scope, str], Term]) -> Term:
     """The term for an event of this kind, with `known` variables replaced, and simplified.
 
     Every integer except `rival` is a count, so it is assumed to be at least 0.
@@ -53,9 +53,9 @@ def specialize(term: Term, kind: Kind, known: Mapping[tuple[Scope, str], Const])
             case Not(arg):
                 return ~go(arg)
             case And(args):
-                return conj(*map(go, args))
+                return _decided(conj(*map(go, args)), FALSE)
             case Or(args):
-                return disj(*map(go, args))
+                return _decided(disj(*map(go, args)), TRUE)
             case Compare(op, left, right):
                 return _compare(op, go(left), go(right))
             case Arith(op, left, right):
@@ -89,6 +89,15 @@ def substitute(term: Term, known: Mapping[tuple[Scope, str], Term]) -> Term:
         return t
 
     return go(term)
+
+
+def _decided(term: Term, absorbing: Term) -> Term:
+    """A conjunction or disjunction, which a part together with its negation decides."""
+    if isinstance(term, And | Or):
+        negated = {part.arg for part in term.args if isinstance(part, Not)}
+        if not negated.isdisjoint(term.args):
+            return absorbing
+    return term
 
 
 def _compare(op: str, left: Term, right: Term) -> Term:
