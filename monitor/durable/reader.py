@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING, Any, Final
 import msgspec
 
 from monitor.durable.collector import paused
-from monitor.durable.frame import CorruptSnapshot, ForeignSnapshot
+from monitor.durable.frame import LIMIT, CorruptSnapshot, ForeignSnapshot
 from monitor.durable.known import Remade, name_of
 from monitor.durable.nodes import BUILT_IN, PLAIN, Nodes
+from monitor.durable.packing import unpacked
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -50,6 +51,7 @@ class _Reader:
     def __init__(self, known: Known, content: Nodes) -> None:
         self._known, self._nodes, self._root = known, content.nodes, content.root
         self._shapes = [self._shape(name, fields) for name, fields in content.shapes]
+        self._bytes = 0  # in arrays of bytes
         self._made: list[Any] = [_NOT_MADE] * len(content.nodes)
 
     def read(self) -> Any:
@@ -133,10 +135,11 @@ class _Reader:
             for key, value in zip(values[::2], values[1::2], strict=True):
                 made[key] = value
         elif kind is bytearray:
-            (content,) = parts
-            if type(content) is not bytes:
-                raise TypeError(type(content))
-            made.extend(content)
+            size, data = parts
+            self._bytes += size
+            if not 0 <= size <= self._bytes <= LIMIT:
+                raise ValueError(size)
+            made.extend(unpacked(data, size))
         else:
             shape = self._shapes[node[0] - len(BUILT_IN)]
             for place, (name, part) in enumerate(zip(shape.fields, parts, strict=True)):

@@ -12,6 +12,7 @@ import msgspec
 from monitor.durable.collector import paused
 from monitor.durable.known import Remade, name_of
 from monitor.durable.nodes import BUILT_IN, PLAIN, Nodes
+from monitor.durable.packing import packed
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -111,7 +112,7 @@ class _Writer:
         if kind is deque:
             return [_TAG["deque"], value.maxlen, *self.parts(value)]
         if kind is bytearray:
-            return [_TAG["bytearray"], bytes(value)]
+            return [_TAG["bytearray"], len(value), packed(value)]
         return self._object(self._kind(kind), value)
 
     def _object(self, known: _Kind, value: Any) -> list[Any]:
