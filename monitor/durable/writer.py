@@ -10,9 +10,11 @@ from typing import TYPE_CHECKING, Any, Final, TypeAlias
 import msgspec
 
 from monitor.durable.collector import paused
+from monitor.durable.frame import LIMIT
 from monitor.durable.known import Remade, name_of
 from monitor.durable.nodes import BUILT_IN, PLAIN, Nodes
 from monitor.durable.packing import packed
+from spec.language.errors import SpecError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -34,6 +36,7 @@ def written(known: Known, root: object) -> bytes:
 
     Raises:
         TypeError: a class or a field that occurs is not in the table.
+        SpecError: its arrays of bytes have more than `LIMIT` bytes.
     """
     writer = _Writer(known)
     with paused():
@@ -53,6 +56,7 @@ class _Writer:
         self._kinds: dict[type, _Kind] = {}
         self._open: list[tuple[int, Any]] = []  # has a number, and is not written yet
         self._alive: list[object] = []
+        self._bytes = 0  # in arrays of bytes
         for name, value in known.constants.items():
             self._parts[id(value)] = self._add([_TAG["constant"], name])
 
@@ -112,6 +116,11 @@ class _Writer:
         if kind is deque:
             return [_TAG["deque"], value.maxlen, *self.parts(value)]
         if kind is bytearray:
+            self._bytes += len(value)
+            if self._bytes > LIMIT:
+                raise SpecError(
+                    f"the state has over {LIMIT} bytes of digests", "judge fewer streams"
+                )
             return [_TAG["bytearray"], len(value), packed(value)]
         return self._object(self._kind(kind), value)
 
