@@ -186,6 +186,16 @@ class Monitor:
         streams = self._streams.values()
         return any(claim_id in each.claims or each.past.has(claim_id) for each in streams)
 
+    @property
+    def streams(self) -> frozenset[str]:
+        """The names of the streams, of every file."""
+        return frozenset(name for _, name in self._streams)
+
+    def of(self, name: str) -> Monitor:
+        """A monitor of the streams of this name alone, which has them in common with this one."""
+        streams = {key: stream for key, stream in self._streams.items() if key[1] == name}
+        return replace(self, _streams=streams)
+
     def finish(self) -> None:
         """Every stream is over."""
         for stream in self._streams.values():
