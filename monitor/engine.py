@@ -115,6 +115,7 @@ class Monitor:
     _read: int = 0
     _rejected: int = 0
     _spoiled: dict[str, tuple[At, str]] = field(default_factory=dict)
+    _moved: list[ClaimRun] | None = None
 
     def take(self, record: Record) -> None:
         """One line of a stream."""
@@ -133,9 +134,19 @@ class Monitor:
         self._rejected += 1
         why = f"line {at.line} could not be read"
         self._spoiled.setdefault(at.file, (at, why))
-        for (file, _), stream in self._streams.items():
-            if file == at.file:
+        self.lose(at, why)
+
+    def lose(self, at: At, why: str, name: str | None = None) -> None:
+        """Lines may be missing here from a stream of the file, or from all that it has so far."""
+        for (file, stream_name), stream in self._streams.items():
+            if file == at.file and name in (None, stream_name):
                 stream.lose(at, why)
+
+    def watch(self, moved: list[ClaimRun]) -> None:
+        """Append each claim that an event moves to this list, which the caller empties."""
+        self._moved = moved
+        for stream in self._streams.values():
+            stream.watch(moved)
 
     def left(self) -> Iterable[tuple[str, tuple[At | None, str]]]:
         """The files in which a stream leaves what the theorem assumes, each with where and how."""
@@ -196,6 +207,8 @@ class Monitor:
         if stream is None:
             stream = Stream(compile_mode(self.mode, self.bundle), name, self._keep())
             self._streams[file, name] = stream
+            if self._moved is not None:
+                stream.watch(self._moved)
             if file in self._spoiled:
                 stream.lose(*self._spoiled[file])
         return stream
@@ -221,18 +234,19 @@ class Monitor:
         for (file, _), stream in self._streams.items():
             for claim in stream.claims.values():
                 if self.only in (None, claim.claim_id):
-                    yield self._judge(file, claim)
+                    yield self.judge(file, claim)
 
     def _forgotten(self) -> Iterable[tuple[ClaimVerdict, int]]:
         for (file, _), stream in self._streams.items():
             for alike in stream.past if self.only is None else ():
                 if alike.count:
-                    yield self._judge(file, alike.run), alike.count
+                    yield self.judge(file, alike.run), alike.count
 
-    def _judge(self, file: str, claim: ClaimRun) -> ClaimVerdict:
+    def judge(self, file: str, claim: ClaimRun) -> ClaimVerdict:
+        """The verdict on one claim of a file, as it stands."""
         entered = self.entered(claim)
         findings = {n: found if entered else _unentered(found) for n, found in claim.findings()}
-        if why := self._unclear(claim):
+        if self.own and (why := unclear_mode(claim.declared_mode, claim.other_mode)):
             unclear = ModeVerdict.INCONCLUSIVE
             return ClaimVerdict(file, claim, False, unclear, why, findings, unclear=True)
         if (other := self._other(claim)) is not None and not self._mixed(claim):
@@ -274,10 +288,8 @@ class Monitor:
         for name, parts in runs.items():
             sides = [self._sides(part) for part in parts]
             known = {claim_id for inside, _ in sides for claim_id in inside}
-            some = [
-                bool(inside) or self._entered_once(p)
-                for p, (inside, _) in zip(parts, sides, strict=True)
-            ]
+            both = zip(parts, sides, strict=True)
+            some = [bool(inside) or self._entered_once(part) for part, (inside, _) in both]
             for part, (_, left), entered in zip(parts, sides, some, strict=True):
                 others = [p for p in parts if p is not part]
                 torn = known & left or any(
@@ -315,16 +327,13 @@ class Monitor:
 
     def _entered_once(self, part: Stream) -> bool:
         """Whether a claim that was forgotten entered."""
-        runs = (alike.run for alike in part.past if alike.count)
-        return any(self.entered(run) and self._other(run) is None for run in runs)
+        past = (each.run for each in part.past if each.count)
+        return any(self.entered(run) and self._other(run) is None for run in past)
 
     def _other(self, claim: ClaimRun) -> Mode | None:
         """The mode that a claim asked for, where that is another one."""
         asked = claim.declared_mode
         return Mode(asked) if asked in MODES and asked != self.mode else None
-
-    def _unclear(self, claim: ClaimRun) -> str:
-        return unclear_mode(claim.declared_mode, claim.other_mode) if self.own else ""
 
     def _mixed(self, claim: ClaimRun) -> bool:
         """Whether it is unknown by which of two modes the claim goes, and this is one of them."""

@@ -84,6 +84,8 @@ class ClaimStore(KnownClaims):
         responsible for it nor what was declared of it.
         """
         claim.step(view)
+        if self.moved is not None:
+            self.moved.append(claim)
         if claim.owes:
             self.owing[claim.claim_id] = claim
         elif claim.claim_id in self.owing:
@@ -98,6 +100,8 @@ class ClaimStore(KnownClaims):
         if not known and view.kind in _REST_ON_BLOCKS:
             claim.doubt(BLOCKS, view.at, _BLOCKS)
         claim.step(view)
+        if self.moved is not None:
+            self.moved.append(claim)
         if claim.responsible and not responsible:
             claim.took, self.responsible[name] = number, claim
             for undelivered in self._undelivered.values():

@@ -1,0 +1,118 @@
+"""Runs `follow`: sets everything up from what a person typed, and says how it ended."""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+import msgspec
+import typer
+
+from monitor.check.files import EXIT_CODES
+from monitor.follow.addresses import source_of
+from monitor.follow.counts import Counts
+from monitor.follow.follower import Follower, verdict_of
+from monitor.follow.judge import Judge
+from monitor.follow.verdict_line import ViolationLine, line_text
+from monitor.follow.verdicts_file import VerdictsFile
+from spec.cli.common import Code, print_text
+from spec.language.errors import SpecError
+from spec.language.prose import printable
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from pathlib import Path
+
+    from monitor.follow.buffer import WhenFull
+    from monitor.follow.verdict_line import VerdictLine
+    from monitor.input.errors import InputError
+    from monitor.report.verdict import Report
+    from spec.claims.claim import Mode
+
+__all__ = ["Asked", "follow_events"]
+
+SOURCES: Final = 64
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """What a person asked for, as the options of `follow` have it."""
+
+    sources: Sequence[str]
+    mode: Mode | None
+    until_eof: bool
+    when_full: WhenFull
+    verdicts: Path | None
+    json: bool
+
+
+def follow_events(asked: Asked) -> int:
+    """Follow the sources, and return the exit code.
+
+    Raises:
+        InputError: a source is not there, or cannot be followed.
+        SpecError: an option cannot be served.
+    """
+    names = list(dict.fromkeys(asked.sources))
+    if len(names) > SOURCES:
+        raise SpecError(f"{len(names)} sources", f"follow at most {SOURCES} at once")
+    sources = {name: source_of(name, until_eof=asked.until_eof) for name in names}
+    counts, complained = Counts(), set[str]()
+
+    def complain(error: InputError) -> None:
+        if error.file not in complained:
+            complained.add(error.file)
+            _report(f"{error}; further lines that cannot be read are counted")
+
+    judges = {
+        name: Judge(name, asked.mode, counts, lossy=source.lossy, on_reject=complain)
+        for name, source in sources.items()
+    }
+    verdicts = None if asked.verdicts is None else VerdictsFile(str(asked.verdicts))
+    follower = Follower(
+        sources,
+        judges,
+        counts,
+        asked.when_full,
+        report=_report,
+        tell=lambda lines: _show(lines, asked),
+        verdicts=verdicts,
+    )
+    reports = follower.run()
+    return _conclude(reports, judges, asked)
+
+
+def _conclude(reports: Sequence[Report], judges: dict[str, Judge], asked: Asked) -> int:
+    """Say how it ended; the exit code."""
+    verdict = verdict_of(reports, dropped=any(judge.dropped for judge in judges.values()))
+    read = sum(report.events.read for report in reports)
+    whys = dict.fromkeys(f"{report.inputs[0].file}: {report.why}" for report in reports)
+    if asked.json:
+        _write_json({"schema": "resident-claims/followed-end/1", "verdict": verdict, "read": read})
+    else:
+        print_text(printable(f"{verdict}  {read} lines read") + "\n")
+        for why in whys:
+            print_text(f"  {printable(why)}\n")
+    if not read and any(report.inputs[0].rejected for report in reports):
+        return Code.BAD_INPUT
+    return EXIT_CODES[verdict]
+
+
+def _show(lines: Sequence[VerdictLine], asked: Asked) -> None:
+    """Violations, and all verdicts where there is no file for them."""
+    for line in lines:
+        if asked.verdicts is None or isinstance(line, ViolationLine):
+            if asked.json:
+                _write_json(line)
+            else:
+                print_text(line_text(line))
+    sys.stdout.flush()
+
+
+def _write_json(value: object) -> None:
+    typer.echo(msgspec.json.encode(value))
+
+
+def _report(text: str) -> None:
+    typer.echo(printable(text), err=True)
