@@ -124,11 +124,9 @@ class EventMonitor:
         """From now on `news` has what events decide; ask after each line, or memory grows."""
         self._judging.watch()
 
-    def news(self, at: At) -> list[ClaimVerdict]:
-        """Claims of which the line at this place violated an obligation, and such as it moved that
-        are over.
-        """
-        return self._judging.news(at)
+    def news(self) -> list[ClaimVerdict]:
+        """Claims that events moved since the last call, and that are violated or over."""
+        return self._judging.news(self._account.file)
 
     def in_hand(self, *, final: bool = False) -> list[ClaimVerdict]:
         """The verdict on each claim in hand.

@@ -90,9 +90,12 @@ class Judging:
         for judge in self._judges:
             judge.monitor.watch(self._moved)
 
-    def news(self, at: At) -> list[ClaimVerdict]:
-        """Claims of which the line at this place violated an obligation, and such as it moved that
-        are over; each by the mode that it is judged by.
+    def news(self, file: str) -> list[ClaimVerdict]:
+        """Claims that were moved since the last call, and are violated or over; each by the mode
+        that it is judged by.
+
+        Args:
+            file: of which every line is.
         """
         if not self._moved:
             return []
@@ -100,8 +103,8 @@ class Judging:
         self._moved.clear()
         for claim in moved.values():
             monitor = self._judge_of(claim)
-            if monitor is not None and (claim.is_broken_at(at.line) or claim.over):
-                found.append(monitor.judge(at.file, claim))
+            if monitor is not None and (claim.is_broken or claim.over):
+                found.append(monitor.judge(file, claim))
         return found
 
     def in_hand(self) -> Iterator[ClaimVerdict]:

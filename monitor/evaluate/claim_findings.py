@@ -53,21 +53,17 @@ class ClaimFindings(ClaimRecord):
         reported = self.state in TERMINAL or self.unwatched
         return not owed and (reported or bool(self.broken))
 
-    def is_broken_at(self, line: int) -> bool:
-        """Whether the event of this line violated an obligation."""
+    @property
+    def is_broken(self) -> bool:
+        """Whether any obligation was violated, found faster than by `broken`."""
         violated = self.compiled.violated
         followed = (*self.requests.values(), *self.retired.values())
         scopes = [(self._all, self.base), *((self._scoped_all, f.watches) for f in followed)]
-        for places, watches in scopes:
-            for place, index in places:
-                watch = watches[place]
-                moved = watch.at is not None and watch.at.line == line
-                if moved and watch.state in violated[index]:
-                    return True
         return any(
-            found.verdict is Verdict.VIOLATED and found.at is not None and found.at.line == line
-            for found in self.kept.values()
-        )
+            watches[place].state in violated[index]
+            for places, watches in scopes
+            for place, index in places
+        ) or any(found.verdict is Verdict.VIOLATED for found in self.kept.values())
 
     @property
     def broken(self) -> list[int]:

@@ -39,10 +39,15 @@ _TOO_LONG: Final = f"the line is longer than {LINE_LIMIT} bytes"
 _UNNUMBERED: Final = "lines have no sequence, and some may be missing"
 
 
+class _Told(msgspec.Struct, array_like=True):
+    """What was stated of a claim: a digest of the verdict on it, and what it violated."""
+
+    standing: str = ""
+    violated: list[str] = []
+
+
 class _State(msgspec.Struct, frozen=True, array_like=True):
-    """What is kept of a judge beside its monitor. `told` has, by stream and claim, a digest of the
-    last verdict on a claim that is over.
-    """
+    """What is kept of a judge."""
 
     monitor: bytes
     origin: str
@@ -51,7 +56,8 @@ class _State(msgspec.Struct, frozen=True, array_like=True):
     streams: dict[str, bool]
     unsure: dict[str, str]
     broken: str
-    told: list[tuple[str, str, str]]
+    told: list[tuple[str, str, _Told]]
+    dropped: int
 
 
 class Judge:
@@ -82,7 +88,7 @@ class Judge:
         self._streams: dict[str, bool] = {}  # whether each is numbered
         self._unsure: dict[str, str] = {}  # why its next number decides whether lines are missing
         self._broken = ""  # why streams that are not known yet may lack lines
-        self._told: dict[tuple[str, str], str] = {}
+        self._told: dict[tuple[str, str], _Told] = {}
         self._sweep = _TOLD
 
     def take(self, line: Line) -> list[VerdictLine]:
@@ -104,7 +110,7 @@ class Judge:
         self._look(record.stamp.stream, record.at)
         for event, _ in record.events:
             self._counts.events[event.kind] += 1
-        news = self._monitor.news(record.at)
+        news = self._monitor.news()
         return [line for judged in news for line in self._decided(judged, record.at)]
 
     def interrupt(self, why: str) -> None:
@@ -163,42 +169,43 @@ class Judge:
             self._monitor.lose(at.line, _UNNUMBERED, stream)
 
     def _decided(self, judged: ClaimVerdict, at: At) -> Iterator[VerdictLine]:
+        """What is new of a claim that an event moved."""
+        claim = judged.claim
+        told = self._told_of(claim)
         if judged.verdict is ModeVerdict.VIOLATED:
-            claim = judged.claim
-            for name, found in judged.findings.items():
-                here = found.at is not None and found.at.line == at.line
-                if found.verdict is not Verdict.VIOLATED or not here:
+            for name in _violated(claim):
+                if name in told.violated:
                     continue
+                found = judged.findings[name]
+                told.violated.append(name)
                 yield ViolationLine(
-                    self._key(claim.stream, claim.claim_id, name, at),
+                    self._key(claim, name, found.at or at),
                     self._source,
                     claim.stream,
                     claim.claim_id,
                     claim.compiled.mode,
                     name,
-                    place_of(at),
+                    place_of(found.at or at),
                     found.why,
                     found.allowed,
                 )
-        if judged.claim.over:
+        if claim.over:
             yield from self._ended(judged, at)
 
     def _ended(self, judged: ClaimVerdict, at: At, *, final: bool = False) -> Iterator[ClaimLine]:
         """The verdict on a claim, if it is not what was last stated of it."""
         claim = judged.claim
+        told, standing = self._told_of(claim), _standing(claim)
+        if told.standing == standing:
+            return
+        told.standing = standing
         obligations: dict[str, Verdict] = {
             name: found.verdict
             for name, found in judged.findings.items()
             if found.verdict is not Verdict.UNEXERCISED
         }
-        stated, told = _standing(claim), self._told.get((claim.stream, claim.claim_id))
-        if told is None and claim.past is not None:  # it was forgotten, and its line written before
-            told = _standing(claim.past)
-        if told == stated:
-            return
-        self._remember((claim.stream, claim.claim_id), stated)
         yield ClaimLine(
-            self._key(claim.stream, claim.claim_id, "final" if final else "", at),
+            self._key(claim, "final" if final else "", at),
             self._source,
             claim.stream,
             claim.claim_id,
@@ -212,16 +219,27 @@ class Judge:
             final,
         )
 
-    def _key(self, stream: str, claim: str, what: str, at: At) -> str:
-        return key_of(self._origin, self._source, stream, claim, what, at.line, at.sequence)
+    def _key(self, claim: ClaimRun, what: str, at: At) -> str:
+        parts = (self._source, claim.stream, claim.claim_id, what, at.line, at.sequence)
+        return key_of(self._origin, *parts)
 
-    def _remember(self, claim: tuple[str, str], stated: str) -> None:
-        self._told.pop(claim, None)
-        self._told[claim] = stated
+    def _told_of(self, claim: ClaimRun) -> _Told:
+        """What was stated of a claim; of one that was forgotten, what it was then."""
+        key = (claim.stream, claim.claim_id)
+        if (told := self._told.get(key)) is not None:
+            return told
         if len(self._told) > self._sweep:
             known = {(j.claim.stream, j.claim.claim_id) for j in self._monitor.in_hand()}
             self._told = {key: told for key, told in self._told.items() if key in known}
             self._sweep = 2 * len(self._told) + _TOLD
+        past = claim.past
+        told = _Told() if past is None else _Told(_standing(past), _violated(past))
+        self._told[key] = told
+        return told
+
+
+def _violated(claim: ClaimRun) -> list[str]:
+    return [name for name, found in claim.findings() if found.verdict is Verdict.VIOLATED]
 
 
 def _standing(claim: ClaimRun) -> str:

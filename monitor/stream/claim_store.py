@@ -79,6 +79,12 @@ class ClaimStore(KnownClaims):
             self._step(claim, view, number)
         claim.stir()
 
+    def step_request(self, claim: ClaimRun, request_id: str, view: EventView) -> None:
+        """One request of a claim alone takes in an event."""
+        claim.step_request(request_id, view)
+        if self.moved is not None:
+            self.moved.append(claim)
+
     def step_plain(self, claim: ClaimRun, view: EventView) -> None:
         """A claim of which nothing is in doubt takes in an event that changes neither who is
         responsible for it nor what was declared of it.
