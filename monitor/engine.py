@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import dataclass, field, replace
-from enum import StrEnum
 from typing import TYPE_CHECKING
 
 from monitor.evaluate.compile import compile_mode
+from monitor.evaluate.conclusion import ClaimVerdict, Conclusion, ModeVerdict, decide
 from monitor.evaluate.observer_state import Finding
 from monitor.evaluate.own_mode import owes_nothing, unclear_mode
 from monitor.stream.known_claims import Keep
@@ -32,65 +32,6 @@ __all__ = [
     "owes_nothing",
     "unclear_mode",
 ]
-
-
-class ModeVerdict(StrEnum):
-    """Whether the mode was kept, over everything read."""
-
-    KEPT = "kept"
-    VIOLATED = "violated"
-    INCONCLUSIVE = "inconclusive"
-
-
-@dataclass(frozen=True, slots=True)
-class ClaimVerdict:
-    """One claim of a file, with the finding of each obligation.
-
-    What one that never entered satisfies it did not exercise. The verdict follows the rule of the
-    mode's; a claim that never entered is inconclusive. `other` is the mode that it asked for, where
-    that is another one; then it counts for nothing. Nor does one of which it is `unclear` by which
-    mode it goes, where each is judged by its own.
-    """
-
-    file: str
-    claim: ClaimRun
-    entered: bool
-    verdict: ModeVerdict
-    why: str
-    findings: dict[str, Finding]
-    other: Mode | None = None
-    unclear: bool = False
-
-    @property
-    def judged(self) -> bool:
-        """Whether it counts for the mode."""
-        return self.other is None and not self.unclear
-
-    @property
-    def owes_nothing(self) -> bool:
-        """Whether it states no mode, and was turned away (`owes_nothing`)."""
-        claim, found = self.claim, (each.verdict for each in self.findings.values())
-        entered = claim.accepted or claim.committed or claim.responsible
-        return owes_nothing(claim.declared_mode, claim.state, found, entered=entered)
-
-
-@dataclass(frozen=True, slots=True)
-class Conclusion:
-    """The verdict on a mode, why, and what it rests on.
-
-    `absent` says what keeps the whole from being judged; it is empty where nothing does.
-    `forgotten` are those not among the `claims`: one of each kind, with how many there are.
-    """
-
-    verdict: ModeVerdict
-    why: str
-    absent: str
-    obligations: dict[str, Verdict]
-    claims: tuple[ClaimVerdict, ...]
-    forgotten: tuple[tuple[ClaimVerdict, int], ...]
-    read: int
-    unknown: dict[str, int]
-    rejected: int
 
 
 @dataclass(slots=True)
@@ -196,6 +137,16 @@ class Monitor:
         """Whether a claim of this id was met, and is not forgotten for good, in any stream."""
         streams = self._streams.values()
         return any(claim_id in each.claims or each.past.has(claim_id) for each in streams)
+
+    @property
+    def streams(self) -> frozenset[str]:
+        """The names of the streams, of every file."""
+        return frozenset(name for _, name in self._streams)
+
+    def of(self, name: str) -> Monitor:
+        """A monitor of the streams of this name alone, which has them in common with this one."""
+        streams = {key: stream for key, stream in self._streams.items() if key[1] == name}
+        return replace(self, _streams=streams)
 
     def finish(self) -> None:
         """Every stream is over."""
@@ -370,30 +321,3 @@ def _unentered(found: Finding) -> Finding:
     if found.verdict is not Verdict.SATISFIED:
         return found
     return Finding(Verdict.UNEXERCISED, None, "the claim was never accepted or registered")
-
-
-def decide(
-    obligations: dict[str, Verdict], absent: str, *, strict: bool = False
-) -> tuple[ModeVerdict, str]:
-    """The rule by which the verdicts of obligations make one, and what decided it."""
-
-    def having(verdict: Verdict) -> list[str]:
-        return [name for name, found in obligations.items() if found is verdict]
-
-    def counted(names: list[str], what: str) -> str:
-        return f"{len(names)} of {len(obligations)} obligations {what}: {', '.join(names)}"
-
-    if broken := having(Verdict.VIOLATED):
-        return ModeVerdict.VIOLATED, f"not kept: {', '.join(broken)}"
-    if absent:
-        return ModeVerdict.INCONCLUSIVE, absent
-    if unclear := having(Verdict.INCONCLUSIVE):
-        return ModeVerdict.INCONCLUSIVE, counted(unclear, "undetermined")
-    if owed := having(Verdict.PENDING):
-        return ModeVerdict.INCONCLUSIVE, counted(owed, "still owed when the stream ended")
-    idle = having(Verdict.UNEXERCISED)
-    if idle and strict:
-        return ModeVerdict.INCONCLUSIVE, counted(idle, "not exercised")
-    if idle:
-        return ModeVerdict.KEPT, f"not exercised: {', '.join(idle)}"
-    return ModeVerdict.KEPT, "every obligation exercised"

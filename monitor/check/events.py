@@ -6,19 +6,21 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
+from monitor.check import snapshots
 from monitor.check.by_name import claim_asked
 from monitor.check.judging import Judging
 from monitor.check.parts import place_of
+from monitor.check.snapshots import State
 from monitor.check.whole import Asked
 from monitor.engine import ModeVerdict
-from monitor.input.errors import InputError
+from monitor.input.errors import InputError, did_you_mean, shown
 from monitor.input.given import record_of, record_of_line
 from monitor.input.records import At
 from monitor.input.sources import Account
 from spec.claims.claim import Mode
 from spec.contract.modes import Bundle
 from spec.contract.names import find_bundle, find_mode
-from spec.language.errors import SpecError
+from spec.language.errors import SpecError, UnknownName
 from spec.language.given import require
 from spec.language.verdicts import Verdict
 
@@ -180,6 +182,43 @@ class EventMonitor:
         self._account.rejected += 1
         self._account.rejection = self._account.rejection or error
         self._judging.reject(error)
+
+    def snapshot(self, *, stream: str | None = None) -> bytes:
+        """The state, for `restore`: versioned, with a checksum, and compressed.
+
+        Args:
+            stream: keep this stream alone; the counts of lines and facts stay those of all.
+
+        Raises:
+            SpecError: `finish` was called, no event of the stream was seen, or there is more state
+                than a snapshot holds.
+        """
+        if self._report is not None:
+            raise SpecError("the stream is finished", "take the snapshot before its end")
+        judging = self._judging
+        if stream is not None:
+            require(stream, str, "stream", "the name of a stream")
+            if stream not in judging.streams:
+                hint = did_you_mean(stream, judging.streams)
+                raise UnknownName(f"there is no stream {shown(stream)}", hint)
+            judging = judging.of(stream)
+        return snapshots.snapshot(State(judging, self._account))
+
+    @classmethod
+    def restore(cls, snapshot: bytes) -> EventMonitor:
+        """A monitor that goes on where `snapshot` was taken: verdicts and reports are the same.
+
+        Nothing in a snapshot is run. Its checksum is no signature: who may write it decides what
+        the monitor says.
+
+        Raises:
+            SpecError: it is torn or modified, or was made for another specification or by a release
+                that holds its state in another form.
+        """
+        require(snapshot, bytes, "snapshot", "the bytes of a snapshot")
+        state, found = snapshots.restored(snapshot), cls.__new__(cls)
+        found._judging, found._account, found._report = *state, None
+        return found
 
     def finish(self) -> Report:
         """The report, the stream being over; the second time, the same."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from copy import copy
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from monitor.check import concluded
@@ -138,6 +139,17 @@ class Judging:
         """The verdicts on the claims in hand as they are now, by each of the modes."""
         for judge in self._judges:
             yield from judge.monitor.standing()
+
+    @property
+    def streams(self) -> frozenset[str]:
+        """The names of the streams so far."""
+        return self._judges[0].monitor.streams
+
+    def of(self, name: str) -> Judging:
+        """The judges of one stream alone, which they have in common with these."""
+        found = copy(self)
+        found._judges = [each._replace(monitor=each.monitor.of(name)) for each in self._judges]
+        return found
 
     def report(self, accounts: Iterable[Account]) -> Report:
         """The report, every stream being finished.
