@@ -249,6 +249,17 @@ def follow_sources(
             "of JSON.",
         ),
     ] = None,
+    checkpoint: Annotated[
+        Path | None,
+        path_option(
+            "--checkpoint",
+            metavar="DIR",
+            help="Keep checkpoints in this folder, and go on from the last one.",
+        ),
+    ] = None,
+    checkpoint_every: Annotated[
+        float, typer.Option(min=0.0, help="Seconds between two checkpoints.")
+    ] = 10.0,
     form: FormatOption = Format.TEXT,
 ) -> None:
     """Judge events as they come, each claim by its own mode, until a signal.
@@ -264,7 +275,14 @@ def follow_sources(
         if len(sources) == 1 and is_socket(sources[0]):
             raise typer.Exit(_follow_verdicts(sources[0], form))
         asked = Asked(
-            sources, mode_asked(mode), until_eof, when_full, verdicts, form is Format.JSON
+            sources,
+            mode_asked(mode),
+            until_eof,
+            when_full,
+            verdicts,
+            checkpoint,
+            checkpoint_every,
+            form is Format.JSON,
         )
         code = follow_events(asked)
     except InputError as error:

@@ -10,7 +10,9 @@ import msgspec
 import typer
 
 from monitor.check.files import EXIT_CODES
+from monitor.durable.checkpoints import Checkpoints
 from monitor.follow.addresses import source_of
+from monitor.follow.checkpointing import Recording
 from monitor.follow.counts import Counts
 from monitor.follow.follower import Follower, verdict_of
 from monitor.follow.judge import Judge
@@ -24,7 +26,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
-    from monitor.follow.buffer import WhenFull
+    from monitor.follow.buffer import Position, WhenFull
     from monitor.follow.verdict_line import VerdictLine
     from monitor.input.errors import InputError
     from monitor.report.verdict import Report
@@ -44,6 +46,8 @@ class Asked:
     until_eof: bool
     when_full: WhenFull
     verdicts: Path | None
+    checkpoint: Path | None
+    checkpoint_every: float
     json: bool
 
 
@@ -69,7 +73,13 @@ def follow_events(asked: Asked) -> int:
         name: Judge(name, asked.mode, counts, lossy=source.lossy, on_reject=complain)
         for name, source in sources.items()
     }
-    verdicts = None if asked.verdicts is None else VerdictsFile(str(asked.verdicts))
+    recorder, emitted = None, 0
+    positions: dict[str, Position] = {}
+    if asked.checkpoint is not None:
+        folder = Checkpoints(asked.checkpoint)
+        recorder = Recording(folder, asked.checkpoint_every, asked.mode or "", _report)
+        positions, emitted = recorder.restore(judges, sources)
+    verdicts = None if asked.verdicts is None else VerdictsFile(str(asked.verdicts), emitted)
     follower = Follower(
         sources,
         judges,
@@ -78,6 +88,8 @@ def follow_events(asked: Asked) -> int:
         report=_report,
         tell=lambda lines: _show(lines, asked),
         verdicts=verdicts,
+        recorder=recorder,
+        positions=positions,
     )
     reports = follower.run()
     return _conclude(reports, judges, asked)

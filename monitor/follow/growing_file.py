@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import itertools
 import os
+import re
 from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
@@ -21,6 +22,7 @@ POLL_S: Final = 0.1
 _CHUNK: Final = 1 << 16
 _HEAD: Final = 256  # bytes by which a file is known again
 _NEIGHBOURS: Final = 10_000  # files of a folder among which a rotated one is looked for
+_SUFFIX: Final = re.compile(r"[.-]\d[\d.-]*")  # of rotated files that are not compressed
 _ROTATED: Final = "the file was rotated"
 _TRUNCATED: Final = "the file was truncated"
 _REPLACED: Final = "the file that was read last is not there any more"
@@ -82,7 +84,7 @@ class GrowingFile:
                 else:
                     self._flush(outlet)
                     outlet.interrupted(_ROTATED)
-                    self._open(self._path)
+                    self._open(self._next())
             elif self._until_eof:
                 self._flush(outlet)
                 outlet.end()
@@ -114,12 +116,9 @@ class GrowingFile:
 
     def _candidates(self) -> list[str]:
         """The file of this name, and its neighbours with the number of the one read last."""
-        found, folder = [self._path], Path(self._path).parent
-        with suppress(OSError), os.scandir(folder) as entries:
-            for entry in itertools.islice(entries, _NEIGHBOURS):
-                if entry.inode() == self._resumed.get("inode"):
-                    found.append(entry.path)
-        return found
+        inode = self._resumed.get("inode")
+        same = [entry.path for entry in self._neighbours() if entry.inode() == inode]
+        return [self._path, *same]
 
     def _open(self, path: str) -> None:
         descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
@@ -175,6 +174,24 @@ class GrowingFile:
             return False
         old = os.fstat(self._descriptor)
         return bool(new.st_size) and (new.st_dev, new.st_ino) != (old.st_dev, old.st_ino)
+
+    def _next(self) -> str:
+        """The file that was written after the one in hand: the oldest of those that were rotated
+        since, or the one of the name.
+        """
+        old, later = os.fstat(self._descriptor), []
+        for entry in self._neighbours():
+            if _SUFFIX.fullmatch(entry.name.removeprefix(os.path.basename(self._path))):
+                with suppress(OSError):
+                    found = entry.stat()
+                    if found.st_ino != old.st_ino and found.st_mtime_ns > old.st_mtime_ns:
+                        later.append((found.st_mtime_ns, entry.path))
+        return min(later)[1] if later else self._path
+
+    def _neighbours(self) -> list[os.DirEntry[str]]:
+        with suppress(OSError), os.scandir(Path(self._path).parent) as entries:
+            return list(itertools.islice(entries, _NEIGHBOURS))
+        return []
 
 
 def _digest(head: bytes) -> str:

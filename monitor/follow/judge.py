@@ -15,6 +15,7 @@ from monitor.input.errors import InputError
 from monitor.input.lines import LINE_LIMIT
 from monitor.input.records import At
 from monitor.report.verdict import Place
+from spec.language.errors import SpecError
 from spec.language.verdicts import Verdict
 
 if TYPE_CHECKING:
@@ -140,6 +141,41 @@ class Judge:
     def live(self) -> int:
         """Claims in hand that have not ended."""
         return self._monitor.live
+
+    def snapshot(self) -> bytes:
+        """The state, for `restore`; raises SpecError where there is more than a snapshot holds."""
+        told = [(*key, told) for key, told in self._told.items()]
+        return msgspec.msgpack.encode(
+            _State(
+                self._monitor.snapshot(),
+                self._origin,
+                self._lines,
+                self._last,
+                self._streams,
+                self._unsure,
+                self._broken,
+                told,
+                self._dropped,
+            )
+        )
+
+    def restore(self, snapshot: bytes) -> None:
+        """Go on where `snapshot` was taken.
+
+        Raises:
+            SpecError: it is torn or modified, or was made for another specification.
+        """
+        try:
+            state = msgspec.msgpack.decode(snapshot, type=_State)
+        except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
+            cause = f"the state of {self._source} cannot be read: {error}"
+            raise SpecError(cause, "begin anew in another folder of checkpoints") from None
+        self._monitor = EventMonitor.restore(state.monitor)
+        self._monitor.watch()
+        self._origin, self._lines, self._last = state.origin, state.lines, state.last
+        self._streams, self._unsure, self._broken = state.streams, state.unsure, state.broken
+        self._told = {(stream, claim): told for stream, claim, told in state.told}
+        self._dropped, self._sweep = state.dropped, 2 * len(self._told) + _TOLD
 
     def finish(self) -> tuple[list[ClaimLine], Report]:
         """The verdicts on the claims that are not over, the source being at its end; the report."""
