@@ -83,7 +83,7 @@ class Follower:
         self._positions = dict(positions or {})
         self._open = set(sources)
         self._stopping = threading.Event()
-        self._reopen = self._stop = False
+        self._reopen = self._stop = self._moved = False
         self._failed = ""
         self.outlets = {name: Outlet(name, self.buffer, self._stopping) for name in sources}
 
@@ -124,11 +124,11 @@ class Follower:
                 if self._verdicts is not None:
                     self._verdicts.reopen()
                 self._save()
-            elif self._recorder is not None and self._recorder.due():
+            elif self._moved and self._recorder is not None and self._recorder.due():
                 self._save()
 
     def _take(self, item: End | Batch | Break | Drop) -> None:
-        judge = self.judges[item.source]
+        judge, self._moved = self.judges[item.source], True
         match item:
             case Batch():
                 self._emit([found for line in item.lines for found in judge.take(line)])
@@ -184,6 +184,7 @@ class Follower:
                 return
             emitted = self._verdicts.emitted
         self._recorder.save(self.judges, self._positions, emitted)
+        self._moved = False
 
     def _finish(self) -> list[Report]:
         """The reports. Verdicts on claims that are not over are written unless the follower can be
