@@ -260,6 +260,26 @@ def follow_sources(
     checkpoint_every: Annotated[
         float, typer.Option(min=0.0, help="Seconds between two checkpoints.")
     ] = 10.0,
+    webhook: Annotated[
+        str | None,
+        typer.Option(metavar="URL", help="Post each violation to this address, as JSON."),
+    ] = None,
+    metrics: Annotated[
+        str | None,
+        typer.Option(
+            metavar="ADDRESS",
+            help="Serve metrics for Prometheus, /healthz and /readyz at PORT of this machine, or "
+            "at HOST:PORT with a token.",
+        ),
+    ] = None,
+    metrics_token: Annotated[
+        Path | None,
+        path_option(
+            "--metrics-token",
+            metavar="FILE",
+            help="A file with the token that /metrics asks for.",
+        ),
+    ] = None,
     form: FormatOption = Format.TEXT,
 ) -> None:
     """Judge events as they come, each claim by its own mode, until a signal.
@@ -282,6 +302,9 @@ def follow_sources(
             verdicts,
             checkpoint,
             checkpoint_every,
+            webhook,
+            metrics,
+            metrics_token,
             form is Format.JSON,
         )
         code = follow_events(asked)

@@ -14,10 +14,13 @@ from monitor.durable.checkpoints import Checkpoints
 from monitor.follow.addresses import source_of
 from monitor.follow.checkpointing import Recording
 from monitor.follow.counts import Counts
+from monitor.follow.exporter import registry_of
 from monitor.follow.follower import Follower, verdict_of
 from monitor.follow.judge import Judge
+from monitor.follow.metrics import MetricsServer, address_of, token_in
 from monitor.follow.verdict_line import ViolationLine, line_text
 from monitor.follow.verdicts_file import VerdictsFile
+from monitor.follow.webhook import Webhook, check_url
 from spec.cli.common import Code, print_text
 from spec.language.errors import SpecError
 from spec.language.prose import printable
@@ -35,6 +38,8 @@ if TYPE_CHECKING:
 __all__ = ["Asked", "follow_events"]
 
 SOURCES: Final = 64
+LAST_POSTS_S: Final = 10.0
+"""So long violations that wait are still posted at the end."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,6 +53,9 @@ class Asked:
     verdicts: Path | None
     checkpoint: Path | None
     checkpoint_every: float
+    webhook: str | None
+    metrics: str | None
+    metrics_token: Path | None
     json: bool
 
 
@@ -62,37 +70,64 @@ def follow_events(asked: Asked) -> int:
     if len(names) > SOURCES:
         raise SpecError(f"{len(names)} sources", f"follow at most {SOURCES} at once")
     sources = {name: source_of(name, until_eof=asked.until_eof) for name in names}
-    counts, complained = Counts(), set[str]()
-
-    def complain(error: InputError) -> None:
-        if error.file not in complained:
-            complained.add(error.file)
-            _report(f"{error}; further lines that cannot be read are counted")
-
+    token = None if asked.metrics_token is None else token_in(asked.metrics_token)
+    address = None if asked.metrics is None else address_of(asked.metrics, token)
+    url = None if asked.webhook is None else check_url(asked.webhook)
+    counts, complain = Counts(), _Complaints()
     judges = {
         name: Judge(name, asked.mode, counts, lossy=source.lossy, on_reject=complain)
         for name, source in sources.items()
     }
-    recorder, emitted = None, 0
+    recording, emitted = None, 0
     positions: dict[str, Position] = {}
     if asked.checkpoint is not None:
         folder = Checkpoints(asked.checkpoint)
-        recorder = Recording(folder, asked.checkpoint_every, asked.mode or "", _report)
-        positions, emitted = recorder.restore(judges, sources)
+        recording = Recording(folder, asked.checkpoint_every, asked.mode or "", _report)
+        positions, emitted = recording.restore(judges, sources)
     verdicts = None if asked.verdicts is None else VerdictsFile(str(asked.verdicts), emitted)
+    webhook = None if url is None else Webhook(url, _report)
+
+    def tell(lines: Sequence[VerdictLine]) -> None:
+        _show(lines, asked)
+        if webhook is not None:
+            webhook.tell(lines)
+
     follower = Follower(
         sources,
         judges,
         counts,
         asked.when_full,
         report=_report,
-        tell=lambda lines: _show(lines, asked),
+        tell=tell,
         verdicts=verdicts,
-        recorder=recorder,
+        recorder=recording,
         positions=positions,
     )
-    reports = follower.run()
+    server = None
+    if address is not None:
+        registry = registry_of(follower, recording, webhook)
+        server = MetricsServer(address, token, registry, follower.healthy, follower.ready)
+        _report(f"metrics: http://{address.host}:{server.port}/metrics")
+    try:
+        reports = follower.run()
+    finally:
+        if server is not None:
+            server.close()
+        if webhook is not None:
+            webhook.close(LAST_POSTS_S)
     return _conclude(reports, judges, asked)
+
+
+class _Complaints:
+    """Reports the first line of each source that cannot be read."""
+
+    def __init__(self) -> None:
+        self._of: set[str] = set()
+
+    def __call__(self, error: InputError) -> None:
+        if error.file not in self._of:
+            self._of.add(error.file)
+            _report(f"{error}; more of them are counted")
 
 
 def _conclude(reports: Sequence[Report], judges: dict[str, Judge], asked: Asked) -> int:

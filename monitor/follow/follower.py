@@ -25,6 +25,9 @@ if TYPE_CHECKING:
 
 __all__ = ["Follower", "Recorder", "Told", "verdict_of"]
 
+STUCK_S: Final = 60.0
+"""So long the judging thread may do nothing, not even look whether there is anything to do."""
+
 _LOOK_S: Final = 0.2  # between two looks at signals and the clock
 _RETRY_S: Final = 1.0  # between two tries to write what the disk did not take
 _JOIN_S: Final = 2.0
@@ -84,7 +87,7 @@ class Follower:
         self._open = set(sources)
         self._stopping = threading.Event()
         self._reopen = self._stop = self._moved = False
-        self._failed = ""
+        self._failed, self._beat, self._live = "", time.monotonic(), 0
         self.outlets = {name: Outlet(name, self.buffer, self._stopping) for name in sources}
 
     def run(self) -> list[Report]:
@@ -111,12 +114,34 @@ class Follower:
             self._save()
             return self._finish()
 
+    @property
+    def live(self) -> int:
+        """Claims that have not ended, of all sources."""
+        return self._live
+
+    def is_up(self, source: str) -> bool:
+        """Whether a source was opened, and has not ended."""
+        return source in self._open and self.outlets[source].connects > 0
+
+    def healthy(self) -> str:
+        """Why nothing is judged any more; empty where it is."""
+        idle = time.monotonic() - self._beat
+        return f"nothing was done for {idle:.0f} s" if idle > STUCK_S else ""
+
+    def ready(self) -> str:
+        """Why what comes is not judged; empty where it is."""
+        if self._failed:
+            return f"verdicts cannot be written: {self._failed}"
+        down = [name for name in self.sources if not self.is_up(name)]
+        return f"not open: {', '.join(down)}" if down else self.healthy()
+
     def stop(self) -> None:
         """Read no more, judge what is in the buffer, and end."""
         self._stop = True
 
     def _follow(self) -> None:
         while self._open and not self._stop:
+            self._beat = time.monotonic()
             if (item := self.buffer.get(_LOOK_S)) is not None:
                 self._take(item)
             if self._reopen:
@@ -133,6 +158,7 @@ class Follower:
             case Batch():
                 self._emit([found for line in item.lines for found in judge.take(line)])
                 self._positions[item.source] = item.position
+                self._live = sum(each.live for each in self.judges.values())
             case Break():
                 judge.interrupt(item.why)
             case Drop():
@@ -167,6 +193,7 @@ class Follower:
                 if self._stop:
                     raise
                 time.sleep(_RETRY_S)
+                self._beat = time.monotonic()
             else:
                 self._failed = ""
                 return new

@@ -62,6 +62,7 @@ class GrowingFile:
         """Read until told to stop; or to the end of the file, where that is asked for."""
         try:
             if self._begin(outlet):
+                outlet.connects += 1
                 self._read(outlet)
         except OSError as error:
             outlet.end(f"cannot be read: {error.strerror or error}")

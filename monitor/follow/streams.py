@@ -50,6 +50,7 @@ class StandardInput(_Once):
         splitter = Splitter()
         try:
             descriptor = sys.stdin.fileno()
+            outlet.connects += 1
             while not outlet.stopping:
                 if not select.select([descriptor], [], [], _LOOK_S)[0]:
                     continue
@@ -80,6 +81,7 @@ class Fifo(_Once):
         except OSError as error:
             outlet.end(f"cannot be opened: {error.strerror}")
             return
+        outlet.connects += 1
         with os.fdopen(descriptor, "rb", 0):
             while not outlet.stopping:
                 if not select.select([descriptor], [], [], _LOOK_S)[0]:
