@@ -15,6 +15,7 @@ from monitor.input.errors import InputError
 from monitor.input.lines import LINE_LIMIT
 from monitor.input.records import At
 from monitor.report.verdict import Place
+from spec.events.canonical import Mark
 from spec.language.errors import SpecError
 from spec.language.verdicts import Verdict
 
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
     from monitor.follow.counts import Counts
     from monitor.follow.splitting import Line
     from monitor.follow.verdict_line import VerdictLine
+    from monitor.input.records import Stamp
     from monitor.report.verdict import Report
     from spec.claims.claim import Mode
 
@@ -36,6 +38,7 @@ STREAMS: Final = 1_000
 
 _TOLD: Final = 25_000  # claims whose last line is remembered, between two sweeps
 DROPPED: Final = "lines were dropped, because they came faster than they were judged"
+_TOO_MANY: Final = f"the source has more than {STREAMS} streams"
 _TOO_LONG: Final = f"the line is longer than {LINE_LIMIT} bytes"
 _UNNUMBERED: Final = "lines have no sequence, and some may be missing"
 
@@ -58,7 +61,15 @@ class _State(msgspec.Struct, frozen=True, array_like=True):
     unsure: dict[str, str]
     broken: str
     told: list[tuple[str, str, _Told]]
+    names: list[str]
     dropped: int
+
+
+class _Stream(msgspec.Struct):
+    stream: str = ""
+
+
+_STREAM: Final = msgspec.json.Decoder(_Stream)
 
 
 class Judge:
@@ -86,7 +97,8 @@ class Judge:
         self._monitor.watch()
         self._origin, self._lines, self._dropped = "", 0, 0
         self._last: int | None = None
-        self._streams: dict[str, bool] = {}  # whether each is numbered
+        self._streams: dict[str, bool] = {}  # those that go on: whether each is numbered
+        self._names: set[str] = set()  # of all that there ever were
         self._unsure: dict[str, str] = {}  # why its next number decides whether lines are missing
         self._broken = ""  # why streams that are not known yet may lack lines
         self._told: dict[tuple[str, str], _Told] = {}
@@ -102,13 +114,16 @@ class Judge:
             return []
         if not self._origin:
             self._origin = hashlib.blake2b(line, digest_size=16).hexdigest()
+        if not self._has_room(line):
+            self._reject(self._monitor.reject(self._lines, _TOO_MANY))
+            return []
         try:
             record = self._monitor.feed_line(line, self._lines)
         except InputError as error:
             self._reject(error)
             return []
         self._last = record.at.sequence
-        self._look(record.stamp.stream, record.at)
+        self._look(record.stamp, record.at)
         for event, _ in record.events:
             self._counts.events[event.kind] += 1
         news = self._monitor.news()
@@ -155,6 +170,7 @@ class Judge:
                 self._unsure,
                 self._broken,
                 told,
+                sorted(self._names),
                 self._dropped,
             )
         )
@@ -175,6 +191,7 @@ class Judge:
         self._origin, self._lines, self._last = state.origin, state.lines, state.last
         self._streams, self._unsure, self._broken = state.streams, state.unsure, state.broken
         self._told = {(stream, claim): told for stream, claim, told in state.told}
+        self._names = set(state.names)
         self._dropped, self._sweep = state.dropped, 2 * len(self._told) + _TOLD
 
     def finish(self) -> tuple[list[ClaimLine], Report]:
@@ -187,20 +204,34 @@ class Judge:
         lines = [line for judged in in_hand for line in self._ended(judged, at, final=True)]
         return lines, self._monitor.finish()
 
+    def _has_room(self, line: bytes) -> bool:
+        """Whether the line is of a known stream, or one more is let in."""
+        try:
+            name = _STREAM.decode(line).stream
+        except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
+            return True  # it is rejected with a better reason
+        if name not in self._names:
+            if len(self._names) >= STREAMS:
+                return False
+            self._names.add(name)
+        return True
+
     def _reject(self, error: InputError) -> None:
         self._counts.rejected[self._source] += 1
         self._on_reject(error)
 
-    def _look(self, stream: str, at: At) -> None:
-        """Whether lines of a stream are missing, as far as its numbers show."""
-        numbered = at.sequence is not None
-        if stream not in self._streams:
-            if not numbered and self._broken:
-                self._monitor.lose(at.line, self._broken, stream)
-        elif not numbered and stream in self._unsure:
-            self._monitor.lose(at.line, self._unsure[stream], stream)
+    def _look(self, stamp: Stamp, at: At) -> None:
+        """Whether lines of a stream are missing where that cannot be seen by its numbers."""
+        stream, numbered = stamp.stream, at.sequence is not None
+        if not numbered and (why := self._unsure.get(stream)):
+            self._monitor.lose(at.line, why, stream)
+        elif not numbered and self._broken and stream not in self._streams:
+            self._monitor.lose(at.line, self._broken, stream)
         self._unsure.pop(stream, None)
-        self._streams[stream] = numbered
+        if stamp.mark is Mark.STREAM_CLOSED:
+            self._streams.pop(stream, None)
+        else:
+            self._streams[stream] = numbered
         if self._lossy and not numbered:
             self._monitor.lose(at.line, _UNNUMBERED, stream)
 

@@ -118,11 +118,11 @@ class Peer(_Once):
         while not outlet.stopping:
             try:
                 with self._connect() as peer:
-                    if outlet.connects:
-                        outlet.interrupted(_LOST)
                     outlet.connects += 1
                     if self._read(peer, outlet):
                         wait = FIRST_WAIT_S
+                if not self._until_eof and not outlet.stopping:
+                    outlet.interrupted(_LOST)
             except OSError:
                 pass
             if outlet.connects and self._until_eof:
