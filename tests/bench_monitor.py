@@ -12,6 +12,7 @@ import statistics
 import sys
 import tempfile
 import time
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, get_type_hints
 
@@ -124,7 +125,7 @@ def file_to_verdict(plan: Plan, folder: Path) -> Iterator[Row]:
         path = write(folder / "stream.jsonl", traffic)
         decoder, lines = needed(path), path.read_bytes().count(b"\n")
         runs = max(1, plan.runs * plan.lines // lines)  # as many, but for the longest streams
-        alone, ours = alternating(runs, lambda: decode(path, decoder), lambda: judge(path, mode))
+        alone, ours = alternating(runs, partial(decode, path, decoder), partial(judge, path, mode))
         wanted = WANTED if mode is not None else WANTED_AUTO
         what = f"{name}, {traffic.live} live claims, {path.stat().st_size // lines} B a line"
         yield Row(
