@@ -17,6 +17,7 @@ from monitor.check.evidence import NoModeStated, as_yaml, exit_code, take_eviden
 from monitor.check.files import EXIT_CODES, check
 from monitor.check.reference import MOST_BYTES, MOST_LINES, check_by_reference
 from monitor.input.errors import InputError
+from monitor.input.reorder_window import Window
 from monitor.live.feed import LiveVerdict
 from monitor.live.follow import Followed, follow, live_line
 from monitor.report.evidence_text import evidence_text
@@ -97,6 +98,15 @@ def check_traces(
             "--lenient", help="Skip bad lines and count them; the verdict is then never kept."
         ),
     ] = False,
+    reorder: Annotated[
+        str | None,
+        typer.Option(
+            metavar="WINDOW",
+            help="Put the lines of each stream into the order of their numbers, and drop repeated "
+            "ones; wait for a missing line until so many others came, or so long by their "
+            "time_ns: 100, 5s, or 100,5s.",
+        ),
+    ] = None,
     reference: Annotated[
         bool,
         typer.Option(
@@ -132,6 +142,9 @@ def check_traces(
     of_bundle = find_bundle(bundle)
     if reference and lenient:
         raise SpecError("--reference reads every line", "leave out --lenient")
+    if reference and reorder is not None:
+        raise SpecError("--reference takes the lines as they come", "leave out --reorder")
+    window = None if reorder is None else Window.parse(reorder)
     try:
         with _progress(traces, progress) as step:
             report = (
@@ -144,6 +157,7 @@ def check_traces(
                     claim=claim,
                     strict=strict,
                     lenient=lenient,
+                    window=window,
                     progress=step,
                 )
             )
