@@ -20,6 +20,7 @@ from monitor.follow.addresses import is_socket
 from monitor.follow.buffer import WhenFull
 from monitor.follow.command import Asked, follow_events
 from monitor.input.errors import InputError
+from monitor.input.reorder_window import Window
 from monitor.live.feed import LiveVerdict
 from monitor.live.follow import Followed, follow, live_line
 from monitor.report.evidence_text import evidence_text
@@ -100,6 +101,15 @@ def check_traces(
             "--lenient", help="Skip bad lines and count them; the verdict is then never kept."
         ),
     ] = False,
+    reorder: Annotated[
+        str | None,
+        typer.Option(
+            metavar="WINDOW",
+            help="Put the lines of each stream into the order of their numbers, and drop repeated "
+            "ones; wait for a missing line until so many others came, or so long by their "
+            "time_ns: 100, 5s, or 100,5s.",
+        ),
+    ] = None,
     reference: Annotated[
         bool,
         typer.Option(
@@ -135,6 +145,9 @@ def check_traces(
     of_bundle = find_bundle(bundle)
     if reference and lenient:
         raise SpecError("--reference reads every line", "leave out --lenient")
+    if reference and reorder is not None:
+        raise SpecError("--reference takes the lines as they come", "leave out --reorder")
+    window = None if reorder is None else Window.parse(reorder)
     try:
         with _progress(traces, progress) as step:
             report = (
@@ -147,6 +160,7 @@ def check_traces(
                     claim=claim,
                     strict=strict,
                     lenient=lenient,
+                    window=window,
                     progress=step,
                 )
             )
