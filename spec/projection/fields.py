@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from types import MappingProxyType
 from typing import Final, NamedTuple
@@ -95,7 +95,18 @@ FIELDS: Final[Mapping[str, Field]] = MappingProxyType(
 """One row a field, in the order of the vocabulary."""
 
 
-def view(sight: Sight, names: frozenset[str] = frozenset(FIELDS)) -> dict[str, Value | None]:
+_NONE: Final[Mapping[str, Value | None]] = dict.fromkeys(FIELDS)
+_OF: Final[Mapping[Kind, tuple[tuple[str, ...], tuple[str, ...]]]] = {
+    kind: (
+        tuple(name for name, each in FIELDS.items() if kind in each.kinds and name not in POOL),
+        tuple(name for name, each in FIELDS.items() if kind in each.kinds and name in POOL),
+    )
+    for kind in Kind
+}
+"""The fields that are computed on a kind: those that do not rest on room, and those that do."""
+
+
+def view(sight: Sight, names: Iterable[str] = FIELDS) -> dict[str, Value | None]:
     """These fields of an event, as one claim sees it; None for those that nothing reads."""
     kind = sight.event.kind
     return {
@@ -108,6 +119,10 @@ def views(sight: Sight) -> list[dict[str, Value | None]]:
     """An event as one claim sees it: once where the room is known, else at each end of what it may
     be.
     """
-    first = view(sight)
-    least, most = (first | view(replace(sight, sharing=sharing), POOL) for sharing in Sharing)
+    alone, room = _OF[sight.event.kind]
+    first = {**_NONE, **view(sight, alone)}
+    if not room:
+        return [first]
+    ends = (replace(sight, sharing=sharing) for sharing in Sharing)
+    least, most = ({**first, **view(end, room)} for end in ends)
     return [least] if least == most else [least, most]

@@ -23,7 +23,7 @@ from spec.projection.naive import Naive
 from spec.projection.pool import Claim, Pool, Request
 from spec.projection.unknown import POOL
 
-__all__ = ["Followed", "Frozen", "Stepper"]
+__all__ = ["RANK", "UNSAID", "Followed", "Frozen", "Stepper"]
 
 Frozen: TypeAlias = tuple[Any, ...]
 
@@ -35,7 +35,10 @@ _AS_THEY_ARE: Final = tuple(
 )
 
 
-_UNSAID: Final = 6  # its place in a frozen claim
+RANK: Final = 1
+"""The place of a claim's number (`Stepper._order`) in a frozen claim."""
+UNSAID: Final = 6
+"""The place of the blocks that no report named in a frozen claim."""
 
 
 class Followed:
@@ -159,7 +162,7 @@ class Stepper(Naive):
         )
 
     @staticmethod
-    def renamed(frozen: Frozen, names: Sequence[int]) -> Frozen:
+    def renamed(frozen: Frozen, names: Sequence[int] | Mapping[int, int]) -> Frozen:
         """The same where each block has another name."""
         placed, claims, requests, cases, before = frozen
         return (
@@ -169,9 +172,9 @@ class Stepper(Naive):
             ),
             tuple(
                 (
-                    *values[:_UNSAID],
-                    frozenset(b if b is None else names[b] for b in values[_UNSAID]),
-                    *values[_UNSAID + 1 :],
+                    *values[:UNSAID],
+                    frozenset(b if b is None else names[b] for b in values[UNSAID]),
+                    *values[UNSAID + 1 :],
                 )
                 for values in claims
             ),
