@@ -17,7 +17,7 @@ import msgspec
 from spec.events.canonical import Event
 from spec.language.verdicts import Verdict
 from spec.projection.pool import Request
-from spec.projection.scopes import Effect, Entwined, Scopes
+from spec.projection.scopes import NOTHING, Effect, Entwined, Scopes
 from spec.projection.stepper import RANK, UNSAID, Frozen, Stepper
 from spec.projection.values import Values
 
@@ -26,10 +26,12 @@ __all__ = ["Config", "Parts"]
 _Cell: TypeAlias = tuple[Any, ...] | None
 """A request, with the places of the responsible claims that were there when it arrived."""
 
+_Alike: TypeAlias = tuple[tuple[int, int], ...]
+"""Bounds between which numbers of blocks hold the same."""
+
 _STOOD: Final = 1
 _IN_HAND: Final = 2
 _NOBODY: Final = frozenset[int]()
-_NO_EFFECT: Final = Effect()
 
 
 class Config(NamedTuple):
@@ -44,8 +46,7 @@ class Config(NamedTuple):
 class _World(NamedTuple):
     """A pool with its claims, without the order in which claims and requests came.
 
-    `responsible` are the places of the claims for which the runtime is responsible; numbers of
-    blocks within the bounds of one pair of `alike` hold the same.
+    `responsible` are the places of the claims for which the runtime is responsible.
     """
 
     placed: frozenset[Any]
@@ -53,7 +54,7 @@ class _World(NamedTuple):
     cases: Frozen
     before: Frozen | None
     responsible: frozenset[int]
-    alike: tuple[tuple[int, int], ...]
+    alike: _Alike
 
 
 class _Change(NamedTuple):
@@ -69,7 +70,7 @@ class _Leaf(NamedTuple):
     world: int
     change: int
     befell: int
-    order: tuple[int, ...]
+    order: int
 
 
 class _Read(NamedTuple):
@@ -132,7 +133,10 @@ class Parts:
         self._events: Values[Event] = Values()
         self._changes: Values[_Change] = Values()
         self._roles: Values[Hashable] = Values()
-        self._named: dict[tuple[int, int], tuple[int, tuple[int, ...]]] = {}
+        self._orders: Values[tuple[tuple[int, ...], _Alike]] = Values()
+        self._named: dict[tuple[int, int], tuple[int, int]] = {}
+        self._ordered: dict[tuple[int, int], int] = {}
+        self._renamed: dict[tuple[int, _Alike, tuple[int, ...]], int] = {}
         self._steps: dict[tuple[int, int], Any] = {}  # _Read or _Leaf
         self._changed: dict[tuple[int, int], int] = {}
         self._effects: dict[tuple[int, Effect], int] = {}
@@ -145,10 +149,11 @@ class Parts:
 
     def after(self, config: Config, event: int) -> Config:
         """The configuration after the event of a number; raises what the stepper raises."""
-        local, blocks = self._local(config.blocks, event)
-        step = self._steps.get((config.world, local))
-        if step is None or isinstance(step, _Read):
-            cells = self._requests[config.requests]
+        world, requests, scopes, blocks = config
+        local, blocks = self._named.get((blocks, event)) or self._name(blocks, event)
+        step = self._steps.get((world, local))
+        if not isinstance(step, _Leaf):
+            cells = self._requests[requests]
             while isinstance(step, _Read):
                 step = step.following.get(cells[step.at])
             if step is None:
@@ -156,12 +161,18 @@ class Parts:
                     step = self._take(config, local)
                 except Entwined:
                     return self._take_whole(config, local, blocks)
-        world = step.world
-        scopes, effect = self._scopes.after(config.scopes, step.befell)
-        if effect != _NO_EFFECT:
+        world, change, befell, order = step
+        scopes, effect = self._scopes.after(scopes, befell)
+        if effect is not NOTHING:
             world = self._affected(world, effect)
-        requests = self._change(config.requests, step.change)
-        return Config(world, requests, scopes, self._in_order(world, step.order, blocks))
+        changed = self._changed.get((requests, change))
+        ordered = self._ordered.get((blocks, order))
+        return Config(
+            world,
+            self._change(requests, change) if changed is None else changed,
+            scopes,
+            self._in_order(blocks, order) if ordered is None else ordered,
+        )
 
     def verdict(self, config: Config) -> Verdict:
         """What the obligation of the tracked claim comes to."""
@@ -174,9 +185,14 @@ class Parts:
 
     def renamed(self, config: Config, names: tuple[int, ...]) -> Config:
         """The configuration where blocks have these names instead."""
-        blocks = tuple(names[each] for each in self._blocks[config.blocks])
-        order = tuple(range(len(blocks)))
-        return config._replace(blocks=self._in_order(config.world, order, blocks))
+        world, requests, scopes, blocks = config
+        alike = self._worlds[world].alike
+        key = blocks, alike, names
+        found = self._renamed.get(key)
+        if found is None:
+            named = [names[each] for each in self._blocks[blocks]]
+            found = self._renamed[key] = self._blocks.number(_sorted(named, alike))
+        return Config(world, requests, scopes, found)
 
     def frozen(self, config: Config) -> Frozen:
         """What the stepper would return for it, but for the numbers of claims and requests."""
@@ -184,17 +200,15 @@ class Parts:
 
     # An event.
 
-    def _local(self, blocks: int, event: int) -> tuple[int, tuple[int, ...]]:
-        """The event with numbers of blocks, and the block of each number."""
-        key = blocks, event
-        found = self._named.get(key)
-        if found is None:
-            stated = self._events[event]
-            known = tuple(dict.fromkeys((*self._blocks[blocks], *stated.block_ids)))
-            numbers = {block: number for number, block in enumerate(known)}
-            ids = tuple(numbers[block] for block in stated.block_ids)
-            local = msgspec.structs.replace(stated, block_ids=ids)
-            found = self._named[key] = self._events.number(local), known
+    def _name(self, blocks: int, event: int) -> tuple[int, int]:
+        """The event with numbers of blocks, and the blocks with those that it states."""
+        stated = self._events[event]
+        known = tuple(dict.fromkeys((*self._blocks[blocks], *stated.block_ids)))
+        numbers = {block: number for number, block in enumerate(known)}
+        ids = tuple(numbers[block] for block in stated.block_ids)
+        local = msgspec.structs.replace(stated, block_ids=ids)
+        found = self._events.number(local), self._blocks.number(known)
+        self._named[blocks, event] = found
         return found
 
     def _take(self, config: Config, event: int) -> _Leaf:
@@ -230,7 +244,8 @@ class Parts:
                 raise AssertionError(f"{name} changed, and was not read")
             changes.append((at, cell))
         change = self._changes.number(_Change(tuple(changes), gone))
-        leaf = _Leaf(world, change, self._scopes.written(), order)
+        numbers = self._orders.number((order, self._worlds[world].alike))
+        leaf = _Leaf(world, change, self._scopes.written(), numbers)
         self._remember((config.world, event), [*map(self._names.index, watched.read)], before, leaf)
         return leaf
 
@@ -246,11 +261,11 @@ class Parts:
             step = step.following.setdefault(cells[step.at], _Read(at, {}))
         step.following[cells[step.at]] = leaf
 
-    def _take_whole(self, config: Config, event: int, blocks: tuple[int, ...]) -> Config:
+    def _take_whole(self, config: Config, event: int, blocks: int) -> Config:
         """What an event comes to by the stepper, with everything."""
         self._stepper.thaw(self._whole(config))
         self._stepper.take(self._events[event])
-        return self._apart(self._stepper.frozen(), blocks)
+        return self._apart(self._stepper.frozen(), self._blocks[blocks])
 
     def _affected(self, world: int, effect: Effect) -> int:
         key = world, effect
@@ -263,22 +278,19 @@ class Parts:
         return found
 
     def _change(self, requests: int, change: int) -> int:
-        key = requests, change
-        found = self._changed.get(key)
-        if found is None:
-            cells, gone = self._changes[change]
-            after = [_without(cell, gone) for cell in self._requests[requests]]
-            for at, cell in cells:
-                after[at] = cell
-            found = self._changed[key] = self._requests.number(tuple(after))
+        cells, gone = self._changes[change]
+        after = [_without(cell, gone) for cell in self._requests[requests]]
+        for at, cell in cells:
+            after[at] = cell
+        found = self._changed[requests, change] = self._requests.number(tuple(after))
         return found
 
-    def _in_order(self, world: int, order: tuple[int, ...], blocks: tuple[int, ...]) -> int:
-        """The blocks of the numbers of a world, those that hold the same in their own order."""
-        found = [blocks[number] for number in order]
-        for start, end in self._worlds[world].alike:
-            found[start:end] = sorted(found[start:end])
-        return self._blocks.number(tuple(found))
+    def _in_order(self, blocks: int, order: int) -> int:
+        """The blocks by their numbers after an event, of those before."""
+        known, (numbers, alike) = self._blocks[blocks], self._orders[order]
+        found = self._blocks.number(_sorted([known[number] for number in numbers], alike))
+        self._ordered[blocks, order] = found
+        return found
 
     # Parts, and the whole.
 
@@ -288,8 +300,9 @@ class Parts:
         cases = ((*head, (own,)), *others)
         world, cells, order = self._world((placed, claims, requests, cases, before))
         number = self._scopes.number(tuple(scopes))
-        named = self._in_order(world, order, blocks)
-        return Config(world, self._requests.number(cells), number, named)
+        named = [blocks[each] for each in order]
+        known = self._blocks.number(_sorted(named, self._worlds[world].alike))
+        return Config(world, self._requests.number(cells), number, known)
 
     def _world(self, frozen: Frozen) -> tuple[int, tuple[_Cell, ...], tuple[int, ...]]:
         """The world and requests of what a stepper returned, and its blocks by their numbers."""
@@ -313,7 +326,7 @@ class Parts:
             self._cases.append(self._own.number(world.cases[0]))
         return number
 
-    def _numbered(self, frozen: Frozen) -> tuple[tuple[int, ...], tuple[tuple[int, int], ...]]:
+    def _numbered(self, frozen: Frozen) -> tuple[tuple[int, ...], _Alike]:
         """The blocks in the order of what they are to claims, and the bounds of those alike."""
         placed, claims, _, _, before = frozen
         roles: dict[int | None, list[int]] = {}
@@ -351,6 +364,13 @@ class Parts:
             (*head, own), *others = cases
             cases = ((*head, (*own, *self._scopes.of(config.scopes))), *others)
         return world.placed, claims, requests, cases, world.before
+
+
+def _sorted(blocks: list[int], alike: _Alike) -> tuple[int, ...]:
+    """Blocks by their numbers, where those that hold the same are in the order of their names."""
+    for start, end in alike:
+        blocks[start:end] = sorted(blocks[start:end])
+    return tuple(blocks)
 
 
 def _stood(rank: int, claims: Frozen, responsible: frozenset[int]) -> frozenset[int]:

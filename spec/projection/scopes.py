@@ -14,7 +14,7 @@ from spec.projection.case import Case, Finding, Turn
 from spec.projection.pool import Claim
 from spec.projection.values import Values
 
-__all__ = ["Effect", "Entwined", "Scopes"]
+__all__ = ["NOTHING", "Effect", "Entwined", "Scopes"]
 
 _Frozen: TypeAlias = tuple[Any, ...]
 
@@ -63,6 +63,10 @@ class Effect(NamedTuple):
             for one, other in ((opened, self.opened), (idle, self.opened), (left, self.left))
         )
         return state, tainted, opened, unknown, idle, left, scopes
+
+
+NOTHING: Final = Effect()
+"""The only one that changes nothing."""
 
 
 class _Recorder(Case):
@@ -159,7 +163,7 @@ class Scopes:
                 )
             else:
                 scopes = self._moved(scopes, each)
-        return self._all.number(tuple(scopes)), effect
+        return self._all.number(tuple(scopes)), NOTHING if effect == NOTHING else effect
 
     def _turn(self, scope: int, turn: int, head: _Frozen) -> tuple[int, _Frozen]:
         """One scope after an event, and the head of the case."""
