@@ -69,7 +69,7 @@ class _Index(pytest.File):
     """The runs of a suite."""
 
     def collect(self) -> Iterator[pytest.Item]:
-        from proofs.counterexamples.verify import read_suite
+        from proofs.counterexamples.reading import read_suite
         from spec.language.errors import SpecError
 
         try:
