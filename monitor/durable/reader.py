@@ -60,7 +60,8 @@ class _Reader:
         for number, node in enumerate(self._nodes):
             if type(node) is list and (empty := self._empty(node)) is not _NOT_MADE:
                 self._made[number] = empty
-                later.append(number)
+                if len(node) > 1 or node[0] >= len(_EMPTY):
+                    later.append(number)
         for number, node in enumerate(self._nodes):
             if self._made[number] is _NOT_MADE:
                 self._made[number] = self._whole(node)

@@ -28,6 +28,9 @@ _Getter: TypeAlias = Callable[[Any], tuple[Any, ...]]
 _Kind: TypeAlias = "tuple[int, Shape | Remade, _Getter]"
 _TAG: Final = {name: number for number, name in enumerate(BUILT_IN)}
 _FILLED_LATER: Final = frozenset({list, dict, set, deque, Counter, bytearray})
+_EMPTY: Final[dict[type, list[int]]] = {
+    kind: [_TAG[kind.__name__]] for kind in (list, dict, set, Counter)
+}
 _LEAST, _MOST = -(1 << 63), (1 << 64) - 1  # what msgpack holds
 
 
@@ -82,7 +85,10 @@ class _Writer:
 
     def _new(self, kind: type, value: Any) -> _Part:
         if kind in _FILLED_LATER:
-            return self._later(value) if value else self._add(self._content(value))
+            if value or kind not in _EMPTY:
+                return self._later(value)
+            self.nodes.append(_EMPTY[kind])
+            return (len(self.nodes) - 1,)
         if value and id(value) in self._inner:
             whole, name = self._inner[id(value)]
             return self._add([_TAG["inner"], whole, name])
