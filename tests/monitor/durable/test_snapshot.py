@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 import contextlib
+import os
+import subprocess
+import sys
 from collections.abc import Sequence
+from pathlib import Path
 from random import Random
 from typing import Any
 
@@ -19,6 +23,20 @@ from tests.monitor.test_trace_writer import KEPT
 from tests.streams.wide import told
 
 EVICTED = {"kind": "block_evicted", "block_ids": [7]}
+
+GOES_ON = """
+import sys
+from pathlib import Path
+import msgspec
+from monitor import EventMonitor
+from spec import Event
+
+folder = Path(sys.argv[1])
+monitor = EventMonitor.restore((folder / "snapshot").read_bytes())
+for line in (folder / "rest").read_bytes().splitlines():
+    monitor.feed(msgspec.json.decode(line, type=Event))
+sys.stdout.buffer.write(msgspec.json.encode(monitor.finish()))
+"""
 
 
 def events(seed: int, mode: Mode, stream: str = "") -> list[Event]:
@@ -62,6 +80,25 @@ class TestWhole:
 
         assert whole.violations() == parted.violations()
         assert whole.finish() == parted.finish()
+
+    @pytest.mark.parametrize("seed", range(4))
+    def test_another_process(self, seed: int, tmp_path: Path) -> None:
+        """In a process that hashes texts otherwise the report is the same, too."""
+        mode = list(Mode)[seed]
+        stream = events(seed, mode)
+        half = len(stream) // 2
+        whole = fed(EventMonitor(mode), stream[:half])
+        (tmp_path / "snapshot").write_bytes(whole.snapshot())
+        (tmp_path / "rest").write_bytes(b"\n".join(map(msgspec.json.encode, stream[half:])))
+        expected = msgspec.json.encode(fed(whole, stream[half:]).finish())
+
+        found = subprocess.run(
+            [sys.executable, "-c", GOES_ON, str(tmp_path)],
+            env={**os.environ, "PYTHONHASHSEED": str(seed + 1)},
+            capture_output=True,
+            check=True,
+        )
+        assert expected == found.stdout
 
     def test_violation(self) -> None:
         """A violation that rests on events before the snapshot cites their lines."""
