@@ -16,10 +16,12 @@ from rich.progress import BarColumn, DownloadColumn, Progress, TimeRemainingColu
 from monitor.check.evidence import NoModeStated, as_yaml, exit_code, take_evidence
 from monitor.check.files import EXIT_CODES, check
 from monitor.check.reference import MOST_BYTES, MOST_LINES, check_by_reference
+from monitor.evaluate.listing import as_json, as_source
 from monitor.follow.addresses import is_socket
 from monitor.follow.buffer import WhenFull
 from monitor.follow.command import Asked, follow_events
 from monitor.input.errors import InputError
+from monitor.input.reorder_window import Window
 from monitor.live.feed import LiveVerdict
 from monitor.live.follow import Followed, follow, live_line
 from monitor.report.evidence_text import evidence_text
@@ -42,8 +44,9 @@ from spec.cli.common import (
     print_text,
     run,
 )
-from spec.contract.modes import Bundle
-from spec.contract.names import find_bundle
+from spec.contract.modes import MODES, Bundle
+from spec.contract.names import find_bundle, find_kind, find_mode
+from spec.events.alphabet import Kind
 from spec.files.writing import check_target, write_bytes
 from spec.language.errors import SpecError
 from spec.language.prose import printable
@@ -100,6 +103,15 @@ def check_traces(
             "--lenient", help="Skip bad lines and count them; the verdict is then never kept."
         ),
     ] = False,
+    reorder: Annotated[
+        str | None,
+        typer.Option(
+            metavar="WINDOW",
+            help="Put the lines of each stream into the order of their numbers, and drop repeated "
+            "ones; wait for a missing line until so many others came, or so long by their "
+            "time_ns: 100, 5s, or 100,5s.",
+        ),
+    ] = None,
     reference: Annotated[
         bool,
         typer.Option(
@@ -135,6 +147,9 @@ def check_traces(
     of_bundle = find_bundle(bundle)
     if reference and lenient:
         raise SpecError("--reference reads every line", "leave out --lenient")
+    if reference and reorder is not None:
+        raise SpecError("--reference takes the lines as they come", "leave out --reorder")
+    window = None if reorder is None else Window.parse(reorder)
     try:
         with _progress(traces, progress) as step:
             report = (
@@ -147,6 +162,7 @@ def check_traces(
                     claim=claim,
                     strict=strict,
                     lenient=lenient,
+                    window=window,
                     progress=step,
                 )
             )
@@ -282,7 +298,9 @@ def follow_sources(
     ] = None,
     form: FormatOption = Format.TEXT,
 ) -> None:
-    """Judge events as they come, each claim by its own mode, until a signal.
+    """Judge events as they come, until a signal.
+
+    Each claim is judged by the mode that it states.
 
     SIGTERM or SIGINT: what was received is judged, and it ends by the verdict. SIGHUP: files are
     opened again.
@@ -325,6 +343,33 @@ def _follow_verdicts(socket: str, form: Format) -> int:
     if not followed.ended:
         typer.echo(f"interrupted: {printable(socket)} closed before the last verdicts", err=True)
     return followed.code
+
+
+@app.command(
+    "compile",
+    epilog="Example: python -m monitor compile hard_protected --kind block_evicted",
+)
+def compile_functions(
+    mode: Annotated[str, typer.Argument(metavar="MODE", help=f"One of {', '.join(MODES)}.")],
+    kind: Annotated[
+        list[str] | None, typer.Option(help="Only for this kind of event; may be repeated.")
+    ] = None,
+    bundle: Annotated[str, typer.Option(help=f"One of {', '.join(Bundle)}.")] = Bundle.CONTRACT,
+    form: FormatOption = Format.TEXT,
+) -> None:
+    """Print the Python that moves a claim, by kind of event.
+
+    `python -m proofs check frame` proves that it does what the specification says. `run` is a
+    claim, `e` an event as the claim sees it, `was` and `now` the registers before and after it.
+
+    Exit 0: printed. 2: bad input.
+    """
+    kinds = [find_kind(each) for each in kind or Kind]
+    asked = find_mode(mode).mode, find_bundle(bundle), kinds
+    if form is Format.JSON:
+        print_json(as_json(*asked))
+    else:
+        print_text(as_source(*asked))
 
 
 add_docs(app, pages, of="verdicts")

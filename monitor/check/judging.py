@@ -6,7 +6,7 @@ from copy import copy
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from monitor.check import concluded
-from monitor.check.parts import Trusted, input_of
+from monitor.check.parts import Trusted, input_of, order_of
 from monitor.check.stated import Stated
 from monitor.check.theorem import Theorem
 from monitor.check.whole import Read, by_each, by_one
@@ -186,6 +186,16 @@ class Judging:
         return by_each(self._asked, read, parts, unjudged)
 
     def _read(self, accounts: Iterable[Account], conclusion: Conclusion) -> Read:
+        accounts = list(accounts)
         inputs = [input_of(account) for account in accounts]
-        events = Events(conclusion.read, conclusion.unknown, conclusion.rejected)
+        order = order_of(accounts)
+        events = Events(
+            conclusion.read,
+            conclusion.unknown,
+            conclusion.rejected,
+            duplicates=order.duplicates,
+            reordered=order.held,
+            late=order.late,
+            contradicting=order.contradicting,
+        )
         return Read(inputs, events, self._trusted.report())

@@ -12,13 +12,16 @@ from typing import Any, Final
 
 import msgspec
 
-__all__ = ["BUILT_IN", "Nodes"]
+__all__ = ["BUILT_IN", "PLAIN", "Nodes"]
 
 BUILT_IN: Final = (
     *("list", "dict", "set", "deque", "Counter", "bytearray"),  # these are filled later
     *("tuple", "frozenset", "text", "number", "constant", "inner"),
 )
 """What has a number of its own, its place here; classes come after these, in their order."""
+
+PLAIN: Final = frozenset({type(None), bool, float})
+"""What stands for itself, besides whole numbers."""
 
 
 class Nodes(msgspec.Struct, array_like=True, forbid_unknown_fields=True):

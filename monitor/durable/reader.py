@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
 
+from monitor.durable.collector import paused
 from monitor.durable.frame import CorruptSnapshot, ForeignSnapshot
 from monitor.durable.known import Remade, name_of
-from monitor.durable.nodes import BUILT_IN, Nodes
+from monitor.durable.nodes import BUILT_IN, PLAIN, Nodes
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -21,7 +22,7 @@ __all__ = ["read"]
 _NOT_MADE: Final = object()
 _EMPTY: Final[tuple[Callable[[], Any], ...]] = (list, dict, set, deque, Counter, bytearray)
 _TAG: Final = {name: number for number, name in enumerate(BUILT_IN)}
-_PLAIN: Final = (type(None), bool, int, float)
+_PLAIN: Final = PLAIN | {int}
 _WRONG: Final = (LookupError, TypeError, ValueError, AttributeError, ArithmeticError)
 _NEWER: Final = "read it by the release that wrote it, or begin anew"
 
@@ -34,8 +35,8 @@ def read(known: Known, data: bytes, kind: type) -> Any:
         ForeignSnapshot: a class in it has other fields now, or is not known any more.
     """
     try:
-        content = msgspec.msgpack.decode(data, type=Nodes)
-        root = _Reader(known, content).read()
+        with paused():
+            root = _Reader(known, msgspec.msgpack.decode(data, type=Nodes)).read()
     except ForeignSnapshot:
         raise
     except (*_WRONG, RecursionError) as error:
