@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
-from itertools import count
+from collections.abc import Iterator
 from random import Random
-from typing import Any
 
 import pytest
 
-from monitor.evaluate.compile import Compiled, compile_mode
+from monitor.evaluate.compile import compile_mode
 from monitor.input.records import At, Stamp
 from monitor.stream.projection import Stream
 from spec.claims.claim import Mode
@@ -18,13 +16,13 @@ from spec.contract.modes import Bundle
 from spec.events.alphabet import Kind
 from spec.events.canonical import Event
 from spec.projection.lines import Line
+from tests.monitor.whole_state import whole_state
 from tests.streams.chains import CHAINS
 from tests.streams.edited import edited, written
 from tests.streams.stories import CLAIMS
 from tests.streams.wide import told
 
 TRIES = 5
-_PLAIN = (str, bytes, int, float, bool, type(None), frozenset, bytearray)
 
 
 class LongWay(Stream):
@@ -43,30 +41,6 @@ class Counting(Stream):
         short = super()._take_shortcut(event, at)
         self.taken[event.kind] += short
         return short
-
-
-def state(value: object, seen: dict[int, int]) -> Any:
-    """All that is reachable from a value, as plain data: what is shared is shared there, too."""
-    if isinstance(value, _PLAIN):
-        return sorted(map(str, value)) if isinstance(value, frozenset) else value
-    if isinstance(value, Compiled | count) or callable(value):
-        return type(value).__name__
-    if id(value) in seen:
-        return f"@{seen[id(value)]}"
-    seen[id(value)] = len(seen)
-    if isinstance(value, Mapping):
-        return [(state(key, seen), state(each, seen)) for key, each in value.items()]
-    if isinstance(value, set):
-        return sorted(map(repr, value))
-    if isinstance(value, Iterable):
-        return [state(each, seen) for each in value]
-    names = [n for each in type(value).__mro__ for n in getattr(each, "__slots__", ())]
-    names += [*getattr(value, "__struct_fields__", ()), *getattr(value, "__dict__", ())]
-    return [
-        (name, state(getattr(value, name), seen))
-        for name in dict.fromkeys(names)
-        if hasattr(value, name) and name != "taken"
-    ]
 
 
 def streams(mode: Mode, each: int) -> Iterator[list[Line]]:
@@ -104,7 +78,7 @@ def test_same(mode: Mode, each: int) -> None:
                 for event in line.events:
                     stream.take(event, at)
             if taken.total() > before:
-                assert state(long, {}) == state(short, {}), line
+                assert whole_state(long) == whole_state(short), line
         assert [dict(c.findings()) for c in short.claims.values()] == [
             dict(c.findings()) for c in long.claims.values()
         ]
