@@ -82,6 +82,8 @@ class VllmOffload(Model[State]):
         prompts: the requests that may arrive, each once, in any order, and the object of each.
         policy: what becomes of a load that fails.
         lag: a store may still be under way when the next request is scheduled.
+        exact: prompts end with the last block of their object, which is then not found in the pool,
+            because the last token of a prompt is computed.
     """
 
     name: ClassVar = "vllm_offload"
@@ -100,8 +102,10 @@ class VllmOffload(Model[State]):
         policy: Policy = Policy.FAIL,
         *,
         lag: bool = True,
+        exact: bool = False,
     ) -> None:
         self.blocks, self.chunks, self.policy, self.lag = blocks, chunks, policy, lag
+        self.exact = exact
         self.objects = {"a": 1, "b": 2} if objects is None else dict(objects)
         self.prompts = {"r1": "a", "r2": "b", "r3": "a"} if prompts is None else dict(prompts)
         self.requests = tuple(self.prompts)
@@ -148,7 +152,7 @@ class VllmOffload(Model[State]):
             return None
         pending = {*state.storing, *self._loads(state)}
         for name in state.waiting:
-            hits, size = self._hits(state, self.prompts[name]), self.objects[self.prompts[name]]
+            hits, size = self._found(state, self.prompts[name]), self.objects[self.prompts[name]]
             if len(hits) < size and self.prompts[name] in pending:
                 continue
             free = sum(block not in hits for block in state.free)
@@ -160,6 +164,10 @@ class VllmOffload(Model[State]):
         places = {content: block for block, content in enumerate(state.cached) if content}
         wanted = ((object_id, at) for at in range(self.objects[object_id]))
         return tuple(places[content] for content in takewhile(places.__contains__, wanted))
+
+    def _found(self, state: State, object_id: str) -> tuple[int, ...]:
+        """The blocks that a request finds: of an exact prompt not the last one."""
+        return self._hits(state, object_id)[: self.objects[object_id] - self.exact]
 
     @staticmethod
     def _held(state: State, blocks: tuple[int, ...]) -> int:
@@ -189,9 +197,9 @@ class VllmOffload(Model[State]):
     def _schedule(self, state: State, name: str) -> Next[State]:
         """Look up, allocate, and load, or run at once."""
         object_id = self.prompts[name]
-        size, hits = self.objects[object_id], self._hits(state, object_id)
+        size, hits = self.objects[object_id], self._found(state, object_id)
         about = {"request_id": name, "object_id": object_id}
-        found = fact(Kind.PREFIX_LOOKUP, **about, held=len(hits), asked=size)
+        found = fact(Kind.PREFIX_LOOKUP, **about, held=len(hits), asked=size - self.exact)
         loads = len(hits) < size and object_id in state.tier
         says = self._says("required", state, object_id, name) if loads else ()
         state = state._replace(waiting=tuple(each for each in state.waiting if each != name))
