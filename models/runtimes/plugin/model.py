@@ -22,9 +22,10 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import partial
 from typing import ClassVar
 
+from models.framework.claims import WATCHED, Claim
 from models.framework.model import Action, Model, Next
 from models.runtimes.plugin.moment import Moment
-from models.runtimes.plugin.state import WATCHED, Claim, Prompt, State
+from models.runtimes.plugin.state import Prompt, State
 from spec.claims.claim import Mode
 from spec.contract.supply import Depth
 
