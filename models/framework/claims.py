@@ -50,7 +50,7 @@ class Claim(NamedTuple):
 
 
 def leading(object_id: str, size: int, owner: str) -> dict[str, Any]:
-    """The fields of what somebody states who wants the first `size` blocks of an object."""
+    """The fields of a request to keep the first `size` blocks of an object."""
     return {
         "object_id": object_id,
         "predicate": f"leading_prefix_at_least({size})",

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
 
+from models.framework.hooked import Hooked, facts_of
 from models.framework.shims import PLAIN, Shim
 from models.registry import model_of, runtime
 from monitor.check.parts import place_of, text_of
@@ -17,7 +19,7 @@ from spec.language.errors import SpecError
 from spec.language.suggest import resolve
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from models.framework.model import Model
     from models.registry import Runtime
@@ -125,7 +127,8 @@ def acceptance(
     """Compare each stream of a trace with a model, by `NAME` or `NAME:VARIANT`.
 
     Where the size of a model can be read from a stream, that size is taken, unless a variant of a
-    fixed size is named. What the stream leaves open is tried, or is named as `NAME:INSTANCE`.
+    fixed size is named. What the stream leaves open is tried, or is named as `NAME:INSTANCE`. A
+    model of vLLM is compared by the facts that the plugin's hooks state of it (`Hooked`).
 
     Args:
         inference: the name of the one whose shim makes claims of the runtime's calls.
@@ -145,13 +148,20 @@ def acceptance(
         streams.setdefault(record.stamp.stream, _Stream()).take(record)
 
     def compare(model: Model[Any], stream: _Stream) -> Accepted | Rejected | Bounded:
-        unseen = stream.unseen
-        return accepts(
-            model, stream.events, shim=shim, unseen=unseen, limit=limit, progress=progress
+        hooked = isinstance(model, Hooked)
+        facts = facts_of(stream.events) if hooked else list(enumerate(stream.events))
+        found = accepts(
+            model,
+            [event for _, event in facts],
+            shim=shim,
+            unseen=stream.unseen,
+            limit=limit,
+            progress=progress,
         )
+        return _in_events(found, [number for number, _ in facts], stream.events)
 
     judged = tuple(
-        _judged(each, stream, fixed or _of_size(found, variant, stream), compare)
+        _judged(each, stream, fixed.items() or _of_size(found, variant, stream), compare)
         for each, stream in streams.items()
     )
     verdicts = {each.verdict for each in judged}
@@ -165,6 +175,18 @@ def acceptance(
         worst if judged else UNDECIDED,
         judged,
     )
+
+
+def _in_events(
+    found: Accepted | Rejected | Bounded, numbers: Sequence[int], events: Sequence[Event]
+) -> Accepted | Rejected | Bounded:
+    """What was found of facts, in the events that they are of."""
+    if isinstance(found, Accepted):
+        return replace(found, events=len(events))
+    at = numbers[found.at]
+    if isinstance(found, Rejected):
+        return replace(found, at=at, event=events[at])
+    return replace(found, at=at)
 
 
 def _fixed(
@@ -183,24 +205,35 @@ def _fixed(
     return {"": model_of(named)}, PLAIN
 
 
-def _of_size(found: Runtime, variant: str, stream: _Stream) -> Mapping[str, Model[Any]]:
-    """The instances of the size of a stream; only that of this name, if there is a name."""
-    instances = {} if found.of_trace is None else found.of_trace(stream.events)
-    if not variant:
-        return instances
-    name = resolve(variant, [*instances, *found.variants], what="variant")
-    return {name: instances[name]}
+def _of_size(found: Runtime, variant: str, stream: _Stream) -> Iterator[tuple[str, Model[Any]]]:
+    """The instances of the size of a stream; only that of this name, if there is a name.
+
+    Without a name, the usual instance of a runtime without claims follows.
+    """
+    refusal: SpecError | None = None
+    try:
+        sized = {} if found.of_trace is None else found.of_trace(stream.events)
+    except SpecError as error:
+        sized, refusal = {}, error
+    if variant and not refusal:
+        sized = {variant: sized[resolve(variant, [*sized, *found.variants], what="variant")]}
+    yield from sized.items()
+    if not found.takes and not variant:
+        usual, make = next(iter(found.variants.items()))
+        yield usual, make()
+    if refusal:
+        raise refusal
 
 
 def _judged(
     name: str,
     stream: _Stream,
-    instances: Mapping[str, Model[Any]],
+    instances: Iterable[tuple[str, Model[Any]]],
     compare: Callable[[Model[Any], _Stream], Accepted | Rejected | Bounded],
 ) -> StreamAcceptance:
     """The verdict of one that accepts, else of an undecided one, else of the nearest."""
     best: tuple[tuple[bool, bool, int, bool], str, Accepted | Rejected | Bounded] | None = None
-    for instance, model in instances.items():
+    for instance, model in instances:
         found = compare(model, stream)
         taken = found.events if isinstance(found, Accepted) else found.at
         near = isinstance(found, Rejected) and found.near

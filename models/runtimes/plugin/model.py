@@ -129,7 +129,7 @@ class Plugin(Model[State]):
 
     @property
     def always(self) -> Mapping[str, Callable[[State], bool]]:
-        """No block is missing, no prompt has a gap, and nobody waits for claims for ever."""
+        """No block is missing, no prompt has a gap, and no request waits for claims for ever."""
 
         def accounted(state: State) -> bool:
             used = {block for run in state.running for block in run.blocks} | {*state.held}

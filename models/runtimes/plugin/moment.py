@@ -107,7 +107,7 @@ class Moment(Steps):
         else:
             if run.how == "loads":
                 self.load_failed(run)
-            if run.how == "runs":  # at the shutdown: nobody ever knows of what it did not compute
+            if run.how == "runs":  # at the shutdown: what it did not compute is never known
                 never = {*run.blocks[run.start :]}
                 cached = self.state.cached
                 self.change(cached=tuple(None if b in never else c for b, c in enumerate(cached)))

@@ -82,8 +82,8 @@ class Running(NamedTuple):
 class State(NamedTuple):
     """The engine.
 
-    `free` are the blocks that nobody uses, the next victim first; `cached` says of each block what
-    it is filed under; `held` are the blocks that are excluded from eviction, the oldest first.
+    `free` are the blocks that no request uses, the next victim first; `cached` says of each block
+    what it is filed under; `held` are the blocks that are excluded from eviction, the oldest first.
     `copies` says of an object how many of its first blocks the tier has.
     """
 

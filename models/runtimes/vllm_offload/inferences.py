@@ -2,9 +2,9 @@
 
 The model is in `models.runtimes.vllm_offload.model`. No field of a request asks for offloading: by
 default the connector stores every full block. The one field about it is `max_offload_tokens` in
-`kv_transfer_params`, an upper bound; whoever sets it to the length of a prefix may take it for a
-request to keep that prefix. KV events of the CPU tier carry hashes, and with the option of
-self-describing events the tokens; whoever knows the hashes of a prefix can join them. They name no
+`kv_transfer_params`, an upper bound; a client that sets it to the length of a prefix may take it
+for a request to keep that prefix. KV events of the CPU tier carry hashes, and with the option of
+self-describing events the tokens; a reader with the hashes of a prefix can join them. They name no
 request, nor does a counter.
 """
 

@@ -8,10 +8,10 @@ Source: vLLM 0.32.0.
 * `v1/kv_offload/cpu/manager.py` (`prepare_store`), `v1/core/block_pool.py` (the free queue).
 
 A request looks up its prefix in the pool, and then what is missing in the tier. What the tier has
-is loaded between steps, and cached when it is there; what nobody has is computed, and a store of it
-begins. A store that is under way does not keep the blocks of a request that ended. A request that
-is given them is fenced behind the store: the copy is whole, but complete only after the eviction,
-and perhaps after the end of that request. So it was recorded of vLLM 0.32.0 on a CPU.
+is loaded between steps, and cached when it is there; what neither has is computed, and a store of
+it begins. A store that is under way does not keep the blocks of a request that ended. A request
+that is given them is fenced behind the store: the copy is whole, but complete only after the
+eviction, and perhaps after the end of that request. So it was recorded of vLLM 0.32.0 on a CPU.
 
 A load that fails: upstream cannot report it, because the worker asserts that each transfer
 succeeded, and the engine ends (`Policy.UPSTREAM`). `FAIL` and `RECOMPUTE` are what the scheduler
@@ -29,10 +29,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from enum import StrEnum
-from itertools import takewhile
 from typing import Any, ClassVar, Final, NamedTuple
 
-from models.framework.blocks import freed
+from models.framework.blocks import freed, hits
+from models.framework.claims import leading
 from models.framework.model import Action, Emitted, Model, Next, fact, signal
 from spec.events.alphabet import Kind
 
@@ -82,6 +82,8 @@ class VllmOffload(Model[State]):
         prompts: the requests that may arrive, each once, in any order, and the object of each.
         policy: what becomes of a load that fails.
         lag: a store may still be under way when the next request is scheduled.
+        exact: prompts end with the last block of their object, which is then not found in the pool,
+            because the last token of a prompt is computed.
     """
 
     name: ClassVar = "vllm_offload"
@@ -100,8 +102,10 @@ class VllmOffload(Model[State]):
         policy: Policy = Policy.FAIL,
         *,
         lag: bool = True,
+        exact: bool = False,
     ) -> None:
         self.blocks, self.chunks, self.policy, self.lag = blocks, chunks, policy, lag
+        self.exact = exact
         self.objects = {"a": 1, "b": 2} if objects is None else dict(objects)
         self.prompts = {"r1": "a", "r2": "b", "r3": "a"} if prompts is None else dict(prompts)
         self.requests = tuple(self.prompts)
@@ -148,7 +152,7 @@ class VllmOffload(Model[State]):
             return None
         pending = {*state.storing, *self._loads(state)}
         for name in state.waiting:
-            hits, size = self._hits(state, self.prompts[name]), self.objects[self.prompts[name]]
+            hits, size = self._found(state, self.prompts[name]), self.objects[self.prompts[name]]
             if len(hits) < size and self.prompts[name] in pending:
                 continue
             free = sum(block not in hits for block in state.free)
@@ -157,9 +161,11 @@ class VllmOffload(Model[State]):
 
     def _hits(self, state: State, object_id: str) -> tuple[int, ...]:
         """The blocks of the longest cached prefix (`get_computed_blocks`)."""
-        places = {content: block for block, content in enumerate(state.cached) if content}
-        wanted = ((object_id, at) for at in range(self.objects[object_id]))
-        return tuple(places[content] for content in takewhile(places.__contains__, wanted))
+        return hits(state.cached, ((object_id, at) for at in range(self.objects[object_id])))
+
+    def _found(self, state: State, object_id: str) -> tuple[int, ...]:
+        """The blocks that a request finds: of an exact prompt not the last one."""
+        return self._hits(state, object_id)[: self.objects[object_id] - self.exact]
 
     @staticmethod
     def _held(state: State, blocks: tuple[int, ...]) -> int:
@@ -189,9 +195,9 @@ class VllmOffload(Model[State]):
     def _schedule(self, state: State, name: str) -> Next[State]:
         """Look up, allocate, and load, or run at once."""
         object_id = self.prompts[name]
-        size, hits = self.objects[object_id], self._hits(state, object_id)
+        size, hits = self.objects[object_id], self._found(state, object_id)
         about = {"request_id": name, "object_id": object_id}
-        found = fact(Kind.PREFIX_LOOKUP, **about, held=len(hits), asked=size)
+        found = fact(Kind.PREFIX_LOOKUP, **about, held=len(hits), asked=size - self.exact)
         loads = len(hits) < size and object_id in state.tier
         says = self._says("required", state, object_id, name) if loads else ()
         state = state._replace(waiting=tuple(each for each in state.waiting if each != name))
@@ -300,7 +306,7 @@ class VllmOffload(Model[State]):
         return Next(state._replace(free=free, waiting=(name, *state.waiting)), emits)
 
     def _finish(self, state: State, name: str) -> Next[State]:
-        """The blocks that nobody else uses are free again.
+        """The blocks that no other request uses are free again.
 
         The tier, too, evicts last what a request used that ended last.
         """
@@ -319,9 +325,9 @@ class VllmOffload(Model[State]):
     ) -> tuple[Emitted, ...]:
         """What vLLM says: KV events about hashes, a counter of bytes, and log lines.
 
-        Only whoever keeps the hashes of a client's prompt knows which object an event is about. The
-        counter names nothing, a log line requests: `holder` is anybody who reads them. Events and
-        counter name no request: `request_id` is that of the step, and `from_tier` a conclusion.
+        Only a reader with the hashes of a prompt knows which object an event is about. The counter
+        names nothing, a log line requests: `holder` is each reader. Events and the counter name no
+        request: `request_id` is that of the step, and `from_tier` a conclusion.
         """
         of: dict[str, Any] = {} if name is None else {"request_id": name}
         mine = [object_id] if object_id in state.asked else []
@@ -342,13 +348,7 @@ class VllmOffload(Model[State]):
         return tuple(signal(failed, each, outcome="refusal", **of) for each in state.asked)
 
     def _wanted(self, object_id: str) -> dict[str, Any]:
-        size = self.objects[object_id]
-        return {
-            "object_id": object_id,
-            "predicate": f"leading_prefix_at_least({size})",
-            "footprint": size,
-            "owner_scope": f"owner:{object_id}",
-        }
+        return leading(object_id, self.objects[object_id], f"owner:{object_id}")
 
     @property
     def always(self) -> Mapping[str, Callable[[State], bool]]:
@@ -362,9 +362,7 @@ class VllmOffload(Model[State]):
             "every block is free or in use": accounted,
             "the tier has room": lambda state: self._room(state.tier),
             "what is being loaded was stored": lambda state: self._loads(state) <= {*state.copied},
-            "what is being loaded stays in the tier": lambda state: (
-                self._loads(state) <= {*state.tier}
-            ),
+            "what is being loaded stays": lambda state: self._loads(state) <= {*state.tier},
         }
 
     @property

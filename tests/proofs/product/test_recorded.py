@@ -125,7 +125,7 @@ class TestReading:
     def test_a_recorded_dialect(self) -> None:
         """The allocator's dialect is read, and the pool without claims does not make its first."""
         sample = ROOT / "monitor" / "samples" / "allocator_refusal.jsonl"
-        found = acceptance("vllm_pool", str(sample))
+        found = acceptance("vllm_pool:native", str(sample))
         (stream,) = found.streams
         assert (REJECTED, 0) == (found.verdict, stream.taken)
         assert stream.at is not None
@@ -221,7 +221,7 @@ class TestOthers:
     def test_without_the_inference(self, capsys: Capture) -> None:
         """A runtime without claims accepts none: the claims of the suite are the reader's."""
         row = next(row for row in ROWS if row["inference"] == "write no-admit -> hard_protected")
-        assert 1 == main(["accepts", "vllm_pool", str(SUITE / row["trace"])])
+        assert 1 == main(["accepts", "vllm_pool:native", str(SUITE / row["trace"])])
         assert "no run of the model has claim_registered next" in capsys.readouterr().out
 
 

@@ -12,7 +12,8 @@ the queue, the others to its head.
 
 vLLM has no call by which a client asks for a prefix to be kept. `keep` is that wish: the pool never
 learns of it, and does the same without it. The last token of a prompt is always computed, so a
-prompt here goes on behind its full blocks, in a block that is not counted.
+prompt here goes on behind its full blocks, in a block that is not counted; where an instance is
+compared with a recorded trace, prompts say how they end.
 
 Left out: tokens within a block, decoding, preemption, several cache groups, the null block, and the
 reset of the cache.
@@ -23,32 +24,47 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from enum import StrEnum
-from typing import Any, ClassVar, Final, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 from models.framework.blocks import freed
-from models.framework.inference import Inference
 from models.framework.model import Action, Emitted, Model, Next, fact, signal
-from models.framework.shims import Shim
-from spec.claims.claim import Mode
 from spec.events.alphabet import Kind
 
-__all__ = ["INFERENCES", "VARIANTS", "Policy", "Prompt", "State", "VllmPool"]
+__all__ = ["Policy", "Prompt", "State", "VllmPool"]
 
 
 class Policy(StrEnum):
-    """What the pool does about blocks that somebody wants to keep."""
+    """What the pool does about blocks that a client wants to keep."""
 
     NATIVE = "native"
     NO_ADMIT = "no_admit"
 
 
 class Prompt(NamedTuple):
-    """A request: the object that its prompt begins with, how many blocks of it, and its own."""
+    """A request: the object that its prompt begins with, how many blocks of it, and its own.
+
+    `tail` are blocks behind its whole ones, which are taken and never cached. The last block of an
+    `exact` prompt is computed even where it is cached, because its last token is. One that is not
+    `admitted` caches nothing.
+    """
 
     request_id: str
     object_id: str
     shared: int
     own: int
+    tail: int = 0
+    exact: bool = False
+    admitted: bool = True
+
+    @property
+    def reusable(self) -> int:
+        """How many of its first blocks it can find in the cache."""
+        return self.shared + self.own - self.exact
+
+    @property
+    def blocks(self) -> int:
+        """The blocks that it uses."""
+        return self.shared + self.own + self.tail
 
 
 class State(NamedTuple):
@@ -130,7 +146,7 @@ class VllmPool(Model[State]):
         return Next(state._replace(set_by=(*state.set_by, holder)), (asked,))
 
     def _asked(self, holder: str) -> dict[str, Any]:
-        """What somebody states who wants a prefix to be kept."""
+        """What a client states that wants a prefix to be kept."""
         return {
             "predicate": f"leading_prefix_at_least({self.objects[holder]})",
             "footprint": self.objects[holder],
@@ -141,7 +157,7 @@ class VllmPool(Model[State]):
         came = fact(
             Kind.REQUEST_ARRIVED,
             request_id=prompt.request_id,
-            needed=prompt.own,
+            needed=prompt.own + prompt.tail,
             usable=self.blocks,
         )
         return Next(state._replace(waiting=(*state.waiting, prompt.request_id)), (came,))
@@ -159,7 +175,7 @@ class VllmPool(Model[State]):
             if content is not None:
                 places.setdefault(content, block)
         found: list[int] = []
-        for content in _contents(prompt):
+        for content in _contents(prompt)[: prompt.reusable]:
             if content not in places:
                 break
             found.append(places[content])
@@ -168,22 +184,22 @@ class VllmPool(Model[State]):
     def _fits(self, state: State, prompt: Prompt) -> bool:
         hits = self._hits(state, prompt)
         free = len(state.free) - sum(block in state.free for block in hits)
-        return prompt.shared + prompt.own - len(hits) <= free
+        return prompt.blocks - len(hits) <= free
 
     def _admit(self, state: State, prompt: Prompt) -> Next[State]:
         """Reuse what is cached, take the rest from the head of the queue (`allocate_slots`)."""
         contents = _contents(prompt)
         hits = self._hits(state, prompt)
         free = tuple(block for block in state.free if block not in hits)
-        need = len(contents) - len(hits)
+        need = prompt.blocks - len(hits)
         taken = self._victims(state, free, need)
         free = tuple(block for block in free if block not in taken)
         cached = list(state.cached)
         emits: list[Emitted] = []
         if prompt.shared:
-            held = min(len(hits), prompt.shared)
+            asked = min(prompt.shared, prompt.reusable)
             about = {"request_id": prompt.request_id, "object_id": prompt.object_id}
-            emits.append(fact(Kind.PREFIX_LOOKUP, **about, held=held, asked=prompt.shared))
+            emits.append(fact(Kind.PREFIX_LOOKUP, **about, held=min(len(hits), asked), asked=asked))
         gone = tuple(block for block in taken if cached[block] is not None)
         if gone:
             emits.append(fact(Kind.BLOCK_EVICTED, request_id=prompt.request_id, block_ids=gone))
@@ -191,8 +207,8 @@ class VllmPool(Model[State]):
         for block in gone:
             cached[block] = None
         new = contents[len(hits) :]
-        if self.policy is not Policy.NO_ADMIT or not prompt.own:
-            for block, content in zip(taken, new, strict=True):
+        if prompt.admitted and (self.policy is not Policy.NO_ADMIT or not prompt.own):
+            for block, content in zip(taken, new, strict=False):
                 cached[block] = content
             emits += self._cached(prompt, taken, new)
         running = (*state.running, (prompt.request_id, (*hits, *taken)))
@@ -220,7 +236,7 @@ class VllmPool(Model[State]):
         """Blocks that a request computed, an event for each object."""
         emits: list[Emitted] = []
         for object_id in dict.fromkeys(name for name, _ in new):
-            pairs = [(b, at) for b, (n, at) in zip(taken, new, strict=True) if n == object_id]
+            pairs = [(b, at) for b, (n, at) in zip(taken, new, strict=False) if n == object_id]
             emits.append(
                 fact(
                     Kind.BLOCK_CACHED,
@@ -292,46 +308,3 @@ def _contents(prompt: Prompt) -> tuple[tuple[str, int], ...]:
     shared = [(prompt.object_id, at) for at in range(prompt.shared)]
     own = [(prompt.request_id, at) for at in range(prompt.own)]
     return (*shared, *own)
-
-
-VARIANTS: Final[Mapping[str, Callable[[], Model[Any]]]] = {
-    "native": VllmPool,
-    "no_admit": lambda: VllmPool(policy=Policy.NO_ADMIT),
-}
-
-_KEEP: Final = frozenset({"keep"})
-
-INFERENCES: Final = (
-    Inference(
-        name="block_removed -> claim_harm",
-        feature="KV events: BlockRemoved",
-        mode=Mode.HARD_PROTECTED,
-        shim=Shim(Mode.HARD_PROTECTED, means={"BlockRemoved": Kind.CLAIM_HARMED}),
-        model=VllmPool,
-        tracked="a",
-        concludes="claim_harm_attribution",
-        premises=("block_removed",),
-        adds="The event names hashes, and is the same whether or not anything was promised.",
-        row=8,
-    ),
-    Inference(
-        name="write no-admit -> hard_protected",
-        feature="write no-admit: a bulky request is served, and what it computes is not cached",
-        mode=Mode.HARD_PROTECTED,
-        shim=Shim(Mode.HARD_PROTECTED, _KEEP),
-        model=VARIANTS["no_admit"],
-        tracked="a",
-        premises=("block_events",),
-        adds="The request caches nothing, but takes its blocks from the queue like any other.",
-    ),
-    Inference(
-        name="prefix cached -> best_effort",
-        feature="automatic prefix caching: a prefix that was computed is found again",
-        mode=Mode.BEST_EFFORT,
-        shim=Shim(Mode.BEST_EFFORT, _KEEP),
-        model=VllmPool,
-        tracked="a",
-        premises=("cached_token_telemetry", "block_events"),
-        adds="KV events are of blocks: none says that a prefix is there as a whole.",
-    ),
-)
