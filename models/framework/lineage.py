@@ -75,7 +75,7 @@ def lineages_of(events: Sequence[Event]) -> Iterator[Lineage]:
     """What the prompts of a trace may hold: each possibility, the likeliest first.
 
     Raises:
-        SpecError: no request arrives, or what a prompt or a claim is about cannot be told.
+        SpecError: no request arrives, or what a prompt or a claim is about is undetermined.
     """
     arrivals = [event for event in events if event.kind is Kind.REQUEST_ARRIVED]
     if not arrivals:
@@ -236,7 +236,7 @@ class _Prompts:
         whole_blocks = max(request.positions) + 1
         tail = request.blocks - whole_blocks
         if tail < 0 or not request.like:
-            said = f"what request {request.name} shares with the ones before it cannot be told"
+            said = f"what request {request.name} shares with the ones before it is undetermined"
             raise SpecError(said)
         shared = max(request.start or 0, request.shares) if request.leaves else whole_blocks
         return [

@@ -65,12 +65,12 @@ def _accepts(
     Exit 0: accepted. 1: rejected, at the line that is printed. 2: bad input. 3: undecided.
     """
     try:
-        with progress(name) as told:
+        with progress(name) as report:
 
-            def tell(events: int, states: int) -> None:
-                told("its run", states, events, events)
+            def follow(events: int, states: int) -> None:
+                report("its run", states, events, events)
 
-            found = acceptance(name, trace, inference=inference, limit=limit, progress=tell)
+            found = acceptance(name, trace, inference=inference, limit=limit, progress=follow)
     except InputError as error:
         raise SpecError(str(error)) from error
     if form is Format.JSON:

@@ -22,9 +22,10 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import partial
 from typing import ClassVar
 
+from models.framework.claims import WATCHED, Claim
 from models.framework.model import Action, Model, Next
 from models.runtimes.plugin.moment import Moment
-from models.runtimes.plugin.state import WATCHED, Claim, Prompt, State
+from models.runtimes.plugin.state import Prompt, State
 from spec.claims.claim import Mode
 from spec.contract.supply import Depth
 
@@ -128,7 +129,7 @@ class Plugin(Model[State]):
 
     @property
     def always(self) -> Mapping[str, Callable[[State], bool]]:
-        """No block is missing, no prompt has a gap, and nobody waits for claims for ever."""
+        """No block is missing, no prompt has a gap, and no request waits for claims for ever."""
 
         def accounted(state: State) -> bool:
             used = {block for run in state.running for block in run.blocks} | {*state.held}

@@ -10,8 +10,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+from models.framework.claims import Claim
 from models.runtimes.plugin.model import Plugin
-from models.runtimes.plugin.state import Claim, Prompt
+from models.runtimes.plugin.state import Prompt
 from spec.claims.claim import Mode
 from spec.claims.predicates import parse_predicate
 from spec.events.alphabet import Kind

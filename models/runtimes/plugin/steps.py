@@ -5,9 +5,10 @@ from __future__ import annotations
 from itertools import takewhile
 from typing import Any
 
+from models.framework.claims import WATCHED, Claim, blocks_of
 from models.framework.shims import claim_of
-from models.runtimes.plugin.blocks import Blocks, blocks_of
-from models.runtimes.plugin.state import WATCHED, Claim, Prompt, Running, Waiting
+from models.runtimes.plugin.blocks import Blocks
+from models.runtimes.plugin.state import Prompt, Running, Waiting
 from spec.events.alphabet import Kind
 
 __all__ = ["Steps"]
@@ -175,14 +176,6 @@ class Steps(Blocks):
         if {*contents} & blocks_of(self.live):
             self._look_up(prompt, len(run.blocks), len(run.blocks))
 
-    def not_restored(self, run: Running) -> None:
+    def load_failed(self, run: Running) -> None:
         """OffloadTracker._refuse; without a live claim vLLM ends the request by its own policy."""
-        about, missing = {"request_id": run.name}, self._restoring(run)
-        for claim in missing:
-            self.of(claim, Kind.LOAD_FAILED, **about)
-        ids = tuple(claim_of(claim.holder) for claim in missing)
-        for claim, own in zip(missing if self.model.enforce else (), ids, strict=False):
-            said = {"outcome": "refusal", "outcome_claim_id": own, "blocking_claim_ids": (own,)}
-            self.of(claim, Kind.CLAIM_RESTORATION_FAILED, **about, **said)
-        if ids and self.model.enforce:
-            self.say(Kind.REQUEST_REFUSED, **about, blocking_claim_ids=ids, restore=True)
+        self.not_restored(run.name, self._restoring(run), reports=self.model.enforce)
