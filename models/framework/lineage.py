@@ -163,6 +163,7 @@ class _Prompts:
         self._taken: dict[int, str] = {}  # the request that a block was evicted for
         self._requests: dict[str, _Request] = {}
         self._linked = {objects.name(f"claim {each}") for each in claims}
+        self._whole = {e.request_id for e in events if e.kind is Kind.REQUEST_DEFERRED}
         needs = {e.request_id: e.needed for e in events if e.kind is Kind.REQUEST_ARRIVED}
         for _, event in facts_of(events):
             if event.kind is Kind.REQUEST_ARRIVED and event.request_id is not None:
@@ -188,7 +189,7 @@ class _Prompts:
                     said = f"a look-up of {request.name} is for no claim that the stream registers"
                     raise SpecError(said)
                 request.shares = max(request.shares, asked)
-                if claim.spares:
+                if claim.spares and request.name not in self._whole:
                     request.spare(asked)
             case Kind.BLOCK_CACHED if request is not None and event.positions:
                 self._filled(request, event)

@@ -170,7 +170,7 @@ class TestModel:
 
 
 def _one_by_one(seed: int) -> Iterator[Event]:
-    """The trace of a pool that serves up to five requests, each a part of one of two objects or new."""
+    """The trace of a pool that serves a few requests, each a part of one of two objects or new."""
     chosen = random.Random(seed)
     prompts = []
     for number in range(chosen.randint(1, 5)):
