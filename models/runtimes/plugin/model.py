@@ -50,7 +50,8 @@ class Plugin(Model[State]):
     source: ClassVar = "runtime_hooks of this project, in vLLM 0.32.0"
     left_out: ClassVar = (
         "decoding, preemption, aborts while computing or loading, failed stores, lost blocks, "
-        "second loads of an object, prompts shorter than an offloadable claim, the policy recompute, pins"
+        "second loads of an object, prompts shorter than an offloadable claim, "
+        "the policy recompute, pins"
     )
 
     def __init__(
