@@ -78,6 +78,7 @@ witness: $(STAMP) $(VLLM_VENV)/.stamp ## Label the plugin by what its traces of 
 
 bench: $(STAMP) ## Measure speed, as ratios to a baseline of the same run (a few minutes)
 	$(BIN)/python -m tests.bench
+	$(BIN)/python -m tests.bench_monitor
 	@test ! -e $(VLLM_VENV)/.stamp || $(VLLM_VENV)/bin/python -m tests_vllm.bench
 
 differential: $(STAMP) ## Compare the monitor with the naive projection on 150,000 streams (an hour)

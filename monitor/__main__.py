@@ -16,7 +16,12 @@ from rich.progress import BarColumn, DownloadColumn, Progress, TimeRemainingColu
 from monitor.check.evidence import NoModeStated, as_yaml, exit_code, take_evidence
 from monitor.check.files import EXIT_CODES, check
 from monitor.check.reference import MOST_BYTES, MOST_LINES, check_by_reference
+from monitor.evaluate.listing import as_json, as_source
+from monitor.follow.addresses import is_socket
+from monitor.follow.buffer import WhenFull
+from monitor.follow.command import Asked, follow_events
 from monitor.input.errors import InputError
+from monitor.input.reorder_window import Window
 from monitor.live.feed import LiveVerdict
 from monitor.live.follow import Followed, follow, live_line
 from monitor.report.evidence_text import evidence_text
@@ -39,8 +44,9 @@ from spec.cli.common import (
     print_text,
     run,
 )
-from spec.contract.modes import Bundle
-from spec.contract.names import find_bundle
+from spec.contract.modes import MODES, Bundle
+from spec.contract.names import find_bundle, find_kind, find_mode
+from spec.events.alphabet import Kind
 from spec.files.writing import check_target, write_bytes
 from spec.language.errors import SpecError
 from spec.language.prose import printable
@@ -97,6 +103,15 @@ def check_traces(
             "--lenient", help="Skip bad lines and count them; the verdict is then never kept."
         ),
     ] = False,
+    reorder: Annotated[
+        str | None,
+        typer.Option(
+            metavar="WINDOW",
+            help="Put the lines of each stream into the order of their numbers, and drop repeated "
+            "ones; wait for a missing line until so many others came, or so long by their "
+            "time_ns: 100, 5s, or 100,5s.",
+        ),
+    ] = None,
     reference: Annotated[
         bool,
         typer.Option(
@@ -132,6 +147,9 @@ def check_traces(
     of_bundle = find_bundle(bundle)
     if reference and lenient:
         raise SpecError("--reference reads every line", "leave out --lenient")
+    if reference and reorder is not None:
+        raise SpecError("--reference takes the lines as they come", "leave out --reorder")
+    window = None if reorder is None else Window.parse(reorder)
     try:
         with _progress(traces, progress) as step:
             report = (
@@ -144,6 +162,7 @@ def check_traces(
                     claim=claim,
                     strict=strict,
                     lenient=lenient,
+                    window=window,
                     progress=step,
                 )
             )
@@ -212,34 +231,145 @@ def evidence(
     raise typer.Exit(exit_code(found))
 
 
-@app.command("follow", epilog="Example: python -m monitor follow resident-claims.4711.jsonl.sock")
-def follow_socket(
-    socket: Annotated[
-        str,
+@app.command(
+    "follow",
+    epilog="Example: python -m monitor follow monitor/samples/hard_protected_refusal.jsonl "
+    "--until-eof --verdicts build/verdicts.jsonl",
+)
+def follow_sources(
+    sources: Annotated[
+        list[str],
         typer.Argument(
-            parser=file_name, metavar="SOCKET", help="The socket of the serving process."
+            parser=file_name,
+            metavar="SOURCE",
+            help="PATH of a file that grows or of a named pipe, file:PATH to wait for the file, -, "
+            "unix:PATH, tcp:HOST:PORT, zmq:ADDRESS; or PATH of the socket of a serving process.",
         ),
     ],
+    mode: ModeOption = ModeChoice.AUTO,
+    until_eof: Annotated[
+        bool, typer.Option("--until-eof", help="End where the sources end; wait for no more.")
+    ] = False,
+    when_full: Annotated[
+        WhenFull,
+        typer.Option(
+            help="Where lines come faster than they are judged: block lets the source wait; gap "
+            "drops lines, counts them, and claims that live then are inconclusive.",
+        ),
+    ] = WhenFull.BLOCK,
+    verdicts: Annotated[
+        Path | None,
+        path_option(
+            "--verdicts",
+            help="Append violations and the verdicts on claims that ended to this file, as lines "
+            "of JSON.",
+        ),
+    ] = None,
+    checkpoint: Annotated[
+        Path | None,
+        path_option(
+            "--checkpoint",
+            metavar="DIR",
+            help="Keep checkpoints in this folder, and go on from the last one.",
+        ),
+    ] = None,
+    checkpoint_every: Annotated[
+        float, typer.Option(min=0.0, help="Seconds between two checkpoints.")
+    ] = 10.0,
+    webhook: Annotated[
+        str | None,
+        typer.Option(metavar="URL", help="Post each violation to this address, as JSON."),
+    ] = None,
+    metrics: Annotated[
+        str | None,
+        typer.Option(
+            metavar="ADDRESS",
+            help="Serve metrics for Prometheus, /healthz and /readyz at PORT of this machine, or "
+            "at HOST:PORT with a token.",
+        ),
+    ] = None,
+    metrics_token: Annotated[
+        Path | None,
+        path_option(
+            "--metrics-token",
+            metavar="FILE",
+            help="A file with the token that /metrics asks for.",
+        ),
+    ] = None,
     form: FormatOption = Format.TEXT,
 ) -> None:
-    """Print live verdicts of a serving process.
+    """Judge events as they come, until a signal.
 
-    It ends when the stream does. Exit 0: kept. 1: violated. 3: inconclusive, no claim, or the
-    process broke off.
+    Each claim is judged by the mode that it states.
+
+    SIGTERM or SIGINT: what was received is judged, and it ends by the verdict. SIGHUP: files are
+    opened again.
+
+    Of the socket of a process that judges by itself, the live verdicts are printed until it ends.
+
+    Exit 0: kept. 1: violated. 2: bad input. 3: inconclusive, no claim, or the process broke off.
     """
-    followed = Followed()
     try:
-        for told in follow(socket):
-            followed.take(told)
-            if form is Format.JSON:
-                typer.echo(msgspec.json.encode(told))
-            elif isinstance(told, LiveVerdict):
-                print_text(live_line(told))
+        if len(sources) == 1 and is_socket(sources[0]):
+            raise typer.Exit(_follow_verdicts(sources[0], form))
+        asked = Asked(
+            sources,
+            mode_asked(mode),
+            until_eof,
+            when_full,
+            verdicts,
+            checkpoint,
+            checkpoint_every,
+            webhook,
+            metrics,
+            metrics_token,
+            form is Format.JSON,
+        )
+        code = follow_events(asked)
     except InputError as error:
         raise SpecError(str(error)) from error
+    raise typer.Exit(code)
+
+
+def _follow_verdicts(socket: str, form: Format) -> int:
+    """Print the live verdicts of a serving process; the exit code."""
+    followed = Followed()
+    for told in follow(socket):
+        followed.take(told)
+        if form is Format.JSON:
+            typer.echo(msgspec.json.encode(told))
+        elif isinstance(told, LiveVerdict):
+            print_text(live_line(told))
     if not followed.ended:
         typer.echo(f"interrupted: {printable(socket)} closed before the last verdicts", err=True)
-    raise typer.Exit(followed.code)
+    return followed.code
+
+
+@app.command(
+    "compile",
+    epilog="Example: python -m monitor compile hard_protected --kind block_evicted",
+)
+def compile_functions(
+    mode: Annotated[str, typer.Argument(metavar="MODE", help=f"One of {', '.join(MODES)}.")],
+    kind: Annotated[
+        list[str] | None, typer.Option(help="Only for this kind of event; may be repeated.")
+    ] = None,
+    bundle: Annotated[str, typer.Option(help=f"One of {', '.join(Bundle)}.")] = Bundle.CONTRACT,
+    form: FormatOption = Format.TEXT,
+) -> None:
+    """Print the Python that moves a claim, by kind of event.
+
+    `python -m proofs check frame` proves that it does what the specification says. `run` is a
+    claim, `e` an event as the claim sees it, `was` and `now` the registers before and after it.
+
+    Exit 0: printed. 2: bad input.
+    """
+    kinds = [find_kind(each) for each in kind or Kind]
+    asked = find_mode(mode).mode, find_bundle(bundle), kinds
+    if form is Format.JSON:
+        print_json(as_json(*asked))
+    else:
+        print_text(as_source(*asked))
 
 
 add_docs(app, pages, of="verdicts")

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import dataclass, field, replace
-from enum import StrEnum
 from typing import TYPE_CHECKING
 
 from monitor.evaluate.compile import compile_mode
+from monitor.evaluate.conclusion import ClaimVerdict, Conclusion, ModeVerdict, decide
 from monitor.evaluate.observer_state import Finding
 from monitor.evaluate.own_mode import owes_nothing, unclear_mode
 from monitor.stream.known_claims import Keep
@@ -34,65 +34,6 @@ __all__ = [
 ]
 
 
-class ModeVerdict(StrEnum):
-    """Whether the mode was kept, over everything read."""
-
-    KEPT = "kept"
-    VIOLATED = "violated"
-    INCONCLUSIVE = "inconclusive"
-
-
-@dataclass(frozen=True, slots=True)
-class ClaimVerdict:
-    """One claim of a file, with the finding of each obligation.
-
-    What one that never entered satisfies it did not exercise. The verdict follows the rule of the
-    mode's; a claim that never entered is inconclusive. `other` is the mode that it asked for, where
-    that is another one; then it counts for nothing. Nor does one of which it is `unclear` by which
-    mode it goes, where each is judged by its own.
-    """
-
-    file: str
-    claim: ClaimRun
-    entered: bool
-    verdict: ModeVerdict
-    why: str
-    findings: dict[str, Finding]
-    other: Mode | None = None
-    unclear: bool = False
-
-    @property
-    def judged(self) -> bool:
-        """Whether it counts for the mode."""
-        return self.other is None and not self.unclear
-
-    @property
-    def owes_nothing(self) -> bool:
-        """Whether it states no mode, and was turned away (`owes_nothing`)."""
-        claim, found = self.claim, (each.verdict for each in self.findings.values())
-        entered = claim.accepted or claim.committed or claim.responsible
-        return owes_nothing(claim.declared_mode, claim.state, found, entered=entered)
-
-
-@dataclass(frozen=True, slots=True)
-class Conclusion:
-    """The verdict on a mode, why, and what it rests on.
-
-    `absent` says what keeps the whole from being judged; it is empty where nothing does.
-    `forgotten` are those not among the `claims`: one of each kind, with how many there are.
-    """
-
-    verdict: ModeVerdict
-    why: str
-    absent: str
-    obligations: dict[str, Verdict]
-    claims: tuple[ClaimVerdict, ...]
-    forgotten: tuple[tuple[ClaimVerdict, int], ...]
-    read: int
-    unknown: dict[str, int]
-    rejected: int
-
-
 @dataclass(slots=True)
 class Monitor:
     """Judges streams by one bundle of one mode: the claims that ask for it, or for none by name.
@@ -115,6 +56,7 @@ class Monitor:
     _read: int = 0
     _rejected: int = 0
     _spoiled: dict[str, tuple[At, str]] = field(default_factory=dict)
+    _moved: list[ClaimRun] | None = None
 
     def take(self, record: Record) -> None:
         """One line of a stream."""
@@ -133,9 +75,19 @@ class Monitor:
         self._rejected += 1
         why = f"line {at.line} could not be read"
         self._spoiled.setdefault(at.file, (at, why))
-        for (file, _), stream in self._streams.items():
-            if file == at.file:
+        self.lose(at, why)
+
+    def lose(self, at: At, why: str, name: str | None = None) -> None:
+        """Lines may be missing here from a stream of the file, or from all that it has so far."""
+        for (file, stream_name), stream in self._streams.items():
+            if file == at.file and name in (None, stream_name):
                 stream.lose(at, why)
+
+    def watch(self, moved: list[ClaimRun]) -> None:
+        """Append each claim that an event moves to this list, which the caller empties."""
+        self._moved = moved
+        for stream in self._streams.values():
+            stream.watch(moved)
 
     def left(self) -> Iterable[tuple[str, tuple[At | None, str]]]:
         """The files in which a stream leaves what the theorem assumes, each with where and how."""
@@ -186,6 +138,16 @@ class Monitor:
         streams = self._streams.values()
         return any(claim_id in each.claims or each.past.has(claim_id) for each in streams)
 
+    @property
+    def streams(self) -> frozenset[str]:
+        """The names of the streams, of every file."""
+        return frozenset(name for _, name in self._streams)
+
+    def of(self, name: str) -> Monitor:
+        """A monitor of the streams of this name alone, which has them in common with this one."""
+        streams = {key: stream for key, stream in self._streams.items() if key[1] == name}
+        return replace(self, _streams=streams)
+
     def finish(self) -> None:
         """Every stream is over."""
         for stream in self._streams.values():
@@ -196,6 +158,8 @@ class Monitor:
         if stream is None:
             stream = Stream(compile_mode(self.mode, self.bundle), name, self._keep())
             self._streams[file, name] = stream
+            if self._moved is not None:
+                stream.watch(self._moved)
             if file in self._spoiled:
                 stream.lose(*self._spoiled[file])
         return stream
@@ -221,18 +185,19 @@ class Monitor:
         for (file, _), stream in self._streams.items():
             for claim in stream.claims.values():
                 if self.only in (None, claim.claim_id):
-                    yield self._judge(file, claim)
+                    yield self.judge(file, claim)
 
     def _forgotten(self) -> Iterable[tuple[ClaimVerdict, int]]:
         for (file, _), stream in self._streams.items():
             for alike in stream.past if self.only is None else ():
                 if alike.count:
-                    yield self._judge(file, alike.run), alike.count
+                    yield self.judge(file, alike.run), alike.count
 
-    def _judge(self, file: str, claim: ClaimRun) -> ClaimVerdict:
+    def judge(self, file: str, claim: ClaimRun) -> ClaimVerdict:
+        """The verdict on one claim of a file, as it stands."""
         entered = self.entered(claim)
         findings = {n: found if entered else _unentered(found) for n, found in claim.findings()}
-        if why := self._unclear(claim):
+        if self.own and (why := unclear_mode(claim.declared_mode, claim.other_mode)):
             unclear = ModeVerdict.INCONCLUSIVE
             return ClaimVerdict(file, claim, False, unclear, why, findings, unclear=True)
         if (other := self._other(claim)) is not None and not self._mixed(claim):
@@ -274,10 +239,8 @@ class Monitor:
         for name, parts in runs.items():
             sides = [self._sides(part) for part in parts]
             known = {claim_id for inside, _ in sides for claim_id in inside}
-            some = [
-                bool(inside) or self._entered_once(p)
-                for p, (inside, _) in zip(parts, sides, strict=True)
-            ]
+            both = zip(parts, sides, strict=True)
+            some = [bool(inside) or self._entered_once(part) for part, (inside, _) in both]
             for part, (_, left), entered in zip(parts, sides, some, strict=True):
                 others = [p for p in parts if p is not part]
                 torn = known & left or any(
@@ -315,16 +278,13 @@ class Monitor:
 
     def _entered_once(self, part: Stream) -> bool:
         """Whether a claim that was forgotten entered."""
-        runs = (alike.run for alike in part.past if alike.count)
-        return any(self.entered(run) and self._other(run) is None for run in runs)
+        past = (each.run for each in part.past if each.count)
+        return any(self.entered(run) and self._other(run) is None for run in past)
 
     def _other(self, claim: ClaimRun) -> Mode | None:
         """The mode that a claim asked for, where that is another one."""
         asked = claim.declared_mode
         return Mode(asked) if asked in MODES and asked != self.mode else None
-
-    def _unclear(self, claim: ClaimRun) -> str:
-        return unclear_mode(claim.declared_mode, claim.other_mode) if self.own else ""
 
     def _mixed(self, claim: ClaimRun) -> bool:
         """Whether it is unknown by which of two modes the claim goes, and this is one of them."""
@@ -361,30 +321,3 @@ def _unentered(found: Finding) -> Finding:
     if found.verdict is not Verdict.SATISFIED:
         return found
     return Finding(Verdict.UNEXERCISED, None, "the claim was never accepted or registered")
-
-
-def decide(
-    obligations: dict[str, Verdict], absent: str, *, strict: bool = False
-) -> tuple[ModeVerdict, str]:
-    """The rule by which the verdicts of obligations make one, and what decided it."""
-
-    def having(verdict: Verdict) -> list[str]:
-        return [name for name, found in obligations.items() if found is verdict]
-
-    def counted(names: list[str], what: str) -> str:
-        return f"{len(names)} of {len(obligations)} obligations {what}: {', '.join(names)}"
-
-    if broken := having(Verdict.VIOLATED):
-        return ModeVerdict.VIOLATED, f"not kept: {', '.join(broken)}"
-    if absent:
-        return ModeVerdict.INCONCLUSIVE, absent
-    if unclear := having(Verdict.INCONCLUSIVE):
-        return ModeVerdict.INCONCLUSIVE, counted(unclear, "undetermined")
-    if owed := having(Verdict.PENDING):
-        return ModeVerdict.INCONCLUSIVE, counted(owed, "still owed when the stream ended")
-    idle = having(Verdict.UNEXERCISED)
-    if idle and strict:
-        return ModeVerdict.INCONCLUSIVE, counted(idle, "not exercised")
-    if idle:
-        return ModeVerdict.KEPT, f"not exercised: {', '.join(idle)}"
-    return ModeVerdict.KEPT, "every obligation exercised"

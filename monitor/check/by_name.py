@@ -8,6 +8,7 @@ from types import NoneType
 from typing import TYPE_CHECKING, Final, TypeAlias, cast
 
 from monitor.check.files import check
+from monitor.input.reorder_window import Window
 from spec.contract.modes import Bundle
 from spec.contract.names import find_bundle, find_mode
 from spec.language.errors import SpecError
@@ -31,6 +32,7 @@ def check_files(
     claim: str | None = None,
     strict: bool = False,
     lenient: bool = False,
+    reorder: str | None = None,
 ) -> Report:
     """Judge trace files, as `python -m monitor check` does.
 
@@ -43,11 +45,13 @@ def check_files(
         claim: judge the claim of this id alone.
         strict: an obligation that no claim exercised makes the verdict inconclusive.
         lenient: skip and count lines that cannot be read; the verdict is then inconclusive at best.
+        reorder: put lines into the order of their numbers, within a window such as `100`, `5s` or
+            `100,5s`, and drop repeated ones; by default lines are taken as they come.
 
     Raises:
         InputError: a file or a line of it cannot be read.
         UnknownName: there is no such mode, or no such bundle.
-        SpecError: what is given is no path, or the id of no claim.
+        SpecError: what is given is no path, the id of no claim, or no window.
     """
     return check(
         _texts(paths),
@@ -56,6 +60,7 @@ def check_files(
         claim=claim_asked(claim),
         strict=strict,
         lenient=lenient,
+        window=None if reorder is None else Window.parse(reorder),
     )
 
 

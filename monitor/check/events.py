@@ -6,23 +6,30 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
+from monitor.check import snapshots
 from monitor.check.by_name import claim_asked
 from monitor.check.judging import Judging
 from monitor.check.parts import place_of
+from monitor.check.snapshots import State
 from monitor.check.whole import Asked
 from monitor.engine import ModeVerdict
-from monitor.input.errors import InputError
-from monitor.input.given import record_of
+from monitor.input.errors import InputError, did_you_mean, shown
+from monitor.input.given import record_of, record_of_line
+from monitor.input.records import At
 from monitor.input.sources import Account
 from spec.claims.claim import Mode
 from spec.contract.modes import Bundle
 from spec.contract.names import find_bundle, find_mode
-from spec.language.errors import SpecError
+from spec.language.errors import SpecError, UnknownName
 from spec.language.given import require
 from spec.language.verdicts import Verdict
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from monitor.engine import ClaimVerdict
     from monitor.input.given import Given
+    from monitor.input.records import Record
     from monitor.report.verdict import Place, Report
 
 __all__ = ["EventMonitor", "Violation"]
@@ -85,18 +92,58 @@ class EventMonitor:
                 then on, so the verdict is inconclusive at best.
             SpecError: `finish` was called.
         """
-        if self._report is not None:
-            raise SpecError("the stream is finished", "judge the next one by another monitor")
         account = self._account
-        account.lines += 1
-        try:
-            record = record_of(event, account.file, account.lines)
-        except InputError as error:
-            account.rejected += 1
-            account.rejection = account.rejection or error
-            self._judging.reject(error)
-            raise
-        self._judging.take(record)
+        self._take(lambda: record_of(event, account.file, account.lines))
+
+    def feed_line(self, text: bytes, number: int) -> Record:
+        """Judge one line of a trace in the canonical form; what it was read as.
+
+        Args:
+            number: what places cite as the line.
+
+        Raises:
+            InputError: it cannot be read; what it would have said is missing from then on.
+            SpecError: `finish` was called.
+        """
+        return self._take(lambda: record_of_line(text, self._account.file, number))
+
+    def lose(self, number: int, why: str, stream: str | None = None) -> None:
+        """Lines may be missing before the one of this number.
+
+        Args:
+            stream: from this stream alone; from all so far, by default.
+        """
+        self._judging.lose(At(self._account.file, number), why, stream)
+
+    def reject(self, number: int, why: str) -> InputError:
+        """A line could not be read: what it stated is missing from then on."""
+        error = InputError(self._account.file, why, line=number)
+        self._account.lines += 1
+        self._reject(error)
+        return error
+
+    def watch(self) -> None:
+        """From now on `news` has what events decide; ask after each line, or memory grows."""
+        self._judging.watch()
+
+    def news(self) -> list[ClaimVerdict]:
+        """Claims that events moved since the last call, and that are violated or over."""
+        return self._judging.news(self._account.file)
+
+    def in_hand(self, *, final: bool = False) -> list[ClaimVerdict]:
+        """The verdict on each claim in hand.
+
+        Args:
+            final: the stream is over.
+        """
+        if final:
+            self._judging.finish()
+        return list(self._judging.in_hand())
+
+    @property
+    def live(self) -> int:
+        """Claims in hand that have not ended."""
+        return self._judging.live
 
     def violations(self) -> list[Violation]:
         """The violations so far, by claim in the order of their registration.
@@ -117,6 +164,61 @@ class EventMonitor:
             for name, found in judged.findings.items()
             if found.verdict is Verdict.VIOLATED
         ]
+
+    def _take(self, read: Callable[[], Record]) -> Record:
+        """Judge what is read."""
+        if self._report is not None:
+            raise SpecError("the stream is finished", "judge the next one by another monitor")
+        self._account.lines += 1
+        try:
+            record = read()
+        except InputError as error:
+            self._reject(error)
+            raise
+        self._judging.take(record)
+        return record
+
+    def _reject(self, error: InputError) -> None:
+        self._account.rejected += 1
+        self._account.rejection = self._account.rejection or error
+        self._judging.reject(error)
+
+    def snapshot(self, *, stream: str | None = None) -> bytes:
+        """The state, for `restore`: versioned, with a checksum, and compressed.
+
+        Args:
+            stream: keep this stream alone; the counts of lines and facts stay those of all.
+
+        Raises:
+            SpecError: `finish` was called, no event of the stream was seen, or there is more state
+                than a snapshot holds.
+        """
+        if self._report is not None:
+            raise SpecError("the stream is finished", "take the snapshot before its end")
+        judging = self._judging
+        if stream is not None:
+            require(stream, str, "stream", "the name of a stream")
+            if stream not in judging.streams:
+                hint = did_you_mean(stream, judging.streams)
+                raise UnknownName(f"there is no stream {shown(stream)}", hint)
+            judging = judging.of(stream)
+        return snapshots.snapshot(State(judging, self._account))
+
+    @classmethod
+    def restore(cls, snapshot: bytes) -> EventMonitor:
+        """A monitor that goes on where `snapshot` was taken: verdicts and reports are the same.
+
+        Nothing in a snapshot is run. Its checksum is no signature: who may write it decides what
+        the monitor says.
+
+        Raises:
+            SpecError: it is torn or modified, or was made for another specification or by a release
+                that holds its state in another form.
+        """
+        require(snapshot, bytes, "snapshot", "the bytes of a snapshot")
+        state, found = snapshots.restored(snapshot), cls.__new__(cls)
+        found._judging, found._account, found._report = *state, None
+        return found
 
     def finish(self) -> Report:
         """The report, the stream being over; the second time, the same."""

@@ -8,6 +8,7 @@ from monitor.check.again import seekable
 from monitor.check.judging import Judging
 from monitor.check.whole import Asked
 from monitor.engine import ModeVerdict
+from monitor.input.reordered import Reordered
 from monitor.input.sources import read
 from spec.claims.claim import Mode
 
@@ -15,7 +16,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
     from monitor.input.records import Record
-    from monitor.input.sources import Account, Source
+    from monitor.input.reorder_window import Window
+    from monitor.input.sources import Account
     from monitor.report.verdict import Report
     from spec.contract.modes import Bundle
 
@@ -28,7 +30,9 @@ EXIT_CODES = {ModeVerdict.KEPT: 0, ModeVerdict.VIOLATED: 1, ModeVerdict.INCONCLU
 class Records(Protocol):
     """Records that are read once, as `Source` reads them from files."""
 
-    accounts: list[Account]
+    @property
+    def accounts(self) -> list[Account]:
+        """What was read of each file."""
 
     @property
     def size(self) -> int:
@@ -49,6 +53,7 @@ def check(
     claim: str | None = None,
     strict: bool = False,
     lenient: bool = False,
+    window: Window | None = None,
     stdin: BinaryIO | None = None,
     progress: Callable[[int], None] | None = None,
 ) -> Report:
@@ -61,6 +66,9 @@ def check(
         claim: judge the claim of this id alone.
         strict: an obligation that no claim exercised makes the verdict inconclusive.
         lenient: skip and count lines that cannot be read; the verdict is then inconclusive at best.
+        window: put the canonical lines of each stream into the order of their numbers, as far as
+            this reaches, and drop those that say the same twice; by default lines are taken as they
+            come.
         stdin: what `-` stands for, by default the standard input of the process.
         progress: called from time to time with the number of bytes read, as they lie on disk.
 
@@ -70,15 +78,15 @@ def check(
     asked = Asked(bundle, strict, claim)
     if mode is not None:
         judging = Judging(asked, {mode}, own=False)
-        source = _source(judging, paths, lenient, stdin)
+        source = _source(judging, paths, lenient, stdin, window)
         _run(judging, source, progress)
         return judging.report(source.accounts)
     with seekable(paths, stdin) as copy:
 
-        def again(judging: Judging) -> Source:
+        def again(judging: Judging) -> Records:
             if copy is not None:
                 copy.seek(0)
-            return _source(judging, paths, lenient, copy)
+            return _source(judging, paths, lenient, copy, window)
 
         return check_each(asked, again, progress)
 
@@ -109,9 +117,16 @@ def check_each(
 
 
 def _source(
-    judging: Judging, paths: Sequence[str], lenient: bool, stdin: BinaryIO | None
-) -> Source:
-    return read(paths, lenient=lenient, stdin=stdin, on_reject=judging.reject)
+    judging: Judging,
+    paths: Sequence[str],
+    lenient: bool,
+    stdin: BinaryIO | None,
+    window: Window | None,
+) -> Records:
+    reject = judging.reject
+    if window is None:
+        return read(paths, lenient=lenient, stdin=stdin, on_reject=reject)
+    return Reordered(paths, window, lenient=lenient, stdin=stdin, on_reject=reject)
 
 
 def _run(judging: Judging, source: Records, progress: Callable[[int], None] | None) -> Mode | None:

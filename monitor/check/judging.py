@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from copy import copy
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from monitor.check import concluded
-from monitor.check.parts import Trusted, input_of
+from monitor.check.parts import Trusted, input_of, order_of
 from monitor.check.stated import Stated
 from monitor.check.theorem import Theorem
 from monitor.check.whole import Read, by_each, by_one
@@ -14,12 +15,14 @@ from monitor.input.records import At
 from monitor.report.verdict import Events
 from monitor.stream.known_claims import Keep
 from spec.claims.claim import Mode
+from spec.contract.modes import MODES
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator
 
     from monitor.check.whole import Asked
     from monitor.engine import ClaimVerdict, Conclusion
+    from monitor.evaluate.claim import ClaimRun
     from monitor.input.errors import InputError
     from monitor.input.records import Record
     from monitor.input.sources import Account
@@ -50,6 +53,7 @@ class Judging:
     def __init__(self, asked: Asked, modes: Collection[Mode], *, own: bool) -> None:
         self._asked, self._trusted = asked, Trusted()
         self._stated = Stated(modes, asked.claim) if own else None
+        self._moved: list[ClaimRun] = []
         keep = Keep(ended=ENDED)
         self._judges = [
             _Judge(
@@ -77,10 +81,75 @@ class Judging:
         for judge in self._judges:
             judge.monitor.reject(At(error.file, error.line or 0))
 
+    def lose(self, at: At, why: str, stream: str | None = None) -> None:
+        """Lines may be missing here from a stream of a file, or from all that it has so far."""
+        for judge in self._judges:
+            judge.monitor.lose(at, why, stream)
+
+    def watch(self) -> None:
+        """From now on `news` has what events decide; ask after each line, or memory grows."""
+        for judge in self._judges:
+            judge.monitor.watch(self._moved)
+
+    def news(self, file: str) -> list[ClaimVerdict]:
+        """Claims that were moved since the last call, and are violated or over; each by the mode
+        that it is judged by.
+
+        Args:
+            file: of which every line is.
+        """
+        if not self._moved:
+            return []
+        moved, found = {id(claim): claim for claim in self._moved}, []
+        self._moved.clear()
+        for claim in moved.values():
+            monitor = self._judge_of(claim)
+            if monitor is not None and (claim.is_broken or claim.over):
+                found.append(monitor.judge(file, claim))
+        return found
+
+    def in_hand(self) -> Iterator[ClaimVerdict]:
+        """The verdict on each claim in hand, by the mode that it is judged by."""
+        for judge in self._judges:
+            for judged in judge.monitor.standing():
+                if self._judge_of(judged.claim) is judge.monitor:
+                    yield judged
+
+    @property
+    def live(self) -> int:
+        """Claims in hand that have not ended."""
+        return max(judge.monitor.live for judge in self._judges)
+
+    def finish(self) -> None:
+        """Every stream is over."""
+        for judge in self._judges:
+            judge.monitor.finish()
+
+    def _judge_of(self, claim: ClaimRun) -> Monitor | None:
+        """The monitor, if it is one of the mode that judges the claim; where it is unclear which
+        one does, the first.
+        """
+        (mode, asked), first = (claim.compiled.mode, claim.declared_mode), self._judges[0].monitor
+        by = asked if asked in MODES else first.mode
+        if by != mode:
+            return None
+        return next((j.monitor for j in self._judges if j.monitor.mode is mode), None)
+
     def standing(self) -> Iterator[ClaimVerdict]:
         """The verdicts on the claims in hand as they are now, by each of the modes."""
         for judge in self._judges:
             yield from judge.monitor.standing()
+
+    @property
+    def streams(self) -> frozenset[str]:
+        """The names of the streams so far."""
+        return self._judges[0].monitor.streams
+
+    def of(self, name: str) -> Judging:
+        """The judges of one stream alone, which they have in common with these."""
+        found = copy(self)
+        found._judges = [each._replace(monitor=each.monitor.of(name)) for each in self._judges]
+        return found
 
     def report(self, accounts: Iterable[Account]) -> Report:
         """The report, every stream being finished.
@@ -113,6 +182,16 @@ class Judging:
         return by_each(self._asked, read, parts, unjudged)
 
     def _read(self, accounts: Iterable[Account], conclusion: Conclusion) -> Read:
+        accounts = list(accounts)
         inputs = [input_of(account) for account in accounts]
-        events = Events(conclusion.read, conclusion.unknown, conclusion.rejected)
+        order = order_of(accounts)
+        events = Events(
+            conclusion.read,
+            conclusion.unknown,
+            conclusion.rejected,
+            duplicates=order.duplicates,
+            reordered=order.held,
+            late=order.late,
+            contradicting=order.contradicting,
+        )
         return Read(inputs, events, self._trusted.report())

@@ -5,14 +5,17 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING
 
+from monitor.input.resequencer import Disorder
 from monitor.report.verdict import Input, Place, Trust
 from spec.events.alphabet import FACTS, Kind
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from monitor.input.records import At, Record
     from monitor.input.sources import Account
 
-__all__ = ["Trusted", "input_of", "place_of", "text_of"]
+__all__ = ["Trusted", "input_of", "order_of", "place_of", "text_of"]
 
 
 class Trusted:
@@ -47,6 +50,17 @@ def input_of(account: Account) -> Input:
     """A file that was read."""
     rejection = "" if account.rejection is None else text_of(str(account.rejection))
     return Input(text_of(account.file), account.sha256, account.lines, account.rejected, rejection)
+
+
+def order_of(accounts: Iterable[Account]) -> Disorder:
+    """What was out of order in some files, as far as that was looked at."""
+    found = Disorder()
+    for each in (account.disorder for account in accounts if account.disorder is not None):
+        found.duplicates += each.duplicates
+        found.held += each.held
+        found.late += each.late
+        found.contradicting += each.contradicting
+    return found
 
 
 def text_of(name: str) -> str:

@@ -54,6 +54,18 @@ class ClaimFindings(ClaimRecord):
         return not owed and (reported or bool(self.broken))
 
     @property
+    def is_broken(self) -> bool:
+        """Whether any obligation was violated, found faster than by `broken`."""
+        violated = self.compiled.violated
+        followed = (*self.requests.values(), *self.retired.values())
+        scopes = [(self._all, self.base), *((self._scoped_all, f.watches) for f in followed)]
+        return any(
+            watches[place].state in violated[index]
+            for places, watches in scopes
+            for place, index in places
+        ) or any(found.verdict is Verdict.VIOLATED for found in self.kept.values())
+
+    @property
     def broken(self) -> list[int]:
         """The places of the obligations that were violated."""
         findings = enumerate(found for _, found in self.findings())

@@ -25,6 +25,7 @@ __all__ = [
     "POOL",
     "RIVALS",
     "Step",
+    "left_of",
     "partial",
     "without",
 ]
@@ -50,11 +51,23 @@ CACHED_BY: Final = frozenset({"found", "away"})
 """The fields that rest on which request computed the blocks of the claim."""
 
 
+_LEFT: dict[Step, tuple[str, frozenset[str]]] = {}  # what each step was made of
+
+
 @cache
 def without(name: str, fields: frozenset[str]) -> Step | None:
     """The observer that `partial` leaves, compiled; None where it is whole."""
     observer = partial(name, fields)
-    return None if observer is None else compile_observer(observer)
+    if observer is None:
+        return None
+    step = compile_observer(observer)
+    _LEFT[step] = name, fields
+    return step
+
+
+def left_of(step: Step) -> tuple[str, frozenset[str]] | None:
+    """What `without` made a step of; None where it did not make it."""
+    return _LEFT.get(step)
 
 
 @cache

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from monitor.input.records import Record
 
-__all__ = ["Given", "fields_given", "record_of"]
+__all__ = ["Given", "fields_given", "record_of", "record_of_line"]
 
 Given: TypeAlias = "Event | StreamMark | Mapping[str, object]"
 """An event, a mark, or the fields of one as a line of a trace would have them."""
@@ -57,7 +57,15 @@ def record_of(given: Given, file: str, line: int) -> Record:
     Raises:
         InputError: the reader would refuse the line, or the object cannot be written as JSON.
     """
-    text = _line(fields_given(given, file, line), file, line)
+    return record_of_line(_line(fields_given(given, file, line), file, line), file, line)
+
+
+def record_of_line(text: bytes, file: str, line: int) -> Record:
+    """The record of a line in the canonical form.
+
+    Raises:
+        InputError: the line cannot be read, or is in no such form.
+    """
     obj = parse(text, file, line)
     if not recognises(obj):
         raise no_kind(obj, file, line)

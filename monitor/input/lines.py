@@ -12,7 +12,7 @@ import sys
 import zlib
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, BinaryIO, Final, TypeAlias
+from typing import TYPE_CHECKING, BinaryIO, Final, NamedTuple, TypeAlias
 
 from monitor.input.errors import InputError, did_you_mean
 from spec.files.plain import NoFile, open_plain
@@ -20,7 +20,7 @@ from spec.files.plain import NoFile, open_plain
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-__all__ = ["LINE_LIMIT", "STDIN", "Lines"]
+__all__ = ["LINE_LIMIT", "STDIN", "Fault", "Lines", "split"]
 
 LINE_LIMIT: Final = 1 << 20
 """Longest line that is read, in bytes; a longer one is dropped while it is read."""
@@ -35,11 +35,24 @@ _Readable: TypeAlias = BinaryIO | io.FileIO
 _UNREADABLE = (OSError, EOFError, zlib.error)
 
 
+class Fault(NamedTuple):
+    """What is wrong with a line, or with the file from there on."""
+
+    file: str
+    reason: str
+    hint: str
+
+    def at(self, number: int) -> InputError:
+        """The error of the line of this number."""
+        return InputError(self.file, self.reason, line=number, hint=self.hint)
+
+
 class Lines:
     """The lines of one file that are not blank, each with its number or with what is wrong with it.
 
-    Iterate once. Memory is bounded by `LINE_LIMIT` whatever the file holds, compressed or not.
-    `sha256` is of the bytes as they lie on disk, known when the iteration has ended.
+    Iterate once, over lines or over blocks. Memory is bounded by `LINE_LIMIT` whatever the file
+    holds, compressed or not. `sha256` is of the bytes as they lie on disk, known when the iteration
+    has ended.
     """
 
     def __init__(self, file: str, *, stdin: BinaryIO | None = None) -> None:
@@ -59,19 +72,35 @@ class Lines:
         Raises:
             InputError: the file is missing, unreadable, empty or not text.
         """
+        number = 1
+        for block in self.blocks():
+            if isinstance(block, Fault):
+                yield number, block.at(number)
+                continue
+            yield from split(block, number)
+            number += block.count(b"\n")
+
+    def blocks(self) -> Iterator[bytes | Fault]:
+        """Many whole lines at a time, with their ends; the last line of a file may have none.
+
+        Blank lines are among them, so that a reader can count. A line that is too long has its
+        fault in its place, before the end of the line.
+
+        Raises:
+            InputError: the file is missing, unreadable, empty or not text.
+        """
         with self._opened() as inner:
             disk = self._disk = _Hashed(inner)
             packed = io.BufferedReader(disk, _CHUNK)
             found = False
-            for item in _split(self._chunks(packed)):
-                number, content = item
-                if content is None:
-                    yield number, self._too_long(number)
-                elif isinstance(content, bytes):
-                    yield number, content
-                else:
-                    yield number, self._damaged(number, content, found)
+            for block in _blocks(self._chunks(packed)):
+                if isinstance(block, bytes):
+                    found = found or not block.isspace()
+                    yield block
+                    continue
+                fault = self._too_long() if block is None else self._damaged(block, found)
                 found = True
+                yield fault
             while packed.read1(_CHUNK):
                 pass
             self.sha256 = disk.sha256.hexdigest()
@@ -124,21 +153,20 @@ class Lines:
         except _UNREADABLE as error:
             yield error
 
-    def _too_long(self, number: int) -> InputError:
+    def _too_long(self) -> Fault:
         reason = f"the line is longer than {LINE_LIMIT} bytes"
-        return InputError(self.file, reason, line=number, hint="write one event on each line")
+        return Fault(self.file, reason, "write one event on each line")
 
-    def _damaged(self, number: int, error: Exception, found: bool) -> InputError:
+    def _damaged(self, error: Exception, found: bool) -> Fault:
         if isinstance(error, EOFError):
             reason, hint = "the gzip data is truncated", "copy the file again"
         elif isinstance(error, gzip.BadGzipFile | zlib.error):
             reason, hint = f"the gzip data is corrupt: {error}", "copy the file again"
         else:
             reason, hint = f"cannot be read: {getattr(error, 'strerror', None) or error}", ""
-        fault = InputError(self.file, reason, line=number if found else None, hint=hint)
         if not found:
-            raise fault
-        return fault
+            raise InputError(self.file, reason, hint=hint)
+        return Fault(self.file, reason, hint)
 
 
 class _Hashed(io.RawIOBase):
@@ -161,34 +189,39 @@ class _Hashed(io.RawIOBase):
         return len(chunk)
 
 
-def _split(chunks: Iterator[bytes | Exception]) -> Iterator[tuple[int, bytes | Exception | None]]:
-    """Numbered lines that are not blank; None for one over `LINE_LIMIT`, as soon as it is."""
-    number, rest, skipping = 1, b"", False
+def _blocks(chunks: Iterator[bytes | Exception]) -> Iterator[bytes | Exception | None]:
+    """Whole lines; None in the place of one over `LINE_LIMIT`, as soon as it is."""
+    rest, skipping = b"", False
     for chunk in chunks:
         if isinstance(chunk, Exception):
-            yield number, chunk
+            yield chunk
             return
         if not rest and not skipping and chunk.isspace():
-            number += chunk.count(b"\n")
+            yield b"\n" * chunk.count(b"\n")
             continue
-        pieces = chunk.split(b"\n")
-        pieces[0] = rest + pieces[0]
-        rest = pieces.pop()
-        for piece in pieces:
-            if skipping:
-                skipping = False
-            elif len(piece) > LINE_LIMIT:
-                yield number, None
-            elif piece and not piece.isspace():
-                yield number, piece
-            number += 1
-        if skipping:
-            rest = b""
-        elif len(rest) > LINE_LIMIT:
-            yield number, None
+        end = chunk.rfind(b"\n") + 1
+        if end:
+            first = chunk.find(b"\n")
+            if not skipping and len(rest) + first > LINE_LIMIT:
+                yield None
+                skipping = True
+            yield chunk[first:end] if skipping else rest + chunk[:end]
+            rest, skipping = chunk[end:], False
+        elif not skipping:
+            rest += chunk
+        if len(rest) > LINE_LIMIT:
+            yield None
             rest, skipping = b"", True
-    if rest and not rest.isspace():
-        yield number, rest
+    if rest:
+        yield rest
+
+
+def split(block: bytes, number: int) -> Iterator[tuple[int, bytes]]:
+    """The lines of a block that are not blank, numbered from this number on."""
+    for line in () if block.isspace() else block.split(b"\n"):
+        if line and not line.isspace():
+            yield number, line
+        number += 1
 
 
 def _is_binary(head: bytes) -> bool:

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
     from monitor.input.records import Record
+    from monitor.input.resequencer import Disorder
 
 __all__ = ["Account", "Source", "read"]
 
@@ -23,7 +24,8 @@ class Account:
 
     `sha256` (hexadecimal, of the bytes on disk, compressed ones where it is compressed) is empty
     until the file has been read to its end. `lines` counts those that are not blank, rejected ones
-    included; `rejection` is the first of the rejected.
+    included; `rejection` is the first of the rejected. `disorder` is known where lines were put in
+    order.
     """
 
     file: str
@@ -31,6 +33,7 @@ class Account:
     lines: int = 0
     rejected: int = 0
     rejection: InputError | None = None
+    disorder: Disorder | None = None
 
 
 class Source:

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from monitor.report.tally import Tally
-    from monitor.report.verdict import Report, UnjudgedClaim
+    from monitor.report.verdict import Events, Report, UnjudgedClaim
 
 __all__ = ["MOST_CLAIMS", "as_text"]
 
@@ -103,6 +103,8 @@ def _account(report: Report, found: Sequence[Tally], *, verbose: bool) -> Iterat
     if report.events.rejected:
         first = next((i.rejection for i in report.inputs if i.rejection), "")
         yield "rejected", f"{counted(report.events.rejected, 'line')}, the first {printable(first)}"
+    if order := _order(report.events):
+        yield "order", order
     claims = sum((each.claims for each in found[1:]), found[0].claims) if found else {}
     if claims and (verbose or len(claims) > 1):
         yield "claims", counts(claims)
@@ -117,6 +119,17 @@ def _account(report: Report, found: Sequence[Tally], *, verbose: bool) -> Iterat
     if report.verdict is ModeVerdict.KEPT and absent and not verbose:
         each_why = [f"{printable(c.claim_id)} ({printable(c.why)})" for c in absent]
         yield "without verdict", ", ".join(some(each_why, _FEW_FILES))
+
+
+def _order(events: Events) -> str:
+    """How lines were put into order; empty where they came in order."""
+    found = {
+        "repeated and dropped": events.duplicates,
+        "held back until those before them came": events.reordered,
+        "later than the window and left out": events.late,
+        "with the number of another line and another content": events.contradicting,
+    }
+    return "; ".join(f"{counted(n, 'line')} {what}" for what, n in found.items() if n)
 
 
 def _judged_by(report: Report) -> str:

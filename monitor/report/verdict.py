@@ -102,11 +102,19 @@ class Input(msgspec.Struct, frozen=True):
 
 
 class Events(msgspec.Struct, frozen=True):
-    """Events read, those of unknown kinds by kind, and lines rejected (only with --lenient)."""
+    """Events read, those of unknown kinds by kind, and lines rejected (only with --lenient).
+
+    With --reorder also lines that were repeated, came early and were held back, came too late, and
+    had the number of another line with another content. The first and the third are not read.
+    """
 
     read: int
     unknown: dict[str, int]
     rejected: int
+    duplicates: int = 0
+    reordered: int = 0
+    late: int = 0
+    contradicting: int = 0
 
 
 class Forgotten(msgspec.Struct, frozen=True):

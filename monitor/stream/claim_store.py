@@ -79,11 +79,19 @@ class ClaimStore(KnownClaims):
             self._step(claim, view, number)
         claim.stir()
 
+    def step_request(self, claim: ClaimRun, request_id: str, view: EventView) -> None:
+        """One request of a claim alone takes in an event."""
+        claim.step_request(request_id, view)
+        if self.moved is not None:
+            self.moved.append(claim)
+
     def step_plain(self, claim: ClaimRun, view: EventView) -> None:
         """A claim of which nothing is in doubt takes in an event that changes neither who is
         responsible for it nor what was declared of it.
         """
         claim.step(view)
+        if self.moved is not None:
+            self.moved.append(claim)
         if claim.owes:
             self.owing[claim.claim_id] = claim
         elif claim.claim_id in self.owing:
@@ -98,6 +106,8 @@ class ClaimStore(KnownClaims):
         if not known and view.kind in _REST_ON_BLOCKS:
             claim.doubt(BLOCKS, view.at, _BLOCKS)
         claim.step(view)
+        if self.moved is not None:
+            self.moved.append(claim)
         if claim.responsible and not responsible:
             claim.took, self.responsible[name] = number, claim
             for undelivered in self._undelivered.values():

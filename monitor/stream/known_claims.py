@@ -82,6 +82,7 @@ class KnownClaims:
         self.claims: dict[str, ClaimRun] = {}
         self.responsible: dict[str, ClaimRun] = {}
         self.owing: dict[str, ClaimRun] = {}
+        self.moved: list[ClaimRun] | None = None  # by events, where somebody asks for that
         self.room, self.observed = Room(), FACTS
         self._blind = frozenset[str]()  # obligations that rest on facts that are not observed
         self.blocks = Blocks(self.claims, Stated(seen))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import heapq
-import itertools
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -139,7 +138,7 @@ class Clock:
     _left: dict[str, dict[int, ClaimRun]] = field(
         default_factory=dict
     )  # without a responsible runtime
-    _ties: Iterator[int] = field(default_factory=itertools.count)
+    _ties: int = 0  # claims whose durations ran so far
     _most: int = _ENDS
     _until: dict[str, int] = field(default_factory=dict)
     _least: dict[str, int] = field(default_factory=dict)  # no end is earlier
@@ -175,7 +174,7 @@ class Clock:
         else:
             self._until[claim.claim_id] = end = time_ns + length
             if claim.claim_id not in self._unknown:
-                tie = next(self._ties)
+                tie, self._ties = self._ties, self._ties + 1
                 heapq.heappush(self._ends, (end, tie, claim.claim_id))
                 self._running.setdefault(claim.claim_id, {})[tie] = claim
                 self._sweep()

@@ -205,4 +205,4 @@ class RequestEvents(StreamState):
                 view = self._view(event, claim, at)
                 view.named = False
                 claim.last_event = self._count
-                claim.step_request(request_id, view)
+                self._store.step_request(claim, request_id, view)

@@ -112,6 +112,7 @@ class Shortcuts(BlockEvents):
             return False
         self._begin()
         self.requests.arrive(event, at, self._count)
+        self._store.settle()
         return True
 
     def _take_end(self, event: Event, at: At) -> bool:

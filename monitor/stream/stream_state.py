@@ -93,6 +93,10 @@ class StreamState:
         """The claims that were forgotten."""
         return self._store.past
 
+    def watch(self, moved: list[ClaimRun]) -> None:
+        """Append each claim that an event moves to this list, which the caller empties."""
+        self._store.moved = moved
+
     def stamp(self, stamp: Stamp, at: At) -> None:
         """Check the order of a line; a step back is disorder, a jump forward may be a loss."""
         if not self._begun:

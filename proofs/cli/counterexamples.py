@@ -11,16 +11,17 @@ from rich.text import Text
 from models.registry import RUNTIMES, runtime
 from proofs.cli.progress import progress
 from proofs.counterexamples.folder import check_folder, write_folder
+from proofs.counterexamples.reading import read_index
 from proofs.counterexamples.refute import Refutation, refute
 from proofs.counterexamples.suite import SCHEMA, Row, Suite, files, row_of
-from proofs.counterexamples.verify import Change, read_suite, verify
+from proofs.counterexamples.verify import Change, compared, selection
 from proofs.product.search import Answer
 from spec.claims.claim import Mode
 from spec.cli.arguments import path_option
-from spec.cli.common import Code, Format, FormatOption, page, print_json
+from spec.cli.common import Code, Format, FormatOption, page, print_json, print_text
 from spec.digest import spec_digest
 from spec.language.errors import SpecError
-from spec.language.prose import wrap
+from spec.language.prose import counted, printable, wrap
 from spec.language.suggest import resolve
 
 if TYPE_CHECKING:
@@ -32,6 +33,12 @@ __all__ = ["register"]
 
 _EXAMPLE = "Example: python -m proofs counterexamples -o build/suite"
 Found = list[tuple[str, Refutation]]
+
+_SHOWN = 60
+"""Characters of a value that are shown of a change."""
+
+_BEFORE = 20
+"""Of them, those before the first that differs."""
 
 
 def register(app: typer.Typer) -> None:
@@ -64,14 +71,14 @@ def _counterexamples(
     the most telling of these runs is written as JSONL, for `monitor check`, and as ITF, with an
     index in JSON, Markdown and CSV.
 
-    With --check a suite is verified against this specification and these models: labels, verdicts,
-    and that each trace is still a run of its model.
+    With --check a suite that was written before is made again, and each row, field, file and line
+    that is another now is named, with both values.
 
     Exit 0: made, or unchanged. 1: --check found a change. 2: bad input. 3: interrupted, or a
     search reached its bound.
     """
     if check is not None:
-        if output is not None or name is not None or mode is not None or force:
+        if output is not None or name is not None or mode is not None or force or verbose:
             raise SpecError("--check takes only --format", "omit the other options")
         _verify(check, form)
         return
@@ -144,19 +151,48 @@ def _print_rows(out: Console, rows: list[Row], *, verbose: bool) -> None:
 
 
 def _verify(folder: Path, form: Format) -> None:
-    suite = read_suite(folder)
-    changes = verify(folder, suite)
+    index = read_index(folder)
+    chosen = _chosen(*selection(folder, index))
+    found, whole = _refute_all(chosen)
+    changes = compared(folder, index, files(found)) if whole else []
+    counts = {"checked": len(found) if whole else 0, "changes": changes}
     if form is Format.JSON:
-        print_json({"checked": len(suite.rows), "changes": changes})
-    else:
+        print_json({**counts, "complete": whole})
+    elif whole:
         with page() as out:
             for each in changes:
-                out.print(_change_text(each))
-            out.print(f"{len(suite.rows)} inferences checked, {len(changes)} changes")
+                out.print(_change_text(each), soft_wrap=True)
+            out.print(f"{len(found)} inferences checked, {counted(len(changes), 'change')}")
+    else:
+        print_text(f"interrupted after {len(found)} of {len(chosen)} inferences: not verified\n")
+    if not whole:
+        raise typer.Exit(Code.INCONCLUSIVE)
     if changes:
         raise typer.Exit(Code.VIOLATED)
 
 
 def _change_text(change: Change) -> str:
+    """One line, with both values from where they differ on."""
     who = f"{change.inference}: " if change.inference else ""
-    return wrap(f"{who}{change.what} was {change.was or 'nothing'}, is {change.now or 'nothing'}")
+    was, now = _ends(change.was, change.now)
+    return f"{who}{change.what} was {was}, is {now}"
+
+
+def _ends(was: str | None, now: str | None) -> tuple[str, str]:
+    """Two values, each shortened to where they differ."""
+    both = (was, now)
+    if was is None or now is None:
+        at = 0
+    else:
+        pairs = enumerate(zip(was, now, strict=False))
+        at = next((n for n, (one, other) in pairs if one != other), min(len(was), len(now)))
+    start = max(0, at - _BEFORE) if any(len(each or "") > _SHOWN for each in both) else 0
+    one, other = (_clipped(each, start) for each in both)
+    return one, other
+
+
+def _clipped(text: str | None, start: int) -> str:
+    if text is None:
+        return "nothing"
+    shown = printable(text.rstrip("\r\n")[start : start + _SHOWN])
+    return f"{'...' * (start > 0)}{shown}{'...' * (start + _SHOWN < len(text))}"

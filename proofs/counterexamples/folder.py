@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
+from proofs.counterexamples.reading import read_suite
 from proofs.counterexamples.suite import INDEX, file_name
-from proofs.counterexamples.verify import read_suite
 from spec.files.writing import check_target, write_bytes
 from spec.language.errors import OutputError, SpecError
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from spec.language.partial_evaluation import Known, specialize
 from proofs.model.environment import faithful
 from proofs.model.system import BEFORE, LEDGERS
 from spec.contract.modes import MODES
 from spec.contract.vocabulary import EVENT_FIELDS
 from spec.events.alphabet import Kind
+from spec.language.partial_evaluation import Known, specialize
 from spec.language.terms import FALSE, TRUE, And, Const, Scope, Sort, Term, Var, variables
 
 if TYPE_CHECKING:

@@ -11,13 +11,13 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from spec.language.partial_evaluation import substitute
 from proofs.model.auditor import NAMES, believed, believes
 from spec.claims.claim import Mode
 from spec.contract.ledgers import breaks, endures, kind, live, loss, now, req, req_was, usable, was
 from spec.contract.obligations.pressure import blame_is_right, names_blockers
 from spec.contract.vocabulary import c, e
 from spec.events.alphabet import Kind
+from spec.language.partial_evaluation import substitute
 from spec.language.terms import Scope, Var, conj, variables
 
 if TYPE_CHECKING:

@@ -4,6 +4,8 @@ A model need not be deterministic, and the stream shows no states, so the search
 that the model can be in after the events so far. Names are the stream's own: a claim, a request, an
 object, a block or a scope of the model stands for one of the stream, for the same one to the end,
 and no two for one. What a model does without emitting anything may happen at any time.
+
+A stream that a model made has the model's names: `is_run` asks whether it is one of its runs.
 """
 
 from __future__ import annotations
@@ -18,13 +20,17 @@ from proofs.product.runs import events_of
 from spec.events.alphabet import Kind
 from spec.events.canonical import Event
 from spec.events.fields import RUNTIME
+from spec.language.errors import SpecError
 
-__all__ = ["LEFT_OUT", "LIMIT", "Accepted", "Bounded", "Rejected", "accepts"]
+__all__ = ["LEFT_OUT", "LIMIT", "Accepted", "Bounded", "Rejected", "accepts", "is_run"]
 
 LEFT_OUT: Final = frozenset(
     {"stream", "sequence", "time_ns", "cache_identity", "token_map", "predicate_id"}
 )
 """The fields that are not compared, because models say nothing of them."""
+
+_PLACE: Final = frozenset({"stream", "sequence", "time_ns"})
+"""The fields of an event that say where it is in a stream, and no more."""
 
 LIMIT: Final = 100_000
 """The most states that the model may be in after an event."""
@@ -111,6 +117,7 @@ def accepts(
     shim: Shim = PLAIN,
     left_out: Collection[str] = LEFT_OUT,
     unseen: Collection[Kind] = (),
+    own_names: bool = False,
     limit: int = LIMIT,
     progress: Callable[[int, int], None] | None = None,
 ) -> Accepted | Rejected | Bounded:
@@ -120,6 +127,7 @@ def accepts(
         shim: what a reader takes the calls and messages of the model for.
         left_out: the fields that are not compared.
         unseen: the kinds that the stream does not state, whatever the model emits.
+        own_names: the names of the stream are those of the model.
         limit: the most states that the model may be in after an event.
         progress: receives the number of events so far, and of states.
     """
@@ -134,7 +142,10 @@ def accepts(
             for config, path in _moves(model, shim, configs, unseen, limit):
                 first, *rest = config.pending
                 names = dict(config.names)
-                differs = _differs(first, event, names, left_out)
+                if own_names:
+                    differs = _field_that_differs(first, event, left_out)
+                else:
+                    differs = _differs(first, event, names, left_out)
                 if differs:
                     could.append((config, path, differs))
                     continue
@@ -155,6 +166,18 @@ def accepts(
         return Accepted(count, _actions(ended[0]), True, most)
     owed = dict.fromkeys(_say(*each) for each in configs.items())
     return Accepted(count, _actions(next(iter(configs.values()))), False, most, tuple(owed))
+
+
+def is_run(model: Model[Any], shim: Shim, events: Iterable[Event]) -> bool:
+    """Whether a reader writes exactly these events, and maybe more, for some run of a model.
+
+    Names count as they are. Raises SpecError where the model can be in too many states to decide.
+    """
+    found = accepts(model, events, shim=shim, left_out=_PLACE, own_names=True)
+    if isinstance(found, Bounded):
+        cause = f"{model.name} can be in more than {found.limit} states before event {found.at}"
+        raise SpecError(cause, "make it smaller")
+    return isinstance(found, Accepted)
 
 
 def _moves(
@@ -180,6 +203,12 @@ def _moves(
                 waiting.append((after, (action, path)))
         if len(known) > limit:
             raise _TooMany
+
+
+def _field_that_differs(own: Event, event: Event, left_out: Collection[str]) -> str:
+    """The first field whose value is not the same in both; empty if there is none."""
+    fields = (each for each in Event.__struct_fields__ if each not in left_out)
+    return next((each for each in fields if getattr(own, each) != getattr(event, each)), "")
 
 
 def _differs(

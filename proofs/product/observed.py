@@ -13,10 +13,11 @@ from models.framework.model import Emitted, Model
 from models.framework.shims import Shim, claim_of
 from proofs.product.runs import events_of
 from spec.claims.claim import Mode
-from spec.events.canonical import Event
 from spec.language.verdicts import Verdict
 from spec.projection.alone import Alone, stands_alone
-from spec.projection.stepper import Followed, Frozen, Stepper
+from spec.projection.parts import Config, Parts
+from spec.projection.stepper import Followed, Stepper
+from spec.projection.values import Values
 
 __all__ = ["FIRST", "Observed"]
 
@@ -69,14 +70,13 @@ class Observed:
         self.shim, self.obligation = shim, obligation
         alone = not whole and stands_alone(followed)
         about = _object_of(model, shim, followed.tracked) if alone else None
-        self._stepper = Stepper(followed) if about is None else Alone(followed, about)
-        self._known: list[Frozen] = []
-        self._numbers: dict[Frozen, int] = {}
+        self._parts = Parts(Stepper(followed) if about is None else Alone(followed, about))
+        self._known: Values[Config] = Values()
         self._after: dict[tuple[int, tuple[Emitted, ...]], tuple[int, int]] = {}
-        self._events: dict[tuple[Emitted, ...], list[Event]] = {}
+        self._events: dict[tuple[Emitted, ...], list[int]] = {}
         self._names: dict[tuple[int, tuple[int, ...]], int] = {}
         self.verdicts: list[Verdict] = []
-        self._number()
+        self._number(self._parts.first)
 
     def __len__(self) -> int:
         return len(self._known)
@@ -93,37 +93,27 @@ class Observed:
         """The configuration where blocks have these names instead."""
         number = self._names.get((configuration, names))
         if number is None:
-            frozen = self._stepper.renamed(self._known[configuration], names)
-            number = self._names[configuration, names] = self._add(
-                frozen, self.verdicts[configuration]
-            )
+            config = self._parts.renamed(self._known[configuration], names)
+            number = self._names[configuration, names] = self._number(config)
         return number
 
     def _take(self, configuration: int, emits: tuple[Emitted, ...]) -> tuple[int, int]:
+        parts, config, taken = self._parts, self._known[configuration], 0
         events = self._events.get(emits)
         if events is None:
-            events = self._events[emits] = events_of(self.shim, emits)
-        number, taken = configuration, 0
-        if events and self.verdicts[configuration] is not Verdict.VIOLATED:
-            self._stepper.thaw(self._known[configuration])
+            events = self._events[emits] = list(map(parts.number, events_of(self.shim, emits)))
+        if self.verdicts[configuration] is not Verdict.VIOLATED:
             for event in events:
-                self._stepper.take(event)
+                config = parts.after(config, event)
                 taken += 1
-                if self._verdict() is Verdict.VIOLATED:
+                if parts.verdict(config) is Verdict.VIOLATED:
                     break
-            number = self._number()
+        number = self._number(config)
         self._after[configuration, emits] = number, taken
         return number, taken
 
-    def _verdict(self) -> Verdict:
-        return self._stepper.verdicts()[self.obligation]
-
-    def _number(self) -> int:
-        return self._add(self._stepper.frozen(), None)
-
-    def _add(self, frozen: Frozen, verdict: Verdict | None) -> int:
-        number = self._numbers.setdefault(frozen, len(self._known))
-        if number == len(self._known):
-            self._known.append(frozen)
-            self.verdicts.append(self._verdict() if verdict is None else verdict)
+    def _number(self, config: Config) -> int:
+        number = self._known.number(config)
+        if number == len(self.verdicts):
+            self.verdicts.append(self._parts.verdict(config))
         return number

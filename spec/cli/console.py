@@ -44,7 +44,7 @@ class Listed(NamedTuple):
 
 COMMANDS: Final[dict[str, Listed]] = {
     "check": Listed("Judge traces: what was kept or violated, and where."),
-    "follow": Listed("Print the live verdicts of a serving process."),
+    "follow": Listed("Judge events as they come, from files, pipes and sockets."),
     "evidence": Listed("Extract evidence for a mode from traces, for label."),
     "explain": Listed("Explain what each event of a trace changed, and why."),
     "prove": Listed("Prove what a mode's obligations guarantee.", "check"),

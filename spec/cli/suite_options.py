@@ -7,14 +7,12 @@ elsewhere a missing extra or another package called `models` is no reason to sto
 
 from __future__ import annotations
 
-import os
-import sys
 from typing import TYPE_CHECKING, Any, Final
 
 if TYPE_CHECKING:
     import pytest
 
-__all__ = ["pytest_addoption", "pytest_configure"]
+__all__ = ["pytest_addoption", "pytest_configure", "pytest_load_initial_conftests"]
 
 _SUITE: Final = "--resident-claims-suite"
 _ADAPTER: Final = "--adapter"
@@ -22,14 +20,18 @@ _PLUGIN: Final = "proofs.counterexamples.pytest_suite"
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    """Add the option that names a suite, and where it is given the one that names an adapter.
+    """Add the option that names a suite."""
+    group = parser.getgroup("resident-claims")
+    group.addoption(_SUITE, metavar="DIR", help="what `proofs counterexamples -o DIR` wrote")
+
+
+def pytest_load_initial_conftests(early_config: pytest.Config, parser: pytest.Parser) -> None:
+    """Add the option that names an adapter, where a suite is named.
 
     Another project may have an option `--adapter` of its own.
     """
-    group = parser.getgroup("resident-claims")
-    group.addoption(_SUITE, metavar="DIR", help="what `proofs counterexamples -o DIR` wrote")
-    given = [*sys.argv, *os.environ.get("PYTEST_ADDOPTS", "").split()]
-    if any(each.partition("=")[0] == _SUITE for each in given):
+    if early_config.known_args_namespace.resident_claims_suite is not None:
+        group = parser.getgroup("resident-claims")
         group.addoption(_ADAPTER, metavar="MODULE:CLASS", help="the adapter that is tested")
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from typing import Any, Final, NamedTuple, TypeAlias
@@ -23,7 +23,7 @@ from spec.projection.pool import Claim
 from spec.projection.rights import lapses
 from spec.projection.unknown import CACHED_BY, without
 
-__all__ = ["Case", "Finding", "Reads", "View"]
+__all__ = ["Case", "Finding", "Reads", "Turn", "View"]
 
 View: TypeAlias = Mapping[str, Value | None]
 
@@ -70,6 +70,23 @@ class _Scope:
         return self.request in requests and not self.over
 
 
+class Turn(NamedTuple):
+    """An event as every scope of a claim takes it in.
+
+    `here` are the requests that it belongs to, `was` and `now` the claim's registers before and
+    after it; `moves` says whether it can move an observer. `at` is its line.
+    """
+
+    kind: Kind
+    views: tuple[View, ...]
+    here: Collection[str]
+    constants: Mapping[str, Value]
+    was: Mapping[str, Value]
+    now: Mapping[str, Value]
+    moves: bool
+    at: int
+
+
 class Reads(NamedTuple):
     """The registers of a claim's ledgers and of a request's that are followed; None for all."""
 
@@ -97,7 +114,7 @@ class Case:
         requests: Iterable[str],
         reads: Reads = Reads(),  # noqa: B008
     ) -> None:
-        self.claim, self._mode, self.reads = claim, mode, reads
+        self.claim, self.mode, self.reads = claim, mode, reads
         self._steps: dict[str, Automaton | None] = {name: _automaton(name) for name in names}
         self._unknown: frozenset[str] = frozenset()
         self._left: dict[str, Finding] = {}
@@ -116,15 +133,15 @@ class Case:
         return _look(views, {Scope.WAS: self.claim.facts, Scope.CLAIM: self._constants()})
 
     def _constants(self) -> dict[str, Value]:
-        constants = {**MODES[self._mode].constants, "threshold": self.claim.threshold}
-        constants["lapses"] = lapses(self.claim, self._mode)
+        constants = {**MODES[self.mode].constants, "threshold": self.claim.threshold}
+        constants["lapses"] = lapses(self.claim, self.mode)
         return constants
 
     def take(
         self,
         kind: Kind,
         views: Sequence[View],
-        here: Container[str],
+        here: Collection[str],
         at: int,
         *,
         moves: bool = True,
@@ -138,22 +155,35 @@ class Case:
         """
         was = self.claim.facts
         now = {**was, **claim_after(kind, self.look(views), self.reads.claim)}
-        of_claim = {Scope.CLAIM: self._constants(), Scope.WAS: was, Scope.NOW: now}
-        for scope in self._scopes:
-            seen = [{**view, "here": scope.is_of(here)} for view in views]
-            known = {**of_claim, Scope.REQ_WAS: scope.facts}
-            after = dict(_NO_REQUEST)
-            if scope is not self._own:
-                found = request_after(kind, _look(seen, known), self.reads.request)
-                after = {**scope.facts, **found}
-            if moves and self.taint is None:
-                whole = {**known, Scope.REQ: after}
-                ends, between = [_look([view], whole) for view in seen], _look(seen, whole)
-                for name in scope.watches:
-                    self._observe(name, scope, ends, between, kind, at)
-            scope.facts = after
+        moves = moves and self.taint is None
+        self.turn(Turn(kind, tuple(views), here, self._constants(), was, now, moves, at))
         self.claim.facts = now
         self._follow(kind, views[0])
+
+    def turn(self, turn: Turn) -> None:
+        """Take an event into every scope. None reads anything of the others."""
+        for scope in self._scopes:
+            self._step(scope, turn)
+
+    def _step(self, scope: _Scope, turn: Turn) -> None:
+        kind, views = turn.kind, turn.views
+        seen = [{**view, "here": scope.is_of(turn.here)} for view in views]
+        known: dict[Scope, Mapping[str, Value]] = {
+            Scope.CLAIM: turn.constants,
+            Scope.WAS: turn.was,
+            Scope.NOW: turn.now,
+            Scope.REQ_WAS: scope.facts,
+        }
+        after = dict(_NO_REQUEST)
+        if scope.request is not None:
+            found = request_after(kind, _look(seen, known), self.reads.request)
+            after = {**scope.facts, **found}
+        if turn.moves:
+            whole = {**known, Scope.REQ: after}
+            ends, between = [_look([view], whole) for view in seen], _look(seen, whole)
+            for name in scope.watches:
+                self._observe(name, scope, ends, between, kind, turn.at)
+        scope.facts = after
 
     def _observe(
         self, name: str, scope: _Scope, ends: Sequence[Look], between: Look, kind: Kind, at: int
@@ -191,7 +221,10 @@ class Case:
 
     def measure(self) -> None:
         """What the claim holds turns out to be otherwise than was known, and was so before."""
-        away = self.claim.facts["lead"] < self.claim.threshold
+        self.remeasure(self.claim.facts["lead"] < self.claim.threshold)
+
+    def remeasure(self, away: bool) -> None:
+        """The claim was away all the time, or was not."""
         for scope in self._scopes:
             scope.facts["away"] = away and scope.facts["seen"]
 
@@ -254,6 +287,11 @@ class Case:
         self._own = self._scopes[0]
 
     # What it came to.
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The obligations that it is judged by."""
+        return tuple(self._steps)
 
     @property
     def settled(self) -> bool:

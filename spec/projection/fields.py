@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
+from functools import cache
 from types import MappingProxyType
 from typing import Final, NamedTuple
 
@@ -16,7 +17,7 @@ from spec.projection.room import Sharing
 from spec.projection.sight import Sight
 from spec.projection.unknown import POOL
 
-__all__ = ["FIELDS", "Field", "views"]
+__all__ = ["EVERY", "FIELDS", "Field", "view", "views"]
 
 
 class Field(NamedTuple):
@@ -94,8 +95,10 @@ FIELDS: Final[Mapping[str, Field]] = MappingProxyType(
 )
 """One row a field, in the order of the vocabulary."""
 
+EVERY: Final = frozenset(FIELDS)
 
-def view(sight: Sight, names: frozenset[str] = frozenset(FIELDS)) -> dict[str, Value | None]:
+
+def view(sight: Sight, names: Iterable[str] = FIELDS) -> dict[str, Value | None]:
     """These fields of an event, as one claim sees it; None for those that nothing reads."""
     kind = sight.event.kind
     return {
@@ -104,10 +107,28 @@ def view(sight: Sight, names: frozenset[str] = frozenset(FIELDS)) -> dict[str, V
     }
 
 
-def views(sight: Sight) -> list[dict[str, Value | None]]:
+def views(sight: Sight, only: frozenset[str] = EVERY) -> list[dict[str, Value | None]]:
     """An event as one claim sees it: once where the room is known, else at each end of what it may
     be.
+
+    Args:
+        only: the fields that are read at all; there are no others.
     """
-    first = view(sight)
-    least, most = (first | view(replace(sight, sharing=sharing), POOL) for sharing in Sharing)
+    nothing, alone, room = _parts(sight.event.kind, only)
+    first = {**nothing, **view(sight, alone)}
+    if not room:
+        return [first]
+    ends = (replace(sight, sharing=sharing) for sharing in Sharing)
+    least, most = ({**first, **view(end, room)} for end in ends)
     return [least] if least == most else [least, most]
+
+
+@cache
+def _parts(
+    kind: Kind, only: frozenset[str]
+) -> tuple[dict[str, None], tuple[str, ...], tuple[str, ...]]:
+    """Fields, of which nothing reads some on this kind, and of the others some rest on room."""
+    names = [name for name in FIELDS if name in only]
+    found = [name for name in names if kind in FIELDS[name].kinds]
+    alone, room = ([n for n in found if (n in POOL) is rests] for rests in (False, True))
+    return dict.fromkeys(names), tuple(alone), tuple(room)

@@ -183,6 +183,10 @@ class Naive:
 
     # Events.
 
+    def _views(self, sight: Sight) -> Sequence[View]:
+        """An event as one claim sees it."""
+        return views(sight)
+
     def _event(self, event: Event, line: Line) -> None:
         """What an event states, contradicts, is to each claim, and comes to."""
         self._count += 1
@@ -205,7 +209,7 @@ class Naive:
             name: Sight(moment, claim, binds or name != event.claim_id)
             for name, claim in self.pool.claims.items()
         }
-        seen = {name: views(sight) for name, sight in sights.items()}
+        seen = {name: self._views(sight) for name, sight in sights.items()}
         self._contradict(moment, sights, seen, line.at)
         for name, case in self.cases.items():
             self._doubt(case, sights[name], seen[name][0], line.at)

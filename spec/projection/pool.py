@@ -6,7 +6,7 @@ of events count from 1 in their stream.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, MutableMapping
 from dataclasses import dataclass, field
 from functools import cache
 from typing import Final, NamedTuple
@@ -217,7 +217,7 @@ class Pool:
     """
 
     claims: dict[str, Claim]
-    requests: dict[str, Request] = field(default_factory=dict)
+    requests: MutableMapping[str, Request] = field(default_factory=dict)
     placed: frozenset[Placed] = frozenset()
     watched: bool = False
 

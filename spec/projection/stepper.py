@@ -16,14 +16,16 @@ from spec.contract.obligations import OBLIGATIONS
 from spec.events.canonical import Event
 from spec.language.errors import SpecError
 from spec.language.verdicts import Verdict
-from spec.projection.case import Case
+from spec.projection.case import Case, View
 from spec.projection.cone import cone_of
+from spec.projection.fields import views
 from spec.projection.lines import Line
 from spec.projection.naive import Naive
 from spec.projection.pool import Claim, Pool, Request
+from spec.projection.sight import Sight
 from spec.projection.unknown import POOL
 
-__all__ = ["Followed", "Frozen", "Stepper"]
+__all__ = ["RANK", "UNSAID", "Followed", "Frozen", "Stepper"]
 
 Frozen: TypeAlias = tuple[Any, ...]
 
@@ -35,7 +37,13 @@ _AS_THEY_ARE: Final = tuple(
 )
 
 
-_UNSAID: Final = 6  # its place in a frozen claim
+_FIELDS: Final = frozenset({"mine", "named", "passed", "blamed"})
+"""The fields that the projection reads itself."""
+
+RANK: Final = 1
+"""The place of a claim's number (`Stepper._order`) in a frozen claim."""
+UNSAID: Final = 6
+"""The place of the blocks that no report named in a frozen claim."""
 
 
 class Followed:
@@ -71,6 +79,10 @@ class Stepper(Naive):
         }
         self.lines = (Line(1),)
         fields = cone_of(self.names).fields
+        self._fields = {
+            name: cone_of(self.names if name == followed.tracked else ()).fields | _FIELDS
+            for name in known
+        }
         self._room = bool(POOL & fields)
         self._unsaid = "unsaid" in fields or bool(self.constants["ranked"])
 
@@ -79,6 +91,10 @@ class Stepper(Naive):
         scoped = any(OBLIGATIONS[name].per_request for name in names)
         reads = cone_of(names).registers
         return Case(claim, names, self.mode, self.requests if scoped else (), reads)
+
+    def _views(self, sight: Sight) -> Sequence[View]:
+        """An event as one claim sees it, as far as anything reads it."""
+        return views(sight, self._fields[sight.claim.claim_id])
 
     def take(self, event: Event) -> None:
         """Take in the next event.
@@ -159,7 +175,7 @@ class Stepper(Naive):
         )
 
     @staticmethod
-    def renamed(frozen: Frozen, names: Sequence[int]) -> Frozen:
+    def renamed(frozen: Frozen, names: Sequence[int] | Mapping[int, int]) -> Frozen:
         """The same where each block has another name."""
         placed, claims, requests, cases, before = frozen
         return (
@@ -169,9 +185,9 @@ class Stepper(Naive):
             ),
             tuple(
                 (
-                    *values[:_UNSAID],
-                    frozenset(b if b is None else names[b] for b in values[_UNSAID]),
-                    *values[_UNSAID + 1 :],
+                    *values[:UNSAID],
+                    frozenset(b if b is None else names[b] for b in values[UNSAID]),
+                    *values[UNSAID + 1 :],
                 )
                 for values in claims
             ),

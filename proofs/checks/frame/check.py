@@ -6,14 +6,15 @@ from typing import TYPE_CHECKING
 
 from monitor.evaluate.compile import to_python
 from proofs.checks.frame.compiled import bundles, mismatches, partial_sources, runs_text
+from proofs.checks.frame.for_kind import Moved, inlined_questions, plain_questions
 from proofs.checks.frame.houdini import inductive, needed
 from proofs.checks.frame.lemmas import Frame
 from proofs.checks.frame.partial import verdicts
 from proofs.checks.frame.reader import Refused
 from proofs.checks.frame.results import SCHEMA, Failure, FrameCheck, Invariant
 from proofs.checks.frame.sources import Arguments, term_question
-from proofs.checks.frame.space import Space
-from proofs.checks.frame.statements import ASSUMED, LEDGERS, LEMMAS, RULES, RUNS, TERMS
+from proofs.checks.frame.space import EVENTS, Space
+from proofs.checks.frame.statements import ASSUMED, BY_KIND, LEDGERS, LEMMAS, RULES, RUNS, TERMS
 from proofs.checks.frame.verification_conditions import RLIMIT, Prover
 from spec import __version__
 from spec.claims.claim import Mode
@@ -31,7 +32,14 @@ if TYPE_CHECKING:
     from spec.language.machine import Observer
     from spec.projection.delivery import Delivery
 
-__all__ = ["check_frame", "observers_of", "prove_delivery", "prove_frame", "prove_source"]
+__all__ = [
+    "check_frame",
+    "observers_of",
+    "prove_delivery",
+    "prove_frame",
+    "prove_kinds",
+    "prove_source",
+]
 
 
 def check_frame(
@@ -62,6 +70,7 @@ def check_frame(
             _note(prover, RUNS, each.source.of, "code", wrong=not ran)
             arguments = Arguments(observer)
             prover.ask(arguments, verdicts(observer, each.partial, each.fields, arguments))
+    prove_kinds(prover, modes, observers, progress)
     prove_delivery(prover, delivery)
     of_requests = any(observer.per_request for observer in observers)
     return FrameCheck(
@@ -118,6 +127,39 @@ def prove_source(prover: Prover, source: Source) -> None:
             return source.observer_questions(place, arguments)
 
         _ask(prover, RULES, source.of, observer, rules)
+
+
+def prove_kinds(
+    prover: Prover,
+    modes: Iterable[Mode],
+    observers: Sequence[Observer],
+    progress: Callable[[str], None] = lambda _: None,
+) -> None:
+    """Prove that the functions for one kind of event equal the terms; each question once."""
+    moved = Moved(observers)
+    asked: dict[tuple[int, ...], Question] = {}
+
+    def new(questions: Iterator[Question]) -> Iterator[Question]:
+        for question in questions:
+            # Z3 keeps one copy of an expression, so equal questions have equal ids.
+            key = (question.goal.get_id(), *(each.get_id() for each in question.given))
+            if key not in asked:
+                asked[key] = question
+                yield question
+
+    def ask(of: str, questions: Iterator[Question]) -> None:
+        try:
+            prover.ask(moved, new(questions))
+        except Refused as refused:
+            _note(prover, BY_KIND, of, "", says=str(refused))
+
+    progress("frame: reading the functions for each kind")
+    for kind in EVENTS:
+        ask(f"{kind}", plain_questions(moved, kind))
+    for mode in modes:
+        for bundle in Bundle:
+            progress(f"frame: reading {mode} {bundle} for each kind")
+            ask(f"{mode} {bundle}", inlined_questions(moved, MODES[mode].bundle(bundle)))
 
 
 def prove_delivery(

@@ -22,7 +22,19 @@ if TYPE_CHECKING:
 
     from proofs.logic.encode import Expr
 
-__all__ = ["Function", "Record", "Refused", "Value", "expression", "functions", "meaning"]
+__all__ = [
+    "Function",
+    "Record",
+    "Refused",
+    "Value",
+    "boolean",
+    "expression",
+    "functions",
+    "meaning",
+    "merged",
+    "refuse",
+    "value_of",
+]
 
 
 class Refused(Exception):
@@ -74,12 +86,12 @@ def functions(source: str) -> dict[str, Function]:
     found: dict[str, Function] = {}
     for node in module.body:
         if not isinstance(node, ast.FunctionDef):
-            raise _refuse(node, "not a function")
+            raise refuse(node, "not a function")
         given, names = node.args, [a.arg for a in node.args.args]
         plain = ast.arguments([], given.args, None, [], [], None, [])
         odd = ast.dump(given) != ast.dump(plain) or node.decorator_list or node.returns
         if odd or len(set(names)) < len(names) or node.name in found:
-            raise _refuse(node, f"{node.name} is not a plain function")
+            raise refuse(node, f"{node.name} is not a plain function")
         found[node.name] = Function(node.name, tuple(names), tuple(node.body))
     return found
 
@@ -102,7 +114,7 @@ def expression(text: str, names: Mapping[str, Value]) -> Value:
         Refused: it is outside the subset.
     """
     try:
-        return _value(ast.parse(text, mode="eval").body, names)
+        return value_of(ast.parse(text, mode="eval").body, names)
     except SyntaxError as error:
         raise Refused(f"line {error.lineno}: {error.msg}") from None
 
@@ -112,25 +124,27 @@ def _run(body: Sequence[ast.stmt], names: Mapping[str, Value]) -> Value:
         raise Refused("a function may end without a value")
     match body[0]:
         case ast.Return(value=ast.expr() as value):
-            return _value(value, names)
+            return value_of(value, names)
         case ast.Assign(targets=[ast.Name(id=name)], value=value):
-            return _run(body[1:], {**names, name: _value(value, names)})
+            return _run(body[1:], {**names, name: value_of(value, names)})
         case ast.If(test=test, body=then, orelse=[]):
-            condition = _boolean(test, names)
-            return _merge(body[0], condition, _run(then, names), _run(body[1:], names))
-    raise _refuse(body[0], f"{type(body[0]).__name__} is not a statement of the subset")
+            condition = boolean(test, names)
+            return merged(body[0], condition, _run(then, names), _run(body[1:], names))
+    raise refuse(body[0], f"{type(body[0]).__name__} is not a statement of the subset")
 
 
-def _merge(at: ast.AST, condition: Expr, then: Value, otherwise: Value) -> Value:
+def merged(at: ast.AST, condition: Expr, then: Value, otherwise: Value) -> Value:
+    """One value where a condition holds, else another of the same form."""
     if isinstance(then, tuple) and isinstance(otherwise, tuple) and len(then) == len(otherwise):
         pairs = zip(then, otherwise, strict=True)
-        return tuple(_merge(at, condition, a, b) for a, b in pairs)
+        return tuple(merged(at, condition, a, b) for a, b in pairs)
     if _sort(then) is None or _sort(then) != _sort(otherwise):
-        raise _refuse(at, "what is returned differs in its form")
+        raise refuse(at, "what is returned differs in its form")
     return z3.If(condition, then, otherwise)
 
 
-def _value(node: ast.expr, names: Mapping[str, Value]) -> Value:
+def value_of(node: ast.expr, names: Mapping[str, Value]) -> Value:
+    """The value of an expression under these names; raises Refused."""
     match node:
         case ast.Constant(value=bool() | int() as value):
             return constant(value)
@@ -138,25 +152,25 @@ def _value(node: ast.expr, names: Mapping[str, Value]) -> Value:
             return constant(-value)
         case ast.Name(id=name) if name in names:
             return names[name]
-        case ast.Attribute(value=ast.Name(id=name), attr=attr):
-            return _field(node, names.get(name), attr)
-        case ast.Subscript(value=ast.Name(id=name), slice=ast.Constant(value=int() as place)):
-            return _place(node, names.get(name), place)
+        case ast.Attribute(value=of, attr=attr):
+            return _field(node, _part(of, names), attr)
+        case ast.Subscript(value=of, slice=ast.Constant(value=int() as place)):
+            return _place(node, _part(of, names), place)
         case ast.Tuple(elts=parts):
-            return tuple(_value(part, names) for part in parts)
+            return tuple(value_of(part, names) for part in parts)
         case ast.UnaryOp(op=ast.Not(), operand=operand):
-            return z3.Not(_boolean(operand, names))
+            return z3.Not(boolean(operand, names))
         case ast.BoolOp(op=op, values=parts):
             join = z3.And if isinstance(op, ast.And) else z3.Or
-            return join([_boolean(part, names) for part in parts])
+            return join([boolean(part, names) for part in parts])
         case ast.BinOp(left=left, op=op, right=right) if type(op) in _NUMBERS:
             return _NUMBERS[type(op)](_integer(left, names), _integer(right, names))
         case ast.IfExp(test=test, body=then, orelse=otherwise):
-            chosen = _value(then, names), _value(otherwise, names)
-            return _merge(node, _boolean(test, names), *chosen)
+            chosen = value_of(then, names), value_of(otherwise, names)
+            return merged(node, boolean(test, names), *chosen)
         case ast.Compare(left=left, ops=[op], comparators=[right]):
             return _compare(node, op, left, right, names)
-    raise _refuse(node, f"{ast.unparse(node)} is not of the subset")
+    raise refuse(node, f"{ast.unparse(node)} is not of the subset")
 
 
 def _compare(
@@ -164,15 +178,25 @@ def _compare(
 ) -> Expr:
     if type(op) in _ORDER:
         return _ORDER[type(op)](_integer(left, names), _integer(right, names))
-    one, members = _value(left, names), _members(op, right)
+    one, members = value_of(left, names), _members(op, right)
+    if isinstance(op, ast.NotEq):
+        return z3.Not(_same(node, one, value_of(right, names)))
     if members is None:
-        raise _refuse(node, f"{ast.unparse(node)} is not a comparison of the subset")
+        raise refuse(node, f"{ast.unparse(node)} is not a comparison of the subset")
     if isinstance(one, tuple) and one[:1] == (_KIND,):
         return z3.Or([one[1] == constant(_kind(member)) for member in members])
-    others = [_value(member, names) for member in members]
+    others = [value_of(member, names) for member in members]
     if _sort(one) is None or any(_sort(other) != _sort(one) for other in others):
-        raise _refuse(node, f"{ast.unparse(node)} compares what is not alike")
+        raise refuse(node, f"{ast.unparse(node)} compares what is not alike")
     return z3.Or([one == other for other in others])
+
+
+def _same(node: ast.expr, one: Value, other: Value) -> Expr:
+    if isinstance(one, tuple) and isinstance(other, tuple) and len(one) == len(other):
+        return z3.And([_same(node, a, b) for a, b in zip(one, other, strict=True)])
+    if _sort(one) is None or _sort(one) != _sort(other):
+        raise refuse(node, f"{ast.unparse(node)} compares what is not alike")
+    return one == other
 
 
 def _members(op: ast.cmpop, right: ast.expr) -> list[ast.expr] | None:
@@ -190,23 +214,29 @@ def _members(op: ast.cmpop, right: ast.expr) -> list[ast.expr] | None:
 def _kind(node: ast.expr) -> int:
     if isinstance(node, ast.Constant) and node.value in _KINDS:
         return _KINDS[node.value]
-    raise _refuse(node, f"{ast.unparse(node)} is not a kind of event")
+    raise refuse(node, f"{ast.unparse(node)} is not a kind of event")
+
+
+def _part(node: ast.expr, names: Mapping[str, Value]) -> Value:
+    """What a part is taken of."""
+    return names.get(node.id) if isinstance(node, ast.Name) else value_of(node, names)
 
 
 def _field(node: ast.expr, record: Value, name: str) -> Value:
     if not isinstance(record, Record) or name not in record.fields:
-        raise _refuse(node, f"there is no {ast.unparse(node)}")
+        raise refuse(node, f"there is no {ast.unparse(node)}")
     found = record.fields[name]
     return (_KIND, found) if name == "kind" else found
 
 
 def _place(node: ast.expr, values: Value, place: int) -> Value:
     if not isinstance(values, tuple) or not 0 <= place < len(values) or isinstance(place, bool):
-        raise _refuse(node, f"there is no {ast.unparse(node)}")
+        raise refuse(node, f"there is no {ast.unparse(node)}")
     return values[place]
 
 
-def _boolean(node: ast.expr, names: Mapping[str, Value]) -> Expr:
+def boolean(node: ast.expr, names: Mapping[str, Value]) -> Expr:
+    """The same of one that must be true or false."""
     return _of_sort("bool", node, names)
 
 
@@ -215,9 +245,9 @@ def _integer(node: ast.expr, names: Mapping[str, Value]) -> Expr:
 
 
 def _of_sort(sort: str, node: ast.expr, names: Mapping[str, Value]) -> Expr:
-    value = _value(node, names)
+    value = value_of(node, names)
     if _sort(value) != sort:
-        raise _refuse(node, f"{ast.unparse(node)} is no {sort}")
+        raise refuse(node, f"{ast.unparse(node)} is no {sort}")
     return value
 
 
@@ -227,5 +257,6 @@ def _sort(value: Value) -> str | None:
     return "bool" if z3.is_bool(value) else "int"
 
 
-def _refuse(node: ast.AST, what: str) -> Refused:
+def refuse(node: ast.AST, what: str) -> Refused:
+    """An error at a node."""
     return Refused(f"line {getattr(node, 'lineno', '?')}: {what}")

@@ -8,6 +8,7 @@ from typing import Final, Literal
 __all__ = [
     "AGREEMENT",
     "ASSUMED",
+    "BY_KIND",
     "CLAIM_FACTS",
     "CLAIM_OBSERVERS",
     "ENDED_UNOPENED",
@@ -60,6 +61,7 @@ LEDGERS: Final = "ledgers compiled"
 RULES: Final = "rules compiled"
 ASSUMED: Final = "assumptions compiled"
 TERMS: Final = "delivery compiled"
+BY_KIND: Final = "kinds compiled"
 RUNS: Final = "what runs"
 PARTIAL_VERDICTS: Final = "partial verdicts"
 
@@ -138,6 +140,12 @@ LEMMAS: Final = (
     Lemma(
         ASSUMED,
         "The compiled assumptions name the first that an event breaks, where it breaks one.",
+        "translation",
+    ),
+    Lemma(
+        BY_KIND,
+        "The functions that are compiled for one kind of event do, for every event of that kind, "
+        "what the ledgers' terms and the observers' rules say.",
         "translation",
     ),
     Lemma(TERMS, "Each reason of delivery, as it is compiled, is its term.", "translation"),

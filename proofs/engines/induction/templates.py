@@ -15,11 +15,11 @@ import z3
 
 from proofs.engines.explicit.state_space import Bounds, explore
 from proofs.logic.encode import Integers, encode
-from spec.language.partial_evaluation import Known, specialize
 from proofs.model.auditor import BELIEFS
 from proofs.model.environment import faithful
 from spec.contract.ledgers import CLAIM_FACTS, DECLARED, REQUEST_FACTS
 from spec.events.alphabet import Kind
+from spec.language.partial_evaluation import Known, specialize
 from spec.language.terms import Compare, Const, Scope, Sort, Term, Var, children, variables
 from spec.language.verdicts import Verdict
 

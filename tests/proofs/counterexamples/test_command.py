@@ -7,7 +7,9 @@ import pytest
 
 from monitor import check_files
 from proofs.__main__ import main
+from proofs.counterexamples.reading import read_suite
 from spec.digest import spec_digest
+from spec.language.errors import SpecError
 
 RUNTIME = ["--runtime", "vllm_pool"]
 
@@ -112,7 +114,8 @@ def test_a_changed_index_is_named(
     index.write_text(json.dumps(data))
     assert 1 == main(["counterexamples", "--check", str(tmp_path), "--format", "json"])
     changes = json.loads(capsys.readouterr().out)["changes"]
-    assert ["specification", "result", "inference"] == [each["what"] for each in changes]
+    whats = [each["what"] for each in changes]
+    assert ["spec", "result", "inference"] == [each for each in whats if "." not in each]
 
 
 @pytest.mark.parametrize(
@@ -148,13 +151,17 @@ def test_foreign_files_are_kept(tmp_path: Path, capsys: pytest.CaptureFixture[st
 def test_a_trace_outside_the_folder_is_refused(
     suite: Path, tmp_path: Path, named: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """An index that names a file elsewhere is bad input."""
+    """A trace elsewhere is a changed row, and is not read; the suite's other readers refuse it."""
     index = copy(suite, tmp_path) / "index.json"
     data = json.loads(index.read_text())
     data["rows"][0]["trace"] = named
     index.write_text(json.dumps(data))
-    assert 2 == main(["counterexamples", "--check", str(tmp_path)])
-    assert "is not in the folder" in capsys.readouterr().err
+    assert 1 == main(["counterexamples", "--check", str(tmp_path)])
+    (line, last) = capsys.readouterr().out.splitlines()
+    assert f'trace was "{named}", is "' in line
+    assert "3 inferences checked, 1 change" == last
+    with pytest.raises(SpecError, match="is not in the folder"):
+        read_suite(tmp_path)
 
 
 def test_a_link_is_somebody_elses(suite: Path, tmp_path: Path) -> None:
@@ -170,15 +177,23 @@ def test_a_link_is_somebody_elses(suite: Path, tmp_path: Path) -> None:
     assert "mine" == mine.read_text()
 
 
-@pytest.mark.parametrize(
-    ("name", "value"), [("label", "native_sound"), ("feature", "x"), ("trace", None)]
-)
-def test_a_changed_row_is_named(suite: Path, tmp_path: Path, name: str, value: object) -> None:
-    """A row that says something else of its inference is no row of this version."""
+def test_an_index_without_rows_is_bad_input(suite: Path, tmp_path: Path) -> None:
+    """An index that has no rows is none of a suite."""
     index = copy(suite, tmp_path) / "index.json"
-    data = json.loads(index.read_text())
-    data["rows"][0][name] = value
-    index.write_text(json.dumps(data))
-    assert 1 == main(["counterexamples", "--check", str(tmp_path)])
-    index.write_text(json.dumps({**data, "rows": []}))
+    index.write_text(json.dumps({**json.loads(index.read_text()), "rows": []}))
     assert 2 == main(["counterexamples", "--check", str(tmp_path)])
+
+
+def test_a_change_is_one_line(
+    suite: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A change in a long text is a line that shows both from where they differ."""
+    index = copy(suite, tmp_path) / "index.json"
+    story = json.loads(index.read_text())["rows"][1]["story"]
+    at = len(story) // 2
+    index.write_text(index.read_text().replace(story, f"{story[:at]}CHANGED{story[at:]}"))
+    assert 1 == main(["counterexamples", "--check", str(tmp_path)])
+    (line, _) = capsys.readouterr().out.splitlines()
+    assert "story was ..." in line
+    assert "CHANGED" in line
+    assert len(line) < 240

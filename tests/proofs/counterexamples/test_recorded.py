@@ -13,11 +13,13 @@ from models.registry import inferences, runtime
 from monitor.check.events import EventMonitor
 from proofs.counterexamples.labels import labelled
 from proofs.counterexamples.page import RECORDED, recorded
+from proofs.counterexamples.reading import read_index
 from proofs.counterexamples.refute import refute
-from proofs.counterexamples.suite import Row, files
-from proofs.counterexamples.verify import verify
-from proofs.product.membership import is_run
+from proofs.counterexamples.suite import Row, concludes_of, files
+from proofs.counterexamples.verify import compared
+from proofs.product.accepts import is_run
 from spec.claims.claim import Mode
+from spec.digest import spec_digest
 from spec.events.canonical import Event
 from spec.language.verdicts import Verdict
 from spec.lowering.vocabulary import Basis, ClaimScope
@@ -113,9 +115,21 @@ def test_no_event_can_be_left_out(row: Row) -> None:
             assert not is_run(inference.model(), inference.shim, rest)
 
 
-def test_check() -> None:
-    """The recorded suite is of this specification and of these models."""
-    assert [] == verify(RECORDED, recorded())
+@pytest.mark.parametrize("row", ROWS, ids=lambda row: row.inference)
+def test_it_says_what_its_inference_says(row: Row) -> None:
+    """A row has the words, the label and what is missing of its inference, as they are now."""
+    inference = INFERENCES[row.inference]
+    found = labelled(inference)
+    assert (inference.feature, inference.mode) == (row.feature, row.mode)
+    assert (inference.parent, found.result, found.missing) == (row.parent, row.result, row.missing)
+    assert (None if found.label is None else str(found.label)) == row.label
+    assert row.concludes == concludes_of(inference.concludes, row.mode)
+
+
+def test_all_are_there() -> None:
+    """Each inference has a row, and the suite is of this specification (else: make suite)."""
+    assert list(INFERENCES) == [row.inference for row in ROWS]
+    assert spec_digest() == recorded().spec
 
 
 @pytest.mark.slow
@@ -124,6 +138,7 @@ def test_recorded_is_what_is_made() -> None:
     made = files(
         [(name, refute(each)) for each in inferences() for name in [_runtime_of(each.name)]]
     )
+    assert [] == compared(RECORDED, read_index(RECORDED), made)
     assert made == {path.name: path.read_bytes() for path in RECORDED.iterdir()}
 
 

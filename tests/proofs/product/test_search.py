@@ -10,7 +10,7 @@ import pytest
 from models.framework.model import Action, Next, fact
 from models.framework.shims import Shim, claim_of
 from models.runtimes.vllm_pool import Prompt, VllmPool
-from proofs.product.membership import is_run
+from proofs.product.accepts import is_run
 from proofs.product.runs import events_of
 from proofs.product.search import Answer, search
 from spec.claims.claim import Mode

@@ -165,7 +165,6 @@ class TestRefused:
             "return p + 1",
             "return p < 1",
             "return p == 1",
-            "return a != 1",
             "return a > 1",
             "return a >= 1",
             "return 0 < a < 1",

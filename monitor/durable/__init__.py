@@ -1,0 +1,1 @@
+"""Writes the state of a monitor as bytes, and reads it back."""

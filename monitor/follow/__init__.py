@@ -1,0 +1,1 @@
+"""Follows events of running processes: judges them as they come, and survives restarts."""

@@ -1,0 +1,121 @@
+"""Keeps checkpoints of a follower, and restores it from the last one."""
+
+from __future__ import annotations
+
+import time
+from typing import TYPE_CHECKING, Final
+
+import msgspec
+
+from monitor.durable.checkpoints import Saved
+from spec.language.errors import SpecError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+    from pathlib import Path
+
+    from monitor.durable.checkpoints import Checkpoints
+    from monitor.follow.buffer import Position
+    from monitor.follow.judge import Judge
+    from monitor.follow.outlet import Source
+
+__all__ = ["Recording"]
+
+_SHARE: Final = 10  # checkpoints take at most one part in so many of the time
+_RESTARTED: Final = "the follower was restarted"
+
+
+class _Judges(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """The judges by the names of their sources, and the mode that all judge by."""
+
+    mode: str
+    judges: dict[str, bytes]
+
+
+class Recording:
+    """The checkpoints of one follower, in a folder.
+
+    Args:
+        every: seconds between two checkpoints, at least.
+        mode: the mode that claims are judged by; empty where each is by its own.
+        report: says something to people.
+    """
+
+    def __init__(
+        self,
+        checkpoints: Checkpoints,
+        every: float,
+        mode: str,
+        report: Callable[[str], None],
+    ) -> None:
+        self._checkpoints, self._every, self._mode = checkpoints, every, mode
+        self._report = report
+        self._next = time.monotonic() + every
+        self.saved_at: float | None = None  # time.time() of the last one
+        self.failures = 0
+
+    @property
+    def folder(self) -> Path:
+        """Where they are."""
+        return self._checkpoints.folder
+
+    def restore(
+        self, judges: Mapping[str, Judge], sources: Mapping[str, Source]
+    ) -> tuple[dict[str, Position], int]:
+        """Have the judges go on where the last checkpoint left them.
+
+        Returns:
+            Where each source is read on, and the size of the file of verdicts; nothing and 0 where
+            there is no checkpoint.
+
+        Raises:
+            SpecError: the checkpoint cannot be read, is of another specification, or of another
+                mode than this follower.
+        """
+        saved = self._checkpoints.load()
+        for note in self._checkpoints.notes:
+            self._report(note)
+        if saved is None:
+            return {}, 0
+        found = self._decoded(saved.monitor)
+        for name in found.judges.keys() - judges.keys():
+            self._report(f"{name} was followed before this start, and is not any more")
+        for name, state in found.judges.items():
+            if name in judges:
+                judges[name].restore(state)
+                if not sources[name].replays:
+                    judges[name].interrupt(_RESTARTED)
+        positions = {name: dict(at) for name, at in saved.positions.items() if name in judges}
+        return positions, saved.emitted
+
+    def due(self) -> bool:
+        """Whether it is time for one."""
+        return time.monotonic() >= self._next
+
+    def save(
+        self, judges: Mapping[str, Judge], positions: Mapping[str, Position], emitted: int
+    ) -> None:
+        """Keep where everything stands; a failure is reported, and the last checkpoint stays."""
+        began = time.monotonic()
+        try:
+            state = {name: judge.snapshot() for name, judge in judges.items()}
+            monitor = msgspec.msgpack.encode(_Judges(self._mode, state))
+            self._checkpoints.save(Saved(monitor, {**positions}, emitted))
+        except (OSError, SpecError) as error:
+            self.failures += 1
+            self._report(f"no checkpoint was written: {error}")
+        else:
+            self.saved_at = time.time()
+        ended = time.monotonic()
+        self._next = ended + max(self._every, _SHARE * (ended - began))
+
+    def _decoded(self, monitor: bytes) -> _Judges:
+        hint = "name another folder, or remove this one to begin anew"
+        try:
+            found = msgspec.msgpack.decode(monitor, type=_Judges)
+        except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
+            raise SpecError(f"{self.folder} holds no checkpoint of follow", hint) from None
+        if found.mode != self._mode:
+            was = found.mode or "auto"
+            raise SpecError(f"the checkpoint in {self.folder} was judged by --mode {was}", hint)
+        return found

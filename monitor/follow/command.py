@@ -1,0 +1,165 @@
+"""Runs `follow`: sets everything up from what a person typed, and says how it ended."""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+import msgspec
+import typer
+
+from monitor.check.files import EXIT_CODES
+from monitor.durable.checkpoints import Checkpoints
+from monitor.follow.addresses import source_of
+from monitor.follow.checkpointing import Recording
+from monitor.follow.counts import Counts
+from monitor.follow.exporter import registry_of
+from monitor.follow.follower import Follower, verdict_of
+from monitor.follow.judge import Judge
+from monitor.follow.metrics import MetricsServer, address_of, token_in
+from monitor.follow.verdict_line import ViolationLine, line_text
+from monitor.follow.verdicts_file import VerdictsFile
+from monitor.follow.webhook import Webhook, check_url
+from spec.cli.common import Code, print_text
+from spec.language.errors import SpecError
+from spec.language.prose import printable
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from pathlib import Path
+
+    from monitor.follow.buffer import Position, WhenFull
+    from monitor.follow.verdict_line import VerdictLine
+    from monitor.input.errors import InputError
+    from monitor.report.verdict import Report
+    from spec.claims.claim import Mode
+
+__all__ = ["Asked", "follow_events"]
+
+SOURCES: Final = 64
+LAST_POSTS_S: Final = 10.0
+"""So long violations that wait are still posted at the end."""
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """What a person asked for, as the options of `follow` have it."""
+
+    sources: Sequence[str]
+    mode: Mode | None
+    until_eof: bool
+    when_full: WhenFull
+    verdicts: Path | None
+    checkpoint: Path | None
+    checkpoint_every: float
+    webhook: str | None
+    metrics: str | None
+    metrics_token: Path | None
+    json: bool
+
+
+def follow_events(asked: Asked) -> int:
+    """Follow the sources, and return the exit code.
+
+    Raises:
+        InputError: a source is not there, or cannot be followed.
+        SpecError: an option cannot be served.
+    """
+    names = list(dict.fromkeys(asked.sources))
+    if len(names) > SOURCES:
+        raise SpecError(f"{len(names)} sources", f"follow at most {SOURCES} at once")
+    sources = {name: source_of(name, until_eof=asked.until_eof) for name in names}
+    token = None if asked.metrics_token is None else token_in(asked.metrics_token)
+    address = None if asked.metrics is None else address_of(asked.metrics, token)
+    url = None if asked.webhook is None else check_url(asked.webhook)
+    counts, complain = Counts(), _Complaints()
+    judges = {
+        name: Judge(name, asked.mode, counts, lossy=source.lossy, on_reject=complain)
+        for name, source in sources.items()
+    }
+    recording, emitted = None, 0
+    positions: dict[str, Position] = {}
+    if asked.checkpoint is not None:
+        folder = Checkpoints(asked.checkpoint)
+        recording = Recording(folder, asked.checkpoint_every, asked.mode or "", _report)
+        positions, emitted = recording.restore(judges, sources)
+    verdicts = None if asked.verdicts is None else VerdictsFile(str(asked.verdicts), emitted)
+    webhook = None if url is None else Webhook(url, _report)
+
+    def tell(lines: Sequence[VerdictLine]) -> None:
+        _show(lines, asked)
+        if webhook is not None:
+            webhook.tell(lines)
+
+    follower = Follower(
+        sources,
+        judges,
+        counts,
+        asked.when_full,
+        report=_report,
+        tell=tell,
+        verdicts=verdicts,
+        recorder=recording,
+        positions=positions,
+    )
+    server = None
+    if address is not None:
+        registry = registry_of(follower, recording, webhook)
+        server = MetricsServer(address, token, registry, follower.healthy, follower.ready)
+        _report(f"metrics: http://{address.host}:{server.port}/metrics")
+    try:
+        reports = follower.run()
+    finally:
+        if server is not None:
+            server.close()
+        if webhook is not None:
+            webhook.close(LAST_POSTS_S)
+    return _conclude(reports, judges, asked)
+
+
+class _Complaints:
+    """Reports the first line of each source that cannot be read."""
+
+    def __init__(self) -> None:
+        self._of: set[str] = set()
+
+    def __call__(self, error: InputError) -> None:
+        if error.file not in self._of:
+            self._of.add(error.file)
+            _report(f"{error}; more of them are counted")
+
+
+def _conclude(reports: Sequence[Report], judges: dict[str, Judge], asked: Asked) -> int:
+    """Say how it ended; the exit code."""
+    verdict = verdict_of(reports, dropped=any(judge.dropped for judge in judges.values()))
+    read = sum(report.events.read for report in reports)
+    whys = dict.fromkeys(f"{report.inputs[0].file}: {report.why}" for report in reports)
+    if asked.json:
+        _write_json({"schema": "resident-claims/followed-end/1", "verdict": verdict, "read": read})
+    else:
+        print_text(printable(f"{verdict}  {read} lines read") + "\n")
+        for why in whys:
+            print_text(f"  {printable(why)}\n")
+    if not read and any(report.inputs[0].rejected for report in reports):
+        return Code.BAD_INPUT
+    return EXIT_CODES[verdict]
+
+
+def _show(lines: Sequence[VerdictLine], asked: Asked) -> None:
+    """Violations, and all verdicts where there is no file for them."""
+    for line in lines:
+        if asked.verdicts is None or isinstance(line, ViolationLine):
+            if asked.json:
+                _write_json(line)
+            else:
+                print_text(line_text(line))
+    sys.stdout.flush()
+
+
+def _write_json(value: object) -> None:
+    typer.echo(msgspec.json.encode(value))
+
+
+def _report(text: str) -> None:
+    typer.echo(printable(text), err=True)

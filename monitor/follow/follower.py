@@ -1,0 +1,273 @@
+"""Follows sources until they end or a signal says so: reads, judges, writes, keeps checkpoints."""
+
+from __future__ import annotations
+
+import signal
+import threading
+import time
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Final, Protocol
+
+from monitor.engine import ModeVerdict
+from monitor.follow.buffer import Batch, Break, Buffer, Drop, End
+from monitor.follow.outlet import Outlet
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+
+    from monitor.follow.buffer import Position, WhenFull
+    from monitor.follow.counts import Counts
+    from monitor.follow.judge import Judge
+    from monitor.follow.outlet import Source
+    from monitor.follow.verdict_line import VerdictLine
+    from monitor.follow.verdicts_file import VerdictsFile
+    from monitor.report.verdict import Report
+
+__all__ = ["Follower", "Recorder", "Told", "verdict_of"]
+
+STUCK_S: Final = 60.0
+"""So long the judging thread may do nothing, not even look whether there is anything to do."""
+
+_LOOK_S: Final = 0.2  # between two looks at signals and the clock
+_RETRY_S: Final = 1.0  # between two tries to write what the disk did not take
+_JOIN_S: Final = 2.0
+
+
+class Recorder(Protocol):
+    """Something that keeps checkpoints."""
+
+    def due(self) -> bool:
+        """Whether it is time for one."""
+
+    def save(
+        self,
+        judges: Mapping[str, Judge],
+        positions: Mapping[str, Position],
+        emitted: int,
+    ) -> None:
+        """Keep where everything stands; what goes wrong is reported."""
+
+
+class Told(Protocol):
+    """Something to which verdicts are reported."""
+
+    def __call__(self, lines: Sequence[VerdictLine]) -> None:
+        """These were decided."""
+
+
+class Follower:
+    """Reads sources by a thread each, and judges what they deliver in this one.
+
+    Args:
+        sources: by the names that verdicts cite.
+        judges: of each source.
+        report: says something to people.
+        tell: what else hears of verdicts, after the file has them.
+        positions: where each source is read on, after a restart.
+    """
+
+    def __init__(
+        self,
+        sources: Mapping[str, Source],
+        judges: Mapping[str, Judge],
+        counts: Counts,
+        when_full: WhenFull,
+        *,
+        report: Callable[[str], None],
+        tell: Told,
+        verdicts: VerdictsFile | None = None,
+        recorder: Recorder | None = None,
+        positions: Mapping[str, Position] | None = None,
+    ) -> None:
+        self.sources, self.judges, self.counts = sources, judges, counts
+        self.buffer = Buffer(when_full)
+        self._report, self._tell = report, tell
+        self._verdicts, self._recorder = verdicts, recorder
+        self._positions = dict(positions or {})
+        self._open = set(sources)
+        self._stopping = threading.Event()
+        self._reopen = self._stop = self._moved = False
+        self._failed, self._beat, self._live = "", time.monotonic(), 0
+        self.outlets = {name: Outlet(name, self.buffer, self._stopping) for name in sources}
+
+    def run(self) -> list[Report]:
+        """Follow until all sources end, or SIGTERM or SIGINT; the report of each source.
+
+        What is in the buffer by then is judged.
+
+        Raises:
+            OutputError: the file of verdicts cannot be opened again, or takes no more.
+        """
+        with self._signals():
+            threads = [self._start(name, source) for name, source in self.sources.items()]
+            try:
+                self._follow()
+                self._stopping.set()
+                self.buffer.close()
+                while (item := self.buffer.get(0)) is not None:
+                    self._take(item)
+            finally:
+                self._stopping.set()
+                self.buffer.close()
+                for thread in threads:
+                    thread.join(_JOIN_S)
+            self._save()
+            return self._finish()
+
+    @property
+    def live(self) -> int:
+        """Claims that have not ended, of all sources."""
+        return self._live
+
+    def is_up(self, source: str) -> bool:
+        """Whether a source was opened, and has not ended."""
+        return source in self._open and self.outlets[source].connects > 0
+
+    def healthy(self) -> str:
+        """Why nothing is judged any more; empty where it is."""
+        idle = time.monotonic() - self._beat
+        return f"nothing was done for {idle:.0f} s" if idle > STUCK_S else ""
+
+    def ready(self) -> str:
+        """Why what comes is not judged; empty where it is."""
+        if self._failed:
+            return f"verdicts cannot be written: {self._failed}"
+        down = [name for name in self.sources if not self.is_up(name)]
+        return f"not open: {', '.join(down)}" if down else self.healthy()
+
+    def stop(self) -> None:
+        """Read no more, judge what is in the buffer, and end."""
+        self._stop = True
+
+    def _follow(self) -> None:
+        while self._open and not self._stop:
+            self._beat = time.monotonic()
+            if (item := self.buffer.get(_LOOK_S)) is not None:
+                self._take(item)
+            if self._reopen:
+                self._reopen = False
+                if self._verdicts is not None:
+                    self._verdicts.reopen()
+                self._save()
+            elif self._moved and self._recorder is not None and self._recorder.due():
+                self._save()
+
+    def _take(self, item: End | Batch | Break | Drop) -> None:
+        judge, self._moved = self.judges[item.source], True
+        match item:
+            case Batch():
+                self._emit([found for line in item.lines for found in judge.take(line)])
+                self._positions[item.source] = item.position
+                self._live = sum(each.live for each in self.judges.values())
+            case Break():
+                judge.interrupt(item.why)
+            case Drop():
+                judge.drop(item.lines)
+                self._positions[item.source] = item.position
+                self._report(f"{item.source}: {item.lines} lines were dropped")
+            case End():
+                self._open.discard(item.source)
+                if item.fault:
+                    judge.interrupt(item.fault)
+                    self._report(f"{item.source}: {item.fault}")
+
+    def _emit(self, lines: list[VerdictLine]) -> None:
+        if not lines:
+            return
+        new = lines
+        if self._verdicts is not None:
+            new = self._write(self._verdicts, lines)
+        self.counts.note(new)
+        self._tell(new)
+
+    def _write(self, file: VerdictsFile, lines: list[VerdictLine]) -> list[VerdictLine]:
+        """Have the lines in the file; while the disk is full, wait."""
+        new = file.add(lines)
+        while True:
+            try:
+                file.flush()
+            except OSError as error:
+                if not self._failed:
+                    self._report(f"cannot write {file.path}: {error.strerror}; trying again")
+                self._failed = error.strerror or str(error)
+                if self._stop:
+                    raise
+                time.sleep(_RETRY_S)
+                self._beat = time.monotonic()
+            else:
+                self._failed = ""
+                return new
+
+    def _save(self) -> None:
+        """Keep a checkpoint of what was judged, once its verdicts are on the disk."""
+        if self._recorder is None:
+            return
+        emitted = 0
+        if self._verdicts is not None:
+            try:
+                self._verdicts.sync()
+            except OSError as error:
+                self._report(f"cannot write {self._verdicts.path}: {error.strerror}")
+                return
+            emitted = self._verdicts.emitted
+        self._recorder.save(self.judges, self._positions, emitted)
+        self._moved = False
+
+    def _finish(self) -> list[Report]:
+        """The reports. Verdicts on claims that are not over are written unless the follower can be
+        started again from a checkpoint, and goes on with them.
+        """
+        goes_on = self._recorder is not None and bool(self._open)
+        reports = []
+        for judge in self.judges.values():
+            lines, report = judge.finish()
+            reports.append(report)
+            if not goes_on:
+                self._emit([*lines])
+        return reports
+
+    def _start(self, name: str, source: Source) -> threading.Thread:
+        if position := self._positions.get(name):
+            source.seek(position)
+        outlet = self.outlets[name]
+
+        def run() -> None:
+            try:
+                source.run(outlet)
+            except Exception as error:  # or the follower would wait for it forever
+                outlet.end(f"cannot be read: {type(error).__name__}: {error}")
+
+        thread = threading.Thread(target=run, name=f"follow {name}", daemon=True)
+        thread.start()
+        return thread
+
+    @contextmanager
+    def _signals(self) -> Iterator[None]:
+        """SIGTERM and SIGINT stop, a second one at once; SIGHUP opens files again."""
+        if threading.current_thread() is not threading.main_thread():
+            yield
+            return
+
+        def stop(number: int, _: object) -> None:
+            self._stop = True
+            signal.signal(number, before[signal.Signals(number)])
+
+        def reopen(_: int, __: object) -> None:
+            self._reopen = True
+
+        handlers = {signal.SIGTERM: stop, signal.SIGINT: stop, signal.SIGHUP: reopen}
+        before = {number: signal.signal(number, each) for number, each in handlers.items()}
+        try:
+            yield
+        finally:
+            for number, handler in before.items():
+                signal.signal(number, handler)
+
+
+def verdict_of(reports: Iterable[Report], *, dropped: bool) -> ModeVerdict:
+    """The verdict over all sources: violated if any is, kept if all are and nothing was dropped."""
+    found = {report.verdict for report in reports}
+    if ModeVerdict.VIOLATED in found:
+        return ModeVerdict.VIOLATED
+    kept = found == {ModeVerdict.KEPT} and not dropped
+    return ModeVerdict.KEPT if kept else ModeVerdict.INCONCLUSIVE

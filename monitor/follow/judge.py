@@ -1,0 +1,315 @@
+"""Judges the lines of one source, and states what each of them decides."""
+
+from __future__ import annotations
+
+import hashlib
+from typing import TYPE_CHECKING, Final
+
+import msgspec
+
+from monitor.check.events import EventMonitor
+from monitor.check.parts import place_of
+from monitor.engine import ModeVerdict
+from monitor.follow.verdict_line import ClaimLine, ViolationLine, key_of
+from monitor.input.errors import InputError
+from monitor.input.lines import LINE_LIMIT
+from monitor.input.records import At
+from monitor.report.verdict import Place
+from spec.events.canonical import Mark
+from spec.language.errors import SpecError
+from spec.language.verdicts import Verdict
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from monitor.engine import ClaimVerdict
+    from monitor.evaluate.claim import ClaimRun
+    from monitor.follow.counts import Counts
+    from monitor.follow.splitting import Line
+    from monitor.follow.verdict_line import VerdictLine
+    from monitor.input.records import Stamp
+    from monitor.report.verdict import Report
+    from spec.claims.claim import Mode
+
+__all__ = ["DROPPED", "STREAMS", "Judge"]
+
+STREAMS: Final = 1_000
+"""Streams of one source; a line of one more is rejected."""
+
+_TOLD: Final = 25_000  # claims whose last line is remembered, between two sweeps
+DROPPED: Final = "lines were dropped, because they came faster than they were judged"
+_TOO_MANY: Final = f"the source has more than {STREAMS} streams"
+_TOO_LONG: Final = f"the line is longer than {LINE_LIMIT} bytes"
+_UNNUMBERED: Final = "lines have no sequence, and some may be missing"
+
+
+class _Told(msgspec.Struct, array_like=True):
+    """What was stated of a claim: a digest of the verdict on it, and what it violated."""
+
+    standing: str = ""
+    violated: list[str] = []
+
+
+class _State(msgspec.Struct, frozen=True, array_like=True):
+    """What is kept of a judge."""
+
+    monitor: bytes
+    origin: str
+    lines: int
+    last: int | None
+    streams: dict[str, bool]
+    unsure: dict[str, str]
+    broken: str
+    told: list[tuple[str, str, _Told]]
+    names: list[str]
+    dropped: int
+
+
+class _Stream(msgspec.Struct):
+    stream: str = ""
+
+
+_STREAM: Final = msgspec.json.Decoder(_Stream)
+
+
+class Judge:
+    """The monitor of one source; its places cite the source, and the lines counted from 1.
+
+    Where lines may be missing, the numbers of a stream show whether any of it are. Of a stream
+    without numbers nothing is concluded about the claims that are alive there.
+
+    Args:
+        lossy: the source may lose lines at any time, and say nothing.
+    """
+
+    def __init__(
+        self,
+        source: str,
+        mode: Mode | None,
+        counts: Counts,
+        *,
+        lossy: bool = False,
+        on_reject: Callable[[InputError], None] = lambda _: None,
+    ) -> None:
+        self._source, self._counts, self._lossy = source, counts, lossy
+        self._on_reject = on_reject
+        self._monitor = EventMonitor(mode, name=source)
+        self._monitor.watch()
+        self._origin, self._lines, self._dropped = "", 0, 0
+        self._last: int | None = None
+        self._streams: dict[str, bool] = {}  # those that go on: whether each is numbered
+        self._names: set[str] = set()  # of all that there ever were
+        self._unsure: dict[str, str] = {}  # why its next number decides whether lines are missing
+        self._broken = ""  # why streams that are not known yet may lack lines
+        self._told: dict[tuple[str, str], _Told] = {}
+        self._sweep = _TOLD
+
+    def take(self, line: Line) -> list[VerdictLine]:
+        """Judge one line; what it decides."""
+        self._lines += 1
+        if line is None:
+            self._reject(self._monitor.reject(self._lines, _TOO_LONG))
+            return []
+        if not line or line.isspace():
+            return []
+        if not self._origin:
+            self._origin = hashlib.blake2b(line, digest_size=16).hexdigest()
+        if not self._has_room(line):
+            self._reject(self._monitor.reject(self._lines, _TOO_MANY))
+            return []
+        try:
+            record = self._monitor.feed_line(line, self._lines)
+        except InputError as error:
+            self._reject(error)
+            return []
+        self._last = record.at.sequence
+        self._look(record.stamp, record.at)
+        for event, _ in record.events:
+            self._counts.events[event.kind] += 1
+        news = self._monitor.news()
+        return [line for judged in news for line in self._decided(judged, record.at)]
+
+    def interrupt(self, why: str) -> None:
+        """Lines may be missing before the next one."""
+        self._counts.gaps[self._source] += 1
+        self._broken = self._broken or why
+        for stream, numbered in self._streams.items():
+            if numbered:
+                self._unsure.setdefault(stream, why)
+            else:
+                self._monitor.lose(self._lines, why, stream)
+
+    def drop(self, lines: int) -> None:
+        """So many lines are missing before the next one."""
+        self._counts.gaps[self._source] += 1
+        self._counts.dropped[self._source] += lines
+        self._lines, self._dropped = self._lines + lines, self._dropped + lines
+        self._broken = self._broken or DROPPED
+        self._monitor.lose(self._lines, DROPPED)
+
+    @property
+    def dropped(self) -> int:
+        """Lines that were dropped, before a restart, too."""
+        return self._dropped
+
+    @property
+    def live(self) -> int:
+        """Claims in hand that have not ended."""
+        return self._monitor.live
+
+    def snapshot(self) -> bytes:
+        """The state, for `restore`; raises SpecError where there is more than a snapshot holds."""
+        told = [(*key, told) for key, told in self._told.items()]
+        return msgspec.msgpack.encode(
+            _State(
+                self._monitor.snapshot(),
+                self._origin,
+                self._lines,
+                self._last,
+                self._streams,
+                self._unsure,
+                self._broken,
+                told,
+                sorted(self._names),
+                self._dropped,
+            )
+        )
+
+    def restore(self, snapshot: bytes) -> None:
+        """Go on where `snapshot` was taken.
+
+        Raises:
+            SpecError: it is torn or modified, or was made for another specification.
+        """
+        try:
+            state = msgspec.msgpack.decode(snapshot, type=_State)
+        except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
+            cause = f"the state of {self._source} cannot be read: {error}"
+            raise SpecError(cause, "begin anew in another folder of checkpoints") from None
+        self._monitor = EventMonitor.restore(state.monitor)
+        self._monitor.watch()
+        self._origin, self._lines, self._last = state.origin, state.lines, state.last
+        self._streams, self._unsure, self._broken = state.streams, state.unsure, state.broken
+        self._told = {(stream, claim): told for stream, claim, told in state.told}
+        self._names = set(state.names)
+        self._dropped, self._sweep = state.dropped, 2 * len(self._told) + _TOLD
+
+    def finish(self) -> tuple[list[ClaimLine], Report]:
+        """The verdicts on the claims that are not over, the source being at its end; the report."""
+        for stream, why in self._unsure.items():
+            self._monitor.lose(self._lines, why, stream)
+        self._unsure.clear()
+        at = At(self._source, self._lines, self._last)
+        in_hand = self._monitor.in_hand(final=True)
+        lines = [line for judged in in_hand for line in self._ended(judged, at, final=True)]
+        return lines, self._monitor.finish()
+
+    def _has_room(self, line: bytes) -> bool:
+        """Whether the line is of a known stream, or one more is let in."""
+        try:
+            name = _STREAM.decode(line).stream
+        except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
+            return True  # it is rejected with a better reason
+        if name not in self._names:
+            if len(self._names) >= STREAMS:
+                return False
+            self._names.add(name)
+        return True
+
+    def _reject(self, error: InputError) -> None:
+        self._counts.rejected[self._source] += 1
+        self._on_reject(error)
+
+    def _look(self, stamp: Stamp, at: At) -> None:
+        """Whether lines of a stream are missing where that cannot be seen by its numbers."""
+        stream, numbered = stamp.stream, at.sequence is not None
+        if not numbered and (why := self._unsure.get(stream)):
+            self._monitor.lose(at.line, why, stream)
+        elif not numbered and self._broken and stream not in self._streams:
+            self._monitor.lose(at.line, self._broken, stream)
+        self._unsure.pop(stream, None)
+        if stamp.mark is Mark.STREAM_CLOSED:
+            self._streams.pop(stream, None)
+        else:
+            self._streams[stream] = numbered
+        if self._lossy and not numbered:
+            self._monitor.lose(at.line, _UNNUMBERED, stream)
+
+    def _decided(self, judged: ClaimVerdict, at: At) -> Iterator[VerdictLine]:
+        """What is new of a claim that an event moved."""
+        claim = judged.claim
+        told = self._told_of(claim)
+        if judged.verdict is ModeVerdict.VIOLATED:
+            for name in _violated(claim):
+                if name in told.violated:
+                    continue
+                found = judged.findings[name]
+                told.violated.append(name)
+                yield ViolationLine(
+                    self._key(claim, name, found.at or at),
+                    self._source,
+                    claim.stream,
+                    claim.claim_id,
+                    claim.compiled.mode,
+                    name,
+                    place_of(found.at or at),
+                    found.why,
+                    found.allowed,
+                )
+        if claim.over:
+            yield from self._ended(judged, at)
+
+    def _ended(self, judged: ClaimVerdict, at: At, *, final: bool = False) -> Iterator[ClaimLine]:
+        """The verdict on a claim, if it is not what was last stated of it."""
+        claim = judged.claim
+        told, standing = self._told_of(claim), _standing(claim)
+        if told.standing == standing:
+            return
+        told.standing = standing
+        obligations: dict[str, Verdict] = {
+            name: found.verdict
+            for name, found in judged.findings.items()
+            if found.verdict is not Verdict.UNEXERCISED
+        }
+        yield ClaimLine(
+            self._key(claim, "final" if final else "", at),
+            self._source,
+            claim.stream,
+            claim.claim_id,
+            claim.compiled.mode if judged.judged else None,
+            claim.state,
+            judged.verdict,
+            judged.why,
+            Place(self._source, at.line, at.sequence),
+            obligations,
+            judged.entered,
+            final,
+        )
+
+    def _key(self, claim: ClaimRun, what: str, at: At) -> str:
+        parts = (self._source, claim.stream, claim.claim_id, what, at.line, at.sequence)
+        return key_of(self._origin, *parts)
+
+    def _told_of(self, claim: ClaimRun) -> _Told:
+        """What was stated of a claim; of one that was forgotten, what it was then."""
+        key = (claim.stream, claim.claim_id)
+        if (told := self._told.get(key)) is not None:
+            return told
+        if len(self._told) > self._sweep:
+            known = {(j.claim.stream, j.claim.claim_id) for j in self._monitor.in_hand()}
+            self._told = {key: told for key, told in self._told.items() if key in known}
+            self._sweep = 2 * len(self._told) + _TOLD
+        past = claim.past
+        told = _Told() if past is None else _Told(_standing(past), _violated(past))
+        self._told[key] = told
+        return told
+
+
+def _violated(claim: ClaimRun) -> list[str]:
+    return [name for name, found in claim.findings() if found.verdict is Verdict.VIOLATED]
+
+
+def _standing(claim: ClaimRun) -> str:
+    """A digest of what is concluded of a claim."""
+    verdicts = [f"{name}: {found.verdict}" for name, found in claim.findings()]
+    return key_of("", claim.state, str(claim.accepted), claim.other_mode, *verdicts)

@@ -1,0 +1,191 @@
+"""The monitor's speed, as ratios to what is measured beside it in the same run: `make bench`.
+
+The baseline of (a) is `decode_lines` of msgspec on chunks of 1 MiB, into a struct of the fields
+that the stream has; runs of both alternate in one process, and their medians are compared.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import statistics
+import sys
+import tempfile
+import time
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, get_type_hints
+
+import msgspec
+
+from monitor.check.files import check
+from monitor.engine import ModeVerdict
+from spec.claims.claim import Mode
+from spec.contract.modes import Bundle
+from spec.events.canonical import Event
+from tests.streams.traffic import Traffic, write
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator
+
+CHUNK: Final = 1 << 20
+ONE: Final = (Mode.OFFLOADABLE,)
+EVERY: Final = tuple(Mode)
+WANTED: Final = 0.15
+WANTED_AUTO: Final = 0.8 * WANTED
+
+
+class Row(NamedTuple):
+    """One figure: `value` in `unit`, beside `baseline`, and `ratio` of the two.
+
+    `wanted` is what the ratio is to be, at least or at most, or None.
+    """
+
+    part: str
+    what: str
+    value: float
+    unit: str
+    baseline: float | None = None
+    ratio: float | None = None
+    wanted: str = ""
+
+
+class Plan(NamedTuple):
+    """How much is measured."""
+
+    lines: int
+    runs: int
+    crowds: tuple[int, ...]
+
+
+QUICK: Final = Plan(lines=12_000, runs=3, crowds=(500,))
+FULL: Final = Plan(lines=120_000, runs=7, crowds=(1_000, 100_000))
+
+
+def alternating(runs: int, *works: Callable[[], object]) -> list[float]:
+    """The median seconds of the processor that each of some works takes, which take turns.
+
+    A machine that is shared stops a process now and then, and the clock on the wall goes on.
+    """
+    times: list[list[float]] = [[] for _ in works]
+    for _ in range(runs):
+        for work, taken in zip(works, times, strict=True):
+            started = time.process_time()
+            work()
+            taken.append(time.process_time() - started)
+    return [statistics.median(taken) for taken in times]
+
+
+def chunks(path: Path) -> Iterator[bytes]:
+    """A file in pieces of at most 1 MiB that end where a line does."""
+    with path.open("rb") as file:
+        rest = b""
+        while chunk := file.read(CHUNK - len(rest)):
+            chunk = rest + chunk
+            end = chunk.rfind(b"\n") + 1
+            yield chunk[:end]
+            rest = chunk[end:]
+
+
+def needed(path: Path) -> msgspec.json.Decoder[Any]:
+    """Decodes the fields that the lines of a file have, and no others."""
+    names = {name for chunk in chunks(path) for each in _plain(chunk) for name in each}
+    types = get_type_hints(Event, include_extras=True)
+    fields: list[tuple[str, Any] | tuple[str, Any, Any]] = [
+        (field.name, types[field.name])
+        if field.required
+        else (field.name, types[field.name], field.default)
+        for field in msgspec.structs.fields(Event)
+        if field.name in names
+    ]
+    return msgspec.json.Decoder(msgspec.defstruct("Needed", fields, gc=False))
+
+
+def _plain(chunk: bytes) -> Iterable[dict[str, object]]:
+    found: list[dict[str, object]] = msgspec.json.Decoder().decode_lines(chunk)
+    return found
+
+
+def decode(path: Path, decoder: msgspec.json.Decoder[Any]) -> None:
+    """Decode a file, chunk by chunk, and keep nothing."""
+    for chunk in chunks(path):
+        decoder.decode_lines(chunk)
+
+
+def judge(path: Path, mode: Mode | None) -> None:
+    """From the file to a verdict, which must be that it is kept."""
+    report = check([str(path)], mode, Bundle.CONTRACT)
+    if report.verdict is not ModeVerdict.KEPT:
+        raise AssertionError(f"{path.name}: {report.verdict}, {report.why}")
+
+
+def file_to_verdict(plan: Plan, folder: Path) -> Iterator[Row]:
+    """(a) File to verdict, against decoding alone."""
+    for name, traffic, mode in _files(plan):
+        path = write(folder / "stream.jsonl", traffic)
+        decoder, lines = needed(path), path.read_bytes().count(b"\n")
+        runs = max(1, plan.runs * plan.lines // lines)  # as many, but for the longest streams
+        alone, ours = alternating(runs, partial(decode, path, decoder), partial(judge, path, mode))
+        wanted = WANTED if mode is not None else WANTED_AUTO
+        what = f"{name}, {traffic.live} live claims, {path.stat().st_size // lines} B a line"
+        yield Row(
+            "a",
+            what,
+            round(lines / ours / 1e3, 1),
+            "thousand lines/s",
+            round(lines / alone / 1e3, 1),
+            round(alone / ours, 4),
+            f">= {wanted:.2f}",
+        )
+
+
+def _files(plan: Plan) -> Iterator[tuple[str, Traffic, Mode | None]]:
+    """The streams of (a), each with the mode that is asked for."""
+    for live in plan.crowds:
+        lines = max(plan.lines, 7 * live)
+        for width in (150, 1_200):
+            yield "offloadable", Traffic(lines, live, ONE, width), Mode.OFFLOADABLE
+            yield "all modes, auto", Traffic(lines, live, EVERY, width), None
+    lines, live = plan.lines, plan.crowds[0]
+    hard = (Mode.HARD_PROTECTED,)
+    yield "hard_protected", Traffic(lines, live, hard), Mode.HARD_PROTECTED
+    yield "conflicts and refusals", Traffic(lines, 100, hard, narrow=True), Mode.HARD_PROTECTED
+    yield "shared prefixes", Traffic(lines, live, hard, shared=True), Mode.HARD_PROTECTED
+    yield "restores at random", Traffic(lines, live, ONE, shuffled=True), Mode.OFFLOADABLE
+
+
+def rows(plan: Plan, parts: str) -> Iterator[Row]:
+    """Every figure of the parts that are asked for, as it is measured."""
+    with tempfile.TemporaryDirectory() as folder:
+        if "a" in parts:
+            yield from file_to_verdict(plan, Path(folder))
+
+
+def shown(row: Row) -> str:
+    """A figure as a line of text."""
+    beside = "" if row.baseline is None else f", beside {row.baseline:,}"
+    ratio = "" if row.ratio is None else f": {row.ratio:.3f}"
+    wanted = f" (wanted {row.wanted})" if row.wanted else ""
+    return f"({row.part}) {row.what}: {row.value:,} {row.unit}{beside}{ratio}{wanted}"
+
+
+def main() -> int:
+    """Print the figures as they are measured, or all of them as JSON."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, epilog="Example: python -m tests.bench_monitor --quick --parts a"
+    )
+    parser.add_argument("--format", choices=("text", "json"), default="text")
+    parser.add_argument("--quick", action="store_true", help="shorter streams: under a minute")
+    parser.add_argument("--parts", default="a", help="the letters of what is measured")
+    asked = parser.parse_args()
+    found = []
+    for row in rows(QUICK if asked.quick else FULL, asked.parts):
+        found.append(row)
+        print(shown(row), file=sys.stderr if asked.format == "json" else sys.stdout, flush=True)
+    if asked.format == "json":
+        print(json.dumps([row._asdict() for row in found], indent=2))
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

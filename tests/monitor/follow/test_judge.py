@@ -1,0 +1,219 @@
+"""What is decided line by line is what a check of the file finds."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import msgspec
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from monitor.check.files import check
+from monitor.engine import ModeVerdict
+from monitor.follow import judge as judge_module
+from monitor.follow.counts import Counts
+from monitor.follow.judge import Judge
+from monitor.follow.verdict_line import ClaimLine, VerdictLine, ViolationLine
+from monitor.report.verdict import Report
+from spec.contract.modes import Bundle
+from spec.language.errors import SpecError
+from spec.language.verdicts import Verdict
+from tests.monitor.follow.traces import trace
+from tests.monitor.test_hostile import FOLDER
+
+SAMPLES = Path(__file__).parents[3] / "monitor" / "samples"
+TRACES = sorted([*FOLDER.glob("*.jsonl"), *SAMPLES.glob("*.jsonl")])
+CANONICAL = [path for path in TRACES if b'"kind"' in path.read_bytes().split(b"\n", 1)[0]]
+
+
+def judged(path: Path) -> tuple[list[VerdictLine], Report]:
+    """What a judge decides line by line, and its report."""
+    judge = Judge(str(path), None, Counts())
+    lines = [found for line in path.read_bytes().splitlines() for found in judge.take(line)]
+    last, report = judge.finish()
+    return [*lines, *last], report
+
+
+@pytest.mark.parametrize("path", CANONICAL, ids=lambda path: path.stem)
+class TestAgreesWithACheck:
+    def test_report(self, path: Path) -> None:
+        """The report is that of a check, but for the digest of the file."""
+        whole = check([str(path)], None, Bundle.CONTRACT)
+        _, report = judged(path)
+        assert whole.verdict == report.verdict
+        assert whole.claims == report.claims
+        assert whole.obligations == report.obligations
+
+    def test_violations(self, path: Path) -> None:
+        """Each violation is stated once, at the event that decided it."""
+        lines, report = judged(path)
+        found = [
+            (line.stream, line.claim_id, line.obligation, line.at, line.why)
+            for line in lines
+            if isinstance(line, ViolationLine)
+        ]
+        due = [
+            (claim.stream, claim.claim_id, name, each.at, each.why)
+            for claim in report.claims
+            if claim.verdict is ModeVerdict.VIOLATED
+            for name, each in claim.obligations.items()
+            if each.verdict is Verdict.VIOLATED
+        ]
+        assert sorted(due, key=repr) == sorted(found, key=repr)
+
+    def test_claims(self, path: Path) -> None:
+        """The last line of each claim has its verdict in the report."""
+        lines, report = judged(path)
+        last = {(n.stream, n.claim_id): n for n in lines if isinstance(n, ClaimLine)}
+        due = {(claim.stream, claim.claim_id): claim for claim in report.claims}
+        away = {(each.stream, each.claim_id) for each in report.unjudged.claims}
+        away |= {(each.stream, each.claim_id) for each in report.unjudged.turned_away}
+        assert {*due, *away} == {*last}
+        for key, claim in due.items():
+            assert (claim.verdict, claim.state) == (last[key].verdict, last[key].state)
+
+    def test_ids(self, path: Path) -> None:
+        """No two lines have one id, and whoever judges again writes the same lines."""
+        lines, _ = judged(path)
+        assert len(lines) == len({line.id for line in lines})
+        assert lines == judged(path)[0]
+
+
+def test_some_end_before_the_stream() -> None:
+    """Verdicts on claims that are over do not wait for the end of the stream."""
+    path = SAMPLES / "hard_protected_refusal.jsonl"
+    (line,) = judged(path)[0]
+    assert isinstance(line, ClaimLine)
+    assert (ModeVerdict.KEPT, False, 14) == (line.verdict, line.final, line.at.line)
+    assert b"resident-claims/followed-claim/1" in msgspec.json.encode(line)
+
+
+TRACE = [line.rstrip() for line in trace(9)]
+
+
+class TestSnapshot:
+    @settings(max_examples=15, deadline=None)
+    @given(st.lists(st.integers(0, len(TRACE)), max_size=3))
+    def test_anywhere(self, cuts: list[int]) -> None:
+        """A judge that is restored anywhere decides the same, nothing twice and nothing less."""
+        whole = Judge("s", None, Counts())
+        due = [found for line in TRACE for found in whole.take(line)]
+        judge, found = Judge("s", None, Counts()), list[VerdictLine]()
+        for number, line in enumerate(TRACE):
+            for _ in range(cuts.count(number)):
+                state = judge.snapshot()
+                judge = Judge("s", None, Counts())
+                judge.restore(state)
+            found += judge.take(line)
+        assert due == found
+        assert whole.finish() == judge.finish()
+
+    @pytest.mark.parametrize("state", [b"", b"\x90", b"\xff" * 9, b"\xc1"])
+    def test_no_state(self, state: bytes) -> None:
+        """What is no state is refused with a remedy."""
+        with pytest.raises(SpecError, match="begin anew"):
+            Judge("s", None, Counts()).restore(state)
+
+
+REFUSAL = (SAMPLES / "hard_protected_refusal.jsonl").read_bytes().splitlines()
+
+
+def bare(line: bytes) -> bytes:
+    """The line without its number."""
+    fields = msgspec.json.decode(line)
+    del fields["sequence"]
+    return msgspec.json.encode(fields)
+
+
+def verdict(judge: Judge, lines: list[bytes]) -> ModeVerdict:
+    for line in lines:
+        judge.take(line)
+    _, report = judge.finish()
+    return report.verdict
+
+
+class TestMissing:
+    @pytest.mark.parametrize("where", range(1, len(REFUSAL) - 1))
+    @pytest.mark.parametrize("lost", [0, 1])
+    def test_numbered(self, where: int, lost: int) -> None:
+        """Numbers show whether lines are missing where a source was interrupted."""
+        judge = Judge("s", None, Counts())
+        for line in REFUSAL[:where]:
+            judge.take(line)
+        judge.interrupt("lost")
+        due = ModeVerdict.INCONCLUSIVE if lost else ModeVerdict.KEPT
+        assert due == verdict(judge, REFUSAL[where + lost :])
+
+    def test_nothing_comes_after(self) -> None:
+        """Where no number comes after it, lines may be missing."""
+        judge = Judge("s", None, Counts())
+        for line in REFUSAL[:6]:
+            judge.take(line)
+        judge.interrupt("lost")
+        assert ModeVerdict.INCONCLUSIVE == verdict(judge, [])
+
+    def test_after_the_end_of_the_stream(self) -> None:
+        """After the last mark of a stream nothing is missing."""
+        stream = {"stream": "sample:refusal", "time_ns": 2_000_000_000}
+        mark = {"kind": "stream_closed", "sequence": len(REFUSAL), **stream}
+        judge = Judge("s", None, Counts())
+        for line in [*REFUSAL, msgspec.json.encode(mark)]:
+            judge.take(line)
+        judge.interrupt("lost")
+        assert ModeVerdict.KEPT == verdict(judge, [])
+
+    @pytest.mark.parametrize("where", range(1, len(REFUSAL) - 1))
+    def test_without_numbers(self, where: int) -> None:
+        """Without numbers, nothing is concluded of the claims that are alive there."""
+        lines = [bare(line) for line in REFUSAL]
+        judge = Judge("s", None, Counts())
+        for line in lines[:where]:
+            judge.take(line)
+        judge.interrupt("lost")
+        assert ModeVerdict.INCONCLUSIVE == verdict(judge, lines[where:])
+        assert ModeVerdict.KEPT == verdict(Judge("s", None, Counts()), lines)
+
+    def test_lossy(self) -> None:
+        """Of a source that loses lines silently, only a stream with numbers is judged."""
+        assert ModeVerdict.KEPT == verdict(Judge("s", None, Counts(), lossy=True), REFUSAL)
+        lines = [bare(line) for line in REFUSAL]
+        judge = Judge("s", None, Counts(), lossy=True)
+        assert ModeVerdict.INCONCLUSIVE == verdict(judge, lines)
+
+    def test_dropped(self) -> None:
+        """Lines that were dropped leave the claim inconclusive, and are counted."""
+        counts = Counts()
+        judge = Judge("s", None, counts)
+        for line in REFUSAL[:8]:
+            judge.take(line)
+        judge.drop(2)
+        assert ModeVerdict.INCONCLUSIVE == verdict(judge, REFUSAL[8:])
+        assert (2, {"s": 2}, {"s": 1}) == (judge.dropped, counts.dropped, counts.gaps)
+
+
+class TestRejected:
+    @pytest.mark.parametrize("line", [b"{", b'{"kind":"no_such_kind"}', b"\xff", b"[]", None])
+    def test_counted(self, line: bytes | None) -> None:
+        """A line that cannot be read is counted, and nothing is kept from there on."""
+        counts, told = Counts(), list[str]()
+        judge = Judge("s", None, counts, on_reject=lambda error: told.append(str(error)))
+        judge.take(line)
+        assert ModeVerdict.INCONCLUSIVE == verdict(judge, REFUSAL)
+        assert ({"s": 1}, 1) == (counts.rejected, len(told))
+
+    def test_streams(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        """A source has a limited number of streams; a line of one more is rejected."""
+        monkeypatch.setattr(judge_module, "STREAMS", 3)
+        counts = Counts()
+        judge = Judge("s", None, counts)
+        for number in range(5):
+            judge.take(b'{"kind":"stream_opened","stream":"%d","sequence":0}' % number)
+        assert {"s": 2} == counts.rejected
+
+
+def test_blank_lines_are_counted_as_lines() -> None:
+    """Places cite the line as an editor numbers it."""
+    judge = Judge("s", None, Counts())
+    found = [each for line in [b"", b" ", *REFUSAL] for each in judge.take(line)]
+    assert [len(REFUSAL) + 2] == [each.at.line for each in found]

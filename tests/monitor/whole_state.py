@@ -1,0 +1,58 @@
+"""All that a value leads to, as plain data that can be compared."""
+
+from __future__ import annotations
+
+from collections import Counter, deque
+from functools import cache
+from typing import Any, Final
+
+from monitor.evaluate.compile import Compiled
+
+__all__ = ["whole_state"]
+
+_PLAIN: Final = (str, bytes, int, float, bool, type(None), bytearray)
+
+
+def whole_state(value: object, seen: dict[int, int] | None = None) -> Any:
+    """Each object by its fields; what can change and is shared, is shared there, too.
+
+    A function is itself, and so are the observers of a mode.
+
+    Args:
+        seen: the numbers of those met before, by their ids.
+    """
+    seen = {} if seen is None else seen
+    if isinstance(value, _PLAIN):
+        return value
+    if isinstance(value, Compiled) or callable(value):
+        return id(value)
+    if isinstance(value, set | frozenset):
+        return sorted(map(repr, value))
+    if not isinstance(value, tuple) and not _is_frozen(type(value)):
+        if id(value) in seen:
+            return f"@{seen[id(value)]}"
+        seen[id(value)] = len(seen)
+    if isinstance(value, dict):
+        pairs = [(whole_state(key, seen), whole_state(each, seen)) for key, each in value.items()]
+        return [type(value).__name__, *pairs] if isinstance(value, Counter) else pairs
+    if isinstance(value, list | tuple | deque):
+        return [type(value).__name__, *(whole_state(each, seen) for each in value)]
+    names = (*_declared(type(value)), *sorted(getattr(value, "__dict__", ())))
+    return [
+        (name, whole_state(getattr(value, name), seen))
+        for name in names
+        if hasattr(value, name) and name != "taken"
+    ]
+
+
+@cache
+def _declared(kind: type) -> tuple[str, ...]:
+    slots = {name for each in kind.__mro__ for name in getattr(each, "__slots__", ())}
+    return tuple(sorted({*slots, *getattr(kind, "__struct_fields__", ())} - {"__weakref__"}))
+
+
+@cache
+def _is_frozen(kind: type) -> bool:
+    dataclass = getattr(kind, "__dataclass_params__", None)
+    struct = getattr(kind, "__struct_config__", None)
+    return any(each is not None and each.frozen for each in (dataclass, struct))
