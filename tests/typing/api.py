@@ -48,9 +48,9 @@ def check_a_file() -> None:
 def judge_events() -> None:
     """Events, marks and fields."""
     judge = monitor.EventMonitor("demotable", claim="a", strict=True, name="engine")
-    judge = monitor.EventMonitor.restore(judge.snapshot(stream="engine"))
     judge.feed(spec.StreamMark(kind=spec.Mark.STREAM_OPENED, sequence=0))
     judge.feed(spec.Event(kind=spec.Kind.BLOCK_EVICTED, sequence=1, block_ids=(1,)))
+    judge = monitor.EventMonitor.restore(judge.snapshot(stream="engine"))
     judge.feed({"kind": "block_evicted", "sequence": 2, "block_ids": [2]})
     assert_type(judge.violations(), list[monitor.Violation])
     assert_type(judge.finish(), monitor.Report)
