@@ -87,9 +87,7 @@ class VllmOffload(Model[State]):
     name: ClassVar = "vllm_offload"
     about: ClassVar = "The OffloadingConnector of vLLM: stores, loads, and loads that fail."
     source: ClassVar = "vLLM 0.32.0, the offloading connector and v1/core/sched/scheduler.py"
-    left_out: ClassVar = (
-        "tokens in blocks, decoding, preemption, aborts, resets, groups, more tiers"
-    )
+    left_out: ClassVar = "parts of blocks, decoding, preemption, aborts, resets, groups, more tiers"
 
     def __init__(
         self,
