@@ -22,7 +22,7 @@ __all__ = ["Episode"]
 
 ROOT = Path(__file__).parents[2]
 _PATIENCE_S = 100.0
-_RATE = 120  # lines of a source in a second
+_RATE = 50  # lines of a source in a second
 
 
 class Episode:
@@ -63,7 +63,7 @@ class Episode:
                 self.port = int(writer.stdout.readline())
                 end = time.monotonic() + self.seconds
                 while time.monotonic() < end:
-                    self._disturb(min(4.0, self.seconds / 4))
+                    self._disturb(min(2.0, self.seconds / 8))
                 (self.folder / LAST).touch()
                 ready = [self.folder / f"{kind}{READY}" for kind in self.plan.sources]
                 if not _wait(lambda: all(path.exists() for path in ready), _PATIENCE_S):

@@ -34,10 +34,12 @@ class _Writer:
 
     def run(self) -> None:
         """Deliver all."""
-        for delivery in self.source.deliveries[: self.first]:
+        begun = time.monotonic()
+        for number, delivery in enumerate(self.source.deliveries[: self.first]):
+            due = begun + (number + self.chance.random()) * self.pause
+            while not self.is_last() and time.monotonic() < due:
+                time.sleep(0.02)
             self.deliver(delivery)
-            if not self.is_last():
-                time.sleep(self.pause * self.chance.uniform(0.5, 1.5))
         while not self.is_last():
             time.sleep(0.05)
         self.finish(self.source.deliveries[self.first :])
