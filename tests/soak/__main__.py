@@ -1,6 +1,6 @@
 """Disturbs followers for so many seconds, and exits with 1 at the first verdict that differs.
 
-`python -m tests.soak --seconds 600 --seed 7`: episodes of half a minute, each with a seed of its
+`python -m tests.soak --seconds 600 --seed 7`: episodes of a minute, each with a seed of its
 own that makes the same lines, losses and kills again; what is on its way when a follower is killed
 depends on the machine. The folder of an episode that failed is kept.
 """
@@ -20,7 +20,7 @@ from tests.soak.episode import Episode
 
 __all__ = ["main"]
 
-_EPISODE_S = 30.0
+_EPISODE_S = 60.0
 
 
 def main(args: Sequence[str] | None = None) -> int:

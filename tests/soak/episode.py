@@ -22,7 +22,7 @@ __all__ = ["Episode"]
 
 ROOT = Path(__file__).parents[2]
 _PATIENCE_S = 100.0
-_RATE = 50  # lines of a source in a second
+_RATE = 25  # lines of a source in a second
 
 
 class Episode:

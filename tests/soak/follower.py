@@ -58,7 +58,7 @@ def _skip_a_line() -> None:
 
 def _write_twice() -> None:
     """Lines that the file of verdicts has are written again after a restart."""
-    VerdictsFile._read_known = lambda self, start: None  # type: ignore[method-assign]
+    VerdictsFile._read_known = lambda self, emitted: None  # type: ignore[method-assign]
 
 
 def _see_no_gap() -> None:

@@ -6,12 +6,14 @@ all of the plan in the folder is delivered.
 
 from __future__ import annotations
 
+import fcntl
 import os
 import socket
 import sys
 import threading
 import time
-from collections.abc import Iterator
+from collections import deque
+from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from pathlib import Path
 from random import Random
@@ -21,6 +23,7 @@ import msgspec
 from tests.soak.disturbed import Delivery
 from tests.soak.plan import KNOWN, LAST, PLAN, READY, Plan, SourcePlan
 
+_SMALL = 4096  # bytes on their way, where the kernel lets it be so few
 _KEPT = 0.05  # of the deliveries so many wait for the last follower
 
 
@@ -34,21 +37,23 @@ class _Writer:
 
     def run(self) -> None:
         """Deliver all."""
-        begun = time.monotonic()
-        for number, delivery in enumerate(self.source.deliveries[: self.first]):
-            due = begun + (number + self.chance.random()) * self.pause
+        rest = deque(self.source.deliveries)
+        for _ in range(self.first):
+            due = time.monotonic() + self.pause * self.chance.uniform(0.5, 1.5)
             while not self.is_last() and time.monotonic() < due:
                 time.sleep(0.02)
-            self.deliver(delivery)
+            if self.is_last():
+                break
+            self.deliver(rest.popleft())
         while not self.is_last():
             time.sleep(0.05)
-        self.finish(self.source.deliveries[self.first :])
+        self.finish(rest)
 
     def deliver(self, delivery: Delivery) -> None:
         """Write what a follower may see that will be killed."""
         raise NotImplementedError
 
-    def finish(self, deliveries: list[Delivery]) -> None:
+    def finish(self, deliveries: Iterable[Delivery]) -> None:
         """Write the rest for the last follower, which is started when all sources are ready."""
         raise NotImplementedError
 
@@ -82,7 +87,7 @@ class _File(_Writer):
             with path.open("ab") as file:
                 file.write(piece)
 
-    def finish(self, deliveries: list[Delivery]) -> None:
+    def finish(self, deliveries: Iterable[Delivery]) -> None:
         for each in deliveries:
             self.deliver(each)
         self.is_ready()
@@ -105,7 +110,7 @@ class _Connection(_Writer):
                 self.try_to_connect()
             self.write(piece)
 
-    def finish(self, deliveries: list[Delivery]) -> None:
+    def finish(self, deliveries: Iterable[Delivery]) -> None:
         self.close()
         with suppress(OSError):  # followers that connected, and were killed since
             while True:
@@ -140,7 +145,9 @@ class _Connection(_Writer):
 
 class _Pipe(_Connection):
     def connect(self) -> int:
-        return os.open(self.folder / self.source.kind, os.O_WRONLY | os.O_NONBLOCK)
+        peer = os.open(self.folder / self.source.kind, os.O_WRONLY | os.O_NONBLOCK)
+        fcntl.fcntl(peer, fcntl.F_SETPIPE_SZ, _SMALL)
+        return peer
 
 
 class _Socket(_Connection):
@@ -165,6 +172,7 @@ def main() -> None:
         if source.kind in ("unix", "tcp"):
             writer = _Socket(*about)
             writer.server = unix if source.kind == "unix" else tcp
+            writer.server.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, _SMALL)
             writer.server.listen(1)
             writer.server.setblocking(False)
         else:
