@@ -121,13 +121,14 @@ def search(
 
 def validate(
     model: Model[Any], shim: Shim, mode: Mode, tracked: str, graph: Graph | None = None
-) -> None:
+) -> Outcome:
     """Follow a model for a while as a whole, before anything is concluded from it.
 
     Raises:
         SpecError: an action emits what is no event, or facts that contradict each other.
     """
-    search(model, shim, mode, "claim_identity", tracked, limit=_LOADED, whole=True, graph=graph)
+    name = "claim_identity"
+    return search(model, shim, mode, name, tracked, limit=_LOADED, whole=True, graph=graph)
 
 
 def search_each(
@@ -148,7 +149,9 @@ def search_each(
         SpecError: an action emits what is no event, or facts that contradict each other.
     """
     graph = Graph(model, fixed=(tracked,))
-    validate(model, shim, mode, tracked, graph)
+    first = validate(model, shim, mode, tracked, graph)
+    if first.answer is Answer.STOPPED:
+        return {first.obligation: first}
     found: dict[str, Outcome] = {}
     for name in MODES[mode].names(Bundle.CONTRACT):
         report = None if progress is None else partial(progress, name)
