@@ -8,10 +8,10 @@ Source: vLLM 0.32.0.
 * `v1/kv_offload/cpu/manager.py` (`prepare_store`), `v1/core/block_pool.py` (the free queue).
 
 A request looks up its prefix in the pool, and then what is missing in the tier. What the tier has
-is loaded between steps, and cached when it is there; what nobody has is computed, and a store of it
-begins. A store that is under way does not keep the blocks of a request that ended. A request that
-is given them is fenced behind the store: the copy is whole, but complete only after the eviction,
-and perhaps after the end of that request. So it was recorded of vLLM 0.32.0 on a CPU.
+is loaded between steps, and cached when it is there; what neither has is computed, and a store of
+it begins. A store that is under way does not keep the blocks of a request that ended. A request
+that is given them is fenced behind the store: the copy is whole, but complete only after the
+eviction, and perhaps after the end of that request. So it was recorded of vLLM 0.32.0 on a CPU.
 
 A load that fails: upstream cannot report it, because the worker asserts that each transfer
 succeeded, and the engine ends (`Policy.UPSTREAM`). `FAIL` and `RECOMPUTE` are what the scheduler
@@ -29,10 +29,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from enum import StrEnum
-from itertools import takewhile
 from typing import Any, ClassVar, Final, NamedTuple
 
-from models.framework.blocks import freed
+from models.framework.blocks import freed, hits
+from models.framework.claims import leading
 from models.framework.model import Action, Emitted, Model, Next, fact, signal
 from spec.events.alphabet import Kind
 
@@ -82,16 +82,13 @@ class VllmOffload(Model[State]):
         prompts: the requests that may arrive, each once, in any order, and the object of each.
         policy: what becomes of a load that fails.
         lag: a store may still be under way when the next request is scheduled.
-        exact: prompts end with the last block of their object, which is then not found in the pool,
-            because the last token of a prompt is computed.
+        exact: the last token of a prompt is in the last block of its object, so that is not found.
     """
 
     name: ClassVar = "vllm_offload"
     about: ClassVar = "The OffloadingConnector of vLLM: stores, loads, and loads that fail."
     source: ClassVar = "vLLM 0.32.0, the offloading connector and v1/core/sched/scheduler.py"
-    left_out: ClassVar = (
-        "tokens within a block, decoding, preemption, aborts, resets, cache groups, further tiers"
-    )
+    left_out: ClassVar = "parts of blocks, decoding, preemption, aborts, resets, groups, more tiers"
 
     def __init__(
         self,
@@ -104,8 +101,8 @@ class VllmOffload(Model[State]):
         lag: bool = True,
         exact: bool = False,
     ) -> None:
-        self.blocks, self.chunks, self.policy, self.lag = blocks, chunks, policy, lag
-        self.exact = exact
+        self.blocks, self.chunks, self.policy = blocks, chunks, policy
+        self.lag, self.exact = lag, exact
         self.objects = {"a": 1, "b": 2} if objects is None else dict(objects)
         self.prompts = {"r1": "a", "r2": "b", "r3": "a"} if prompts is None else dict(prompts)
         self.requests = tuple(self.prompts)
@@ -119,8 +116,7 @@ class VllmOffload(Model[State]):
         """What clients, the scheduler and the transfers can do next."""
         if state.over:
             return
-        holding = (*state.loading, *state.running)
-        known = {*state.waiting, *state.ended, *(name for name, _ in holding)}
+        known = {*state.waiting, *state.ended, *dict(state.loading), *dict(state.running)}
         begun = {self.prompts[name] for name in known}
         for holder in self.objects:
             if holder not in state.asked and holder not in begun:
@@ -152,22 +148,17 @@ class VllmOffload(Model[State]):
             return None
         pending = {*state.storing, *self._loads(state)}
         for name in state.waiting:
-            hits, size = self._found(state, self.prompts[name]), self.objects[self.prompts[name]]
-            if len(hits) < size and self.prompts[name] in pending:
+            object_id = self.prompts[name]
+            there, size = self._hits(state, object_id, self.exact), self.objects[object_id]
+            if len(there) < size and object_id in pending:
                 continue
-            free = sum(block not in hits for block in state.free)
-            return name if size - len(hits) <= free else None
+            free = sum(block not in there for block in state.free)
+            return name if size - len(there) <= free else None
         return None
 
-    def _hits(self, state: State, object_id: str) -> tuple[int, ...]:
-        """The blocks of the longest cached prefix (`get_computed_blocks`)."""
-        places = {content: block for block, content in enumerate(state.cached) if content}
-        wanted = ((object_id, at) for at in range(self.objects[object_id]))
-        return tuple(places[content] for content in takewhile(places.__contains__, wanted))
-
-    def _found(self, state: State, object_id: str) -> tuple[int, ...]:
-        """The blocks that a request finds: of an exact prompt not the last one."""
-        return self._hits(state, object_id)[: self.objects[object_id] - self.exact]
+    def _hits(self, state: State, object_id: str, but: int = 0) -> tuple[int, ...]:
+        """The blocks of the longest cached prefix, less the last ones (`get_computed_blocks`)."""
+        return hits(state.cached, ((object_id, at) for at in range(self.objects[object_id] - but)))
 
     @staticmethod
     def _held(state: State, blocks: tuple[int, ...]) -> int:
@@ -197,7 +188,7 @@ class VllmOffload(Model[State]):
     def _schedule(self, state: State, name: str) -> Next[State]:
         """Look up, allocate, and load, or run at once."""
         object_id = self.prompts[name]
-        size, hits = self.objects[object_id], self._found(state, object_id)
+        size, hits = self.objects[object_id], self._hits(state, object_id, self.exact)
         about = {"request_id": name, "object_id": object_id}
         found = fact(Kind.PREFIX_LOOKUP, **about, held=len(hits), asked=size - self.exact)
         loads = len(hits) < size and object_id in state.tier
@@ -308,15 +299,14 @@ class VllmOffload(Model[State]):
         return Next(state._replace(free=free, waiting=(name, *state.waiting)), emits)
 
     def _finish(self, state: State, name: str) -> Next[State]:
-        """The blocks that nobody else uses are free again.
+        """The blocks that no other request uses are free again.
 
         The tier, too, evicts last what a request used that ended last.
         """
         blocks, object_id = dict(state.running)[name], self.prompts[name]
         running = tuple(each for each in state.running if each[0] != name)
         used = {b for each in (*state.loading, *running) for b in each[1]}
-        back = [block for block in reversed(blocks) if block not in used]
-        free = freed(state.free, state.cached, back)
+        free = freed(state.free, state.cached, (b for b in reversed(blocks) if b not in used))
         tier = tuple(sorted(state.tier, key=lambda each: each == object_id))
         ended = tuple(sorted((*state.ended, name)))
         state = state._replace(free=free, running=running, tier=tier, ended=ended)
@@ -327,9 +317,9 @@ class VllmOffload(Model[State]):
     ) -> tuple[Emitted, ...]:
         """What vLLM says: KV events about hashes, a counter of bytes, and log lines.
 
-        Only whoever keeps the hashes of a client's prompt knows which object an event is about. The
-        counter names nothing, a log line requests: `holder` is anybody who reads them. Events and
-        counter name no request: `request_id` is that of the step, and `from_tier` a conclusion.
+        Only a reader with the hashes of a prompt knows which object an event is about. The counter
+        names nothing, a log line requests: `holder` is each reader. Events and the counter name no
+        request: `request_id` is that of the step, and `from_tier` a conclusion.
         """
         of: dict[str, Any] = {} if name is None else {"request_id": name}
         mine = [object_id] if object_id in state.asked else []
@@ -350,13 +340,7 @@ class VllmOffload(Model[State]):
         return tuple(signal(failed, each, outcome="refusal", **of) for each in state.asked)
 
     def _wanted(self, object_id: str) -> dict[str, Any]:
-        size = self.objects[object_id]
-        return {
-            "object_id": object_id,
-            "predicate": f"leading_prefix_at_least({size})",
-            "footprint": size,
-            "owner_scope": f"owner:{object_id}",
-        }
+        return leading(object_id, self.objects[object_id], f"owner:{object_id}")
 
     @property
     def always(self) -> Mapping[str, Callable[[State], bool]]:
@@ -370,9 +354,7 @@ class VllmOffload(Model[State]):
             "every block is free or in use": accounted,
             "the tier has room": lambda state: self._room(state.tier),
             "what is being loaded was stored": lambda state: self._loads(state) <= {*state.copied},
-            "what is being loaded stays in the tier": lambda state: (
-                self._loads(state) <= {*state.tier}
-            ),
+            "what is being loaded stays": lambda state: self._loads(state) <= {*state.tier},
         }
 
     @property
