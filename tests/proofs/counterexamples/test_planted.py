@@ -1,4 +1,4 @@
-"""Tests that a mistake in a model is noticed: what the suite says of an inference changes with it."""
+"""Tests that a mistake in a model is noticed: what the suite says of an inference changes."""
 
 from __future__ import annotations
 
