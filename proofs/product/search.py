@@ -115,7 +115,9 @@ def validate(model: Model[Any], shim: Shim, mode: Mode, tracked: str) -> None:
     Raises:
         SpecError: an action emits what is no event, or facts that contradict each other.
     """
-    search(model, shim, mode, "claim_identity", tracked, limit=_LOADED, whole=True)
+    found = search(model, shim, mode, "claim_identity", tracked, limit=_LOADED, whole=True)
+    if found.answer is Answer.STOPPED:
+        raise KeyboardInterrupt  # nothing was concluded yet, and nothing is lost
 
 
 def search_each(
@@ -175,7 +177,7 @@ class _Search:
                 self._visit(self.longest, progress)
         except KeyboardInterrupt:
             stopped = True
-        if self.broken:
+        if self.broken and not stopped:
             return self._outcome(Answer.BROKEN, *self.broken)
         if stopped or self.todo:
             return self._outcome(Answer.STOPPED if stopped else Answer.BOUNDED)
