@@ -21,6 +21,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, ClassVar, Final, NamedTuple
 
+from msgspec.structs import replace
+
 from models.framework.model import Action, Emitted, Fact, Model, Next, fact
 from spec.events.alphabet import Kind
 from spec.events.canonical import Event
@@ -64,7 +66,7 @@ class Hooked(Model[HookedState]):
 
     Args:
         inner: the model. Its states have `cached` and `running`; with a tier, `loading`, `tier` and
-            `storing`, too.
+            `storing`, too. What a request computes of its own is named as the request.
         watches: the claims of the trace, in the order in which they come; so do its requests.
         loses: whether failures take single blocks out of the cache.
     """
@@ -77,7 +79,8 @@ class Hooked(Model[HookedState]):
     def __init__(
         self, inner: Model[Any], watches: Iterable[Watch] = (), *, loses: bool = False
     ) -> None:
-        self.inner, self.loses = inner, loses
+        self.inner: Any = inner
+        self.loses = loses
         self.watches: Mapping[str, Watch] = {each.claim_id: each for each in watches}
         self.requests, self.holders = inner.requests, tuple(self.watches)
 
@@ -93,7 +96,7 @@ class Hooked(Model[HookedState]):
             too_early = action.what[0] in (late if action.name == "arrive" else due)
             if action.name not in _WISHES and not too_early:
                 yield action
-        yield from (Action("output", (name,)) for name in due)
+        yield from (Action("output", (name,)) for name, _ in state.due[:1])
         yield from (Action("unclaim", (name,)) for name in state.live)
         for name in self.holders[state.claimed : state.claimed + 1]:
             yield Action("claim", (name,))
@@ -144,7 +147,7 @@ class Hooked(Model[HookedState]):
                 case Kind.BLOCK_EVICTED:
                     taken += _blocks(event, **about)
                 case Kind.BLOCK_CACHED:
-                    due += _blocks(event, **about)
+                    due += _blocks(self._in_prompt(event), **about)
                 case Kind.PREFIX_LOOKUP:
                     stated += self._looked(state, event)
                 case Kind.LOAD_FINISHED:
@@ -162,6 +165,13 @@ class Hooked(Model[HookedState]):
         arrived = state.arrived + (action.name == "arrive")
         new = state._replace(inner=after, arrived=arrived, due=waits)
         return Next(new, (*taken, *stated))
+
+    def _in_prompt(self, event: Event) -> Event:
+        """What a request computed, at the positions of its prompt and not of its own part."""
+        if event.object_id != event.request_id:
+            return event
+        before = self.inner.prompts[event.request_id].shared
+        return replace(event, positions=tuple(before + at for at in event.positions))
 
     def _is_copied(self, inner: Any, claim_id: str) -> bool:
         stored = {*getattr(inner, "tier", ())} - {*getattr(inner, "storing", ())}

@@ -12,8 +12,9 @@ and durations are over at any time.
 
 Left out: decoding, preemption, requests that end while they compute or load; failed stores and
 blocks lost by failures, so that no prompt is cached with a gap; a second load of an object while
-one is under way; for offloadable claims, prompts that are shorter than the claim; pins, `no_admit`,
-claims registered ahead; which of several copies of a block a look-up finds (here a held one).
+one is under way; for offloadable claims, prompts that are shorter than the claim; vLLM's policy
+recompute; pins, claims registered ahead; which of several copies of a block a look-up finds (here a
+held one).
 """
 
 from __future__ import annotations
@@ -50,7 +51,8 @@ class Plugin(Model[State]):
     source: ClassVar = "runtime_hooks of this project, in vLLM 0.32.0"
     left_out: ClassVar = (
         "decoding, preemption, aborts while computing or loading, failed stores, lost blocks, "
-        "second loads of an object, prompts shorter than an offloadable claim, pins, no_admit"
+        "second loads of an object, prompts shorter than an offloadable claim, "
+        "the policy recompute, pins"
     )
 
     def __init__(

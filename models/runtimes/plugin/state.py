@@ -15,7 +15,8 @@ class Prompt(NamedTuple):
     """A request: `shared` whole blocks of an object, `own` ones, and `tail` that are not whole.
 
     `claims` are the holders whose claims come with it. It can reuse all whole blocks if it has a
-    tail, and else all but the last, because one token is to be computed.
+    tail, and else all but the last, because one token is to be computed. Where it is not `admitted`
+    nothing that it computes is cached.
     """
 
     name: str
@@ -24,6 +25,7 @@ class Prompt(NamedTuple):
     own: int = 0
     tail: int = 0
     claims: tuple[str, ...] = ()
+    admitted: bool = True
 
     @property
     def contents(self) -> tuple[Content, ...]:

@@ -74,7 +74,7 @@ class Steps(Blocks):
             for claim in away:
                 self.of(claim, Kind.CLAIM_RESTORE_REQUIRED, request_id=name)
         self.change(running=(*self.state.running, run))
-        if not loads:
+        if not loads and prompt.admitted:
             self._file(run)
 
     def _file(self, run: Running) -> None:
@@ -99,7 +99,8 @@ class Steps(Blocks):
     def computed(self, name: str) -> None:
         """The output of the step arrived: the blocks of a request are computed."""
         run, before = self._run(name), self.places()
-        contents = self.model.prompts[name].contents[run.start :]
+        prompt = self.model.prompts[name]
+        contents = prompt.contents[run.start :] if prompt.admitted else ()
         pairs = list(zip(contents, run.blocks[run.start :], strict=False))
         ranks = self.ranks()
         self._put_run(run._replace(how="done"))
@@ -112,7 +113,8 @@ class Steps(Blocks):
         taken = self.take(prompt.blocks - len(run.blocks), (), name)
         run = run._replace(blocks=(*run.blocks, *taken), how="runs", start=len(run.blocks))
         self._put_run(run)
-        self._file(run)
+        if prompt.admitted:
+            self._file(run)
 
     def _run(self, name: str) -> Running:
         return next(each for each in self.state.running if each.name == name)
