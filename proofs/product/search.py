@@ -185,7 +185,7 @@ class _Search:
                 self._visit(self.longest, progress)
         except KeyboardInterrupt:
             stopped = True
-        if self.broken:
+        if self.broken and not stopped:
             return self._outcome(Answer.BROKEN, *self.broken)
         if stopped or self.todo:
             return self._outcome(Answer.STOPPED if stopped else Answer.BOUNDED)
