@@ -89,9 +89,9 @@ def live(claims: int, blocks: int) -> float:
     return (resident() - before) / claims
 
 
-def gone(claims: int, parts: int = PARTS) -> tuple[list[Held], Conclusion]:
+def gone(claims: int, parts: int = PARTS, ended: int = ENDED) -> tuple[list[Held], Conclusion]:
     """The memory after each part of claims that come and go, and what is concluded."""
-    run, held = Run(), [Held(0, resident())]
+    run, held = Run(ended=ended), [Held(0, resident())]
     for number in range(claims + AT_ONCE):
         if number < claims:
             run.begin(number, number % AT_ONCE * BLOCKS, BLOCKS)

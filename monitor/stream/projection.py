@@ -43,6 +43,10 @@ class Stream(Shortcuts):
 
     def take(self, event: Event, at: At) -> None:
         """Project one event onto every claim that it concerns."""
+        if self._limited and (beyond := self._store.beyond(event)):
+            self.left_out += 1
+            self.lose(at, beyond)
+            return
         if self._take_shortcut(event, at):
             return
         self._count += 1
