@@ -10,6 +10,7 @@ from monitor.evaluate.compile import compile_mode
 from monitor.evaluate.conclusion import ClaimVerdict, Conclusion, ModeVerdict, decide
 from monitor.evaluate.observer_state import Finding
 from monitor.evaluate.own_mode import owes_nothing, unclear_mode
+from monitor.input.records import Stamp
 from monitor.stream.known_claims import Keep
 from monitor.stream.projection import Stream
 from spec.claims.claim import Mode
@@ -19,10 +20,11 @@ from spec.language.prose import counted
 from spec.language.verdicts import Verdict, pool
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Sequence
 
     from monitor.evaluate.claim import ClaimRun
     from monitor.input.records import At, Record
+    from spec.events.canonical import Event
 
 __all__ = [
     "ClaimVerdict",
@@ -72,6 +74,17 @@ class Monitor:
             stream.take(event, at)
         for doubt in record.doubts:
             stream.doubt(doubt, record.at)
+
+    def take_events(self, events: Sequence[Event], places: Sequence[At]) -> None:
+        """Events of one file, each on a canonical line of its own, at the place beside it."""
+        self._read += len(events)
+        name, stream = None, None
+        for event, at in zip(events, places, strict=True):
+            if stream is None or event.stream != name:
+                name = event.stream
+                stream = self._stream(at.file, name or at.file)
+            stream.stamp(Stamp(name or at.file, event.sequence, event.time_ns), at)
+            stream.take(event, at)
 
     def reject(self, at: At) -> None:
         """A line could not be read: what it states is missing from every stream of its file."""

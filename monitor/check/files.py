@@ -8,6 +8,7 @@ from monitor.check.again import seekable
 from monitor.check.judging import Judging
 from monitor.check.whole import Asked
 from monitor.engine import ModeVerdict
+from monitor.input.batches import Batch
 from monitor.input.reordered import Reordered
 from monitor.input.sources import read
 from spec.claims.claim import Mode
@@ -40,6 +41,9 @@ class Records(Protocol):
 
     def __iter__(self) -> Iterator[Record]:
         """The records; raises InputError."""
+
+    def batches(self) -> Iterator[Batch | Record]:
+        """Canonical events many at a time, and records; raises InputError."""
 
 
 _EVERY = 4096  # records between two calls of `progress`
@@ -131,10 +135,11 @@ def _source(
 
 def _run(judging: Judging, source: Records, progress: Callable[[int], None] | None) -> Mode | None:
     """Read to the end, or to where a claim states a mode whose judge has to read from the start."""
-    for number, record in enumerate(source):
-        if progress is not None and number % _EVERY == 0:
+    for number, found in enumerate(source.batches()):
+        if progress is not None and (isinstance(found, Batch) or number % _EVERY == 0):
             progress(source.size)
-        if (more := judging.take(record)) is not None:
+        more = judging.take_batch(found) if isinstance(found, Batch) else judging.take(found)
+        if more is not None:
             return more
     if progress is not None:
         progress(source.size)

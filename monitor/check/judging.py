@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from copy import copy
 from typing import TYPE_CHECKING, Final, NamedTuple
 
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
     from monitor.check.whole import Asked
     from monitor.engine import ClaimVerdict, Conclusion
     from monitor.evaluate.claim import ClaimRun
+    from monitor.input.batches import Batch
     from monitor.input.errors import InputError
     from monitor.input.records import Record
     from monitor.input.sources import Account
@@ -79,6 +81,19 @@ class Judging:
             judge.monitor.take(record)
         return None
 
+    def take_batch(self, batch: Batch) -> Mode | None:
+        """Judge canonical lines, or return the first mode that they state and that has no judge."""
+        file, lines, events = batch
+        if self._stated is not None and self._stated.note_events(events, file):
+            return self._stated.more
+        places = [At(file, line, event.sequence) for line, event in zip(lines, events, strict=True)]
+        kinds = Counter([event.kind for event in events])
+        self._trusted.note_kinds(kinds)
+        for judge in self._judges:
+            judge.theorem.note_events(kinds.keys(), events, places)
+            judge.monitor.take_events(events, places)
+        return None
+
     def reject(self, error: InputError) -> None:
         """A line could not be read."""
         for judge in self._judges:
@@ -120,8 +135,12 @@ class Judging:
 
     @property
     def live(self) -> int:
-        """Claims in hand that have not ended."""
-        return max(judge.monitor.live for judge in self._judges)
+        """Claims that have not ended; every claim in hand is looked at."""
+        return sum(
+            self._judge_of(claim) is judge.monitor and not claim.gone
+            for judge in self._judges
+            for claim in judge.monitor.claims()
+        )
 
     def finish(self) -> None:
         """Every stream is over."""

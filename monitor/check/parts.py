@@ -10,7 +10,7 @@ from monitor.report.verdict import Input, Place, Trust
 from spec.events.alphabet import FACTS, Kind
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Mapping
 
     from monitor.input.records import At, Record
     from monitor.input.sources import Account
@@ -32,6 +32,12 @@ class Trusted:
                 self._facts[event.kind] += 1
                 if event.kind in record.stamp.form.derived:
                     self._derived.add(event.kind)
+
+    def note_kinds(self, kinds: Mapping[Kind, int]) -> None:
+        """Canonical lines: how many there are of each kind."""
+        for kind, number in kinds.items():
+            if kind in FACTS:
+                self._facts[kind] += number
 
     def report(self) -> Trust:
         """The facts that were read, by kind."""

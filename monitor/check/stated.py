@@ -9,9 +9,10 @@ from spec.claims.claim import Mode
 from spec.contract.modes import MODES
 
 if TYPE_CHECKING:
-    from collections.abc import Collection
+    from collections.abc import Collection, Iterable
 
     from monitor.input.records import Record
+    from spec.events.canonical import Event
 
 __all__ = ["Stated"]
 
@@ -37,18 +38,34 @@ class Stated:
         if record.stamp.stream not in self._usual:
             self._usual[record.stamp.stream] = form.usual
         for event, _ in record.events:
-            if event.mode is None or event.mode not in MODES:
+            if (mode := self._mode(event)) is None:
                 continue
-            if self._only not in (None, event.claim_id):
-                continue
-            mode = Mode(event.mode)
-            self.modes.add(mode)
-            if mode not in self._judged:
-                self.more = mode
+            if self.more is not None:
                 return True
             if form is not CANONICAL:
                 self._read_from.setdefault(mode, set()).add(form.name)
         return False
+
+    def note_events(self, events: Iterable[Event], file: str) -> bool:
+        """The same of canonical lines of a file."""
+        for name in {event.stream for event in events}:
+            self._usual.setdefault(name or file, CANONICAL.usual)
+        for event in events:
+            if event.mode is not None and self._mode(event) and self.more is not None:
+                return True
+        return False
+
+    def _mode(self, event: Event) -> Mode | None:
+        """The mode that an event states, if it counts; `more` is set where it has no judge."""
+        if event.mode is None or event.mode not in MODES:
+            return None
+        if self._only not in (None, event.claim_id):
+            return None
+        mode = Mode(event.mode)
+        self.modes.add(mode)
+        if mode not in self._judged:
+            self.more = mode
+        return mode
 
     def forms(self, mode: Mode) -> frozenset[str]:
         """The recorded forms in which claims state a mode."""

@@ -8,10 +8,12 @@ from spec.contract.environments import ENVIRONMENTS
 from spec.events.alphabet import FACTS
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Set
 
     from monitor.input.records import At, Record
     from spec.claims.claim import Mode
+    from spec.events.alphabet import Kind
+    from spec.events.canonical import Event
 
 __all__ = ["Theorem"]
 
@@ -31,12 +33,24 @@ class Theorem:
         if self._left is None and (why := self._leaves(record)):
             self._left = record.at, why
 
+    def note_events(self, kinds: Set[Kind], events: Iterable[Event], places: Iterable[At]) -> None:
+        """Canonical lines: their kinds, the event of each and its place."""
+        if self._left is not None or kinds <= self._world:
+            return
+        for event, at in zip(events, places, strict=True):
+            if event.kind not in self._world:
+                self._left = at, self._outside(event.kind)
+                return
+
+    def _outside(self, kind: Kind) -> str:
+        return f"{kind} is outside the environment of {self._mode}"
+
     def _leaves(self, record: Record) -> str:
         if record.unknown is not None:
             return f"{record.unknown} is an unknown kind"
         for event, _ in record.events:
             if event.kind not in self._world:
-                return f"{event.kind} is outside the environment of {self._mode}"
+                return self._outside(event.kind)
         observes = record.stamp.observes
         if observes is not None and (unseen := sorted(FACTS - observes)):
             rest = f", {len(unseen) - 1} more" if len(unseen) > 1 else ""

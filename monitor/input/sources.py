@@ -5,12 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, BinaryIO
 
+from monitor.input.batches import Batch, pieces
 from monitor.input.dialects import Reader
 from monitor.input.errors import InputError
-from monitor.input.lines import Lines
+from monitor.input.lines import Fault, Lines, split
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from monitor.input.records import Record
     from monitor.input.resequencer import Disorder
@@ -37,10 +38,10 @@ class Account:
 
 
 class Source:
-    """The records of some files in the order given; `accounts` grows while they are read, and
-    `text`, the bytes of their lines.
+    """The records of some files in the order given; `accounts` grows while they are read.
 
-    Iterate once: standard input cannot be read twice.
+    `text` counts the bytes of the lines that became records. Iterate once, or over batches once:
+    standard input cannot be read twice.
     """
 
     def __init__(
@@ -61,15 +62,28 @@ class Source:
         self._lines: Lines | None = None
 
     def __iter__(self) -> Iterator[Record]:
-        """The records.
+        """The records, an `Event` in each that has one.
 
         Raises:
             InputError: a file or a line cannot be read; with `lenient`, only a file.
         """
+        for account in self._accounts():
+            yield from self._file(account)
+
+    def batches(self) -> Iterator[Batch | Record]:
+        """The same lines: plain canonical ones many at a time, the others as records.
+
+        Raises:
+            InputError: a file or a line cannot be read; with `lenient`, only a file.
+        """
+        for account in self._accounts():
+            yield from self._in_batches(account)
+
+    def _accounts(self) -> Iterator[Account]:
         for path in self._paths:
             account = Account(path)
             self.accounts.append(account)
-            yield from self._file(account)
+            yield account
 
     @property
     def size(self) -> int:
@@ -80,24 +94,52 @@ class Source:
         lines = self._lines = Lines(account.file, stdin=self._stdin)
         reader = Reader(account.file)
         for number, content in lines:
-            account.lines += 1
-            self.text += len(content) if isinstance(content, bytes) else 0
-            try:
-                if isinstance(content, InputError):
-                    raise content
-                records = reader.feed(content, number)
-            except InputError as error:
-                if not self._lenient:
-                    raise
-                account.rejected += 1
-                account.rejection = account.rejection or error
-                if self._on_reject is not None:
-                    self._on_reject(error)
+            yield from self._record(account, reader, number, content)
+        yield from self._end(account, reader, lines)
+
+    def _in_batches(self, account: Account) -> Iterator[Batch | Record]:
+        lines = self._lines = Lines(account.file, stdin=self._stdin)
+        reader, number = Reader(account.file), 1
+        for block in lines.blocks():
+            if isinstance(block, Fault):
+                yield from self._record(account, reader, number, block.at(number))
+                continue
+            if reader.is_canonical:
+                for piece in pieces(reader, block, number):
+                    if isinstance(piece, Batch):
+                        account.lines += len(piece.events)
+                        yield piece
+                    else:
+                        yield from self._record(account, reader, *piece)
             else:
-                yield from records
+                for each in split(block, number):
+                    yield from self._record(account, reader, *each)
+            number += block.count(b"\n")
+        yield from self._end(account, reader, lines)
+
+    def _record(
+        self, account: Account, reader: Reader, number: int, content: bytes | InputError
+    ) -> Iterable[Record]:
+        """The records that are complete with a line; none where it is refused and counted."""
+        account.lines += 1
+        self.text += len(content) if isinstance(content, bytes) else 0
+        try:
+            if isinstance(content, InputError):
+                raise content
+            return reader.feed(content, number)
+        except InputError as error:
+            if not self._lenient:
+                raise
+            account.rejected += 1
+            account.rejection = account.rejection or error
+            if self._on_reject is not None:
+                self._on_reject(error)
+            return ()
+
+    def _end(self, account: Account, reader: Reader, lines: Lines) -> Iterable[Record]:
         account.sha256 = lines.sha256
         self._done, self._lines = self.size, None
-        yield from reader.flush()
+        return reader.flush()
 
 
 def read(

@@ -263,6 +263,10 @@ class _Itf:
     def __iter__(self) -> Iterator[Record]:
         return _of_itf(self._trace)
 
+    def batches(self) -> Iterator[Record]:
+        """The same."""
+        return iter(self)
+
 
 def _records(trace: str, stdin: BinaryIO | None) -> Records:
     return _Itf(trace) if trace.endswith(ITF) else read([trace], stdin=stdin)

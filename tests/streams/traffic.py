@@ -17,7 +17,7 @@ import msgspec
 from spec.claims.claim import Mode
 from spec.events.canonical import EVENT_ENCODER, Event
 
-__all__ = ["Traffic", "events", "write"]
+__all__ = ["Traffic", "as_events", "write"]
 
 Line = dict[str, Any]
 BLOCKS: Final = 2
@@ -211,9 +211,13 @@ def events(traffic: Traffic) -> Iterator[Line]:
             return
 
 
+def as_events(traffic: Traffic) -> Iterator[Event]:
+    """The events of a stream."""
+    return (msgspec.convert(line, Event) for line in events(traffic))
+
+
 def write(path: Path, traffic: Traffic) -> Path:
     """A stream of at least so many lines as a file."""
     with path.open("wb") as file:
-        for line in events(traffic):
-            file.write(EVENT_ENCODER.encode(msgspec.convert(line, Event)) + b"\n")
+        file.writelines(EVENT_ENCODER.encode(event) + b"\n" for event in as_events(traffic))
     return path

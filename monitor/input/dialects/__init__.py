@@ -56,8 +56,13 @@ class Reader:
     """Reads one file's lines, whatever their dialect."""
 
     def __init__(self, file: str) -> None:
-        self._file = file
+        self.file = file
         self._adapters: dict[int, Dialect] = {}
+
+    @property
+    def is_canonical(self) -> bool:
+        """Whether no line so far had a recorded dialect; then no record is held back."""
+        return not self._adapters or self._adapters.keys() == {_NAMES.index("canonical")}
 
     def feed(self, text: bytes, line: int) -> Sequence[Record]:
         """The records that are complete with this line.
@@ -65,7 +70,7 @@ class Reader:
         Raises:
             InputError: the line cannot be read.
         """
-        obj = parse(text, self._file, line)
+        obj = parse(text, self.file, line)
         adapter = self._adapter(obj, line)
         records = adapter.feed(obj, line)
         if len(self._adapters) == 1:
@@ -84,6 +89,6 @@ class Reader:
             if recognises(obj):
                 adapter = self._adapters.get(number)
                 if adapter is None:
-                    adapter = self._adapters[number] = dialect(self._file)
+                    adapter = self._adapters[number] = dialect(self.file)
                 return adapter
-        raise no_kind(obj, self._file, line)
+        raise no_kind(obj, self.file, line)

@@ -17,7 +17,7 @@ from spec.events.canonical import Event, Mark, StreamMark
 from spec.events.fields import FIELDS, IDENTITY, STAMP, fields_of, required_of
 from spec.language.errors import ClaimError
 
-__all__ = ["DIALECT", "CanonicalDialect", "recognises"]
+__all__ = ["DIALECT", "CanonicalDialect", "duration_fault", "recognises"]
 
 _KINDS: Final = frozenset(kind.value for kind in Kind)
 _MARKS: Final = frozenset(mark.value for mark in Mark)
@@ -84,7 +84,7 @@ class CanonicalDialect:
         """What the form cannot say: texts that must parse, lists that must match."""
         if event.predicate is not None:
             predicate_in(event.predicate, "predicate", self._file, line)
-        if event.duration is not None and (fault := _duration_fault(event.duration)):
+        if event.duration is not None and (fault := duration_fault(event.duration)):
             self._refuse(line, "duration", *fault)
         if event.mode is not None and event.mode not in _MODES:
             hint = did_you_mean(event.mode, _MODES)
@@ -126,7 +126,8 @@ _STRANGE: Final = {
 
 
 @functools.lru_cache(maxsize=1024)
-def _duration_fault(text: str) -> tuple[str, str] | None:
+def duration_fault(text: str) -> tuple[str, str] | None:
+    """What is wrong with the text of a duration, and what to do about it."""
     try:
         Duration.parse(text)
     except ClaimError as error:

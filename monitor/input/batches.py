@@ -1,0 +1,197 @@
+"""Decodes many canonical lines at once, and leaves what is not plain to the reader of single lines.
+
+A line is taken here only if that reader would take it, as the same event; an error, a mark, a line
+of a recorded dialect or one that is unusual is handed back as it is. msgspec keeps the last of two
+values of one key; that no key stands twice is seen by writing the events again. Lines that come out
+as they went in have each key once, and there is one event on each; of others the keys are counted.
+"""
+
+from __future__ import annotations
+
+from types import NoneType
+from typing import (
+    TYPE_CHECKING,
+    Annotated,
+    Any,
+    Final,
+    Literal,
+    NamedTuple,
+    TypeAlias,
+    Union,
+    get_args,
+    get_origin,
+)
+
+import msgspec
+from msgspec import Meta
+
+from monitor.input.dialects._json import known_predicate, parse
+from monitor.input.dialects.canonical import duration_fault
+from monitor.input.errors import InputError
+from monitor.input.lines import split
+from spec.claims.claim import Mode
+from spec.events.alphabet import Kind
+from spec.events.canonical import EVENT_ENCODER, Event
+from spec.events.fields import IDENTITY, STAMP, fields_of, required_of
+from spec.language.errors import PredicateError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from monitor.input.dialects import Reader
+
+__all__ = ["Batch", "Piece", "pieces"]
+
+_MOST: Final = 2**63 - 1
+_TYPES: Final[dict[str, Any]] = {
+    "sequence": Annotated[int, Meta(ge=0, le=_MOST)] | None,
+    "time_ns": Annotated[int, Meta(ge=0, le=_MOST)] | None,
+    "priority": Annotated[int, Meta(ge=-_MOST, le=_MOST)] | None,
+    "mode": Literal[tuple(mode.value for mode in Mode)] | None,
+}
+"""Fields of which the type says less than the reader checks, with types that say it."""
+
+
+class Batch(NamedTuple):
+    """Canonical events of one file in order, and the number of the line of each.
+
+    The events have the attributes of an `Event`, though their types are one for each kind.
+    """
+
+    file: str
+    lines: Sequence[int]
+    events: Sequence[Event]
+
+
+Piece: TypeAlias = "Batch | tuple[int, bytes]"
+"""Events, or one line as it is, with its number."""
+
+
+def pieces(reader: Reader, block: bytes, number: int) -> Iterator[Piece]:
+    """The lines of a block that are not blank, in order; those that are events, as events.
+
+    Args:
+        reader: of the lines that are handed back. From a line of a recorded dialect on all are.
+        block: whole lines, as `Lines.blocks` has them.
+        number: of the first line.
+    """
+    whole = block if block.endswith(b"\n") else block + b"\n"
+    events = _events(whole)
+    if events is not None:
+        yield Batch(reader.file, range(number, number + len(events)), events)
+        return
+    lines: list[int] = []
+    events = []
+    for each, line in split(block, number):
+        event = _event(line) if reader.is_canonical else None
+        if event is None:
+            if events:
+                yield Batch(reader.file, lines, events)
+                lines, events = [], []
+            yield each, line
+        else:
+            lines.append(each)
+            events.append(event)
+    if events:
+        yield Batch(reader.file, lines, events)
+
+
+def _events(block: bytes) -> list[Event] | None:
+    """The events of a block, one on each line; None where that is not certain of all."""
+    try:
+        events = _DECODE_LINES(block)
+    except (ValueError, RecursionError):
+        return None
+    written = _ENCODE_LINES(events)
+    if written != block and not _each_once(block, written, len(events)):
+        return None
+    checked = (event for event in events if event.checked or event.predicate is not None)
+    return events if all(map(_is_sound, checked)) else None
+
+
+def _each_once(block: bytes, written: bytes, events: int) -> bool:
+    """Whether a block has one event on each line, and no key twice.
+
+    Without escapes every quote begins or ends a text, and a key is what has a colon behind it.
+    What is written again leaves out the keys that add nothing: it has at most as many.
+    """
+    plain = b"\\" not in block and b"\t" not in block and b"\r" not in block
+    if not plain or b" :" in block or block.count(b'":') != written.count(b'":'):
+        return False
+    return block.startswith(b"{") and block.count(b"}\n{") == block.count(b"\n") - 1 == events - 1
+
+
+def _event(line: bytes) -> Event | None:
+    """The event of a line; None where that is not certain."""
+    try:
+        event = _DECODE(line)
+        if _ENCODE(event) != line:
+            parse(line, "", 0)
+    except (InputError, ValueError, RecursionError):
+        return None
+    return event if _is_sound(event) else None
+
+
+def _is_sound(event: Any) -> bool:
+    """What the form of an event cannot say: texts parse, lists match, and list no number twice."""
+    blocks, positions = event.block_ids, event.positions
+    if len(positions) != len(blocks) and (positions or event.kind is Kind.BLOCK_CACHED):
+        return False
+    if len(blocks) > 1 and len(set(blocks)) != len(blocks):
+        return False
+    if len(positions) > 1 and len(set(positions)) != len(positions):
+        return False
+    if event.duration is not None and duration_fault(event.duration):
+        return False
+    if event.predicate is not None:
+        try:
+            known_predicate(event.predicate)
+        except PredicateError:
+            return False
+    return True
+
+
+def _form(kind: Kind) -> type[msgspec.Struct]:
+    """The events of one kind: its own fields alone are stored, and those that it needs are there.
+
+    Of what is stored nothing can be part of a cycle, so the collector does not track them.
+    """
+    names, needs = {*STAMP, *IDENTITY, *fields_of(kind)} - {"kind"}, required_of(kind)
+    fields: list[tuple[str, Any] | tuple[str, Any, Any]] = []
+    others: dict[str, Any] = {"kind": kind}
+    for info in msgspec.structs.fields(Event):
+        if info.name in needs:
+            fields.append((info.name, _present(info.type)))
+        elif info.name in names:
+            fields.append((info.name, _TYPES.get(info.name, info.type), info.default))
+        elif info.name != "kind":
+            others[info.name] = info.default
+    others["checked"] = bool(names & {"block_ids", "positions", "duration"})
+    others["accused"] = Event.accused if names & {"blocking_claim_ids", "outcome_claim_id"} else ()
+    return msgspec.defstruct(
+        kind.value,
+        fields,
+        namespace=others,
+        module=__name__,
+        tag_field="kind",
+        tag=kind.value,
+        kw_only=True,
+        frozen=True,
+        gc=False,
+        omit_defaults=True,
+        forbid_unknown_fields=True,
+    )
+
+
+def _present(of: Any) -> Any:
+    """The type of a field that must be there, and not be empty."""
+    if get_origin(of) is tuple:
+        return Annotated[of, Meta(min_length=1)]
+    (given,) = (part for part in get_args(of) if part is not NoneType)
+    return given
+
+
+_FORMS: Final = Union[tuple(_form(kind) for kind in Kind)]  # noqa: UP007
+_DECODER: Final[msgspec.json.Decoder[Any]] = msgspec.json.Decoder(_FORMS)
+_DECODE, _DECODE_LINES = _DECODER.decode, _DECODER.decode_lines
+_ENCODE, _ENCODE_LINES = EVENT_ENCODER.encode, EVENT_ENCODER.encode_lines
