@@ -26,6 +26,10 @@ class Owners:
         self._runs: dict[int, _Run] = {}
         self._several: dict[int, dict[str, set[int]]] = {}
 
+    def __len__(self) -> int:
+        """Blocks of which an owner is known."""
+        return len(self._runs) + len(self._several)
+
     def place(self, claim_id: str, blocks: Sequence[int], positions: Sequence[int]) -> None:
         """These blocks, which nobody holds, are a claim's, one at each position."""
         for at in range(0, len(blocks), _TOGETHER):
