@@ -16,6 +16,7 @@ from monitor.stream.projection import Stream
 from spec.claims.claim import Mode
 from spec.claims.states import ClaimState
 from spec.contract.modes import MODES, Bundle
+from spec.language.prose import counted
 from spec.language.verdicts import Verdict, pool
 
 if TYPE_CHECKING:
@@ -45,6 +46,7 @@ class Monitor:
         strict: an obligation that no claim exercised makes the verdict inconclusive.
         keep: what is kept of claims that are over; everything, by default.
         own: judge the claims alone that ask for the mode by name, and were accepted in no other.
+        late: lines that came too late to be put in order, and were left out.
     """
 
     mode: Mode
@@ -53,6 +55,7 @@ class Monitor:
     strict: bool = False
     keep: Keep | None = None
     own: bool = False
+    late: int = 0
     _streams: dict[tuple[str, str], Stream] = field(default_factory=dict)
     _unknown: Counter[str] = field(default_factory=Counter)
     _read: int = 0
@@ -135,6 +138,11 @@ class Monitor:
     def knows(self, claim_id: str) -> bool:
         """Whether a claim of this id is judged here, or was, in any stream."""
         return any(stream.knows(claim_id) for stream in self._streams.values())
+
+    @property
+    def left_out(self) -> int:
+        """Events about claims and requests beyond those that are followed (`Keep`)."""
+        return sum(stream.left_out for stream in self._streams.values())
 
     @property
     def live(self) -> int:
@@ -225,6 +233,10 @@ class Monitor:
         if self._rejected:
             lines = "1 line" if self._rejected == 1 else f"{self._rejected} lines"
             return f"{lines} could not be read"
+        if beyond := self.left_out:
+            return f"{counted(beyond, 'event')} left out: more claims or requests than are followed"
+        if self.late:
+            return f"{counted(self.late, 'line')} came too late and left out"
         if self.only is not None and not claims:
             return f"claim {self.only} does not occur"
         if mixed := next((c.claim for c in claims if self._mixed(c.claim)), None):

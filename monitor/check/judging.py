@@ -50,16 +50,16 @@ class Judging:
     Args:
         modes: one; or, with `own`, those that claims may state.
         own: judge each claim by the mode that it states.
-        ended: claims that stay in hand after they have ended, of each stream.
+        keep: what is kept of claims, by default all that are live and `ENDED` that are not.
     """
 
     def __init__(
-        self, asked: Asked, modes: Collection[Mode], *, own: bool, ended: int = ENDED
+        self, asked: Asked, modes: Collection[Mode], *, own: bool, keep: Keep | None = None
     ) -> None:
         self._asked, self._trusted = asked, Trusted()
         self._stated = Stated(modes, asked.claim) if own else None
         self._moved: list[ClaimRun] = []
-        keep = Keep(ended=ended)
+        keep = keep or Keep(ended=ENDED)
         self._judges = [
             _Judge(
                 Monitor(
@@ -179,6 +179,9 @@ class Judging:
         Args:
             accounts: one of each file that was read.
         """
+        accounts = list(accounts)
+        for judge in self._judges:
+            judge.monitor.late = order_of(accounts).late
         return self._by_one(accounts) if self._stated is None else self._by_each(accounts)
 
     def _by_one(self, accounts: Iterable[Account]) -> Report:

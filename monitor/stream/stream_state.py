@@ -65,8 +65,10 @@ class StreamState:
         self._mode = MODES[compiled.mode].constants
         self._of_losses = reading("unsaid", compiled.mode) & self._names
         self._count = 0  # of events
+        self.left_out = 0  # of events, because of limits
         self._newest = 0  # the event that registered the last claim
         keep = keep or Keep()
+        self._limited = keep.live is not None or keep.requests is not None
         seen = keep.seen or BloomFilter()
         self._store = ClaimStore(compiled, name, keep, seen, self._track)
         self.requests, self._clock = self._store.requests, self._store.clock
