@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from monitor.evaluate.claim import ClaimRun
+    from monitor.input.batches import Run
     from monitor.input.records import At, Record
     from spec.events.canonical import Event
 
@@ -82,6 +83,20 @@ class Monitor:
                 stream = self._stream(at.file, name or at.file)
             stream.stamp(Stamp(name or at.file, event.sequence, event.time_ns), at)
             stream.take(event, at)
+
+    def take_run(self, run: Run) -> None:
+        """The events of a run."""
+        stream = self._stream(run.file, run.stream)
+        clock = stream.begin(run)
+        if clock is None:
+            self.take_events(run.events, run.places)
+            return
+        self._read += len(run.events)
+        passes, take = clock.passes, stream.take
+        for event, at in zip(run.events, run.places, strict=True):
+            if passes(event.time_ns or 0):
+                stream.elapse(event.time_ns, at)
+            take(event, at)
 
     def reject(self, at: At) -> None:
         """A line could not be read: what it states is missing from every stream of its file."""
