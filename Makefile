@@ -55,7 +55,7 @@ test-wheel: $(STAMP) ## Build the wheel, install it, and run the README's comman
 
 setup-vllm: $(VLLM_VENV)/.stamp ## Install a vLLM that needs no GPU into .venv-vllm (1.8 GB)
 
-# Every trace of the table is judged, and counted as evidence, where Z3 is.
+# Every trace of the table is judged, counted as evidence, and compared with the models, where Z3 is.
 test-vllm: $(STAMP) $(VLLM_VENV)/.stamp ## Run the tests of the plugin inside that vLLM
 	@rm -rf build/table
 	$(VLLM_VENV)/bin/python -m pytest -n 2 --dist loadfile tests_vllm --keep build/table

@@ -43,7 +43,7 @@ _Name = Annotated[str, typer.Argument(metavar="NAME", help="A model, or NAME:VAR
 def list_models(form: FormatOption = Format.TEXT) -> None:
     """List the models, with their variants.
 
-    Exit 0. `show` tells what a model does.
+    Exit 0. `show` says what a model does.
     """
     found = [runtime(name) for name in RUNTIMES]
     listed = [(each, next(iter(each.variants.values()))()) for each in found]

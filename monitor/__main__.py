@@ -9,7 +9,6 @@ from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-import msgspec
 import typer
 from rich.progress import BarColumn, DownloadColumn, Progress, TimeRemainingColumn
 
@@ -17,18 +16,14 @@ from monitor.check.evidence import NoModeStated, as_yaml, exit_code, take_eviden
 from monitor.check.files import EXIT_CODES, check
 from monitor.check.reference import MOST_BYTES, MOST_LINES, check_by_reference
 from monitor.evaluate.listing import as_json, as_source
-from monitor.follow.addresses import is_socket
-from monitor.follow.buffer import WhenFull
-from monitor.follow.command import Asked, follow_events
+from monitor.follow.cli import follow_sources
+from monitor.follow.pages import pages
 from monitor.input.errors import InputError
 from monitor.input.reorder_window import Window
-from monitor.live.feed import LiveVerdict
-from monitor.live.follow import Followed, follow, live_line
 from monitor.report.evidence_text import evidence_text
 from monitor.report.github import as_github
 from monitor.report.junit import as_junit
 from monitor.report.mode_option import ModeOption, mode_asked
-from monitor.report.pages import pages
 from monitor.report.report_text import as_text
 from monitor.report.verdict import ModeChoice, verdict_schema
 from spec.cli.arguments import claim_option, file_name, path_option
@@ -231,118 +226,11 @@ def evidence(
     raise typer.Exit(exit_code(found))
 
 
-@app.command(
+app.command(
     "follow",
     epilog="Example: python -m monitor follow monitor/samples/hard_protected_refusal.jsonl "
     "--until-eof --verdicts build/verdicts.jsonl",
-)
-def follow_sources(
-    sources: Annotated[
-        list[str],
-        typer.Argument(
-            parser=file_name,
-            metavar="SOURCE",
-            help="PATH of a file that grows or of a named pipe, file:PATH to wait for the file, -, "
-            "unix:PATH, tcp:HOST:PORT, zmq:ADDRESS; or PATH of the socket of a serving process.",
-        ),
-    ],
-    mode: ModeOption = ModeChoice.AUTO,
-    until_eof: Annotated[
-        bool, typer.Option("--until-eof", help="End where the sources end; wait for no more.")
-    ] = False,
-    when_full: Annotated[
-        WhenFull,
-        typer.Option(
-            help="Where lines come faster than they are judged: block lets the source wait; gap "
-            "drops lines, counts them, and claims that live then are inconclusive.",
-        ),
-    ] = WhenFull.BLOCK,
-    verdicts: Annotated[
-        Path | None,
-        path_option(
-            "--verdicts",
-            help="Append violations and the verdicts on claims that ended to this file, as lines "
-            "of JSON.",
-        ),
-    ] = None,
-    checkpoint: Annotated[
-        Path | None,
-        path_option(
-            "--checkpoint",
-            metavar="DIR",
-            help="Keep checkpoints in this folder, and go on from the last one.",
-        ),
-    ] = None,
-    checkpoint_every: Annotated[
-        float, typer.Option(min=0.0, help="Seconds between two checkpoints.")
-    ] = 10.0,
-    webhook: Annotated[
-        str | None,
-        typer.Option(metavar="URL", help="Post each violation to this address, as JSON."),
-    ] = None,
-    metrics: Annotated[
-        str | None,
-        typer.Option(
-            metavar="ADDRESS",
-            help="Serve metrics for Prometheus, /healthz and /readyz at PORT of this machine, or "
-            "at HOST:PORT with a token.",
-        ),
-    ] = None,
-    metrics_token: Annotated[
-        Path | None,
-        path_option(
-            "--metrics-token",
-            metavar="FILE",
-            help="A file with the token that /metrics asks for.",
-        ),
-    ] = None,
-    form: FormatOption = Format.TEXT,
-) -> None:
-    """Judge events as they come, until a signal.
-
-    Each claim is judged by the mode that it states.
-
-    SIGTERM or SIGINT: what was received is judged, and it ends by the verdict. SIGHUP: files are
-    opened again.
-
-    Of the socket of a process that judges by itself, the live verdicts are printed until it ends.
-
-    Exit 0: kept. 1: violated. 2: bad input. 3: inconclusive, no claim, or the process broke off.
-    """
-    try:
-        if len(sources) == 1 and is_socket(sources[0]):
-            raise typer.Exit(_follow_verdicts(sources[0], form))
-        asked = Asked(
-            sources,
-            mode_asked(mode),
-            until_eof,
-            when_full,
-            verdicts,
-            checkpoint,
-            checkpoint_every,
-            webhook,
-            metrics,
-            metrics_token,
-            form is Format.JSON,
-        )
-        code = follow_events(asked)
-    except InputError as error:
-        raise SpecError(str(error)) from error
-    raise typer.Exit(code)
-
-
-def _follow_verdicts(socket: str, form: Format) -> int:
-    """Print the live verdicts of a serving process; the exit code."""
-    followed = Followed()
-    for told in follow(socket):
-        followed.take(told)
-        if form is Format.JSON:
-            typer.echo(msgspec.json.encode(told))
-        elif isinstance(told, LiveVerdict):
-            print_text(live_line(told))
-    if not followed.ended:
-        typer.echo(f"interrupted: {printable(socket)} closed before the last verdicts", err=True)
-    return followed.code
+)(follow_sources)
 
 
 @app.command(

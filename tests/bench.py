@@ -24,7 +24,7 @@ from proofs.logic.encode import Bits
 from proofs.model.of_mode import model_of
 from spec.claims.claim import Mode
 from spec.contract.modes import Bundle
-from tests.bench_search import searched
+from tests.bench_search import largest, searched
 from tests.come_and_go import PARTS, costs
 from tests.streams import crowds
 from tests.streams.crowds import CROWDS
@@ -144,8 +144,11 @@ def figures() -> list[Figure]:
             what = f"monitor check, a crowd of {CROWD} ({name}), {most} MiB"
             add(what, seconds, ("json.loads of its lines", read), 20)
     for each in searched():
-        what = f"search for {each.obligation}, {each.transitions} transitions, per 100000"
+        what = f"search for {each.what}, {each.transitions} transitions, per 100000"
         add(what, each.seconds, ("the model by itself", each.plain), None)
+    two = largest()
+    what = f"search of 2 claims, 2 requests, 6 blocks, an obligation at most, {two.mib} MiB"
+    add(what, two.seconds, ("the model by itself", two.plain), 20)
     first, *_, last = (1_000 * cost.seconds for cost in costs(CLAIMS))
     what = f"inline monitor, 1000 events after {CLAIMS * (PARTS - 1) // PARTS} claims"
     add(what, last, ("the same at the beginning", first), None)

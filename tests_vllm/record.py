@@ -1,7 +1,7 @@
 """Records scenes of the demo in a real engine, redacted: `python -m tests_vllm.record`.
 
 It writes the traces of tests/recordings anew, and refuses one whose verdict is not the one due, or
-is another one after the redaction.
+is another one after the redaction. Rows of the table that enforce nothing are recorded as well.
 """
 
 from __future__ import annotations
@@ -12,8 +12,10 @@ from pathlib import Path
 
 from monitor.check.by_name import check_files
 from runtime_hooks.demo.play import play_all
-from tests.recordings import RECORDED, Recorded
+from tests.recordings import OBSERVED, RECORDED, Recorded
 from tests.recordings.redact import redacted
+from tests_vllm.stage import play
+from tests_vllm.table import ROWS
 
 __all__ = ["main"]
 
@@ -25,6 +27,12 @@ def main() -> None:
         play_all(lambda _: None, folder)
         for recorded in RECORDED:
             _write(recorded, folder)
+        for observed in OBSERVED:
+            row = ROWS[observed.row]
+            settings = row.twins[observed.twin].settings if observed.twin else {}
+            played = play(row, folder / observed.path.stem, settings)
+            observed.path.write_bytes(redacted(played.trace.read_bytes()))
+            print(observed.path.name)
 
 
 def _write(recorded: Recorded, folder: Path) -> None:

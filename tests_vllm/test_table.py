@@ -16,6 +16,7 @@ from typing import Any
 import pytest
 
 from monitor.check.files import EXIT_CODES
+from runtime_hooks.settings.config import ENFORCED, Drill
 from spec.events.alphabet import CONFLICT_ACTIONS, FACTS, Kind
 from spec.language.verdicts import Verdict
 from tests_vllm.rows import Setting, story
@@ -42,6 +43,11 @@ def staged(tmp_path_factory: pytest.TempPathFactory, pytestconfig: pytest.Config
             played[name, twin] = play(row, folder, settings)
             due = 1 if twin in row.twins else row.code
             expected = {"trace": played[name, twin].trace.name, "mode": row.mode, "code": due}
+            setting = {**row.settings, **settings}
+            drilled = setting.get("drill", Drill())
+            expected["model"] = "vllm_offload" if row.tier else "vllm_pool"
+            expected["enforced"] = bool(setting.get("enforce", ENFORCED))
+            expected["honest"] = not (drilled.suppress or drilled.misattribute)
             (folder / "expected.json").write_text(json.dumps(expected))
         return played[name, twin]
 

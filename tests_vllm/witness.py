@@ -3,7 +3,8 @@
 FOLDER is what `pytest tests_vllm/test_table.py --keep FOLDER` left. Every trace goes through
 `python -m monitor check`, with the exit that is due, and through `python -m monitor evidence` to
 `python -m proofs lower`. What the kept ones of a mode show must make the plugin's row of that mode
-sound; what a violated one shows must not, alone or beside all of those. Needs Z3, and no engine.
+sound; what a violated one shows must not, alone or beside all of those. Each trace is compared with
+the models (`tests_vllm.runs`). Needs Z3, and no engine.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ from pathlib import Path
 
 from monitor.__main__ import main as monitor
 from proofs.__main__ import main as proofs
+from tests_vllm.runs import not_runs
 
 DESCRIPTOR = "runtime_hooks/descriptor.yaml"
 SOUND = "backend_patch,contract,sound_with_adapter"
@@ -69,6 +71,9 @@ def main(folder: str) -> int:
             for beside in ([], kept) if code == 1 else ([],):
                 if (code, False) != label(mode, [*beside, trace], at):
                     wrong.append(f"{trace}, with {len(beside)} beside it: evidence of {mode}")
+    others, runs = not_runs(at, lambda *named: quiet(proofs, "accepts", *named))
+    print(f"{runs} times a trace is a run of a model")
+    wrong += others
     print("\n".join(wrong) or "all as it should be")
     return 1 if wrong else 0
 

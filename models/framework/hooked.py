@@ -1,14 +1,14 @@
 """States what this project's plugin, where it enforces nothing, would write of a model of vLLM.
 
 The plugin states facts block by block, where its hooks see them, and a model of vLLM where they
-happen. So the same run is told in two ways:
+happen. So the same run has two forms:
 
 * the plugin states what was evicted before what was looked up, because both are known when a
   request has its blocks, and what was computed when the output of the step arrives;
-* it states look-ups, stores and failed loads for the claims that are live, and what nobody claims
-  not at all.
+* it states look-ups, stores and failed loads for the claims that are live, and those of unclaimed
+  blocks not at all.
 
-`Hooked` tells a run of a model in the plugin's way, and `facts_of` brings a trace of the plugin to
+`Hooked` states a run of a model in the plugin's way, and `facts_of` brings a trace of the plugin to
 the same form: an event for each block. Reports are not facts of vLLM, and are left out; so are what
 follows from other facts (`prefix_reused`, `duration_elapsed`) and copies that a claim finds.
 
@@ -20,6 +20,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, ClassVar, Final, NamedTuple
+
+from msgspec.structs import replace
 
 from models.framework.model import Action, Emitted, Fact, Model, Next, fact
 from spec.events.alphabet import Kind
@@ -60,24 +62,25 @@ class HookedState(NamedTuple):
 
 
 class Hooked(Model[HookedState]):
-    """A model of vLLM as the plugin's hooks tell it.
+    """A model of vLLM as the plugin's hooks observe it.
 
     Args:
         inner: the model. Its states have `cached` and `running`; with a tier, `loading`, `tier` and
-            `storing`, too.
+            `storing`, too. What a request computes of its own is named as the request.
         watches: the claims of the trace, in the order in which they come; so do its requests.
         loses: whether failures take single blocks out of the cache.
     """
 
     name: ClassVar = "hooked"
-    about: ClassVar = "A model of vLLM, told as the plugin does where it enforces nothing."
+    about: ClassVar = "A model of vLLM, in the events of the plugin where it enforces nothing."
     source: ClassVar = "runtime_hooks of this project, in vLLM 0.32.0"
     left_out: ClassVar = "look-ups of blocks that another request of the same step computes"
 
     def __init__(
         self, inner: Model[Any], watches: Iterable[Watch] = (), *, loses: bool = False
     ) -> None:
-        self.inner, self.loses = inner, loses
+        self.inner: Any = inner
+        self.loses = loses
         self.watches: Mapping[str, Watch] = {each.claim_id: each for each in watches}
         self.requests, self.holders = inner.requests, tuple(self.watches)
 
@@ -93,7 +96,7 @@ class Hooked(Model[HookedState]):
             too_early = action.what[0] in (late if action.name == "arrive" else due)
             if action.name not in _WISHES and not too_early:
                 yield action
-        yield from (Action("output", (name,)) for name in due)
+        yield from (Action("output", (name,)) for name, _ in state.due[:1])
         yield from (Action("unclaim", (name,)) for name in state.live)
         for name in self.holders[state.claimed : state.claimed + 1]:
             yield Action("claim", (name,))
@@ -107,7 +110,7 @@ class Hooked(Model[HookedState]):
                     yield Action("lose", (block,))
 
     def apply(self, state: HookedState, action: Action) -> Next[HookedState]:
-        """The state after an action, and what the hooks tell of it."""
+        """The state after an action, and what the hooks state of it."""
         inner, what = state.inner, action.what
         match action.name:
             case "output":
@@ -115,12 +118,12 @@ class Hooked(Model[HookedState]):
                 return Next(state._replace(due=due), dict(state.due)[str(what[0])])
             case "claim":
                 live = tuple(sorted((*state.live, str(what[0]))))
-                told = fact(Kind.CLAIM_REGISTERED, claim_id=what[0])
-                return Next(state._replace(live=live, claimed=state.claimed + 1), (told,))
+                stated = fact(Kind.CLAIM_REGISTERED, claim_id=what[0])
+                return Next(state._replace(live=live, claimed=state.claimed + 1), (stated,))
             case "unclaim":
                 live = tuple(each for each in state.live if each != what[0])
-                told = fact(Kind.CLAIM_RETIRED, claim_id=what[0])
-                return Next(state._replace(live=live), (told,))
+                stated = fact(Kind.CLAIM_RETIRED, claim_id=what[0])
+                return Next(state._replace(live=live), (stated,))
             case "tier_reset":
                 told_of = [n for n in state.live if self._is_copied(inner, n)]
                 gone = tuple(fact(Kind.HOST_COPY_LOST, claim_id=name) for name in told_of)
@@ -137,31 +140,38 @@ class Hooked(Model[HookedState]):
     def _of_model(self, state: HookedState, action: Action) -> Next[HookedState]:
         after, emits = self.inner.apply(state.inner, action)
         facts = [each.event for each in emits if isinstance(each, Fact)]
-        taken, told, due = list[Emitted](), list[Emitted](), list[Emitted]()
+        taken, stated, due = list[Emitted](), list[Emitted](), list[Emitted]()
         for event in facts:
             about = {"request_id": event.request_id}
             match event.kind:
                 case Kind.BLOCK_EVICTED:
                     taken += _blocks(event, **about)
                 case Kind.BLOCK_CACHED:
-                    due += _blocks(event, **about)
+                    due += _blocks(self._in_prompt(event), **about)
                 case Kind.PREFIX_LOOKUP:
-                    told += self._looked(state, event)
+                    stated += self._looked(state, event)
                 case Kind.LOAD_FINISHED:
-                    told += (*_blocks(event), *self._found(state, event))
+                    stated += (*_blocks(event), *self._found(state, event))
                 case Kind.STORE_FINISHED | Kind.HOST_COPY_LOST:
-                    told += self._of_claims(state.live, event)
+                    stated += self._of_claims(state.live, event)
                 case Kind.LOAD_FAILED:
                     copied = [n for n in state.live if self._is_copied(state.inner, n)]
-                    told += self._of_claims(copied, event)
+                    stated += self._of_claims(copied, event)
                 case Kind.REQUEST_ARRIVED:
-                    told.append(fact(event.kind, **about, usable=event.usable))
+                    stated.append(fact(event.kind, **about, usable=event.usable))
                 case Kind.REQUEST_FINISHED:
-                    told.append(fact(event.kind, **about))
+                    stated.append(fact(event.kind, **about))
         waits = (*state.due, (str(action.what[0]), tuple(due))) if due else state.due
         arrived = state.arrived + (action.name == "arrive")
         new = state._replace(inner=after, arrived=arrived, due=waits)
-        return Next(new, (*taken, *told))
+        return Next(new, (*taken, *stated))
+
+    def _in_prompt(self, event: Event) -> Event:
+        """What a request computed, at the positions of its prompt and not of its own part."""
+        if event.object_id != event.request_id:
+            return event
+        before = self.inner.prompts[event.request_id].shared
+        return replace(event, positions=tuple(before + at for at in event.positions))
 
     def _is_copied(self, inner: Any, claim_id: str) -> bool:
         stored = {*getattr(inner, "tier", ())} - {*getattr(inner, "storing", ())}
@@ -179,13 +189,13 @@ class Hooked(Model[HookedState]):
 
     def _looked(self, state: HookedState, event: Event) -> list[Emitted]:
         """What a request found of each live claim that its prompt has blocks of."""
-        told = list[Emitted]()
+        stated = list[Emitted]()
         for each in self._on(state.live, event.object_id):
             asked = min(each.size, event.asked or 0)
             counts = {"held": min(asked, event.held or 0), "asked": asked}
             if asked:
-                told.append(_look_up(each, event, **counts))
-        return told
+                stated.append(_look_up(each, event, **counts))
+        return stated
 
     def _found(self, state: HookedState, event: Event) -> list[Emitted]:
         """What a request has of each claim, once blocks of any were loaded for it."""
@@ -222,18 +232,18 @@ def facts_of(events: Sequence[Event]) -> list[tuple[int, Event]]:
     there: dict[int, tuple[str | None, int]] = {}
     found: list[tuple[int, Event]] = []
     for number, event in enumerate(events):
-        told: list[Event] = []
+        stated: list[Event] = []
         match event.kind:
             case Kind.REQUEST_ARRIVED:
-                told = [Event(kind=event.kind, request_id=event.request_id, usable=event.usable)]
+                stated = [Event(kind=event.kind, request_id=event.request_id, usable=event.usable)]
             case Kind.REQUEST_FINISHED:
-                told = [Event(kind=event.kind, request_id=event.request_id)]
+                stated = [Event(kind=event.kind, request_id=event.request_id)]
             case Kind.CLAIM_REGISTERED if event.claim_id not in rejected:
-                told = [Event(kind=event.kind, claim_id=event.claim_id)]
+                stated = [Event(kind=event.kind, claim_id=event.claim_id)]
             case Kind.CLAIM_RETIRED:
-                told = [Event(kind=event.kind, claim_id=event.claim_id)]
+                stated = [Event(kind=event.kind, claim_id=event.claim_id)]
             case Kind.PREFIX_LOOKUP:
-                told = [
+                stated = [
                     Event(
                         kind=event.kind,
                         claim_id=event.claim_id,
@@ -243,14 +253,14 @@ def facts_of(events: Sequence[Event]) -> list[tuple[int, Event]]:
                     )
                 ]
             case kind if kind in _OF_CLAIMS:
-                told = [Event(kind=kind, claim_id=event.claim_id, request_id=event.request_id)]
+                stated = [Event(kind=kind, claim_id=event.claim_id, request_id=event.request_id)]
             case kind if kind in _OF_BLOCKS:
-                told = list(_told(event, there))
-        found += ((number, each) for each in told)
+                stated = list(_stated(event, there))
+        found += ((number, each) for each in stated)
     return _sorted(found)
 
 
-def _told(event: Event, there: dict[int, tuple[str | None, int]]) -> Iterator[Event]:
+def _stated(event: Event, there: dict[int, tuple[str | None, int]]) -> Iterator[Event]:
     """An event for each block of which this one states something new."""
     if event.kind in (Kind.BLOCK_EVICTED, Kind.BLOCK_LOST):
         for block in event.block_ids:

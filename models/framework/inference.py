@@ -6,13 +6,14 @@ the relation of `spec.lowering`, and what is broken from the runs of the model.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from models.framework.model import Model
 from models.framework.shims import Shim
 from spec.claims.claim import Mode
+from spec.events.alphabet import Kind
 from spec.lowering.descriptor import Descriptor
 
 __all__ = ["Inference"]
@@ -34,7 +35,7 @@ class Inference:
         also: further premises, any of which must fail, too: descriptors of what was shown.
         row: its row in table 9 of "Fail-Closed Lowering of Resident KV Claims", from 1.
         parent: the inference of the paper that it varies.
-        adds: what of the runtime makes it fail, in sentences, where the run alone does not tell.
+        adds: what of the runtime makes it fail, in sentences, where the run alone does not show it.
     """
 
     name: str
@@ -49,3 +50,24 @@ class Inference:
     row: int | None = None
     parent: str | None = None
     adds: str = ""
+
+    @classmethod
+    def of(
+        cls,
+        name: str,
+        feature: str,
+        mode: Mode,
+        accepts: str,
+        model: Callable[[], Model[Any]],
+        tracked: str,
+        means: Mapping[str, Kind] | None = None,
+        **given: Any,
+    ) -> Inference:
+        """One whose reader takes a single call for acceptance.
+
+        Args:
+            accepts: that call.
+            means: what the reader takes messages and other calls for.
+        """
+        shim = Shim(mode, frozenset({accepts}), means or {})
+        return cls(name, feature, mode, shim, model, tracked, **given)

@@ -3,12 +3,13 @@
 A trace names no content. That a prompt begins like another one follows from a claim that both
 looked up, or from the first blocks that a request did not compute: it found them, so they hold what
 an earlier prompt begins with. Where several prompts, or none, may be that one, it is left open, and
-each possibility is tried.
+each possibility is tried. Not among them is that a prompt begins with what another one has beyond
+an object that both share, unless a claim says so.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from itertools import islice, product
 from typing import Final, NamedTuple
 
@@ -75,21 +76,37 @@ def lineages_of(events: Sequence[Event]) -> Iterator[Lineage]:
     """What the prompts of a trace may hold: each possibility, the likeliest first.
 
     Raises:
-        SpecError: no request arrives, or what a prompt or a claim is about cannot be told.
+        SpecError: no request arrives, or what a prompt or a claim is about is undetermined.
     """
     arrivals = [event for event in events if event.kind is Kind.REQUEST_ARRIVED]
     if not arrivals:
         raise SpecError("no request arrives in the stream", "give a trace that the plugin wrote")
-    claims, objects = _claims(events), _Objects()
-    for event in events:
-        if event.claim_id in claims and event.request_id is not None:
-            objects.join(f"claim {event.claim_id}", f"request {event.request_id}")
+    claims = _claims(events)
+    objects = _joined(events, claims)
     watches = tuple(
         Watch(each.claim_id, objects.name(f"claim {each.claim_id}"), each.size)
         for each in claims.values()
     )
     for chosen in islice(product(*_Prompts(events, claims, objects).options()), _MOST):
         yield Lineage(chosen, watches)
+
+
+def _joined(events: Sequence[Event], claims: Collection[str]) -> _Objects:
+    """Join each claim with the requests that looked it up, and with those whose blocks it found."""
+    objects, of = _Objects(), dict[int, str]()
+    for event in events:
+        named = f"claim {event.claim_id}" if event.claim_id in claims else None
+        if event.kind in (Kind.BLOCK_EVICTED, Kind.BLOCK_LOST):
+            for block in event.block_ids or tuple(of):
+                of.pop(block, None)
+        elif event.request_id is not None:
+            of |= dict.fromkeys(event.block_ids, f"request {event.request_id}")
+            if named is not None:
+                objects.join(named, f"request {event.request_id}")
+        elif event.found and named is not None:
+            for block in event.block_ids:
+                objects.join(named, of.get(block, named))
+    return objects
 
 
 def _claims(events: Sequence[Event]) -> dict[str, _Claim]:
@@ -115,8 +132,9 @@ class _Request:
         self._there = there  # the positions of its object that were cached when it arrived
         self.shares = 0  # blocks that it shares with claims
         self.positions: list[int] = []
-        self.like: list[str] = []  # the objects that it may begin like
-        self.leaves = False  # what follows is not what follows in that object
+        self.leading: dict[str, int] | None = None  # of each object, at its look-up
+        # The objects that it may begin like, and whether it goes on as none of them does.
+        self.like: dict[str, bool] = {}
         self.ended = False
 
     def spare(self, asked: int) -> None:
@@ -127,10 +145,6 @@ class _Request:
         gap = min({*range(asked)} - self._there, default=asked)
         behind = sum(gap < at < asked for at in self._there)
         self.spared = max(self.spared, asked - behind)
-
-    @property
-    def start(self) -> int | None:
-        return min(self.positions, default=None)
 
     @property
     def blocks(self) -> int:
@@ -149,6 +163,7 @@ class _Prompts:
         self._taken: dict[int, str] = {}  # the request that a block was evicted for
         self._requests: dict[str, _Request] = {}
         self._linked = {objects.name(f"claim {each}") for each in claims}
+        self._whole = {e.request_id for e in events if e.kind is Kind.REQUEST_DEFERRED}
         needs = {e.request_id: e.needed for e in events if e.kind is Kind.REQUEST_ARRIVED}
         for _, event in facts_of(events):
             if event.kind is Kind.REQUEST_ARRIVED and event.request_id is not None:
@@ -163,6 +178,8 @@ class _Prompts:
         request = self._requests.get(event.request_id or "")
         match event.kind:
             case Kind.BLOCK_EVICTED | Kind.BLOCK_LOST:
+                if request is not None and request.leading is None:
+                    request.leading = self._cached()
                 for block in event.block_ids or tuple(self._holds):
                     self._holds.pop(block, None)
                     self._taken[block] = event.request_id or ""
@@ -172,7 +189,7 @@ class _Prompts:
                     said = f"a look-up of {request.name} is for no claim that the stream registers"
                     raise SpecError(said)
                 request.shares = max(request.shares, asked)
-                if claim.spares:
+                if claim.spares and request.name not in self._whole:
                     request.spare(asked)
             case Kind.BLOCK_CACHED if request is not None and event.positions:
                 self._filled(request, event)
@@ -190,38 +207,41 @@ class _Prompts:
     def _named(self, request: _Request) -> str:
         return self._objects.name(f"request {request.name}")
 
-    def _leading(self, name: str) -> int:
-        """How many first blocks of an object are cached."""
-        there, at = set(self._holds.values()), 0
-        while (name, at) in there:
-            at += 1
-        return at
+    def _cached(self) -> dict[str, int]:
+        """How many first blocks of each object are cached."""
+        there, leading = set(self._holds.values()), dict.fromkeys(self._sizes, 0)
+        for name in leading:
+            while (name, leading[name]) in there:
+                leading[name] += 1
+        return leading
 
     def _filled(self, request: _Request, event: Event) -> None:
         """A block of a request holds its content from now on."""
         block, at = event.block_ids[0], event.positions[0]
         if not request.positions:
             own = self._named(request)
-            fits = [name for name in self._sizes if self._leading(name) >= at]
-            request.like = [own] if at == 0 or own in self._linked else fits
-            name = request.like[0] if request.like else own
-            goes_on = at + 1 < request.blocks and self._leading(name) > at
-            request.leaves = goes_on and at > 0 and request.shares <= at
+            known = at == 0 or own in self._linked
+            seen = request.leading or {}
+            leading = self._cached() | {name: n for name, n in seen.items() if n >= at}
+            fits = sorted((n for n in leading if leading[n] >= at), key=leading.__getitem__)
+            new = at + 1 < request.blocks and at > 0 and request.shares <= at
+            likely = [own] if known else fits
+            request.like = {name: new and leading.get(name, 0) > at for name in likely}
         request.positions.append(at)
-        name = request.like[0] if request.like else self._named(request)
-        if not request.leaves:
+        name, leaves = next(iter(request.like.items()), (self._named(request), True))
+        if not leaves:
             self._sizes[name] = max(self._sizes.get(name, 0), at + 1)
-        self._holds[block] = (f"own {request.name}" if request.leaves else name), at
+        self._holds[block] = (f"own {request.name}" if leaves else name), at
 
     def _nothing(self, request: _Request) -> None:
         """A request has ended, and nothing that it computed or loaded was cached."""
         own = self._named(request)
         if own in self._linked:
-            request.like = [own]
+            request.like = {own: False}
             return
-        found = [name for name in self._sizes if self._leading(name) >= request.blocks - 1]
+        found = [name for name, first in self._cached().items() if first >= request.blocks - 1]
         away = [name for name, size in self._sizes.items() if size == request.blocks]
-        request.like = list(dict.fromkeys([*away, *found, own]))
+        request.like = dict.fromkeys([*away, *found, own], False)
 
     def options(self) -> list[list[Seen]]:
         """What each prompt may be."""
@@ -229,17 +249,18 @@ class _Prompts:
 
     def _option(self, request: _Request) -> list[Seen]:
         if not request.positions:
-            names = request.like or [self._named(request)]
+            names = list(request.like) or [self._named(request)]
             whole = [Seen(request.name, name, request.blocks) for name in names]
             tailed = [each._replace(shared=each.shared - 1, tail=1) for each in whole]
             return whole + [each for each in tailed if each.shared]
-        whole_blocks = max(request.positions) + 1
-        tail = request.blocks - whole_blocks
+        size, start = max(request.positions) + 1, min(request.positions)
+        tail = request.blocks - size
         if tail < 0 or not request.like:
-            said = f"what request {request.name} shares with the ones before it cannot be told"
+            said = f"what request {request.name} shares with the ones before it is undetermined"
             raise SpecError(said)
-        shared = max(request.start or 0, request.shares) if request.leaves else whole_blocks
+        first = max(start, request.shares)
+        shared = {name: first if leaves else size for name, leaves in request.like.items()}
         return [
-            Seen(request.name, name, shared, whole_blocks - shared, tail, request.start)
-            for name in request.like
+            Seen(request.name, name, blocks, size - blocks, tail, start)
+            for name, blocks in shared.items()
         ]

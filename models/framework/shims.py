@@ -1,10 +1,10 @@
 """Relabels what a runtime without claims says, as a naive reader of it does.
 
-A runtime without claims never reports that it accepted one. Whoever infers a mode from a feature
-takes the call of that feature for the acceptance of a claim. A `Shim` names that call, the calls
-that are taken for the end of the claim, and the messages that are taken for reports about it. It
-relabels what the model emitted, adds nothing that was not there, and drops what nobody took for
-anything. Where the contract's event has to name a request, and the message names none, the model
+A runtime without claims never reports that it accepted one. A reader who infers a mode from a
+feature takes the call of that feature for the acceptance of a claim. A `Shim` names that call, the
+calls that are taken for the end of the claim, and the messages that are taken for reports about it.
+It relabels what the model emitted, adds nothing that was not there, and drops what such a reader
+ignores. Where the contract's event has to name a request, and the message names none, the model
 gives the request of that step: the best that a reader could join.
 
 One rule serves all: a call that is taken for acceptance becomes `claim_registered` and

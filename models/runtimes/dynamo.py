@@ -232,10 +232,10 @@ class Dynamo(Model[State]):
             emits.append(fact(Kind.REUSE_SERVED, **about, hit=prefix in held))
         caches = tuple(cache if at == worker else old for at, old in enumerate(state.caches))
         routed = tuple(e._replace(serving=True) if e is entry else e for e in state.routed)
-        told = tuple(
+        reported = tuple(
             each for each in news if each.content in self.prefixes
-        )  # the rest routes nobody
-        return Next(state._replace(caches=caches, news=told, routed=routed), tuple(emits))
+        )  # the rest routes no request
+        return Next(state._replace(caches=caches, news=reported, routed=routed), tuple(emits))
 
     def _take(
         self, cache: tuple[tuple[str, int], ...], worker: int, used: set[str], held: dict[str, int]

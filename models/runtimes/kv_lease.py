@@ -167,7 +167,7 @@ class KvLease(Model[State]):
         return Next(_reader(state, at, Reader.ENDED), (ended,))
 
     def _prefill(self, state: State, at: int, holder: str) -> Next[State]:
-        """The prefill engine ends its request: the response tells where the blocks are."""
+        """The prefill engine ends its request: the response says where the blocks are."""
         size = self.objects[holder]
         leased = signal(
             "kv_transfer_params",
@@ -207,14 +207,14 @@ class KvLease(Model[State]):
             ended = fact(Kind.REQUEST_FINISHED, request_id=request)
             return Next(_reader(state, at, Reader.ENDED), (*emits, failed, ended))
         came = {"block_ids": self.blocks[at], "positions": tuple(range(self.objects[holder]))}
-        told = signal("finished_recving", holder, request_id=request, from_tier=True)
+        reported = signal("finished_recving", holder, request_id=request, from_tier=True)
         used = fact(Kind.PREFIX_REUSED, **about)
         state = _reader(state, at, Reader.RUNNING)
         if lease is Lease.REUSED:
             state = state._replace(stale=tuple(sorted((*state.stale, request))))
-            return Next(state, (*emits, told, used))
+            return Next(state, (*emits, reported, used))
         read = state if lease is Lease.FREED else _lease(state, at, Lease.READ)
-        return Next(read, (*emits, fact(Kind.LOAD_FINISHED, **about, **came), told, used))
+        return Next(read, (*emits, fact(Kind.LOAD_FINISHED, **about, **came), reported, used))
 
     @property
     def always(self) -> Mapping[str, Callable[[State], bool]]:

@@ -10,7 +10,7 @@ method by which the connector asks for blocks that failed to load.
 `LMCachePins` is the memory of chunks. A pin counts up the pins of a chunk, and its answer has a
 number of tokens, no claim and no time. Eviction takes the least recently used chunk without pins;
 where there is none, a store is skipped. A monitor ends pins that are too old: it sets the count to
-0, whoever pinned, and says so by one warning and one counter. From which pin on it counts is not
+0, for all holders, and says so by one warning and one counter. From which pin on it counts is not
 documented; `from_first` is a choice. That eviction passes over pinned chunks, and that a store
 without room is skipped, is inferred.
 
@@ -179,8 +179,8 @@ class LMCachePins(Model[State]):
         pins = tuple(holder for holder in state.pins if holder not in mine)
         ages = tuple(each for each in state.ages if each[0] != object_id)
         dropped = tuple(signal("pin_dropped", holder, by="runtime") for holder in mine)
-        told = tuple(signal("forced_unpin_count", each, by="runtime") for each in state.asked)
-        return Next(state._replace(pins=pins, ages=ages), dropped + told)
+        counted = tuple(signal("forced_unpin_count", each, by="runtime") for each in state.asked)
+        return Next(state._replace(pins=pins, ages=ages), dropped + counted)
 
     @property
     def always(self) -> Mapping[str, Callable[[State], bool]]:

@@ -7,9 +7,9 @@ A capture pauses the worker between two batches, reads the page table, writes ea
 digest, writes the manifest, and resumes. A crash of the worker at any step loses its pages and the
 capture, not what was written. A restore goes to a fresh worker, whole or not at all. Where the
 documentation is silent, it is assumed that pages without a manifest are collected only while no
-capture runs, that nobody restores before the operator asks for it, and that a restored worker has a
-block for each page of the manifest, so that what sequences share they share again. `Slip` are the
-steps left out or misplaced, each of which a check of this model must find.
+capture runs, that no worker restores before the operator asks for it, and that a restored worker
+has a block for each page of the manifest, so that what sequences share they share again. `Slip` are
+the steps left out or misplaced, each of which a check of this model must find.
 
 Every sequence begins with one full page, the same for all, and has a page of its own that is filled
 by decoding. Left out: hashing, compression, the bytes themselves (a digest is the content), exact
@@ -240,7 +240,7 @@ class ProcessFork(Model[State]):
         return Next(after, (fact(Kind.REQUEST_FINISHED, request_id=name),))
 
     def _pause(self, state: State) -> Next[State]:
-        """Somebody asks for a snapshot; the worker drains the batch in flight."""
+        """The operator asks for a snapshot; the worker drains the batch in flight."""
         new = [name for name, _ in state.table if name not in state.known]
         asked = tuple(
             signal(

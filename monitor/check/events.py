@@ -142,7 +142,7 @@ class EventMonitor:
 
     @property
     def live(self) -> int:
-        """Claims in hand that have not ended."""
+        """Claims that have not ended; every claim in hand is looked at."""
         return self._judging.live
 
     def violations(self) -> list[Violation]:

@@ -136,8 +136,12 @@ class Judging:
 
     @property
     def live(self) -> int:
-        """Claims in hand that have not ended."""
-        return max(judge.monitor.live for judge in self._judges)
+        """Claims that have not ended; every claim in hand is looked at."""
+        return sum(
+            self._judge_of(claim) is judge.monitor and not claim.gone
+            for judge in self._judges
+            for claim in judge.monitor.claims()
+        )
 
     def finish(self) -> None:
         """Every stream is over."""

@@ -21,6 +21,7 @@ __all__ = ["Checkpoints", "Saved"]
 
 _WHAT: Final = "ckpoint"
 _NAME: Final = re.compile(r"checkpoint-(\d{1,18})\.bin")
+_LONGEST: Final = LIMIT + (1 << 20)  # what does not compress grows a little
 _NEW: Final = "checkpoint.new"
 
 
@@ -174,9 +175,9 @@ def _write(path: Path, content: bytes) -> None:
 
 def _read(path: Path) -> bytes:
     with path.open("rb") as file:
-        content = file.read(LIMIT + 1)
-    if len(content) > LIMIT:
-        raise CorruptSnapshot(f"the file has over {LIMIT} bytes")
+        content = file.read(_LONGEST + 1)
+    if len(content) > _LONGEST:
+        raise CorruptSnapshot(f"the file has over {_LONGEST} bytes")
     return content
 
 

@@ -8,10 +8,10 @@ the SHA-256 of all of that (32 bytes).
 from __future__ import annotations
 
 import hashlib
-import zlib
 from struct import Struct
 from typing import Final
 
+from monitor.durable.packing import packed, unpacked
 from spec.digest import SHORT, spec_digest
 from spec.language.errors import SpecError
 
@@ -24,7 +24,7 @@ _MAGIC: Final = b"\x89RCLAIM\n"
 _VERSION: Final = 1
 _HEADER: Final = Struct(">8sH8s32sQ")
 _CHECKSUM: Final = hashlib.sha256().digest_size
-_LEVEL: Final = 1  # of compression: higher ones take three times as long for a tenth less
+_RATIO: Final = 32  # of the content to what is stored
 _AGAIN: Final = "begin anew without it, from the first event"
 
 
@@ -49,14 +49,14 @@ def framed(what: str, content: bytes) -> bytes:
         raise SpecError(f"the {what} has {len(content)} bytes of state, over {LIMIT}")
     digest = bytes.fromhex(spec_digest())
     header = _HEADER.pack(_MAGIC, _VERSION, what.encode("ascii"), digest, len(content))
-    body = header + zlib.compress(content, _LEVEL)
+    body = header + packed(content, _RATIO)
     return body + hashlib.sha256(body).digest()
 
 
 def unframed(what: str, data: bytes) -> bytes:
     """The content of a frame that was made for this specification.
 
-    Memory is bounded by the size that the frame states, and by `LIMIT`.
+    Memory is bounded by `LIMIT`, and by 32 times the size of the frame.
 
     Raises:
         CorruptSnapshot: it is not what `framed` wrote.
@@ -80,17 +80,13 @@ def unframed(what: str, data: bytes) -> bytes:
         made, here = digest.hex()[:SHORT], spec_digest()[:SHORT]
         cause = f"the {what} was made for the specification {made}, and this is {here}"
         raise ForeignSnapshot(cause, f"read it by the release that wrote it, or {_AGAIN}")
-    return _inflated(what, body[_HEADER.size :], size)
+    return _content(what, body[_HEADER.size :], size)
 
 
-def _inflated(what: str, packed: memoryview, size: int) -> bytes:
-    if size > LIMIT:
-        raise CorruptSnapshot(f"the {what} states {size} bytes of content, over {LIMIT}")
-    unpacking = zlib.decompressobj()
+def _content(what: str, data: memoryview, size: int) -> bytes:
+    if size > min(LIMIT, _RATIO * len(data)):
+        raise CorruptSnapshot(f"the {what} states {size} bytes of content, more than is read")
     try:
-        content = unpacking.decompress(packed, size + 1)
-    except zlib.error as error:
+        return unpacked(data, size)
+    except ValueError as error:
         raise CorruptSnapshot(f"the {what} cannot be decompressed: {error}", _AGAIN) from None
-    if len(content) != size or not unpacking.eof or unpacking.unused_data:
-        raise CorruptSnapshot(f"the {what} has another size than it states", _AGAIN)
-    return content

@@ -10,8 +10,11 @@ from typing import TYPE_CHECKING, Any, Final, TypeAlias
 import msgspec
 
 from monitor.durable.collector import paused
+from monitor.durable.frame import LIMIT
 from monitor.durable.known import Remade, name_of
 from monitor.durable.nodes import BUILT_IN, PLAIN, Nodes
+from monitor.durable.packing import packed
+from spec.language.errors import SpecError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -20,11 +23,14 @@ if TYPE_CHECKING:
 
 __all__ = ["written"]
 
-_Part: TypeAlias = tuple[int]
 _Getter: TypeAlias = Callable[[Any], tuple[Any, ...]]
 _Kind: TypeAlias = "tuple[int, Shape | Remade, _Getter]"
 _TAG: Final = {name: number for number, name in enumerate(BUILT_IN)}
 _FILLED_LATER: Final = frozenset({list, dict, set, deque, Counter, bytearray})
+_CHUNK: Final = 8_192  # numbers and nodes
+_EMPTY: Final[dict[type, list[int]]] = {
+    kind: [_TAG[kind.__name__]] for kind in (list, dict, set, Counter)
+}
 _LEAST, _MOST = -(1 << 63), (1 << 64) - 1  # what msgpack holds
 
 
@@ -33,113 +39,140 @@ def written(known: Known, root: object) -> bytes:
 
     Raises:
         TypeError: a class or a field that occurs is not in the table.
+        SpecError: its arrays of bytes have more than `LIMIT` bytes.
     """
     writer = _Writer(known)
     with paused():
-        ((number,),) = writer.parts((root,))
+        ((number,),) = writer.parts(0, (root,))
         writer.finish()
-    return msgspec.msgpack.encode(Nodes(writer.shapes, writer.nodes, number))
+    nodes = Nodes(writer.shapes, writer.count, writer.chunks, -number)
+    return msgspec.msgpack.encode(nodes)
 
 
 class _Writer:
     def __init__(self, known: Known) -> None:
         self.shapes: list[tuple[str, list[str]]] = []
-        self.nodes: list[Any] = []
+        self.count = 0
+        self.chunks: list[bytes] = []
+        self._chunk: list[Any] = []
+        self._last = 0  # the number of the last node in it
         self._known = known
-        self._parts: dict[int, _Part] = {}  # by the id of an object, which lives until the end
-        self._texts: dict[str, _Part] = {}
-        self._inner: dict[int, tuple[_Part, str]] = {}  # what it is inside of, and its name there
+        self._numbers: dict[int, int] = {}  # by the id of an object, which lives until the end
+        self._texts: dict[str, int] = {}
+        self._inner: dict[int, tuple[int, str]] = {}  # what it is inside of, and its name there
         self._kinds: dict[type, _Kind] = {}
         self._open: list[tuple[int, Any]] = []  # has a number, and is not written yet
         self._alive: list[object] = []
+        self._bytes = 0  # in arrays of bytes
         for name, value in known.constants.items():
-            self._parts[id(value)] = self._add([_TAG["constant"], name])
+            self._numbers[id(value)] = self._add([_TAG["constant"], name])
 
-    def parts(self, values: Iterable[Any]) -> list[Any]:
-        """What stands for values in a node."""
+    def parts(self, of: int, values: Iterable[Any]) -> list[Any]:
+        """What stands for values in the node of a number."""
         found: list[Any] = []
         for value in values:
             kind = type(value)
             if kind in PLAIN or (kind is int and _LEAST <= value <= _MOST):
                 found.append(value)
-            elif (part := self._parts.get(id(value))) is not None:
-                found.append(part)
             else:
-                part = self._parts[id(value)] = self._new(kind, value)
-                found.append(part)
+                if (number := self._numbers.get(id(value))) is None:
+                    number = self._numbers[id(value)] = self._new(kind, value)
+                found.append((of - number,))
         return found
 
     def finish(self) -> None:
         """Write what is open, and what that leads to."""
         while self._open:
             number, value = self._open.pop()
-            self.nodes[number] = self._content(value)
+            self._put(number, self._content(number, value))
+        self.chunks.append(msgspec.msgpack.encode(self._chunk))
 
-    def _new(self, kind: type, value: Any) -> _Part:
+    def _new(self, kind: type, value: Any) -> int:
         if kind in _FILLED_LATER:
-            return self._later(value) if value else self._add(self._content(value))
-        if value and id(value) in self._inner:
-            whole, name = self._inner[id(value)]
-            return self._add([_TAG["inner"], whole, name])
-        if kind is tuple or kind is frozenset:
-            return self._add([_TAG[kind.__name__], *self.parts(value)])
+            empty = None if value else _EMPTY.get(kind)
+            return self._later(value) if empty is None else self._add(empty)
         if kind is str:
-            if (part := self._texts.get(value)) is None:
-                part = self._texts[value] = self._add(_text(value))
-            return part
+            if (number := self._texts.get(value)) is None:
+                number = self._texts[value] = self._add(_text(value))
+            return number
         if kind is bytes:
             return self._add(value)
         if kind is int:
             self._alive.append(value)
             size = value.bit_length() // 8 + 1
             return self._add([_TAG["number"], value.to_bytes(size, "big", signed=True)])
+        number = self._next()
+        if value and id(value) in self._inner:
+            whole, name = self._inner[id(value)]
+            return self._put(number, [_TAG["inner"], [number - whole], name])
+        if kind is tuple or kind is frozenset:
+            return self._put(number, [_TAG[kind.__name__], *self.parts(number, value)])
         tag, shape, _ = known = self._kind(kind)
         if isinstance(shape, Remade):
-            return self._remade(tag, shape, value)
+            return self._remade(number, tag, shape, value)
         if shape.way in ("plain", "changing"):
-            return self._later(value)
-        return self._add(self._object(known, value))
+            self._open.append((number, value))
+            return number
+        return self._put(number, self._object(number, known, value))
 
-    def _content(self, value: Any) -> list[Any]:
+    def _content(self, of: int, value: Any) -> list[Any]:
         """A node that is filled later."""
         kind = type(value)
         if kind is dict or kind is Counter:
             pairs = (each for pair in value.items() for each in pair)
-            return [_TAG[kind.__name__], *self.parts(pairs)]
+            return [_TAG[kind.__name__], *self.parts(of, pairs)]
         if kind is list or kind is set:
-            return [_TAG[kind.__name__], *self.parts(value)]
+            return [_TAG[kind.__name__], *self.parts(of, value)]
         if kind is deque:
-            return [_TAG["deque"], value.maxlen, *self.parts(value)]
+            return [_TAG["deque"], value.maxlen, *self.parts(of, value)]
         if kind is bytearray:
-            return [_TAG["bytearray"], bytes(value)]
-        return self._object(self._kind(kind), value)
+            self._bytes += len(value)
+            if self._bytes > LIMIT:
+                raise SpecError(
+                    f"the state has over {LIMIT} bytes of digests", "judge fewer streams"
+                )
+            return [_TAG["bytearray"], len(value), packed(value)]
+        return self._object(of, self._kind(kind), value)
 
-    def _object(self, known: _Kind, value: Any) -> list[Any]:
+    def _object(self, of: int, known: _Kind, value: Any) -> list[Any]:
         tag, shape, required = known
         assert not isinstance(shape, Remade)
-        node = [tag, *self.parts(required(value))]
+        node = [tag, *self.parts(of, required(value))]
         if shape.way == "plain" and (held := getattr(value, "__dict__", None)):
             if more := held.keys() - shape.fields:
                 raise TypeError(f"no snapshot of {name_of(shape.kind)}.{min(more)}: not declared")
             for name in shape.fields[shape.required :]:  # not `getattr`, which would compute it
-                node += self.parts((held[name],)) if name in held else ([],)
+                node += self.parts(of, (held[name],)) if name in held else ([],)
         return node
 
-    def _add(self, node: Any) -> _Part:
-        self.nodes.append(node)
-        return (len(self.nodes) - 1,)
+    def _next(self) -> int:
+        self.count += 1
+        return self.count - 1
 
-    def _later(self, value: object) -> _Part:
-        self._open.append((len(self.nodes), value))
-        return self._add(None)
+    def _add(self, node: Any) -> int:
+        return self._put(self._next(), node)
 
-    def _remade(self, tag: int, shape: Remade, value: Any) -> _Part:
+    def _later(self, value: object) -> int:
+        number = self._next()
+        self._open.append((number, value))
+        return number
+
+    def _put(self, number: int, node: Any) -> int:
+        """Write a node; its number."""
+        self._chunk += (number - self._last, node)
+        self._last = number
+        if len(self._chunk) >= _CHUNK:
+            self.chunks.append(msgspec.msgpack.encode(self._chunk))
+            self._chunk.clear()
+        return number
+
+    def _remade(self, number: int, tag: int, shape: Remade, value: Any) -> int:
         taken = shape.take(value)
         self._alive.append(taken)
-        whole = self._add([tag, *self.parts(taken)])
+        self._put(number, [tag, *self.parts(number, taken)])
         for name, inside in shape.inner(value).items():
-            self._inner.setdefault(id(inside), (whole, name))
-        return whole
+            self._inner.setdefault(id(inside), (number, name))
+        return number
 
     def _kind(self, kind: type) -> _Kind:
         """What is known of a class."""

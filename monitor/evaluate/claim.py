@@ -43,9 +43,20 @@ class ClaimRun(ClaimFindings):
     @property
     def standing(self) -> Hashable:
         """What the next event meets, as far as an event can change it without stirring."""
+        self.catch_up()
         watches = tuple((request.facts, *request.watches) for request in self.requests.values())
         retired = tuple(self.retired)
         return (self.facts, self.state, self.taint, self.steps, *self.base, *watches, *retired)
+
+    @property
+    def standing_but_places(self) -> Hashable:
+        """The same, but for the place of a finding that rests on one event alone."""
+        base = tuple(
+            (each.state, each.own, each.rule, each.trail[0][0]) if len(each.trail) == 1 else each
+            for each in self.base
+        )
+        watches = tuple((request.facts, *request.watches) for request in self.requests.values())
+        return (self.facts, self.state, self.taint, self.steps, base, watches, tuple(self.retired))
 
     def open_request(self, request_id: str, facts: Registers | None = None) -> bool:
         """Follow a request; False if it was in hand already. It starts where the claim stands.
@@ -141,6 +152,8 @@ class ClaimRun(ClaimFindings):
         An event that is not about the claim moves no request but its own: what else it puts an
         end to, such as the time for a report, is the same in the scope of the claim itself.
         """
+        if self._spared is not None:
+            self.catch_up()
         kind = self.compiled.kinds[view.kind]
         if self._is_plain(view):
             (kind.about if view.mine else kind.beside).step(self, view)

@@ -73,6 +73,7 @@ class ClaimFindings(ClaimRecord):
 
     def findings(self) -> Iterator[tuple[str, Finding]]:
         """Each obligation of the bundle with its verdict so far."""
+        self.catch_up()
         for index, observer in enumerate(self.compiled.observers):
             candidates = [self._finding(index, self.base[index])]
             if index in self.kept:

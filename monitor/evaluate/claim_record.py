@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from monitor.evaluate.event_view import Constants
     from monitor.evaluate.observer_state import Registers
     from monitor.evaluate.partial_observation import Step
+    from monitor.evaluate.restless import Restless
     from monitor.input.records import At, Trail
     from spec.claims.predicates import MaterializationPredicate
 
@@ -112,7 +113,9 @@ class ClaimRecord:
     unknown: frozenset[str] = frozenset()
     doubts: dict[int, tuple[At | None, str]] = field(default_factory=dict)
     steps: tuple[Step, ...] = ()
-    _quiet: list[dict[str, Any]] = field(default_factory=list)
+    _quiet: list[Restless[Any]] = field(default_factory=list)
+    _spared: Restless[Any] | None = None  # events since it took this one
+    _took_last: At | None = None
     _empty: Registers = ()
     _all: Sequence[tuple[int, int]] = ()
     _scoped: Sequence[int] = ()
@@ -311,14 +314,38 @@ class ClaimRecord:
             self.facts = (*self.facts[:_LEAD], self.held.lead, *self.facts[_LEAD + 1 :])
             self._find_away()
 
-    def rest(self, among: dict[str, Self]) -> None:
+    def rest(self, among: Restless[Self]) -> None:
         """Leave this collection until anything changes of the claim."""
         if among.pop(self.claim_id, None) is not None:
+            among.lead = max(among.lead, self.lead)
             self._quiet.append(among)
+
+    def rest_but_places(self, among: Restless[Self], at: At) -> None:
+        """The same, where the events that it is spared move the places of findings.
+
+        Args:
+            at: where the last event stands that it took.
+        """
+        self.rest(among)
+        self._spared, self._took_last = among, at
+
+    def catch_up(self) -> None:
+        """Findings that the last of the events moved that the claim was spared are there now."""
+        last = None if self._spared is None else self._spared.last
+        if last is None or last == self._took_last:
+            return
+        for place, watch in enumerate(self.base):
+            if watch.at == self._took_last:
+                trail = tuple((kind, last) for kind, _ in watch.trail)
+                moved = ObserverState(watch.state, watch.own, last, watch.rule, trail)
+                self.base[place] = moved
+        self._took_last = last
 
     def stir(self) -> None:
         """Something changes of the claim: it is back wherever it was at rest."""
         if self._quiet:
+            self.catch_up()
+            self._spared = None
             for among in self._quiet:
                 among[self.claim_id] = self
             self._quiet.clear()

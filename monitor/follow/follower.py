@@ -31,6 +31,8 @@ STUCK_S: Final = 60.0
 _LOOK_S: Final = 0.2  # between two looks at signals and the clock
 _RETRY_S: Final = 1.0  # between two tries to write what the disk did not take
 _JOIN_S: Final = 2.0
+_COUNT_S: Final = 5.0  # between two counts of live claims, at least
+_SHARE: Final = 20
 
 
 class Recorder(Protocol):
@@ -87,7 +89,8 @@ class Follower:
         self._open = set(sources)
         self._stopping = threading.Event()
         self._reopen = self._stop = self._moved = False
-        self._failed, self._beat, self._live = "", time.monotonic(), 0
+        self._failed, self._beat = "", time.monotonic()
+        self._live, self._next_count = 0, 0.0
         self.outlets = {name: Outlet(name, self.buffer, self._stopping) for name in sources}
 
     def run(self) -> list[Report]:
@@ -112,11 +115,12 @@ class Follower:
                 for thread in threads:
                     thread.join(_JOIN_S)
             self._save()
+            self._count()
             return self._finish()
 
     @property
     def live(self) -> int:
-        """Claims that have not ended, of all sources."""
+        """Claims that had not ended when they were last counted, of all sources."""
         return self._live
 
     def is_up(self, source: str) -> bool:
@@ -144,6 +148,8 @@ class Follower:
             self._beat = time.monotonic()
             if (item := self.buffer.get(_LOOK_S)) is not None:
                 self._take(item)
+            if time.monotonic() >= self._next_count:
+                self._count()
             if self._reopen:
                 self._reopen = False
                 if self._verdicts is not None:
@@ -152,13 +158,19 @@ class Follower:
             elif self._moved and self._recorder is not None and self._recorder.due():
                 self._save()
 
+    def _count(self) -> None:
+        """Count live claims, which takes at most one part in `_SHARE` of the time."""
+        began = time.monotonic()
+        self._live = sum(judge.live for judge in self.judges.values())
+        ended = time.monotonic()
+        self._next_count = ended + max(_COUNT_S, _SHARE * (ended - began))
+
     def _take(self, item: End | Batch | Break | Drop) -> None:
         judge, self._moved = self.judges[item.source], True
         match item:
             case Batch():
                 self._emit([found for line in item.lines for found in judge.take(line)])
                 self._positions[item.source] = item.position
-                self._live = sum(each.live for each in self.judges.values())
             case Break():
                 judge.interrupt(item.why)
             case Drop():

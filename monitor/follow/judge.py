@@ -154,7 +154,7 @@ class Judge:
 
     @property
     def live(self) -> int:
-        """Claims in hand that have not ended."""
+        """Claims that have not ended; every claim in hand is looked at."""
         return self._monitor.live
 
     def snapshot(self) -> bytes:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
+from monitor.evaluate.restless import Restless
 from monitor.pool.bloom_filter import digest
 from monitor.pool.terms import same
 from spec.contract.observed import resting_on
@@ -74,7 +75,7 @@ class Objects:
     def __init__(self) -> None:
         self._claims: dict[bytes, dict[str, ClaimRun]] = {}
         self._of: dict[str, bytes] = {}
-        self._restless: dict[bytes, dict[Hashable, dict[str, ClaimRun]]] = {}
+        self._restless: dict[bytes, dict[Hashable, Restless[ClaimRun]]] = {}
 
     def add(self, claim: ClaimRun) -> bool:
         """The claim, once it is known to a registry and its object is stated; whether it is new on
@@ -120,16 +121,17 @@ class Objects:
         there = self._claims.get(digest("object_id", event.object_id), {})
         return [claim for claim in there.values() if means(event, claim)]
 
-    def restless(self, event: Event) -> dict[str, ClaimRun] | None:
+    def restless(self, event: Event, *also: Hashable) -> Restless[ClaimRun] | None:
         """Those of them of which such an event may change anything; None where that is not kept.
 
-        Claims leave it by `ClaimRun.rest`.
+        Args:
+            also: what distinguishes the event besides its kind, cache and token map.
         """
         known = digest("object_id", event.object_id or "")
         there, kept = self._claims.get(known, {}), self._restless.setdefault(known, {})
-        key = (event.kind, *(getattr(event, name) for name in _WITHIN))
+        key = (event.kind, *(getattr(event, name) for name in _WITHIN), *also)
         if key not in kept:
             if len(kept) >= _MOST_KEPT:
                 return None
-            kept[key] = {name: claim for name, claim in there.items() if means(event, claim)}
+            kept[key] = Restless((name, each) for name, each in there.items() if means(event, each))
         return kept[key]

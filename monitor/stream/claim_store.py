@@ -11,6 +11,9 @@ from monitor.stream.known_claims import BLIND, KnownClaims
 from spec.events.alphabet import REPORTS, Kind
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from monitor.evaluate.restless import Restless
     from monitor.input.records import At, Doubt
     from spec.events.canonical import Event
 
@@ -35,6 +38,7 @@ _REST_ON_BLOCKS: Final = frozenset(
 )
 _REST_ON_REQUEST: Final = REPORTS | {Kind.REQUEST_ROUTED, Kind.REUSE_SERVED}
 _OF_COPIES: Final = frozenset({Kind.STORE_FINISHED, Kind.HOST_COPY_FOUND, Kind.HOST_COPY_LOST})
+_USES: Final = frozenset({Kind.PREFIX_LOOKUP, Kind.PREFIX_REUSED})
 _BLOCKS: Final = (
     "the claim had ended and is no longer tracked, so it is unknown which blocks it holds"
 )
@@ -46,7 +50,7 @@ class ClaimStore(KnownClaims):
 
     # Moving claims.
 
-    def copies(self, event: Event) -> dict[str, ClaimRun] | None:
+    def copies(self, event: Event) -> Restless[ClaimRun] | None:
         """Of the claims that are meant by news of a copy those of which it may change anything.
 
         None where all are to be asked.
@@ -57,12 +61,59 @@ class ClaimStore(KnownClaims):
             return None
         return self.objects.restless(event)
 
+    def users(self, event: Event, *, settled: bool) -> Restless[ClaimRun] | None:
+        """Of the claims that are meant by a look-up or a reuse of an object those of which it may
+        change anything: not those of which nothing is concluded any more, which have no request in
+        hand. Where no request is stated, and nothing is missing, not those either that the last one
+        left as they were.
+
+        None where all are to be asked.
+
+        Args:
+            settled: the stream is known to contradict itself; another contradiction adds nothing.
+        """
+        if event.kind not in _USES or event.object_id is None:
+            return None
+        if self.past.last_on(event.object_id):  # it is recalled
+            return None
+        quiet = event.request_id is None and self._track.lost is None and not self._unclear
+        among = self.objects.restless(event, quiet, event.held is None)
+        if among is None or settled or event.kind is not Kind.PREFIX_LOOKUP or event.held is None:
+            return among
+        enough = event.held >= among.lead or (event.asked is not None and event.held >= event.asked)
+        return among if enough else None
+
+    def use(
+        self,
+        claim: ClaimRun,
+        event: Event,
+        at: At,
+        among: Restless[ClaimRun],
+        take: Callable[[], None],
+    ) -> None:
+        """A claim takes in a look-up or a reuse; it leaves these if another would change no more
+        than the place at which something was last satisfied.
+
+        Args:
+            take: takes it in.
+        """
+        quiet = event.request_id is None and self._track.lost is None and not self._unclear
+        before = claim.standing_but_places if quiet else None
+        take()
+        if claim.past is not None or claim.gone:
+            return
+        empty = event.kind is Kind.PREFIX_LOOKUP and event.held is None
+        if (claim.taint is not None or (quiet and empty)) and not claim.requests:
+            claim.rest(among)  # no observer was asked
+        elif quiet and not empty and claim.standing_but_places == before:
+            claim.rest_but_places(among, at)
+
     def step(
         self,
         claim: ClaimRun,
         view: EventView,
         number: int,
-        among: dict[str, ClaimRun] | None = None,
+        among: Restless[ClaimRun] | None = None,
     ) -> None:
         """A claim takes in an event, of this number in the stream.
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING
 
 from monitor.evaluate.partial_observation import BLOCKS, NAMES
@@ -20,6 +21,7 @@ from spec.events.fields import ABOUT_BLOCKS, RENEWS
 
 if TYPE_CHECKING:
     from monitor.evaluate.claim import ClaimRun
+    from monitor.evaluate.restless import Restless
     from monitor.input.records import At
     from spec.events.canonical import Event
 
@@ -89,6 +91,10 @@ class Stream(Shortcuts):
                 view.mine, view.named = True, False
                 self._deliver(restless, view, among)
             return
+        settled = self.left is not None and self.contradicted is not None
+        if (users := self._store.users(event, settled=settled)) is not None:
+            self._take_use_of_all(event, users, at)
+            return
         meant = self._store.meant(event)
         names = [claim.claim_id for claim in meant]
         if event.object_id is None:
@@ -109,6 +115,16 @@ class Stream(Shortcuts):
             return
         for claim in meant:
             self._concern(event, claim, at, named=False)
+
+    def _take_use_of_all(self, event: Event, users: Restless[ClaimRun], at: At) -> None:
+        """A look-up or a reuse of an object, of which only these claims may take note."""
+        for claim in list(users.values()):
+            if not means(event, claim):  # nor will it ever be: claims state ever more
+                del users[claim.claim_id]
+                continue
+            take = partial(self._concern, event, claim, at, named=False)
+            self._store.use(claim, event, at, users, take)
+        users.last = at
 
     def _take_claim(self, event: Event, claim_id: str, at: At) -> None:
         extent = self.claims[claim_id].extent if claim_id in self.claims else 0

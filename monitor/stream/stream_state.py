@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 
     from monitor.evaluate.claim import ClaimRun
     from monitor.evaluate.compile import Compiled
+    from monitor.evaluate.restless import Restless
     from monitor.input.batches import Run
     from monitor.input.records import At, Form, Stamp
     from monitor.stream.retired_claims import RetiredClaims
@@ -267,7 +268,7 @@ class StreamState:
         return view
 
     def _deliver(
-        self, claim: ClaimRun, view: EventView, among: dict[str, ClaimRun] | None = None
+        self, claim: ClaimRun, view: EventView, among: Restless[ClaimRun] | None = None
     ) -> None:
         claim.last_event = self._count
         self._store.step(claim, view, self._count, among)

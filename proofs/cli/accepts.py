@@ -59,18 +59,19 @@ def _accepts(
     """Decide whether a recorded trace is a run of a model.
 
     The names of claims, requests, objects and blocks are the trace's own. Where events may be
-    missing nothing is decided from there on. The model of the plugin takes its size from the trace;
-    any other one has the size of the variant, or of the inference.
+    missing nothing is decided from there on. The models of the plugin, of vLLM's pool and of its
+    offloading connector take their size from the trace; any other one has the size of the variant,
+    or of the inference. A trace of the plugin is a run of vLLM where nothing was enforced.
 
     Exit 0: accepted. 1: rejected, at the line that is printed. 2: bad input. 3: undecided.
     """
     try:
-        with progress(name) as told:
+        with progress(name) as report:
 
-            def tell(events: int, states: int) -> None:
-                told("its run", states, events, events)
+            def follow(events: int, states: int) -> None:
+                report("its run", states, events, events)
 
-            found = acceptance(name, trace, inference=inference, limit=limit, progress=tell)
+            found = acceptance(name, trace, inference=inference, limit=limit, progress=follow)
     except InputError as error:
         raise SpecError(str(error)) from error
     if form is Format.JSON:

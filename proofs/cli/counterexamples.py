@@ -125,8 +125,8 @@ def _refute_all(chosen: list[tuple[str, Inference]]) -> tuple[Found, bool]:
     found: Found = []
     try:
         for name, inference in chosen:
-            with progress(inference.name) as told:
-                each = refute(inference, told)
+            with progress(inference.name) as report:
+                each = refute(inference, report)
             if any(o.answer is Answer.STOPPED for o in each.outcomes.values()):
                 return found, False
             found.append((name, each))

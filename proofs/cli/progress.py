@@ -24,7 +24,7 @@ def progress(name: str) -> Iterator[Callable[[str, int, int, int], None]]:
     spinner.quiet = not spinner.is_terminal
     with spinner.status("") as status:
 
-        def told(obligation: str, states: int, transitions: int, longest: int) -> None:
+        def report(obligation: str, states: int, transitions: int, longest: int) -> None:
             passed = monotonic() - since
             if passed > PATIENCE:
                 rate = round(transitions / passed)
@@ -32,4 +32,4 @@ def progress(name: str) -> Iterator[Callable[[str, int, int, int], None]]:
                     f"{name}: {obligation}, {states} states, {longest} events, {rate} a second"
                 )
 
-        yield told
+        yield report

@@ -46,8 +46,8 @@ def run_runtime_check(mode: Mode, name: str, form: Format, *, verbose: bool) -> 
     """Check a runtime's model in a mode, print what was found, and return the exit code."""
     checked = []
     for subject in subjects(name, mode):
-        with progress(subject.inference or subject.runtime) as told:
-            found, _ = check_runtime(subject, progress=told)
+        with progress(subject.inference or subject.runtime) as report:
+            found, _ = check_runtime(subject, progress=report)
         checked.append(found)
         if form is Format.TEXT:
             with page() as out:
@@ -131,8 +131,8 @@ def _compare(
     """
     chosen = [resolve(each, list(RUNTIMES), what="model") for each in names or RUNTIMES]
     found: list[Compared] = []
-    with progress("compare") as told:
-        for each in compare(dict.fromkeys(chosen), told):
+    with progress("compare") as report:
+        for each in compare(dict.fromkeys(chosen), report):
             found.append(each)
             if form is Format.TEXT:
                 with page() as out:

@@ -28,7 +28,7 @@ def check_folder(folder: Path, *, force: bool) -> None:
 
 
 def _plain(path: Path) -> bool:
-    """Whether it is a file of its own: what a link leads to is somebody else's."""
+    """Whether it is a file of its own: what a link leads to is not."""
     return path.is_file() and not path.is_symlink()
 
 

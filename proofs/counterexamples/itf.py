@@ -29,11 +29,11 @@ def as_itf(found: Refutation, runtime: str) -> dict[str, Any]:
     states = [_state(0, "", state, [])]
     for at, (action, emits) in enumerate(run.steps, 1):
         state = model.apply(state, action).state
-        told = []
+        stated = []
         for event in events_of(inference.shim, emits)[: last - number]:
-            told.append(msgspec.structs.replace(event, stream=STREAM, sequence=number))
+            stated.append(msgspec.structs.replace(event, stream=STREAM, sequence=number))
             number += 1
-        states.append(_state(at, str(action), state, msgspec.to_builtins(told)))
+        states.append(_state(at, str(action), state, msgspec.to_builtins(stated)))
     return {
         "#meta": {
             "format": "ITF",

@@ -35,7 +35,7 @@ runtime in which the inference goes wrong: the call of the feature is taken for 
 and the monitor finds the obligation that breaks.
 
 In a run, a request *needs* the blocks that it has for itself alone: those of a prefix that others \
-may ask for, too, do not count. What the reader takes for nothing is left out, such as steps of a \
+may ask for, too, do not count. What the reader ignores is left out, such as steps of a \
 clock or a line in a log; the sentence below the feature says where that matters. Where a message \
 names no request, the reader takes the one that runs. Pools are as small as the inference allows.
 
@@ -44,11 +44,12 @@ gate`: there was a run, and its claim, its order or what it consists of is not t
 obligation.
 
 `python -m proofs counterexamples -o DIR` writes these runs, and `python -m monitor check` \
-judges them. After a change of the specification or of a model, `--check DIR` names what \
-changed. Whoever reads traces of another form runs the suite against that reader: `pytest \
---resident-claims-suite DIR --adapter my.module:Adapter`, where `write` of the adapter makes \
-lines of canonical events, and `read` makes events of those lines again. A run that breaks a \
-mode must not come out as kept.
+judges them. After a change of the specification or of a model, `--check DIR` makes them again \
+and names each row, field, file and line that changed. To test a reader of another form of \
+traces, run the suite against it: `pytest --resident-claims-suite DIR --adapter \
+my.module:Adapter`, where `write` of the adapter makes lines of canonical events, and `read` \
+makes events of those lines again. A run that breaks a mode must not come out as kept; where the \
+verdict is inconclusive, the test is skipped.
 """
 
 

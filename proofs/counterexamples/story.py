@@ -1,4 +1,4 @@
-"""Tells a run of a model in one paragraph."""
+"""Describes a run of a model in one paragraph."""
 
 from __future__ import annotations
 
@@ -25,14 +25,14 @@ def story(found: Refutation) -> str:
     if found.run is None or found.shown is None:
         return why_none(found)
     shim = found.inference.shim
-    told = [
+    sentences = [
         sentence
         for _, emits in found.run.steps
         for each in emits
         if (sentence := _sentence(each, shim))
     ]
     rule = _rule(found)
-    return " ".join([*told, f"This breaks {found.shown}: {rule}."])
+    return " ".join([*sentences, f"This breaks {found.shown}: {rule}."])
 
 
 def why_none(found: Refutation) -> str:

@@ -7,10 +7,11 @@ configuration, however many states of the model share it.
 
 from __future__ import annotations
 
-from typing import Any, Final
+from typing import Final
 
-from models.framework.model import Emitted, Model
+from models.framework.model import Emitted
 from models.framework.shims import Shim, claim_of
+from proofs.product.graph import Graph
 from proofs.product.runs import events_of
 from spec.claims.claim import Mode
 from spec.language.verdicts import Verdict
@@ -25,26 +26,6 @@ FIRST: Final = 0
 """The configuration before any event."""
 
 
-_NEAR: Final = 2_000
-"""States of a model in which the object of a claim is looked for."""
-
-
-def _object_of(model: Model[Any], shim: Shim, claim: str) -> str | None:
-    """The object that a claim is on, by the first event that says so; None if none is near."""
-    todo = list(dict.fromkeys(model.initial()))
-    seen = set(todo)
-    for state in todo:
-        for action in model.actions(state):
-            after, emits = model.apply(state, action)
-            for event in events_of(shim, emits):
-                if event.claim_id == claim and event.object_id is not None:
-                    return event.object_id
-            if after not in seen and len(seen) < _NEAR:
-                seen.add(after)
-                todo.append(after)
-    return None
-
-
 class Observed:
     """The observer of one obligation of one claim, over what a model emits.
 
@@ -57,7 +38,7 @@ class Observed:
 
     def __init__(
         self,
-        model: Model[Any],
+        graph: Graph,
         shim: Shim,
         mode: Mode,
         obligation: str,
@@ -65,12 +46,14 @@ class Observed:
         *,
         whole: bool = False,
     ) -> None:
+        model, claim = graph.model, claim_of(tracked)
+        on = {} if whole else graph.objects(shim)
+        objects = None if whole else frozenset(name for names in on.values() for name in names)
         claims = map(claim_of, model.holders)
-        followed = Followed(mode, claim_of(tracked), [obligation], claims, model.requests)
+        followed = Followed(mode, claim, [obligation], claims, model.requests, objects)
         self.shim, self.obligation = shim, obligation
-        alone = not whole and stands_alone(followed)
-        about = _object_of(model, shim, followed.tracked) if alone else None
-        self._parts = Parts(Stepper(followed) if about is None else Alone(followed, about))
+        alone = claim in on and stands_alone(followed)
+        self._parts = Parts(Alone(followed, on[claim][0]) if alone else Stepper(followed))
         self._known: Values[Config] = Values()
         self._after: dict[tuple[int, tuple[Emitted, ...]], tuple[int, int]] = {}
         self._events: dict[tuple[Emitted, ...], list[int]] = {}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final
 
@@ -206,9 +207,10 @@ def _fixed(
 
 
 def _of_size(found: Runtime, variant: str, stream: _Stream) -> Iterator[tuple[str, Model[Any]]]:
-    """The instances of the size of a stream; only that of this name, if there is a name.
+    """The instances of the size of a stream; only those of this name, if there is a name.
 
-    Without a name, the usual instance of a runtime without claims follows.
+    Those that differ in what the stream leaves open of prompts have one name, and a number. Without
+    a name, the usual instance of a runtime without claims follows.
     """
     refusal: SpecError | None = None
     try:
@@ -216,7 +218,9 @@ def _of_size(found: Runtime, variant: str, stream: _Stream) -> Iterator[tuple[st
     except SpecError as error:
         sized, refusal = {}, error
     if variant and not refusal:
-        sized = {variant: sized[resolve(variant, [*sized, *found.variants], what="variant")]}
+        plain = {name: re.sub(r"-\d+$", "", name) for name in sized}
+        named = resolve(variant, [*dict.fromkeys(plain.values()), *found.variants], what="variant")
+        sized = {name: sized[name] for name in sized if plain[name] == named}
     yield from sized.items()
     if not found.takes and not variant:
         usual, make = next(iter(found.variants.items()))

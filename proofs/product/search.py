@@ -15,8 +15,9 @@ from enum import StrEnum
 from functools import partial
 from typing import Any, Final, TypeAlias
 
-from models.framework.model import Action, Emitted, Model, renamed
+from models.framework.model import Model, renamed
 from models.framework.shims import Shim
+from proofs.product.graph import Edge, Graph
 from proofs.product.observed import FIRST, Observed
 from proofs.product.runs import Run, plainness
 from spec.claims.claim import Mode
@@ -44,9 +45,6 @@ Progress: TypeAlias = Callable[[int, int, int], None]
 
 _Node: TypeAlias = tuple[int, int]
 """A state of the model and a configuration, by their numbers."""
-
-_Edge: TypeAlias = tuple[int, tuple[Emitted, ...], Action, tuple[int, ...]]
-"""The state reached, what is emitted, what is done, and the names that blocks have from then on."""
 
 
 class Answer(StrEnum):
@@ -89,6 +87,7 @@ def search(
     progress: Progress | None = None,
     whole: bool = False,
     symmetric: bool = True,
+    graph: Graph | None = None,
 ) -> Outcome:
     """Whether every run of a model keeps an obligation to the claim of a holder.
 
@@ -97,25 +96,33 @@ def search(
     Args:
         whole: follow all claims, even where the obligation reads nothing of others.
         symmetric: states that differ in the names of blocks alone are one.
+        graph: the model as others have explored it.
 
     Raises:
         SpecError: the model emits facts that contradict each other; the action is named.
     """
+    graph = graph or Graph(model, symmetric=symmetric)
     try:
-        observed = Observed(model, shim, mode, obligation, tracked, whole=whole)
-        return _Search(model, shim, observed, limit, symmetric).run(progress)
-    except Shared:
-        observed = Observed(model, shim, mode, obligation, tracked, whole=True)
-        return _Search(model, shim, observed, limit, symmetric).run(progress)
+        for follow_all in (whole, True):
+            try:
+                observed = Observed(graph, shim, mode, obligation, tracked, whole=follow_all)
+                return _Search(graph, observed, limit).run(progress)
+            except Shared:
+                continue
+    except KeyboardInterrupt:
+        return Outcome(obligation, Answer.STOPPED, 0, 0, 0, 0)
+    raise AssertionError(f"{obligation}: everything is followed, and something is shared")
 
 
-def validate(model: Model[Any], shim: Shim, mode: Mode, tracked: str) -> None:
+def validate(
+    model: Model[Any], shim: Shim, mode: Mode, tracked: str, graph: Graph | None = None
+) -> None:
     """Follow a model for a while as a whole, before anything is concluded from it.
 
     Raises:
         SpecError: an action emits what is no event, or facts that contradict each other.
     """
-    search(model, shim, mode, "claim_identity", tracked, limit=_LOADED, whole=True)
+    search(model, shim, mode, "claim_identity", tracked, limit=_LOADED, whole=True, graph=graph)
 
 
 def search_each(
@@ -135,31 +142,26 @@ def search_each(
     Raises:
         SpecError: an action emits what is no event, or facts that contradict each other.
     """
-    validate(model, shim, mode, tracked)
+    graph = Graph(model)
+    validate(model, shim, mode, tracked, graph)
     found: dict[str, Outcome] = {}
     for name in MODES[mode].names(Bundle.CONTRACT):
         report = None if progress is None else partial(progress, name)
-        found[name] = search(model, shim, mode, name, tracked, limit=limit, progress=report)
+        found[name] = search(
+            model, shim, mode, name, tracked, limit=limit, progress=report, graph=graph
+        )
         if found[name].answer is Answer.STOPPED:
             break
     return found
 
 
 class _Search:
-    """States of the model are numbered, and their transitions kept, so that a state that is visited
-    with several configurations is taken apart once.
-    """
+    """A search of the product of a model with an observer."""
 
-    def __init__(
-        self, model: Model[Any], shim: Shim, observed: Observed, limit: int, symmetric: bool
-    ) -> None:
-        self.model, self.shim, self.observed, self.limit = model, shim, observed, limit
-        self.symmetric = symmetric
-        self.states: list[Any] = list(dict.fromkeys(model.initial()))
-        self.numbers = {state: number for number, state in enumerate(self.states)}
-        self.edges: dict[int, list[_Edge]] = {}
-        first = [(number, FIRST) for number in self.numbers.values()]
-        self.parents: dict[_Node, tuple[_Node, _Edge] | None] = dict.fromkeys(first)
+    def __init__(self, graph: Graph, observed: Observed, limit: int) -> None:
+        self.graph, self.observed, self.limit = graph, observed, limit
+        first = [(number, FIRST) for number in graph.first]
+        self.parents: dict[_Node, tuple[_Node, Edge] | None] = dict.fromkeys(first)
         self.costs: dict[_Node, int] = dict.fromkeys(first, 0)
         self.todo: defaultdict[int, list[_Node]] = defaultdict(list, {0: first})
         self.shown: dict[Verdict, _Node] = {}
@@ -189,7 +191,7 @@ class _Search:
 
     def _visit(self, cost: int, progress: Progress | None) -> None:
         """Visit what is reached by so many events; what it costs no event to reach is among it."""
-        after, verdicts, edges = self.observed.after, self.observed.verdicts, self.edges
+        after, verdicts, leaves = self.observed.after, self.observed.verdicts, self.graph.leaving
         costs, parents, todo = self.costs, self.parents, self.todo
         for node in todo[cost]:
             if costs[node] < cost:
@@ -200,15 +202,13 @@ class _Search:
                 self.broken.append(node)
                 continue
             self.shown.setdefault(verdict, node)
-            leaving = edges.get(state)
-            if leaving is None:
-                leaving = edges[state] = self._leaving(state)
+            leaving = leaves(state)
             for edge in leaving:
                 reached, emits, _, names = edge
                 try:
                     following, events = after(configuration, emits)
                 except SpecError as error:
-                    raise self._fault(state, edge, error) from None
+                    raise self.graph.fault(state, edge[2], error) from None
                 if names:
                     following = self.observed.renamed(following, names)
                 new, price = (reached, following), cost + events
@@ -222,25 +222,6 @@ class _Search:
                 progress(len(costs), self.transitions, cost)
         del todo[cost]
 
-    def _leaving(self, number: int) -> list[_Edge]:
-        """The transitions out of a state of the model."""
-        state, found = self.states[number], []
-        for action in self.model.actions(state):
-            try:
-                after, emits = self.model.apply(state, action)
-            except SpecError as error:
-                raise self._fault(number, (number, (), action, ()), error) from None
-            after, names = self.model.canonical(after) if self.symmetric else (after, ())
-            reached = self.numbers.setdefault(after, len(self.states))
-            if reached == len(self.states):
-                self.states.append(after)
-            found.append((reached, emits, action, names))
-        return found
-
-    def _fault(self, state: int, edge: _Edge, error: SpecError) -> SpecError:
-        cause = f"{self.model.name}, action {edge[2]} in {self.states[state]}: {error.cause}"
-        return SpecError(cause, "the model states what cannot be")
-
     def _outcome(self, answer: Answer, *nodes: _Node) -> Outcome:
         runs = [self._run_to(node) for node in nodes[:_TIES]]
         return Outcome(
@@ -250,7 +231,7 @@ class _Search:
             self.transitions,
             len(self.observed),
             self.longest,
-            min(runs, key=lambda run: plainness(run, self.shim)) if runs else None,
+            min(runs, key=lambda run: plainness(run, self.observed.shim)) if runs else None,
         )
 
     def _run_to(self, node: _Node) -> Run:
@@ -262,7 +243,7 @@ class _Search:
         for _, emits, action, names in reversed(edges):
             steps.append((action, tuple(renamed(each, first) for each in emits)))
             first = first.before(names)
-        return Run(self.states[node[0]], tuple(steps))
+        return Run(self.graph.states[node[0]], tuple(steps))
 
 
 class _Names(dict[int, int]):

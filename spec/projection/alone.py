@@ -20,19 +20,13 @@ from spec.projection.blocks import PLACES
 from spec.projection.cone import cone_of
 from spec.projection.lines import Line
 from spec.projection.pool import Object, Placed, Request
-from spec.projection.stepper import Followed, Frozen, Stepper
+from spec.projection.stepper import Followed, Frozen, Shared, Stepper
 from spec.projection.unknown import FAILURES, POOL
 
 __all__ = ["Alone", "Shared", "stands_alone"]
 
 _RANKS: Final = frozenset({"passed", "spared"})
 _OF_REQUESTS: Final = FAILURES | {"restore"}
-
-
-class Shared(Exception):
-    """Another claim is on the object of the claim, or is named or accused with a request: it cannot
-    be followed by itself.
-    """
 
 
 def stands_alone(followed: Followed) -> bool:

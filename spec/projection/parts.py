@@ -77,7 +77,7 @@ class _Read(NamedTuple):
     """What an event comes to, by the value of the request that is read next."""
 
     at: int
-    following: dict[_Cell, Any]
+    following: dict[int, Any]
 
 
 class _Watched(MutableMapping[str, Request]):
@@ -128,7 +128,8 @@ class Parts:
         self._worlds: Values[_World] = Values()
         self._own: Values[Frozen] = Values()
         self._cases: list[int] = []  # of each world that of the tracked claim
-        self._requests: Values[tuple[_Cell, ...]] = Values()
+        self._cells: Values[_Cell] = Values()
+        self._requests: Values[tuple[int, ...]] = Values()
         self._blocks: Values[tuple[int, ...]] = Values()
         self._events: Values[Event] = Values()
         self._changes: Values[_Change] = Values()
@@ -235,10 +236,9 @@ class Parts:
             watched.read_all()
         world, cells, order = self._world(frozen)
         gone = old.responsible - self._worlds[world].responsible
-        before = self._requests[config.requests]
-        changes = []
+        before, changes = self._requests[config.requests], []
         for at, (name, cell) in enumerate(zip(self._names, cells, strict=True)):
-            if cell == _without(before[at], gone):
+            if cell == _without(self._cells[before[at]], gone):
                 continue
             if name not in watched.read and name not in watched.written:
                 raise AssertionError(f"{name} changed, and was not read")
@@ -250,7 +250,7 @@ class Parts:
         return leaf
 
     def _remember(
-        self, key: tuple[int, int], read: list[int], cells: tuple[_Cell, ...], leaf: _Leaf
+        self, key: tuple[int, int], read: list[int], cells: tuple[int, ...], leaf: _Leaf
     ) -> None:
         """The same was read of these requests, in this order, wherever their values are these."""
         if not read:
@@ -279,10 +279,10 @@ class Parts:
 
     def _change(self, requests: int, change: int) -> int:
         cells, gone = self._changes[change]
-        after = [_without(cell, gone) for cell in self._requests[requests]]
+        after = [_without(self._cells[cell], gone) for cell in self._requests[requests]]
         for at, cell in cells:
             after[at] = cell
-        found = self._changed[requests, change] = self._requests.number(tuple(after))
+        found = self._changed[requests, change] = self._number(after)
         return found
 
     def _in_order(self, blocks: int, order: int) -> int:
@@ -302,7 +302,10 @@ class Parts:
         number = self._scopes.number(tuple(scopes))
         named = [blocks[each] for each in order]
         known = self._blocks.number(_sorted(named, self._worlds[world].alike))
-        return Config(world, self._requests.number(cells), number, known)
+        return Config(world, self._number(cells), number, known)
+
+    def _number(self, cells: Iterable[_Cell]) -> int:
+        return self._requests.number(tuple(map(self._cells.number, cells)))
 
     def _world(self, frozen: Frozen) -> tuple[int, tuple[_Cell, ...], tuple[int, ...]]:
         """The world and requests of what a stepper returned, and its blocks by their numbers."""
@@ -347,7 +350,8 @@ class Parts:
 
     def _whole(self, config: Config, *, scoped: bool = True) -> Frozen:
         """What the stepper thaws, with or without the scopes of requests."""
-        world, cells = self._worlds[config.world], self._requests[config.requests]
+        world = self._worlds[config.world]
+        cells = [self._cells[each] for each in self._requests[config.requests]]
         stood = [cell[_STOOD] for cell in cells if cell is not None and cell[_IN_HAND]]
         came = {at: 1 + sum(at not in each for each in stood) for at in world.responsible}
         claims = tuple(

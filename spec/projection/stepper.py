@@ -13,6 +13,7 @@ from typing import Any, Final, TypeAlias
 
 from spec.claims.claim import Mode
 from spec.contract.obligations import OBLIGATIONS
+from spec.events.alphabet import BLOCKS_GONE
 from spec.events.canonical import Event
 from spec.language.errors import SpecError
 from spec.language.verdicts import Verdict
@@ -21,11 +22,11 @@ from spec.projection.cone import cone_of
 from spec.projection.fields import views
 from spec.projection.lines import Line
 from spec.projection.naive import Naive
-from spec.projection.pool import Claim, Pool, Request
+from spec.projection.pool import Claim, Placed, Pool, Request
 from spec.projection.sight import Sight
 from spec.projection.unknown import POOL
 
-__all__ = ["RANK", "UNSAID", "Followed", "Frozen", "Stepper"]
+__all__ = ["RANK", "UNSAID", "Followed", "Frozen", "Shared", "Stepper"]
 
 Frozen: TypeAlias = tuple[Any, ...]
 
@@ -49,7 +50,8 @@ UNSAID: Final = 6
 class Followed:
     """Whom a projection follows: all claims of the pool, and of one of them its obligations.
 
-    Of the other claims it keeps what they mean to the pool, and judges nothing.
+    Of the other claims it keeps what they mean to the pool, and judges nothing. What is held of
+    `objects` that no claim is on is left out; None keeps everything.
     """
 
     def __init__(
@@ -59,10 +61,18 @@ class Followed:
         obligations: Iterable[str],
         claims: Iterable[str],
         requests: Iterable[str],
+        objects: frozenset[str] | None = None,
     ) -> None:
+        self.objects = objects
         self.mode, self.tracked = mode, tracked
         self.obligations, self.requests = tuple(obligations), tuple(requests)
         self.claims = tuple(dict.fromkeys((tracked, *claims)))
+
+
+class Shared(Exception):
+    """Another claim is on the object of the claim, or is named or accused with a request, or a
+    claim is on an object that is left out: the others, or that, cannot be left out.
+    """
 
 
 class Stepper(Naive):
@@ -71,6 +81,7 @@ class Stepper(Naive):
     def __init__(self, followed: Followed) -> None:
         super().__init__((), followed.mode)
         self.names, self.requests = followed.obligations, followed.requests
+        self._objects = followed.objects
         known = {name: Claim(name) for name in followed.claims}
         self.pool = Pool(known, watched=self.constants["watched"])
         self.cases = {
@@ -102,7 +113,13 @@ class Stepper(Naive):
         Raises:
             SpecError: it contradicts those before it, or names a claim or a request that is not
                 followed.
+            Shared: a claim is on an object that is left out, or what is held of it may be a
+                claim's.
         """
+        if self._objects is not None and event.object_id not in (None, *self._objects):
+            vague = event.kind in BLOCKS_GONE and not event.block_ids
+            if event.claim_id is not None or vague:
+                raise Shared(event.object_id)
         if event.request_id is not None and event.request_id not in self.requests:
             raise SpecError(f"{event.kind} names {event.request_id}, which is no request of it")
         if event.claim_id is not None and event.claim_id not in self.cases:
@@ -121,11 +138,21 @@ class Stepper(Naive):
         claims, requests = self.pool.claims.values(), self.pool.requests
         order = self._order() if self._room else {}
         return (
-            self.pool.placed,
+            self._kept(),
             tuple(self._claim(claim, order) for claim in claims),
             tuple(sorted(self._request(name, each, order) for name, each in requests.items())),
             tuple(case.frozen() for case in self.cases.values()),
             self._before_loss(),
+        )
+
+    def _kept(self) -> frozenset[Placed]:
+        """What is held for claims, and for objects that claims are on."""
+        if self._objects is None:
+            return self.pool.placed
+        return frozenset(
+            each
+            for each in self.pool.placed
+            if isinstance(each.owner, str) or each.owner.object_id in self._objects
         )
 
     def _before_loss(self) -> Frozen | None:

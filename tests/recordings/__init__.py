@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import Final, NamedTuple
 
 from spec.claims.claim import Mode
 
-__all__ = ["FOLDER", "RECORDED", "Recorded"]
+__all__ = ["FOLDER", "OBSERVED", "RECORDED", "Observed", "Recorded"]
 
 FOLDER: Final = Path(__file__).parent
 
@@ -33,4 +34,37 @@ RECORDED: Final = (
     Recorded("offloadable", Mode.OFFLOADABLE, "kept"),
     Recorded("offloadable, load fails", Mode.OFFLOADABLE, "kept"),
     Recorded("priority", Mode.SOFT_PRIORITY, "kept"),
+)
+
+
+class Observed(NamedTuple):
+    """A row of the table of `tests_vllm` in which nothing is enforced, and the model that it is of.
+
+    `twin` is that of the row in which its enforcement is off; empty where there is no claim.
+    """
+
+    row: str
+    twin: str
+    model: str
+
+    @property
+    def path(self) -> Path:
+        """Where its trace lies."""
+        name = f"{self.row} {self.twin}".strip().lower()
+        return FOLDER / "observed" / f"{re.sub('[^a-z0-9]+', '_', name)}.jsonl"
+
+
+_OFF: Final = "not enforced"
+
+OBSERVED: Final = (
+    Observed("L1 native", "", "vllm_pool"),
+    Observed("L2 write no-admit", "", "vllm_pool"),
+    Observed("best effort", "", "vllm_pool"),
+    Observed("L3 hard claim", _OFF, "vllm_pool"),
+    Observed("L5 expiry", _OFF, "vllm_pool"),
+    Observed("reset of a hard claim", _OFF, "vllm_pool"),
+    Observed("control: ordinary offload", "", "vllm_offload"),
+    Observed("control: fallback recompute", "", "vllm_offload"),
+    Observed("path A, success", _OFF, "vllm_offload"),
+    Observed("path C, two claims", _OFF, "vllm_offload"),
 )

@@ -225,7 +225,7 @@ class Scheduler:
         self.emits += cached_facts(turn.request_id, pairs)
 
     def give_back(self, name: str) -> None:
-        """`kv_cache_manager.free`: blocks that nobody else uses, the last one first."""
+        """`kv_cache_manager.free`: blocks that no other request uses, the last one first."""
         blocks = self.held.pop(name)
         used = {block for others in self.held.values() for block in others}
         self.free += [block for block in reversed(blocks) if block not in used]

@@ -6,35 +6,21 @@ from collections.abc import Collection, Iterable, Sequence
 from itertools import groupby
 from typing import Any
 
-from models.framework.model import Emitted, fact
-from models.framework.shims import claim_of
-from models.runtimes.plugin.state import WATCHED, Claim, Content, Instance, State
+from models.framework.blocks import Content
+from models.framework.claims import WATCHED, Claim, Moment, blocks_of
+from models.runtimes.plugin.state import Instance, State
 from spec.claims.claim import Mode
 from spec.events.alphabet import Kind
 
-__all__ = ["Blocks", "blocks_of"]
+__all__ = ["Blocks"]
 
 
-class Blocks:
+class Blocks(Moment[State]):
     """The state of the plugin within one call, and what it emitted so far."""
 
     def __init__(self, model: Instance, state: State) -> None:
-        self.model, self.state = model, state
-        self.emits: list[Emitted] = []
-
-    # Words.
-
-    def change(self, **values: Any) -> None:
-        """Change some parts of the state."""
-        self.state = self.state._replace(**values)
-
-    def say(self, kind: Kind, **fields: Any) -> None:
-        """Emit an event."""
-        self.emits.append(fact(kind, **fields))
-
-    def of(self, claim: Claim, kind: Kind, **fields: Any) -> None:
-        """Emit an event that names a claim."""
-        self.say(kind, claim_id=claim_of(claim.holder), **fields)
+        super().__init__(state)
+        self.model = model
 
     @property
     def live(self) -> list[Claim]:
@@ -209,11 +195,6 @@ class Blocks:
                 gone = [at for at in claim.contents if at in before and at not in after]
                 if lost := tuple(block for at in gone for block in before[at]):
                     self.of(claim, Kind.CLAIM_BLOCK_LOST, block_ids=lost)
-
-
-def blocks_of(claims: Iterable[Claim]) -> set[Content]:
-    """The contents that claims own."""
-    return {content for claim in claims for content in claim.contents}
 
 
 def _cached(pairs: Sequence[tuple[Content, int]], by: str | None) -> dict[str, Any]:

@@ -12,8 +12,9 @@ and durations are over at any time.
 
 Left out: decoding, preemption, requests that end while they compute or load; failed stores and
 blocks lost by failures, so that no prompt is cached with a gap; a second load of an object while
-one is under way; for offloadable claims, prompts that are shorter than the claim; pins, `no_admit`,
-claims registered ahead; which of several copies of a block a look-up finds (here a held one).
+one is under way; for offloadable claims, prompts that are shorter than the claim; vLLM's policy
+recompute; pins, claims registered ahead; which of several copies of a block a look-up finds (here a
+held one).
 """
 
 from __future__ import annotations
@@ -22,9 +23,10 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import partial
 from typing import ClassVar
 
+from models.framework.claims import WATCHED, Claim
 from models.framework.model import Action, Model, Next
 from models.runtimes.plugin.moment import Moment
-from models.runtimes.plugin.state import WATCHED, Claim, Prompt, State
+from models.runtimes.plugin.state import Prompt, State
 from spec.claims.claim import Mode
 from spec.contract.supply import Depth
 
@@ -49,7 +51,8 @@ class Plugin(Model[State]):
     source: ClassVar = "runtime_hooks of this project, in vLLM 0.32.0"
     left_out: ClassVar = (
         "decoding, preemption, aborts while computing or loading, failed stores, lost blocks, "
-        "second loads of an object, prompts shorter than an offloadable claim, pins, no_admit"
+        "second loads of an object, prompts shorter than an offloadable claim, "
+        "the policy recompute, pins"
     )
 
     def __init__(
@@ -128,7 +131,7 @@ class Plugin(Model[State]):
 
     @property
     def always(self) -> Mapping[str, Callable[[State], bool]]:
-        """No block is missing, no prompt has a gap, and nobody waits for claims for ever."""
+        """No block is missing, no prompt has a gap, and no request waits for claims for ever."""
 
         def accounted(state: State) -> bool:
             used = {block for run in state.running for block in run.blocks} | {*state.held}

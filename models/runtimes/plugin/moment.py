@@ -8,15 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from itertools import takewhile
-from typing import Any
 
-from models.framework.shims import claim_of
-from models.runtimes.plugin.blocks import blocks_of
-from models.runtimes.plugin.state import WATCHED, Claim, Prompt, Waiting
+from models.framework.claims import WATCHED, Claim, blocks_of, least
+from models.runtimes.plugin.state import Prompt, Waiting
 from models.runtimes.plugin.steps import Steps
 from spec.claims.claim import Mode
 from spec.events.alphabet import Kind
-from spec.events.canonical import CapacityProof
 
 __all__ = ["Moment"]
 
@@ -56,15 +53,9 @@ class Moment(Steps):
 
     def _report(self, kind: Kind, name: str, needed: int) -> None:
         """Report the action on a request that does not fit, and the claims that block it."""
-        usable, declared = self.model.usable, len(blocks_of(self.kept))
+        usable = self.model.usable
         named = _blockers(self.kept, self.kept, usable - needed)
-        total = declared + needed
-        self.say(
-            kind,
-            request_id=name,
-            blocking_claim_ids=tuple(claim_of(each.holder) for each in named),
-            proof=CapacityProof(declared, needed, total, usable, max(0, total - usable)),
-        )
+        self.conflict(kind, name, needed, usable, self.kept, named)
 
     def _report_again(self, each: Waiting) -> None:
         if each.how != "runs" and each.changed and self._conflict(self.kept, each.needed):
@@ -115,8 +106,8 @@ class Moment(Steps):
             self.change(waiting=tuple(each for each in self.state.waiting if each.name != name))
         else:
             if run.how == "loads":
-                self.not_restored(run)
-            if run.how == "runs":  # at the shutdown: nobody ever knows of what it did not compute
+                self.load_failed(run)
+            if run.how == "runs":  # at the shutdown: what it did not compute is never known
                 never = {*run.blocks[run.start :]}
                 cached = self.state.cached
                 self.change(cached=tuple(None if b in never else c for b, c in enumerate(cached)))
@@ -135,16 +126,7 @@ class Moment(Steps):
     # Claims begin and end: controller/admission.py.
 
     def _admit(self, claim: Claim, prompt: Prompt) -> None:
-        keys = tuple(f"{name}:{position}" for name, position in claim.contents)
-        fields: dict[str, Any] = {
-            "object_id": f"{claim.object_id}:{claim.size}",
-            "predicate": f"leading_prefix_at_least({claim.size})",
-            "mode": str(claim.mode),
-            "owner_scope": claim.owner,
-            "duration": claim.duration,
-            "priority": claim.priority,
-            "footprint": claim.size,
-        }
+        fields = {**claim.terms, "object_id": f"{claim.object_id}:{claim.size}"}
         if self._rejects(claim, prompt):
             if claim.mode in WATCHED:
                 del fields["object_id"]
@@ -157,7 +139,7 @@ class Moment(Steps):
         self.change(live=(*self.state.live, claim.holder))
         if claim.mode not in WATCHED:
             self.changed()
-            self.of(claim, Kind.CLAIM_COMMITTED, **fields, content_keys=keys)
+            self.of(claim, Kind.CLAIM_COMMITTED, **fields, content_keys=claim.keys)
             self.of(claim, Kind.CLAIM_ACCEPTED, **fields)
         places = self.places()
         self.settle(claim.contents)
@@ -236,16 +218,6 @@ class Moment(Steps):
 def _blockers(entries: Sequence[Claim], among: Sequence[Claim], room: int) -> list[Claim]:
     """A least set of claims without which a request fits; claims/capacity.py, `blockers`.
 
-    Claims are left out from the smallest on. Empty where all together free too little.
+    The smallest are left out first.
     """
-
-    def fits(named: Sequence[Claim]) -> bool:
-        return len(blocks_of(claim for claim in among if claim not in named)) <= room
-
-    named = sorted(entries, key=lambda claim: (-claim.size, claim.holder))
-    if not fits(named):
-        return []
-    for claim in reversed(named[:]):
-        fewer = [each for each in named if each is not claim]
-        named = fewer if fits(fewer) else named
-    return named
+    return least(sorted(entries, key=lambda claim: (-claim.size, claim.holder)), among, room)

@@ -3,41 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Final, NamedTuple, Protocol, TypeAlias
+from typing import NamedTuple, Protocol
 
-from spec.claims.claim import Mode
-from spec.contract.modes import MODES
+from models.framework.blocks import Content
+from models.framework.claims import Claim
 
-__all__ = ["WATCHED", "Claim", "Content", "Instance", "Prompt", "Running", "State", "Waiting"]
-
-Content: TypeAlias = tuple[str, int]
-"""What a block holds: an object, or a request's own text, and a position."""
-
-WATCHED: Final = frozenset(mode for mode, spec in MODES.items() if spec.constants["watched"])
-
-
-class Claim(NamedTuple):
-    """What an owner asks for: the first `size` blocks of an object, in a mode."""
-
-    holder: str
-    object_id: str
-    size: int
-    mode: Mode
-    priority: int | None = None
-    duration: str | None = None
-    owner: str = "tenant"
-
-    @property
-    def contents(self) -> tuple[Content, ...]:
-        """The contents of its blocks."""
-        return tuple((self.object_id, position) for position in range(self.size))
+__all__ = ["Instance", "Prompt", "Running", "State", "Waiting"]
 
 
 class Prompt(NamedTuple):
     """A request: `shared` whole blocks of an object, `own` ones, and `tail` that are not whole.
 
     `claims` are the holders whose claims come with it. It can reuse all whole blocks if it has a
-    tail, and else all but the last, because one token is to be computed.
+    tail, and else all but the last, because one token is to be computed. Where it is not `admitted`
+    nothing that it computes is cached.
     """
 
     name: str
@@ -46,6 +25,7 @@ class Prompt(NamedTuple):
     own: int = 0
     tail: int = 0
     claims: tuple[str, ...] = ()
+    admitted: bool = True
 
     @property
     def contents(self) -> tuple[Content, ...]:
@@ -104,8 +84,8 @@ class Running(NamedTuple):
 class State(NamedTuple):
     """The engine.
 
-    `free` are the blocks that nobody uses, the next victim first; `cached` says of each block what
-    it is filed under; `held` are the blocks that are excluded from eviction, the oldest first.
+    `free` are the blocks that no request uses, the next victim first; `cached` says of each block
+    what it is filed under; `held` are the blocks that are excluded from eviction, the oldest first.
     `copies` says of an object how many of its first blocks the tier has.
     """
 

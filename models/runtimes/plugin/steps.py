@@ -5,9 +5,10 @@ from __future__ import annotations
 from itertools import takewhile
 from typing import Any
 
+from models.framework.claims import WATCHED, Claim, blocks_of
 from models.framework.shims import claim_of
-from models.runtimes.plugin.blocks import Blocks, blocks_of
-from models.runtimes.plugin.state import WATCHED, Claim, Prompt, Running, Waiting
+from models.runtimes.plugin.blocks import Blocks
+from models.runtimes.plugin.state import Prompt, Running, Waiting
 from spec.events.alphabet import Kind
 
 __all__ = ["Steps"]
@@ -73,7 +74,7 @@ class Steps(Blocks):
             for claim in away:
                 self.of(claim, Kind.CLAIM_RESTORE_REQUIRED, request_id=name)
         self.change(running=(*self.state.running, run))
-        if not loads:
+        if not loads and prompt.admitted:
             self._file(run)
 
     def _file(self, run: Running) -> None:
@@ -98,7 +99,8 @@ class Steps(Blocks):
     def computed(self, name: str) -> None:
         """The output of the step arrived: the blocks of a request are computed."""
         run, before = self._run(name), self.places()
-        contents = self.model.prompts[name].contents[run.start :]
+        prompt = self.model.prompts[name]
+        contents = prompt.contents[run.start :] if prompt.admitted else ()
         pairs = list(zip(contents, run.blocks[run.start :], strict=False))
         ranks = self.ranks()
         self._put_run(run._replace(how="done"))
@@ -111,7 +113,8 @@ class Steps(Blocks):
         taken = self.take(prompt.blocks - len(run.blocks), (), name)
         run = run._replace(blocks=(*run.blocks, *taken), how="runs", start=len(run.blocks))
         self._put_run(run)
-        self._file(run)
+        if prompt.admitted:
+            self._file(run)
 
     def _run(self, name: str) -> Running:
         return next(each for each in self.state.running if each.name == name)
@@ -175,14 +178,6 @@ class Steps(Blocks):
         if {*contents} & blocks_of(self.live):
             self._look_up(prompt, len(run.blocks), len(run.blocks))
 
-    def not_restored(self, run: Running) -> None:
+    def load_failed(self, run: Running) -> None:
         """OffloadTracker._refuse; without a live claim vLLM ends the request by its own policy."""
-        about, missing = {"request_id": run.name}, self._restoring(run)
-        for claim in missing:
-            self.of(claim, Kind.LOAD_FAILED, **about)
-        ids = tuple(claim_of(claim.holder) for claim in missing)
-        for claim, own in zip(missing if self.model.enforce else (), ids, strict=False):
-            said = {"outcome": "refusal", "outcome_claim_id": own, "blocking_claim_ids": (own,)}
-            self.of(claim, Kind.CLAIM_RESTORATION_FAILED, **about, **said)
-        if ids and self.model.enforce:
-            self.say(Kind.REQUEST_REFUSED, **about, blocking_claim_ids=ids, restore=True)
+        self.not_restored(run.name, self._restoring(run), reports=self.model.enforce)

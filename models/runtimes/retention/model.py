@@ -10,10 +10,10 @@ full, each gets an entry in the sidecar. Freed blocks with an entry at or above 
 a heap by (priority, time of freeing); the LRU list is drained first. The last commit stamps tuples
 with a generation, so that one from before a reuse is skipped; `generations=False` is the queue
 before it. Where the sources are silent, it is assumed that directives apply to reused blocks too;
-that whoever raises an entry owns it from then on (`escalator_owns`); that nobody owns an entry that
-was set without a scope; that expired blocks go to the end of the LRU list; and that an entry goes
-with its block's content. The default of the threshold is not stated; it is above 50, as tests that
-use priority 50 lower it to 0.
+that the client that raises an entry owns it from then on (`escalator_owns`); that no client owns an
+entry that was set without a scope; that expired blocks go to the end of the LRU list; and that an
+entry goes with its block's content. The default of the threshold is not stated; it is above 50, as
+tests that use priority 50 lower it to 0.
 
 The branch says nothing to a client. The results `deferred` and `applied` are those of the action
 `vllm.set_priority` of another branch: here a directive is deferred when it is parsed, and applied

@@ -26,7 +26,6 @@ from typing import Any, ClassVar, Final
 
 from models.framework.inference import Inference
 from models.framework.model import Action, Model, Next, fact
-from models.framework.shims import Shim
 from models.runtimes.sglang_hicache.tiers import (
     Gone,
     Node,
@@ -165,85 +164,84 @@ _COUNTED: Final = {
 }
 
 
-def _inference(
-    name: str,
-    feature: str,
-    mode: Mode,
-    variant: str,
-    means: Mapping[str, Kind] | None = None,
-    accepts: str = "generate",
-    **given: Any,
-) -> Inference:
-    """An inference about the prefix a, in a variant of the model."""
-    shim = Shim(mode, frozenset({accepts}), means or {})
-    return Inference(name, feature, mode, shim, VARIANTS[variant], "a", **given)
-
-
 INFERENCES: Final = (
-    _inference(
+    Inference.of(
         "lock reference -> hard_protected",
         "inc_lock_ref: what a request uses is protected up to the root, until dec_lock_ref",
         Mode.HARD_PROTECTED,
-        "no_host",
+        "inc_lock_ref",
+        VARIANTS["no_host"],
+        "a",
         {"dec_lock_ref": Kind.CLAIM_RETIRED},
-        accepts="inc_lock_ref",
         premises=("lock_reference",),
         parent="active_no_evict -> future_resident hard_protected",
         adds="The lock goes with the last request that uses the node, before the next one comes, "
         "and no report says so.",
     ),
-    _inference(
+    Inference.of(
         "request priority -> soft_priority",
         "the priority of a request, where the eviction strategy is lru, which ignores it",
         Mode.SOFT_PRIORITY,
-        "priority_ignored",
+        "generate",
+        VARIANTS["priority_ignored"],
+        "a",
         _REMOVED,
         premises=("retention_priority",),
         adds="Only the eviction strategy `priority` reads it.",
     ),
-    _inference(
+    Inference.of(
         "load back -> offloadable",
         "HiCache: what is on the host is loaded back when a request needs it",
         Mode.OFFLOADABLE,
-        "short_span",
+        "generate",
+        VARIANTS["short_span"],
+        "a",
         _RETURNS,
         premises=("load_back",),
         adds="A span below the threshold is not loaded back. It is computed, and nothing says so.",
     ),
-    _inference(
+    Inference.of(
         "write_through_selective -> offloadable",
         "HiCache: nodes are copied to the host after a number of hits",
         Mode.OFFLOADABLE,
-        "one_hit",
+        "generate",
+        VARIANTS["one_hit"],
+        "a",
         _RETURNS,
         premises=("storage_tier",),
         parent="storage_tier -> offloadable",
         adds="A prefix that was not hit often enough is evicted without a copy.",
     ),
-    _inference(
+    Inference.of(
         "hit in L3 -> offloadable",
         "HiCache: pages that exist in L3 are prefetched",
         Mode.OFFLOADABLE,
-        "l3",
+        "generate",
+        VARIANTS["l3"],
+        "a",
         _RETURNS,
         premises=("storage_tier", "load_back"),
         parent="storage_tier -> offloadable",
         adds="A page is gone between `exists` and `get`, and the prefix is computed.",
     ),
-    _inference(
+    Inference.of(
         "cached tokens of a storage hit -> restored",
         "cached_tokens_details: tokens that came from storage",
         Mode.OFFLOADABLE,
-        "l3_garbled",
+        "generate",
+        VARIANTS["l3_garbled"],
+        "a",
         {**_LEAVES, "cached_tokens_details": Kind.CLAIM_RESTORED},
         concludes="offload_restorability",
         premises=("cached_token_telemetry", "load_back"),
     ),
-    _inference(
+    Inference.of(
         "cached-token count -> materialized",
         "cached_tokens of a request",
         Mode.BEST_EFFORT,
-        "l3_counted",
+        "generate",
+        VARIANTS["l3_counted"],
+        "a",
         _COUNTED,
         concludes="materialization_predicate",
         premises=("cached_token_telemetry",),

@@ -134,7 +134,7 @@ class Tiers(Model[State]):
         self.requests, self.holders = tuple(self.prompts), tuple(shared)
 
     def _to(self, name: str | None, word: str, **fields: Any) -> list[Signal]:
-        """A signal about a prefix; what only one request has is nobody's."""
+        """A signal about a prefix; what only one request has is of no holder."""
         if name not in self.holders:
             return []
         footprint = self.pages[name]

@@ -27,7 +27,6 @@ from typing import Any, ClassVar, Final
 from models.framework.inference import Inference
 from models.framework.model import Action, Model, Next, fact
 from models.framework.premises import forbids
-from models.framework.shims import Shim
 from models.runtimes.tensorrt_llm.pools import DEFAULT, Ask, Block, Pools, Range, State
 from spec.claims.claim import Mode
 from spec.events.alphabet import Kind
@@ -191,114 +190,109 @@ _REMOVED: Final = {"removed": Kind.CLAIM_BLOCK_LOST}
 _ELAPSED: Final = {"ttl_elapsed": Kind.DURATION_ELAPSED}
 
 
-def _inference(
-    name: str,
-    feature: str,
-    mode: Mode,
-    accepts: str,
-    variant: str,
-    means: Mapping[str, Kind] | None = None,
-    **given: Any,
-) -> Inference:
-    """An inference about what the first request has, in a variant of the model."""
-    shim = Shim(mode, frozenset({accepts}), means or {})
-    return Inference(name, feature, mode, shim, VARIANTS[variant], "r1", **given)
-
-
 INFERENCES: Final = (
-    _inference(
+    Inference.of(
         "priority_value_in_event -> soft_priority",
         "the priority that a stored event states",
         Mode.SOFT_PRIORITY,
         "stored",
-        "durations",
+        VARIANTS["durations"],
+        "r1",
         _REMOVED,
         premises=("priority_value_in_event",),
         adds="The priority was reset to 35 when its duration was over, and no event said so.",
         row=1,
     ),
-    _inference(
+    Inference.of(
         "priority stated -> soft_priority under reuse without config",
         "retentionPriority of a KvCacheRetentionConfig",
         Mode.SOFT_PRIORITY,
         "claim_block",
-        "reuse_without_config",
+        VARIANTS["reuse_without_config"],
+        "r1",
         _REMOVED,
         premises=("retention_priority",),
         parent="priority_value_in_event -> soft_priority",
         adds="The priority is of the block: a prefix that was evicted has the default priority "
         "when a request without a config computes it again.",
     ),
-    _inference(
+    Inference.of(
         "retention priority 100 -> hard_protected",
         "retentionPriority of a KvCacheRetentionConfig, the highest",
         Mode.HARD_PROTECTED,
         "claim_block",
-        "highest",
+        VARIANTS["highest"],
+        "r1",
         premises=("retention_priority",),
         adds="The priority ranks victims: where there is no other, the block is one.",
     ),
-    _inference(
+    Inference.of(
         "duration_metadata -> expiring",
         "durationMs of a KvCacheRetentionConfig",
         Mode.EXPIRING,
         "retention_config",
-        "durations",
+        VARIANTS["durations"],
+        "r1",
         _ELAPSED,
         premises=("duration_metadata",),
         adds="Nothing is emitted when a duration is over.",
         row=3,
     ),
-    _inference(
+    Inference.of(
         "TTL on the block -> expiring (TensorRT-LLM)",
         "durationMs of a KvCacheRetentionConfig, with a hook on refresh()",
         Mode.EXPIRING,
         "retention_config",
-        "durations",
+        VARIANTS["durations"],
+        "r1",
         {**_ELAPSED, "refresh": Kind.CLAIM_EXPIRED},
         premises=("duration_metadata",),
         parent="duration_metadata -> expiring",
         adds="The reset of the priority is no expiry even where it is reported: it counts from the "
         "release of the block, and nothing keeps the block until then.",
     ),
-    _inference(
+    Inference.of(
         "cache level in an updated event -> demotable",
         "the updated event of a block that moves to the host pool",
         Mode.DEMOTABLE,
         "claim_block",
-        "host",
+        VARIANTS["host"],
+        "r1",
         {"updated_to_secondary": Kind.CLAIM_DEMOTED},
         premises=("lower_cache_level",),
         adds="The event comes with the move and not before it, and names a block.",
     ),
-    _inference(
+    Inference.of(
         "host pool -> offloadable",
         "the secondary pool: an evicted block is copied and stays in the tree",
         Mode.OFFLOADABLE,
         "claim_block",
-        "host",
+        VARIANTS["host"],
+        "r1",
         {"updated_to_secondary": Kind.CLAIM_OFFLOADED},
         premises=("storage_tier", "lower_cache_level"),
         parent="storage_tier -> offloadable",
         adds="The copy gives way in the host pool, too, and a removed event names a block.",
     ),
-    _inference(
+    Inference.of(
         "active_no_evict -> future_resident hard_protected",
         "GUARANTEED_NO_EVICT",
         Mode.HARD_PROTECTED,
         "started",
-        "no_evict",
+        VARIANTS["no_evict"],
+        "r1",
         premises=("active_no_evict",),
         adds="The policy is about requests that have started and not ended.",
         also=(forbids("active_no_evict", Mode.HARD_PROTECTED, "It is about requests that run."),),
         row=2,
     ),
-    _inference(
+    Inference.of(
         "guaranteed no-evict -> hard_protected",
         "GUARANTEED_NO_EVICT, for as long as the request runs",
         Mode.HARD_PROTECTED,
         "started",
-        "no_evict",
+        VARIANTS["no_evict"],
+        "r1",
         {"request_done": Kind.CLAIM_RETIRED},
         premises=("active_no_evict",),
         parent="active_no_evict -> future_resident hard_protected",

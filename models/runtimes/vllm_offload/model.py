@@ -8,10 +8,10 @@ Source: vLLM 0.32.0.
 * `v1/kv_offload/cpu/manager.py` (`prepare_store`), `v1/core/block_pool.py` (the free queue).
 
 A request looks up its prefix in the pool, and then what is missing in the tier. What the tier has
-is loaded between steps, and cached when it is there; what nobody has is computed, and a store of it
-begins. A store that is under way does not keep the blocks of a request that ended. A request that
-is given them is fenced behind the store: the copy is whole, but complete only after the eviction,
-and perhaps after the end of that request. So it was recorded of vLLM 0.32.0 on a CPU.
+is loaded between steps, and cached when it is there; what neither has is computed, and a store of
+it begins. A store that is under way does not keep the blocks of a request that ended. A request
+that is given them is fenced behind the store: the copy is whole, but complete only after the
+eviction, and perhaps after the end of that request. So it was recorded of vLLM 0.32.0 on a CPU.
 
 A load that fails: upstream cannot report it, because the worker asserts that each transfer
 succeeded, and the engine ends (`Policy.UPSTREAM`). `FAIL` and `RECOMPUTE` are what the scheduler
@@ -29,10 +29,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from enum import StrEnum
-from itertools import takewhile
 from typing import Any, ClassVar, Final, NamedTuple
 
-from models.framework.blocks import freed
+from models.framework.blocks import freed, hits
+from models.framework.claims import leading
 from models.framework.model import Action, Emitted, Model, Next, fact, signal
 from spec.events.alphabet import Kind
 
@@ -161,9 +161,7 @@ class VllmOffload(Model[State]):
 
     def _hits(self, state: State, object_id: str) -> tuple[int, ...]:
         """The blocks of the longest cached prefix (`get_computed_blocks`)."""
-        places = {content: block for block, content in enumerate(state.cached) if content}
-        wanted = ((object_id, at) for at in range(self.objects[object_id]))
-        return tuple(places[content] for content in takewhile(places.__contains__, wanted))
+        return hits(state.cached, ((object_id, at) for at in range(self.objects[object_id])))
 
     def _found(self, state: State, object_id: str) -> tuple[int, ...]:
         """The blocks that a request finds: of an exact prompt not the last one."""
@@ -308,7 +306,7 @@ class VllmOffload(Model[State]):
         return Next(state._replace(free=free, waiting=(name, *state.waiting)), emits)
 
     def _finish(self, state: State, name: str) -> Next[State]:
-        """The blocks that nobody else uses are free again.
+        """The blocks that no other request uses are free again.
 
         The tier, too, evicts last what a request used that ended last.
         """
@@ -327,9 +325,9 @@ class VllmOffload(Model[State]):
     ) -> tuple[Emitted, ...]:
         """What vLLM says: KV events about hashes, a counter of bytes, and log lines.
 
-        Only whoever keeps the hashes of a client's prompt knows which object an event is about. The
-        counter names nothing, a log line requests: `holder` is anybody who reads them. Events and
-        counter name no request: `request_id` is that of the step, and `from_tier` a conclusion.
+        Only a reader with the hashes of a prompt knows which object an event is about. The counter
+        names nothing, a log line requests: `holder` is each reader. Events and the counter name no
+        request: `request_id` is that of the step, and `from_tier` a conclusion.
         """
         of: dict[str, Any] = {} if name is None else {"request_id": name}
         mine = [object_id] if object_id in state.asked else []
@@ -350,13 +348,7 @@ class VllmOffload(Model[State]):
         return tuple(signal(failed, each, outcome="refusal", **of) for each in state.asked)
 
     def _wanted(self, object_id: str) -> dict[str, Any]:
-        size = self.objects[object_id]
-        return {
-            "object_id": object_id,
-            "predicate": f"leading_prefix_at_least({size})",
-            "footprint": size,
-            "owner_scope": f"owner:{object_id}",
-        }
+        return leading(object_id, self.objects[object_id], f"owner:{object_id}")
 
     @property
     def always(self) -> Mapping[str, Callable[[State], bool]]:
@@ -370,9 +362,7 @@ class VllmOffload(Model[State]):
             "every block is free or in use": accounted,
             "the tier has room": lambda state: self._room(state.tier),
             "what is being loaded was stored": lambda state: self._loads(state) <= {*state.copied},
-            "what is being loaded stays in the tier": lambda state: (
-                self._loads(state) <= {*state.tier}
-            ),
+            "what is being loaded stays": lambda state: self._loads(state) <= {*state.tier},
         }
 
     @property

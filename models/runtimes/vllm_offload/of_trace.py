@@ -24,8 +24,8 @@ def connectors_of(events: Sequence[Event]) -> Mapping[str, Hooked]:
     The tier has room for all that is stored: no trace states its size.
 
     Raises:
-        SpecError: no request arrives, what a prompt or a claim is about cannot be told, or a prompt
-            is not one object, of whole blocks.
+        SpecError: no request arrives, what a prompt or a claim is about is undetermined, or a
+            prompt is not one object, of whole blocks.
     """
     usable = max((event.usable or 0 for event in events), default=0)
     loses = any(event.kind is Kind.BLOCK_LOST and event.block_ids for event in events)

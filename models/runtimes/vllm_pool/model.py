@@ -34,7 +34,7 @@ __all__ = ["Policy", "Prompt", "State", "VllmPool"]
 
 
 class Policy(StrEnum):
-    """What the pool does about blocks that somebody wants to keep."""
+    """What the pool does about blocks that a client wants to keep."""
 
     NATIVE = "native"
     NO_ADMIT = "no_admit"
@@ -146,7 +146,7 @@ class VllmPool(Model[State]):
         return Next(state._replace(set_by=(*state.set_by, holder)), (asked,))
 
     def _asked(self, holder: str) -> dict[str, Any]:
-        """What somebody states who wants a prefix to be kept."""
+        """What a client states that wants a prefix to be kept."""
         return {
             "predicate": f"leading_prefix_at_least({self.objects[holder]})",
             "footprint": self.objects[holder],

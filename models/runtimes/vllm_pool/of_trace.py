@@ -19,7 +19,7 @@ def pools_of(events: Sequence[Event]) -> Mapping[str, Hooked]:
     A request that caches nothing is served without its blocks being admitted.
 
     Raises:
-        SpecError: no request arrives, or what a prompt or a claim is about cannot be told.
+        SpecError: no request arrives, or what a prompt or a claim is about is undetermined.
     """
     usable = max((event.usable or 0 for event in events), default=0)
     loses = any(event.kind is Kind.BLOCK_LOST and event.block_ids for event in events)

@@ -7,11 +7,12 @@ from typing import Any
 
 import pytest
 
+from models.framework.claims import Claim
 from models.framework.explore import reach
 from models.framework.model import Action, Next
 from models.framework.shims import PLAIN
 from models.runtimes.plugin.model import TAKES, VARIANTS, Plugin
-from models.runtimes.plugin.state import Claim, Prompt, State
+from models.runtimes.plugin.state import Prompt, State
 from proofs.product.search import Answer, search
 from spec.claims.claim import Mode
 from spec.contract.modes import MODES, Bundle

@@ -5,6 +5,8 @@ from __future__ import annotations
 import errno
 import os
 import stat
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -13,6 +15,16 @@ from monitor.durable import checkpoints, frame
 from monitor.durable.checkpoints import Checkpoints, Saved
 from monitor.durable.frame import ForeignSnapshot
 from spec.language.errors import OutputError, SpecError
+
+WRITES = """
+import sys
+from monitor.durable.checkpoints import Checkpoints, Saved
+
+kept = Checkpoints(sys.argv[1])
+for number in range(1_000_000):
+    kept.save(Saved(bytes(range(256)) * 400, {}, number))
+    print(number, flush=True)
+"""
 
 
 def saved(number: int) -> Saved:
@@ -117,6 +129,23 @@ class TestCheckpoints:
             Checkpoints(folder)
         with Checkpoints(folder) as kept:
             assert saved(3) == kept.load()
+
+    @pytest.mark.parametrize("after", [0, 1, 5, 20])
+    def test_killed(self, tmp_path: Path, after: int) -> None:
+        """Killed at any time, what it said was saved is there, or something newer; all is whole."""
+        command = [sys.executable, "-c", WRITES, str(tmp_path)]
+        with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
+            assert process.stdout is not None
+            said = [process.stdout.readline() for _ in range(after + 1)]
+            process.kill()
+            said += process.stdout.readlines()
+        last = max(int(line) for line in said if line.endswith("\n"))
+
+        with Checkpoints(tmp_path) as kept:
+            loaded = kept.load()
+            assert loaded is not None
+            assert last <= loaded.emitted <= last + 1
+            assert [] == kept.notes
 
     def test_no_folder(self, tmp_path: Path) -> None:
         """A file where the folder should be is bad input."""

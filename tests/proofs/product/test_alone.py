@@ -12,6 +12,7 @@ from models.framework.explore import simulate
 from models.framework.model import CACHE
 from models.framework.shims import PLAIN, Shim, claim_of
 from models.registry import runtime
+from proofs.product.graph import Graph
 from proofs.product.observed import FIRST, Observed
 from proofs.product.runs import Run
 from spec.claims.claim import Mode
@@ -98,7 +99,7 @@ def test_verdicts_are_those_of_the_reference(
     model, shim = runtime(name).variants[variant](), _shim(name, mode)
     obligation = data.draw(st.sampled_from(MODES[mode].names(Bundle.CONTRACT)))
     tracked = model.holders[0]
-    observed = Observed(model, shim, mode, obligation, tracked)
+    observed = Observed(Graph(model), shim, mode, obligation, tracked)
     configuration, steps = FIRST, []
     for step in simulate(model, seed, 30):
         try:

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from models.framework.explore import simulate
 from models.framework.shims import Shim, claim_of
 from models.runtimes.vllm_pool import Policy, Prompt, VllmPool
+from proofs.product.graph import Graph
 from proofs.product.observed import FIRST, Observed
 from proofs.product.runs import Run
 from spec.claims.claim import Mode
@@ -35,7 +36,7 @@ def test_verdicts_are_those_of_the_reference(
     mode, obligation = which
     model = VllmPool(blocks, PROMPTS, {"a": 2, "b": 2}, policy)
     shim = Shim(mode, frozenset({"keep"}))
-    observed = Observed(model, shim, mode, obligation, "a")
+    observed = Observed(Graph(model), shim, mode, obligation, "a")
     configuration, steps = FIRST, []
     for step in simulate(model, seed, 40):
         configuration, _ = observed.after(configuration, step.emits)
@@ -53,7 +54,11 @@ def test_what_no_observer_reads_makes_no_difference() -> None:
     sizes = {}
     for name in ("ordered_lifecycle_events", "blocking_claim_ids"):
         observed = Observed(
-            model, Shim(Mode.HARD_PROTECTED, frozenset({"keep"})), Mode.HARD_PROTECTED, name, "a"
+            Graph(model),
+            Shim(Mode.HARD_PROTECTED, frozenset({"keep"})),
+            Mode.HARD_PROTECTED,
+            name,
+            "a",
         )
         for seed in range(60):
             configuration = FIRST
@@ -66,7 +71,7 @@ def test_what_no_observer_reads_makes_no_difference() -> None:
 def test_a_claim_that_is_not_followed_is_refused() -> None:
     """An event that names a claim of no holder of the model is an error that names it."""
     mode, shim = Mode.DEMOTABLE, Shim(Mode.DEMOTABLE, frozenset({"keep"}))
-    observed = Observed(VllmPool(), shim, mode, "claim_identity", "a", whole=True)
+    observed = Observed(Graph(VllmPool()), shim, mode, "claim_identity", "a", whole=True)
     strange = VllmPool(objects={"z": 1})
     (state,) = strange.initial()
     keep = next(action for action in strange.actions(state) if action.name == "keep")

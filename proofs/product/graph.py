@@ -1,0 +1,85 @@
+"""Explores a model as searches ask for it, once for all of them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
+
+from models.framework.model import Action, Emitted, Model
+from proofs.product.runs import events_of
+from spec.language.errors import SpecError
+
+if TYPE_CHECKING:
+    from models.framework.shims import Shim
+
+__all__ = ["Edge", "Graph"]
+
+Edge: TypeAlias = tuple[int, tuple[Emitted, ...], Action, tuple[int, ...]]
+"""The state reached, what is emitted, what is done, and the names that blocks have from then on."""
+
+_NEAR: Final = 2_000
+"""States in which the objects of claims are looked for."""
+
+
+class Graph:
+    """The states of a model by their numbers, each taken apart when it is first asked for.
+
+    `first` are the numbers of the states that a run may begin in.
+
+    Args:
+        symmetric: states that differ in the names of blocks alone are one.
+    """
+
+    def __init__(self, model: Model[Any], *, symmetric: bool = True) -> None:
+        self.model, self._symmetric = model, symmetric
+        self.states: list[Any] = list(dict.fromkeys(model.initial()))
+        self.first = tuple(range(len(self.states)))
+        self._numbers = {state: number for number, state in enumerate(self.states)}
+        self._edges: dict[int, list[Edge]] = {}
+        self._objects: dict[Shim, dict[str, tuple[str, ...]]] = {}
+
+    def leaving(self, number: int) -> list[Edge]:
+        """The transitions out of a state.
+
+        Raises:
+            SpecError: an action emits what is no event; it is named.
+        """
+        edges = self._edges.get(number)
+        if edges is None:
+            edges = self._edges[number] = self._leaving(number)
+        return edges
+
+    def _leaving(self, number: int) -> list[Edge]:
+        state, found = self.states[number], []
+        for action in self.model.actions(state):
+            try:
+                after, emits = self.model.apply(state, action)
+            except SpecError as error:
+                raise self.fault(number, action, error) from None
+            after, names = self.model.canonical(after) if self._symmetric else (after, ())
+            reached = self._numbers.setdefault(after, len(self.states))
+            if reached == len(self.states):
+                self.states.append(after)
+            found.append((reached, emits, action, names))
+        return found
+
+    def fault(self, number: int, action: Action, error: SpecError) -> SpecError:
+        """The error where an action in a state does what cannot be."""
+        cause = f"{self.model.name}, action {action} in {self.states[number]}: {error.cause}"
+        return SpecError(cause, "the model states what cannot be")
+
+    def objects(self, shim: Shim) -> dict[str, tuple[str, ...]]:
+        """The objects that claims are on, by their ids, as far as states near the first say so."""
+        if shim not in self._objects:
+            found: dict[str, dict[str, None]] = {}
+            todo = list(self.first)
+            seen = set(todo)
+            for number in todo:
+                for reached, emits, _, _ in self.leaving(number):
+                    for event in events_of(shim, emits):
+                        if event.claim_id is not None and event.object_id is not None:
+                            found.setdefault(event.claim_id, {})[event.object_id] = None
+                    if reached not in seen and len(seen) < _NEAR:
+                        seen.add(reached)
+                        todo.append(reached)
+            self._objects[shim] = {claim: tuple(names) for claim, names in found.items()}
+        return self._objects[shim]

@@ -1,0 +1,176 @@
+"""Metrics are served with bounded labels, to those who may read them."""
+
+from __future__ import annotations
+
+import json
+import urllib.error
+import urllib.request
+from pathlib import Path
+
+import pytest
+
+from monitor.follow.buffer import WhenFull
+from monitor.follow.counts import Counts
+from monitor.follow.exporter import METRICS, PROCESS, registry_of
+from monitor.follow.follower import Follower
+from monitor.follow.growing_file import GrowingFile
+from monitor.follow.judge import Judge
+from monitor.follow.metrics import Address, MetricsServer, address_of, token_in
+from monitor.follow.webhook import Webhook
+from spec.language.errors import SpecError
+from tests.monitor.follow.traces import trace
+
+DASHBOARD = Path(__file__).parents[3] / "docs" / "grafana-dashboard.json"
+ALERTS = Path(__file__).parents[3] / "docs" / "operations.md"
+TOKEN = "0123456789abcdef"
+
+
+def followed(path: Path) -> Follower:
+    """A follower that has read a stream to its end."""
+    path.write_bytes(b"".join(trace(9)))
+    counts = Counts()
+    sources = {"s": GrowingFile(str(path), until_eof=True)}
+    judges = {"s": Judge("s", None, counts)}
+    follower = Follower(
+        sources, judges, counts, WhenFull.BLOCK, report=pytest.fail, tell=lambda lines: None
+    )
+    follower.run()
+    return follower
+
+
+class TestExported:
+    @pytest.fixture
+    def text(self, tmp_path: Path) -> str:
+        prometheus = pytest.importorskip("prometheus_client")
+        webhook = Webhook("http://127.0.0.1:9/", pytest.fail)
+        registry = registry_of(followed(tmp_path / "a"), None, webhook)
+        return str(prometheus.generate_latest(registry).decode())
+
+    def test_values(self, text: str) -> None:
+        """Each event, verdict and obligation is counted."""
+        lines = text.splitlines()
+        assert 'resident_claims_events_total{kind="claim_registered"} 9.0' in lines
+        assert "resident_claims_live_claims 0.0" in lines
+        assert 'resident_claims_source_up{source="s"} 0.0' in lines
+        verdicts = [line for line in lines if line.startswith("resident_claims_verdicts_total{")]
+        assert 9 == sum(float(line.split()[-1]) for line in verdicts)
+        assert any(line.startswith("resident_claims_violations_total{") for line in lines)
+        assert any(line.startswith(PROCESS) for line in lines)
+
+    def test_no_ids(self, text: str) -> None:
+        """No label is the id of a claim, of an object or of a request."""
+        for name in ("claim:", "prefix:", "request:", "owner"):
+            assert name not in text
+
+    def test_documented(self, text: str) -> None:
+        """Every metric is exported under its name, but those of what is not used here."""
+        found = {line.split()[2] for line in text.splitlines() if line.startswith("# TYPE")}
+        due = {metric.exported for metric in METRICS if "checkpoint" not in metric.name}
+        assert due <= found
+
+
+class TestDashboard:
+    def test_names(self) -> None:
+        """The dashboard asks for metrics that are exported, and for no others."""
+        board = json.loads(DASHBOARD.read_text())
+        asked = [target["expr"] for panel in board["panels"] for target in panel.get("targets", ())]
+        exported = {*(metric.exported for metric in METRICS), PROCESS}
+        names = {name for expression in asked for name in _names(expression)}
+        assert names <= exported
+        assert len(asked) >= 8
+        assert {metric.exported for metric in METRICS} <= names
+
+    def test_alerts(self) -> None:
+        """So do the alerts that the page of operations lists."""
+        text = ALERTS.read_text()
+        exported = {*(metric.exported for metric in METRICS), PROCESS}
+        assert _names(text) <= exported
+        assert {metric.exported for metric in METRICS} <= _names(text)
+
+
+def _names(text: str) -> set[str]:
+    words = "".join(c if c.isalnum() or c == "_" else " " for c in text).split()
+    return {word for word in words if word.startswith(("resident_claims_", "process_"))} - {
+        "resident_claims_commands"
+    }
+
+
+class TestServer:
+    def get(self, server: MetricsServer, path: str, token: str = "") -> tuple[int, str]:
+        headers = {"Authorization": f"Bearer {token}"} if token else {}
+        request = urllib.request.Request(f"http://127.0.0.1:{server.port}{path}", headers=headers)
+        try:
+            with urllib.request.urlopen(request, timeout=30) as answer:
+                return answer.status, answer.read().decode()
+        except urllib.error.HTTPError as error:
+            with error:
+                return error.code, error.read().decode()
+
+    def test_pages(self) -> None:
+        """Health and readiness say why not; what is not there is not found."""
+        prometheus = pytest.importorskip("prometheus_client")
+        why = ["", "the disk is full"]
+        registry = prometheus.CollectorRegistry()
+        server = MetricsServer(
+            Address("127.0.0.1", 0), None, registry, lambda: why[0], lambda: why[1]
+        )
+        assert (200, "ok\n") == self.get(server, "/healthz")
+        assert (503, "the disk is full\n") == self.get(server, "/readyz")
+        assert 200 == self.get(server, "/metrics")[0]
+        assert 404 == self.get(server, "/other")[0]
+        server.close()
+
+    def test_token(self) -> None:
+        """Where there is a token, metrics are for those who have it."""
+        prometheus = pytest.importorskip("prometheus_client")
+        registry = prometheus.CollectorRegistry()
+        server = MetricsServer(Address("127.0.0.1", 0), TOKEN, registry, str, str)
+        assert 401 == self.get(server, "/metrics")[0]
+        assert 401 == self.get(server, "/metrics", TOKEN + "x")[0]
+        assert 200 == self.get(server, "/metrics", TOKEN)[0]
+        assert 200 == self.get(server, "/healthz")[0]
+        server.close()
+
+
+class TestAddress:
+    @pytest.mark.parametrize("text", ["", "x", "127.0.0.1:", "127.0.0.1:70000", ":x", "1.5"])
+    def test_none(self, text: str) -> None:
+        """What is no address is refused."""
+        with pytest.raises(SpecError, match="no port"):
+            address_of(text, None)
+
+    @pytest.mark.parametrize("text", ["0.0.0.0:9464", "[::]:9464", "example.org:9464"])
+    def test_beyond_this_machine(self, text: str) -> None:
+        """An address that others reach needs a token."""
+        with pytest.raises(SpecError, match="--metrics-token"):
+            address_of(text, None)
+
+    @pytest.mark.parametrize(
+        ("text", "due"),
+        [("9464", ("127.0.0.1", 9464)), ("[::1]:1", ("::1", 1)), ("localhost:2", ("localhost", 2))],
+    )
+    def test_loopback(self, text: str, due: tuple[str, int]) -> None:
+        """A port is one of this machine."""
+        pytest.importorskip("prometheus_client")
+        assert due == address_of(text, None)
+        assert ("0.0.0.0", 3) == address_of("0.0.0.0:3", TOKEN)
+
+    def test_not_installed(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        """Without prometheus_client it is said how to install it."""
+        monkeypatch.setattr("monitor.follow.metrics.find_spec", lambda name: None)
+        with pytest.raises(SpecError, match="metrics"):
+            address_of("9464", None)
+
+    def test_token_file(self, tmp_path: Path) -> None:
+        """A token is read from a file; one that is short, or not there, is refused."""
+        path = tmp_path / "token"
+        with pytest.raises(SpecError, match="No such file"):
+            token_in(path)
+        path.write_text("short")
+        with pytest.raises(SpecError, match="under 16"):
+            token_in(path)
+        path.write_bytes(b"\xff" * 20)
+        with pytest.raises(SpecError, match="no ASCII"):
+            token_in(path)
+        path.write_text(f" {TOKEN}\n")
+        assert TOKEN == token_in(path)

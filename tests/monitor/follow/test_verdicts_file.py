@@ -1,0 +1,135 @@
+"""Each line is in the file once, though disks are full and the writer is restarted."""
+
+from __future__ import annotations
+
+import errno
+import os
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from monitor.follow import verdicts_file
+from monitor.follow.verdict_line import ViolationLine, key_of
+from monitor.follow.verdicts_file import VerdictsFile
+from monitor.report.verdict import Place
+from spec.claims.claim import Mode
+from spec.language.errors import OutputError
+
+
+def line(number: int) -> ViolationLine:
+    place = Place("s", number, number)
+    key = key_of("", number)
+    return ViolationLine(key, "s", "run", "a", Mode.OFFLOADABLE, "x", place, "why", "instead")
+
+
+LINES = [line(number) for number in range(5)]
+
+
+def text(*lines: ViolationLine) -> bytes:
+    return b"".join(msgspec.json.encode(each) + b"\n" for each in lines)
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    return tmp_path / "verdicts.jsonl"
+
+
+def write(file: VerdictsFile, *lines: ViolationLine) -> list[ViolationLine]:
+    new = file.add(lines)
+    file.flush()
+    return [each for each in new if isinstance(each, ViolationLine)]
+
+
+def test_restarted(path: Path) -> None:
+    """Lines that are there beyond the checkpoint are not written again; a torn one is."""
+    first = VerdictsFile(str(path))
+    write(first, *LINES[:2])
+    emitted = first.emitted
+    write(first, LINES[2])
+    first.close()
+    with path.open("ab") as file:
+        file.write(text(LINES[3])[:-9])
+    again = VerdictsFile(str(path), emitted)
+    assert LINES[3:] == write(again, *LINES[2:])
+    assert text(*LINES) == path.read_bytes()
+    assert len(text(*LINES)) == again.emitted
+    again.close()
+
+
+def test_without_a_checkpoint(path: Path) -> None:
+    """Who begins anew writes what is not there yet."""
+    for count in (2, 5):
+        file = VerdictsFile(str(path))
+        write(file, *LINES[:count])
+        file.close()
+    assert text(*LINES) == path.read_bytes()
+
+
+def test_after_the_checkpoint_the_same_may_come_again(path: Path) -> None:
+    """An id is remembered until its line has come again, and no longer."""
+    file = VerdictsFile(str(path))
+    write(file, LINES[0])
+    file.close()
+    file = VerdictsFile(str(path))
+    assert [] == write(file, LINES[0])
+    assert {} == file._known
+    file.close()
+
+
+def test_ids_are_bounded(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of a long file the last ids are remembered."""
+    monkeypatch.setattr(verdicts_file, "KNOWN", 2)
+    path.write_bytes(text(*LINES) + b"\xff is no line of ours\n")
+    file = VerdictsFile(str(path))
+    assert [each.id for each in LINES[3:]] == list(file._known)
+    file.close()
+
+
+@pytest.mark.parametrize("room", range(0, 400, 37))
+def test_full_disk(path: Path, monkeypatch: pytest.MonkeyPatch, room: int) -> None:
+    """What the disk took in part is completed when there is room again."""
+    file, real, left = VerdictsFile(str(path)), os.write, [room]
+
+    def full(descriptor: int, data: bytes) -> int:
+        if not left[0]:
+            raise OSError(errno.ENOSPC, "No space left on device")
+        taken = real(descriptor, data[: left[0]])
+        left[0] -= taken
+        return taken
+
+    monkeypatch.setattr(verdicts_file.os, "write", full)
+    file.add(LINES)
+    with pytest.raises(OSError, match="No space"):
+        file.flush()
+    assert path.read_bytes()[: file.emitted].endswith(b"\n") or not file.emitted
+    left[0] = 1 << 20
+    file.flush()
+    assert text(*LINES) == path.read_bytes()
+    file.close()
+
+
+def test_reopened(path: Path) -> None:
+    """After a rotation lines go to the new file; one that the old has in part is whole there."""
+    file = VerdictsFile(str(path))
+    write(file, *LINES[:2])
+    old = path.rename(path.with_suffix(".1"))
+    file.reopen()
+    write(file, *LINES[2:])
+    assert (text(*LINES[:2]), text(*LINES[2:])) == (old.read_bytes(), path.read_bytes())
+    assert len(text(*LINES[2:])) == file.emitted
+    file.close()
+
+
+def test_two_writers(path: Path) -> None:
+    """A file that another follower writes is refused."""
+    file = VerdictsFile(str(path))
+    with pytest.raises(OutputError, match="another process writes"):
+        VerdictsFile(str(path))
+    file.close()
+
+
+def test_no_file(tmp_path: Path) -> None:
+    """What is no file is refused."""
+    with pytest.raises(OutputError, match="cannot write"):
+        VerdictsFile(str(tmp_path))

@@ -1,0 +1,222 @@
+"""Traces of a real vLLM in which the plugin enforces nothing are runs of the models of vLLM."""
+
+from __future__ import annotations
+
+import json
+import random
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+
+from models.framework.hooked import Hooked, HookedState, facts_of
+from models.framework.model import Action
+from models.framework.shims import PLAIN
+from models.runtimes.vllm_pool.model import Prompt, State, VllmPool
+from models.runtimes.vllm_pool.of_trace import pools_of
+from proofs.__main__ import main
+from proofs.product.accepts import Accepted, Rejected, accepts
+from proofs.product.recorded import ACCEPTED, REJECTED, StreamAcceptance, acceptance
+from proofs.product.runs import events_of
+from spec.events.alphabet import Kind
+from spec.events.canonical import Event, Mark
+from spec.language.errors import SpecError
+from tests.recordings import OBSERVED, RECORDED, Observed
+
+Line = dict[str, Any]
+Capture = pytest.CaptureFixture[str]
+
+BY_NAME = {f"{each.row} {each.twin}".strip(): each for each in OBSERVED}
+EVICTING = [each for each in OBSERVED if '"block_evicted"' in each.path.read_text()]
+
+
+def lines_of(observed: Observed) -> list[Line]:
+    return [json.loads(line) for line in observed.path.read_bytes().splitlines()]
+
+
+def events_in(observed: Observed) -> list[Event]:
+    lines = [line for line in lines_of(observed) if line["kind"] not in set(Mark)]
+    return [msgspec.convert(line, Event) for line in lines]
+
+
+@pytest.fixture
+def judged(tmp_path: Path) -> Callable[[Observed, list[Line]], StreamAcceptance]:
+    """What is found of some lines, numbered again, by the model of a recording."""
+
+    def judge(observed: Observed, lines: list[Line]) -> StreamAcceptance:
+        file = tmp_path / "trace.jsonl"
+        numbered = ({**line, "sequence": number} for number, line in enumerate(lines))
+        file.write_text("".join(f"{json.dumps(line)}\n" for line in numbered))
+        (stream,) = acceptance(observed.model, str(file)).streams
+        return stream
+
+    return judge
+
+
+Judge = Callable[[Observed, list[Line]], StreamAcceptance]
+
+
+class TestRecorded:
+    @pytest.mark.parametrize("observed", OBSERVED, ids=BY_NAME)
+    def test_each_is_a_run(self, observed: Observed, capsys: Capture) -> None:
+        """Every event of it is one of a run of the model, of the size of the trace."""
+        assert 0 == main(["accepts", observed.model, str(observed.path)])
+        n = len(events_in(observed))
+        said = f"accepted: {n} of {n} events are a run of {observed.model}:traced"
+        assert capsys.readouterr().out.startswith(said)
+
+    @pytest.mark.parametrize("observed", EVICTING, ids=lambda each: each.path.stem)
+    def test_another_victim(self, observed: Observed, judged: Judge) -> None:
+        """With two victims in another order it is none; the line is named, and the block due."""
+        lines = lines_of(observed)
+        at = next(
+            n
+            for n, line in enumerate(lines)
+            if len(line.get("block_ids", ())) > 1 and line["kind"] == Kind.BLOCK_EVICTED
+        )
+        first, second, *rest = lines[at]["block_ids"]
+        lines[at]["block_ids"] = [second, first, *rest]
+        found = judged(observed, lines)
+        assert REJECTED == found.verdict
+        assert found.at is not None
+        assert at + 1 == found.at.line
+        assert any(
+            f"with block_ids [{first}] where the trace has [{second}]" in each
+            for each in found.instead
+        )
+
+    @pytest.mark.parametrize("observed", EVICTING, ids=lambda each: each.path.stem)
+    def test_a_victim_too_few(self, observed: Observed, judged: Judge) -> None:
+        """Without the last victim it is none: the next event cannot come before that block."""
+        lines = lines_of(observed)
+        at = next(n for n, line in enumerate(lines) if line["kind"] == Kind.BLOCK_EVICTED)
+        lines[at]["block_ids"].pop()
+        found = judged(observed, lines)
+        assert REJECTED == found.verdict
+        assert found.at is not None
+        assert at + 1 < found.at.line
+        assert any(Kind.BLOCK_EVICTED in each for each in found.instead)
+
+    @pytest.mark.parametrize("name", ["best effort", "path C, two claims not enforced"])
+    def test_another_look_up(self, name: str, judged: Judge) -> None:
+        """A look-up that finds a block more is none, at its line."""
+        lines = lines_of(BY_NAME[name])
+        at = [n for n, line in enumerate(lines) if line["kind"] == Kind.PREFIX_LOOKUP][1]
+        held = lines[at]["held"]
+        lines[at]["held"] = held + 1
+        found = judged(BY_NAME[name], lines)
+        assert found.at is not None
+        assert (REJECTED, at + 1) == (found.verdict, found.at.line)
+        says = f"with held {held} where the trace has {held + 1}"
+        assert any(says in each for each in found.instead)
+
+    def test_a_block_cached_twice(self, judged: Judge) -> None:
+        """A block that is cached for another request while it holds something is none."""
+        lines = lines_of(BY_NAME["L1 native"])
+        at = [n for n, line in enumerate(lines) if line["kind"] == Kind.BLOCK_CACHED][1]
+        lines[at]["block_ids"][0] = 1
+        found = judged(BY_NAME["L1 native"], lines)
+        assert found.at is not None
+        assert (REJECTED, at + 1) == (found.verdict, found.at.line)
+
+    def test_the_policy_is_found(self) -> None:
+        """What becomes of a failed load tells the policy; the other one makes no such run."""
+        path = str(BY_NAME["control: fallback recompute"].path)
+        (found,) = acceptance("vllm_offload", path).streams
+        assert (ACCEPTED, "traced-recompute") == (found.verdict, found.instance)
+        (other,) = acceptance("vllm_offload:traced-fail", path).streams
+        assert REJECTED == other.verdict
+        assert ("fail(request:4, 4): request_finished request:4",) == other.instead
+
+    @pytest.mark.parametrize("scene", ["hard", "demotable, reset", "priority", "offloadable"])
+    def test_enforcement_is_no_run_of_vllm(self, scene: str) -> None:
+        """What the plugin enforces vLLM does not do: refusals, victims, and orders are others."""
+        path = next(each.path for each in RECORDED if each.scene == scene)
+        model = "vllm_offload" if scene == "offloadable" else "vllm_pool"
+        assert REJECTED == acceptance(model, str(path)).verdict
+
+
+class _FirstBlockFirst(VllmPool):
+    """A pool that frees the first block of a request first, and not the last."""
+
+    def _finish(self, state: State, name: str) -> Any:
+        after, emits = super()._finish(state, name)
+        before = len(state.free)
+        return after._replace(free=(*after.free[:before], *after.free[before:][::-1])), emits
+
+
+class TestModel:
+    def test_a_wrong_model_rejects(self) -> None:
+        """A pool with another order of its free queue does not make the recorded victims."""
+        events = events_in(BY_NAME["L1 native"])
+        (right,) = pools_of(events).values()
+        inner = right.inner
+        wrong = Hooked(_FirstBlockFirst(inner.blocks, tuple(inner.prompts.values()), {}))
+        facts = [event for _, event in facts_of(events)]
+        assert isinstance(accepts(right, facts), Accepted)
+        found = accepts(wrong, facts)
+        assert isinstance(found, Rejected)
+        assert Kind.BLOCK_EVICTED == found.event.kind
+
+    def test_random_runs(self) -> None:
+        """What a pool does with requests one by one is a run of the pool that its trace shows."""
+        for seed in range(150):
+            events = list(_one_by_one(seed))
+            facts = [event for _, event in facts_of(events)]
+            found = [accepts(each, facts) for each in pools_of(events).values()]
+            assert any(isinstance(each, Accepted) for each in found), seed
+
+
+def _one_by_one(seed: int) -> Iterator[Event]:
+    """The trace of a pool that serves a few requests, each a part of one of two objects or new."""
+    chosen = random.Random(seed)
+    prompts = []
+    for number in range(chosen.randint(1, 5)):
+        shared, tail = chosen.randint(0, 3), chosen.randint(0, 1)
+        own = 0 if shared else chosen.randint(1, 3)
+        name, of = f"r{number}", chosen.choice("ab")
+        prompts.append(Prompt(name, of, shared, own, tail=tail, exact=not tail))
+    pool = Hooked(VllmPool(7, tuple(prompts), {}))
+    (state,) = pool.initial()
+    for prompt in prompts:
+        for step in ("arrive", "admit", "output", "finish"):
+            state, told = _do(pool, state, Action(step, (prompt.request_id,)))
+            for event in told:
+                needed = prompt.blocks if event.kind is Kind.REQUEST_ARRIVED else None
+                yield msgspec.structs.replace(event, needed=needed)
+
+
+def _do(pool: Hooked, state: HookedState, action: Action) -> tuple[HookedState, list[Event]]:
+    if action not in pool.actions(state):
+        return state, []  # nothing to compute
+    after, emits = pool.apply(state, action)
+    return after, events_of(PLAIN, emits)
+
+
+class TestOpen:
+    """What a trace leaves open."""
+
+    def test_no_request(self) -> None:
+        """The size of the pool is in the arrivals."""
+        with pytest.raises(SpecError, match="no request arrives"):
+            pools_of([])
+
+    def test_a_look_up_of_nobodys_claim(self) -> None:
+        """A look-up for a claim that is not registered leaves the prompt open."""
+        events = [
+            e for e in events_in(BY_NAME["best effort"]) if e.claim_id is None or e.request_id
+        ]
+        with pytest.raises(SpecError, match="is for no claim that the stream registers"):
+            pools_of(events)
+
+    def test_a_part_of_another_prompt(self, tmp_path: Path, capsys: Capture) -> None:
+        """Where nothing that came before can be what a request found, one line says so."""
+        lines = lines_of(BY_NAME["L1 native"])
+        cached = next(line for line in lines if line["kind"] == Kind.BLOCK_CACHED)
+        cached["positions"] = [at + 1 for at in cached["positions"]]
+        file = tmp_path / "trace.jsonl"
+        file.write_text("".join(f"{json.dumps(line)}\n" for line in lines))
+        assert 2 == main(["accepts", "vllm_pool", str(file)])
+        assert "what request request:1 shares with the ones before it" in capsys.readouterr().err
