@@ -117,6 +117,14 @@ class Monitor:
         for stream in self._streams.values():
             stream.watch(moved)
 
+    def join(self, other: Monitor) -> None:
+        """The streams of a monitor of the same mode that read other files."""
+        self._streams |= other._streams
+        self._unknown += other._unknown
+        self._spoiled |= other._spoiled
+        self._read += other._read
+        self._rejected += other._rejected
+
     def left(self) -> Iterable[tuple[str, tuple[At | None, str]]]:
         """The files in which a stream leaves what the theorem assumes, each with where and how."""
         for (file, _), stream in self._streams.items():

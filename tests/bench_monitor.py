@@ -8,10 +8,12 @@ from __future__ import annotations
 
 import argparse
 import json
+import os
 import statistics
 import sys
 import tempfile
 import time
+from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, get_type_hints
@@ -26,7 +28,7 @@ from spec.events.canonical import Event
 from tests.streams.traffic import Traffic, write
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
+    from collections.abc import Iterable
 
 CHUNK: Final = 1 << 20
 ONE: Final = (Mode.OFFLOADABLE,)
@@ -154,11 +156,32 @@ def _files(plan: Plan) -> Iterator[tuple[str, Traffic, Mode | None]]:
     yield "restores at random", Traffic(lines, live, ONE, shuffled=True), Mode.OFFLOADABLE
 
 
+def two_jobs(plan: Plan, folder: Path) -> Iterator[Row]:
+    """(e) Two files of one stream each, by one process and by two; by the clock on the wall."""
+    made = Traffic(3 * plan.lines, plan.crowds[0], ONE)
+    paths = [str(write(folder / f"{name}.jsonl", made)) for name in ("one", "two")]
+    seconds: dict[int, list[float]] = {1: [], 2: []}
+    for _ in range(plan.runs // 2):
+        for jobs, taken in seconds.items():
+            started = time.perf_counter()
+            check(paths, *ONE, Bundle.CONTRACT, jobs=jobs)
+            taken.append(time.perf_counter() - started)
+    one, two = (statistics.median(taken) for taken in seconds.values())
+    what = f"--jobs 2 on two streams of {made.lines} lines, {os.cpu_count()} cores"
+    yield Row("e", what, round(two, 2), "s", round(one, 2), round(one / two, 2), ">= 1.8")
+
+
+PARTS: Final[dict[str, Callable[[Plan, Path], Iterator[Row]]]] = {
+    "a": file_to_verdict,
+    "e": two_jobs,
+}
+
+
 def rows(plan: Plan, parts: str) -> Iterator[Row]:
     """Every figure of the parts that are asked for, as it is measured."""
     with tempfile.TemporaryDirectory() as folder:
-        if "a" in parts:
-            yield from file_to_verdict(plan, Path(folder))
+        for letter in parts:
+            yield from PARTS[letter](plan, Path(folder))
 
 
 def shown(row: Row) -> str:
@@ -176,8 +199,10 @@ def main() -> int:
     )
     parser.add_argument("--format", choices=("text", "json"), default="text")
     parser.add_argument("--quick", action="store_true", help="shorter streams: under a minute")
-    parser.add_argument("--parts", default="a", help="the letters of what is measured")
+    parser.add_argument("--parts", default="".join(PARTS), help="the letters of what is measured")
     asked = parser.parse_args()
+    if unknown := set(asked.parts) - PARTS.keys():
+        parser.error(f"no part {min(unknown)}; there are {', '.join(PARTS)}")
     found = []
     for row in rows(QUICK if asked.quick else FULL, asked.parts):
         found.append(row)

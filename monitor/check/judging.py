@@ -168,6 +168,15 @@ class Judging:
         """The names of the streams so far."""
         return self._judges[0].monitor.streams
 
+    def join(self, other: Judging) -> None:
+        """What the judges of the same modes found in other files, which come after these."""
+        self._trusted.join(other._trusted)
+        if self._stated is not None and other._stated is not None:
+            self._stated.join(other._stated)
+        for ours, theirs in zip(self._judges, other._judges, strict=True):
+            ours.monitor.join(theirs.monitor)
+            ours.theorem.join(theirs.theorem)
+
     def of(self, name: str) -> Judging:
         """The judges of one stream alone, which they have in common with these."""
         found = copy(self)
