@@ -8,7 +8,7 @@ import msgspec
 
 from monitor.check import snapshots
 from monitor.check.by_name import claim_asked
-from monitor.check.judging import Judging
+from monitor.check.judging import ENDED, Judging
 from monitor.check.parts import place_of
 from monitor.check.snapshots import State
 from monitor.check.whole import Asked
@@ -61,6 +61,7 @@ class EventMonitor:
         bundle: which bundle of the mode, or its name.
         claim: judge the claim of this id alone.
         strict: an obligation that no claim exercised makes the verdict inconclusive.
+        ended: claims that are listed after they have ended, of each stream; others are counted.
         name: what places and messages cite as the file, and the stream of events that name none.
 
     Raises:
@@ -75,12 +76,13 @@ class EventMonitor:
         bundle: Bundle | str = Bundle.CONTRACT,
         claim: str | None = None,
         strict: bool = False,
+        ended: int = ENDED,
         name: str = "events",
     ) -> None:
         require(name, str, "name", "a text")
         modes = set(Mode) if mode is None else {find_mode(mode).mode}
         asked = Asked(find_bundle(bundle), strict, claim_asked(claim))
-        self._judging = Judging(asked, modes, own=mode is None)
+        self._judging = Judging(asked, modes, own=mode is None, ended=ended)
         self._account = Account(name)
         self._report: Report | None = None
 

@@ -90,7 +90,7 @@ class _Writer:
     def _new(self, kind: type, value: Any) -> int:
         if kind in _FILLED_LATER:
             empty = None if value else _EMPTY.get(kind)
-            return self._later(value) if empty is None else self._add(empty)
+            return self._later(self._next(), value) if empty is None else self._add(empty)
         if kind is str:
             if (number := self._texts.get(value)) is None:
                 number = self._texts[value] = self._add(_text(value))
@@ -111,8 +111,7 @@ class _Writer:
         if isinstance(shape, Remade):
             return self._remade(number, tag, shape, value)
         if shape.way in ("plain", "changing"):
-            self._open.append((number, value))
-            return number
+            return self._later(number, value)
         return self._put(number, self._object(number, known, value))
 
     def _content(self, of: int, value: Any) -> list[Any]:
@@ -128,9 +127,8 @@ class _Writer:
         if kind is bytearray:
             self._bytes += len(value)
             if self._bytes > LIMIT:
-                raise SpecError(
-                    f"the state has over {LIMIT} bytes of digests", "judge fewer streams"
-                )
+                cause = f"the state has over {LIMIT} bytes of digests"
+                raise SpecError(cause, "judge fewer streams")
             return [_TAG["bytearray"], len(value), packed(value)]
         return self._object(of, self._kind(kind), value)
 
@@ -152,8 +150,7 @@ class _Writer:
     def _add(self, node: Any) -> int:
         return self._put(self._next(), node)
 
-    def _later(self, value: object) -> int:
-        number = self._next()
+    def _later(self, number: int, value: object) -> int:
         self._open.append((number, value))
         return number
 

@@ -31,7 +31,10 @@ if TYPE_CHECKING:
     from monitor.report.verdict import Report
     from spec.claims.claim import Mode
 
-__all__ = ["DROPPED", "STREAMS", "Judge"]
+__all__ = ["DROPPED", "ENDED", "STREAMS", "Judge"]
+
+ENDED: Final = 100
+"""Claims of a stream that stay in hand after they ended: their lines have been written."""
 
 STREAMS: Final = 1_000
 """Streams of one source; a line of one more is rejected."""
@@ -93,7 +96,7 @@ class Judge:
     ) -> None:
         self._source, self._counts, self._lossy = source, counts, lossy
         self._on_reject = on_reject
-        self._monitor = EventMonitor(mode, name=source)
+        self._monitor = EventMonitor(mode, ended=ENDED, name=source)
         self._monitor.watch()
         self._origin, self._lines, self._dropped = "", 0, 0
         self._last: int | None = None

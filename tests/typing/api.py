@@ -50,6 +50,7 @@ def judge_events() -> None:
     judge = monitor.EventMonitor("demotable", claim="a", strict=True, name="engine")
     judge.feed(spec.StreamMark(kind=spec.Mark.STREAM_OPENED, sequence=0))
     judge.feed(spec.Event(kind=spec.Kind.BLOCK_EVICTED, sequence=1, block_ids=(1,)))
+    judge = monitor.EventMonitor.restore(judge.snapshot(stream="engine"))
     judge.feed({"kind": "block_evicted", "sequence": 2, "block_ids": [2]})
     assert_type(judge.violations(), list[monitor.Violation])
     assert_type(judge.finish(), monitor.Report)

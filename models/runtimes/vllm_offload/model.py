@@ -82,16 +82,13 @@ class VllmOffload(Model[State]):
         prompts: the requests that may arrive, each once, in any order, and the object of each.
         policy: what becomes of a load that fails.
         lag: a store may still be under way when the next request is scheduled.
-        exact: prompts end with the last block of their object, which is then not found in the pool,
-            because the last token of a prompt is computed.
+        exact: the last token of a prompt is in the last block of its object, so that is not found.
     """
 
     name: ClassVar = "vllm_offload"
     about: ClassVar = "The OffloadingConnector of vLLM: stores, loads, and loads that fail."
     source: ClassVar = "vLLM 0.32.0, the offloading connector and v1/core/sched/scheduler.py"
-    left_out: ClassVar = (
-        "tokens within a block, decoding, preemption, aborts, resets, cache groups, further tiers"
-    )
+    left_out: ClassVar = "parts of blocks, decoding, preemption, aborts, resets, groups, more tiers"
 
     def __init__(
         self,
@@ -104,8 +101,8 @@ class VllmOffload(Model[State]):
         lag: bool = True,
         exact: bool = False,
     ) -> None:
-        self.blocks, self.chunks, self.policy, self.lag = blocks, chunks, policy, lag
-        self.exact = exact
+        self.blocks, self.chunks, self.policy = blocks, chunks, policy
+        self.lag, self.exact = lag, exact
         self.objects = {"a": 1, "b": 2} if objects is None else dict(objects)
         self.prompts = {"r1": "a", "r2": "b", "r3": "a"} if prompts is None else dict(prompts)
         self.requests = tuple(self.prompts)
@@ -119,8 +116,7 @@ class VllmOffload(Model[State]):
         """What clients, the scheduler and the transfers can do next."""
         if state.over:
             return
-        holding = (*state.loading, *state.running)
-        known = {*state.waiting, *state.ended, *(name for name, _ in holding)}
+        known = {*state.waiting, *state.ended, *dict(state.loading), *dict(state.running)}
         begun = {self.prompts[name] for name in known}
         for holder in self.objects:
             if holder not in state.asked and holder not in begun:
@@ -152,20 +148,17 @@ class VllmOffload(Model[State]):
             return None
         pending = {*state.storing, *self._loads(state)}
         for name in state.waiting:
-            hits, size = self._found(state, self.prompts[name]), self.objects[self.prompts[name]]
-            if len(hits) < size and self.prompts[name] in pending:
+            object_id = self.prompts[name]
+            there, size = self._hits(state, object_id, self.exact), self.objects[object_id]
+            if len(there) < size and object_id in pending:
                 continue
-            free = sum(block not in hits for block in state.free)
-            return name if size - len(hits) <= free else None
+            free = sum(block not in there for block in state.free)
+            return name if size - len(there) <= free else None
         return None
 
-    def _hits(self, state: State, object_id: str) -> tuple[int, ...]:
-        """The blocks of the longest cached prefix (`get_computed_blocks`)."""
-        return hits(state.cached, ((object_id, at) for at in range(self.objects[object_id])))
-
-    def _found(self, state: State, object_id: str) -> tuple[int, ...]:
-        """The blocks that a request finds: of an exact prompt not the last one."""
-        return self._hits(state, object_id)[: self.objects[object_id] - self.exact]
+    def _hits(self, state: State, object_id: str, but: int = 0) -> tuple[int, ...]:
+        """The blocks of the longest cached prefix, less the last ones (`get_computed_blocks`)."""
+        return hits(state.cached, ((object_id, at) for at in range(self.objects[object_id] - but)))
 
     @staticmethod
     def _held(state: State, blocks: tuple[int, ...]) -> int:
@@ -195,7 +188,7 @@ class VllmOffload(Model[State]):
     def _schedule(self, state: State, name: str) -> Next[State]:
         """Look up, allocate, and load, or run at once."""
         object_id = self.prompts[name]
-        size, hits = self.objects[object_id], self._found(state, object_id)
+        size, hits = self.objects[object_id], self._hits(state, object_id, self.exact)
         about = {"request_id": name, "object_id": object_id}
         found = fact(Kind.PREFIX_LOOKUP, **about, held=len(hits), asked=size - self.exact)
         loads = len(hits) < size and object_id in state.tier
@@ -313,8 +306,7 @@ class VllmOffload(Model[State]):
         blocks, object_id = dict(state.running)[name], self.prompts[name]
         running = tuple(each for each in state.running if each[0] != name)
         used = {b for each in (*state.loading, *running) for b in each[1]}
-        back = [block for block in reversed(blocks) if block not in used]
-        free = freed(state.free, state.cached, back)
+        free = freed(state.free, state.cached, (b for b in reversed(blocks) if b not in used))
         tier = tuple(sorted(state.tier, key=lambda each: each == object_id))
         ended = tuple(sorted((*state.ended, name)))
         state = state._replace(free=free, running=running, tier=tier, ended=ended)

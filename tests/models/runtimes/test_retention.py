@@ -101,7 +101,7 @@ def together(asks: tuple[Ask, ...]) -> Iterator[Pair]:
 
 
 class TestLru:
-    ASKS = tuple(Ask(*prompt) for prompt in PROMPTS)
+    ASKS = tuple(Ask(*prompt[:4]) for prompt in PROMPTS)
 
     def test_without_directives_it_is_the_pool(self) -> None:
         """Nobody states a directive: it does and says what the LRU pool does, in every state."""

@@ -110,7 +110,7 @@ class TestKnown:
             [None, True, False, 0, -1, 1.5, float("inf"), "", "ü", b"", b"\x00\xff"],
             [1 << 63, -(1 << 63), 1 << 64, -(1 << 64), 1 << 4000, -(1 << 63) - 1],
             ["\ud800", "\udcff.jsonl", "a\x00b"],
-            [(), (1,), ((1, "a"), frozenset({1, "b"})), {1, "a", (2, b"c")}],
+            [(), (1,), ((1, "a"), frozenset({"b"})), {1, 2}, {(2, b"c")}, set(), frozenset()],
             [{"a": {1: [2]}, (1, 2): None}, {}, Counter("abca"), deque([1, 2], 5), deque([3])],
             [bytearray(b"abc"), bytearray()],
         ],
