@@ -50,16 +50,16 @@ class Judging:
     Args:
         modes: one; or, with `own`, those that claims may state.
         own: judge each claim by the mode that it states.
-        ended: claims that stay in hand after they have ended, of each stream.
+        ended: claims that stay in hand after they have ended, of each stream; by default `ENDED`.
     """
 
     def __init__(
-        self, asked: Asked, modes: Collection[Mode], *, own: bool, ended: int = ENDED
+        self, asked: Asked, modes: Collection[Mode], *, own: bool, ended: int | None = None
     ) -> None:
         self._asked, self._trusted = asked, Trusted()
         self._stated = Stated(modes, asked.claim) if own else None
         self._moved: list[ClaimRun] = []
-        keep = Keep(ended=ended)
+        keep = Keep(ended=ENDED if ended is None else ended)
         self._judges = [
             _Judge(
                 Monitor(
