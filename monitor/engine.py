@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from monitor.evaluate.claim import ClaimRun
+    from monitor.input.batches import Run
     from monitor.input.records import At, Record
     from spec.events.canonical import Event
 
@@ -86,6 +87,20 @@ class Monitor:
             stream.stamp(Stamp(name or at.file, event.sequence, event.time_ns), at)
             stream.take(event, at)
 
+    def take_run(self, run: Run) -> None:
+        """The events of a run."""
+        stream = self._stream(run.file, run.stream)
+        clock = stream.begin(run)
+        if clock is None:
+            self.take_events(run.events, run.places)
+            return
+        self._read += len(run.events)
+        passes, take = clock.passes, stream.take
+        for event, at in zip(run.events, run.places, strict=True):
+            if passes(event.time_ns or 0):
+                stream.elapse(event.time_ns, at)
+            take(event, at)
+
     def reject(self, at: At) -> None:
         """A line could not be read: what it states is missing from every stream of its file."""
         self._rejected += 1
@@ -104,6 +119,14 @@ class Monitor:
         self._moved = moved
         for stream in self._streams.values():
             stream.watch(moved)
+
+    def join(self, other: Monitor) -> None:
+        """The streams of a monitor of the same mode that read other files."""
+        self._streams |= other._streams
+        self._unknown += other._unknown
+        self._spoiled |= other._spoiled
+        self._read += other._read
+        self._rejected += other._rejected
 
     def left(self) -> Iterable[tuple[str, tuple[At | None, str]]]:
         """The files in which a stream leaves what the theorem assumes, each with where and how."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from copy import copy
 from typing import TYPE_CHECKING, Final, NamedTuple
 
@@ -12,6 +11,7 @@ from monitor.check.stated import Stated
 from monitor.check.theorem import Theorem
 from monitor.check.whole import Read, by_each, by_one
 from monitor.engine import Monitor
+from monitor.input.batches import kinds_of, run_of
 from monitor.input.records import At
 from monitor.report.verdict import Events
 from monitor.stream.known_claims import Keep
@@ -87,11 +87,15 @@ class Judging:
         if self._stated is not None and self._stated.note_events(events, file):
             return self._stated.more
         places = [At(file, line, event.sequence) for line, event in zip(lines, events, strict=True)]
-        kinds = Counter([event.kind for event in events])
+        kinds = kinds_of(events)
+        run = run_of(batch, places)
         self._trusted.note_kinds(kinds)
         for judge in self._judges:
             judge.theorem.note_events(kinds.keys(), events, places)
-            judge.monitor.take_events(events, places)
+            if run is None:
+                judge.monitor.take_events(events, places)
+            else:
+                judge.monitor.take_run(run)
         return None
 
     def reject(self, error: InputError) -> None:
@@ -166,6 +170,15 @@ class Judging:
     def streams(self) -> frozenset[str]:
         """The names of the streams so far."""
         return self._judges[0].monitor.streams
+
+    def join(self, other: Judging) -> None:
+        """What the judges of the same modes found in other files, which come after these."""
+        self._trusted.join(other._trusted)
+        if self._stated is not None and other._stated is not None:
+            self._stated.join(other._stated)
+        for ours, theirs in zip(self._judges, other._judges, strict=True):
+            ours.monitor.join(theirs.monitor)
+            ours.theorem.join(theirs.theorem)
 
     def of(self, name: str) -> Judging:
         """The judges of one stream alone, which they have in common with these."""
