@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Final
 
 import msgspec
 
-from monitor.input.records import CANONICAL
+from monitor.input.records import CANONICAL, Doubt
 from spec.events.alphabet import Kind
 from spec.events.canonical import Event
 
@@ -30,6 +30,7 @@ REMEMBERED: Final = 10_000
 HELD: Final = 1_000_000
 """Lines that are held back, of all streams: with more, the stream of the last one gives up."""
 
+_TOO_LATE: Final = "an event that names it came too late"
 _ENCODER: Final = msgspec.msgpack.Encoder()
 
 
@@ -50,7 +51,8 @@ class Resequencer:
 
     A line is held back until all lines before it came, or until the window gives these up. What was
     given up is a gap of the stream that is passed on: whoever reads it sees that lines are missing,
-    and where. A line of a gap that comes after all is dropped and counted. A second line of one
+    and where. A line of a gap that comes after all is
+    dropped and counted, and nothing is concluded of the claims that it names. A second line of one
     number that says the same is dropped and counted; one that says something else is passed on
     where it is, and whoever reads it sees a number out of order, as without this class.
 
@@ -126,6 +128,7 @@ class _Stream:
     _said: OrderedDict[int, bytes] = field(default_factory=OrderedDict)
     _gaps: list[tuple[int, int]] = field(default_factory=list)  # in their order
     _newest: int | None = None  # the highest time that was seen
+    _time: int | None = None  # that of the last line that was passed on
     _numbered: bool = False  # a line had a number
     _unplaced: bool = False  # an event without one came before, and no line since
 
@@ -164,9 +167,23 @@ class _Stream:
             yield from self._in_order()
         elif known is None and self._is_given_up(number):
             self.disorder.late += 1
+            yield from self._late(record)
         else:  # or it was passed on so long ago that it is unknown what it said
             self.disorder.contradicting += 1
             yield record
+
+    def _late(self, record: Record) -> Iterator[Record]:
+        """What remains of a line that comes too late: the claims that it names had a life of which
+        something is missing, whenever they come.
+        """
+        events = [event for event, _ in record.events]
+        named = {n for e in events for n in (e.claim_id, e.outcome_claim_id, *e.accused) if n}
+        doubts = tuple(Doubt(_TOO_LATE, name) for name in sorted(named))
+        if doubts:
+            stamp = msgspec.structs.replace(
+                record.stamp, sequence=None, time_ns=self._time, mark=None, observes=None
+            )
+            yield msgspec.structs.replace(record, stamp=stamp, events=(), doubts=doubts)
 
     def _is_due(self) -> bool:
         """Whether the lines before the first that is held back are given up."""
@@ -194,6 +211,7 @@ class _Stream:
             if len(self._said) > REMEMBERED:
                 self._said.popitem(last=False)
             self.next += 1
+            self._time = record.stamp.time_ns
             yield _disordered(record) if self._unplaced else record
             self._unplaced = False
 
