@@ -325,7 +325,7 @@ class ClaimRecord:
 
     def rest(self, among: Restless[Self]) -> None:
         """Leave this collection until anything changes of the claim."""
-        if among.pop(self.claim_id, None) is not None:
+        if among.claims.pop(self.claim_id, None) is not None:
             among.lead = max(among.lead, self.lead)
             self._quiet = (*self._quiet, among)
 
@@ -356,7 +356,7 @@ class ClaimRecord:
             self.catch_up()
             self._spared = None
             for among in self._quiet:
-                among[self.claim_id] = self
+                among.claims[self.claim_id] = self
             self._quiet = ()
 
     def change(self, request_id: str, request: InHand, facts: Registers) -> None:

@@ -87,9 +87,9 @@ class Stream(Shortcuts):
                 self._there(event, left, at)
             return
         if (among := self._store.copies(event)) is not None:
-            for restless in list(among.values()):
+            for restless in list(among.claims.values()):
                 if not means(event, restless):  # nor will it ever be: claims state ever more
-                    del among[restless.claim_id]
+                    del among.claims[restless.claim_id]
                     continue
                 view = self._view(event, restless, at)
                 view.mine, view.named = True, False
@@ -122,9 +122,9 @@ class Stream(Shortcuts):
 
     def _take_use_of_all(self, event: Event, users: Restless[ClaimRun], at: At) -> None:
         """A look-up or a reuse of an object, of which only these claims may take note."""
-        for claim in list(users.values()):
+        for claim in list(users.claims.values()):
             if not means(event, claim):  # nor will it ever be: claims state ever more
-                del users[claim.claim_id]
+                del users.claims[claim.claim_id]
                 continue
             take = partial(self._concern, event, claim, at, named=False)
             self._store.use(claim, event, at, users, take)

@@ -77,6 +77,8 @@ class TestState:
         monitor = EventMonitor()
         with pytest.raises(InputError):
             monitor.feed({"kind": "claim_registred"})
+        monitor.feed({"kind": "claim_registered", "claim_id": "claim:a", "object_id": "o"})
+        monitor.feed({"kind": "prefix_lookup", "object_id": "o", "held": 0})
         found = names(unframed("snapshot", monitor.snapshot()))
         for mode in Mode:
             found = found.union(*lives(mode))
