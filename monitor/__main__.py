@@ -19,11 +19,11 @@ from monitor.evaluate.listing import as_json, as_source
 from monitor.follow.cli import follow_sources
 from monitor.follow.pages import pages
 from monitor.input.errors import InputError
-from monitor.input.reorder_window import Window
 from monitor.report.evidence_text import evidence_text
 from monitor.report.github import as_github
 from monitor.report.junit import as_junit
 from monitor.report.mode_option import ModeOption, mode_asked
+from monitor.report.reorder_option import ReorderOption, window_asked
 from monitor.report.report_text import as_text
 from monitor.report.verdict import ModeChoice, verdict_schema
 from spec.cli.arguments import claim_option, file_name, path_option
@@ -98,15 +98,7 @@ def check_traces(
             "--lenient", help="Skip bad lines and count them; the verdict is then never kept."
         ),
     ] = False,
-    reorder: Annotated[
-        str | None,
-        typer.Option(
-            metavar="WINDOW",
-            help="Put the lines of each stream into the order of their numbers, and drop repeated "
-            "ones; wait for a missing line until so many others came, or so long by their "
-            "time_ns: 100, 5s, or 100,5s.",
-        ),
-    ] = None,
+    reorder: ReorderOption = None,
     jobs: Annotated[
         int, typer.Option(min=1, max=256, help="Judge so many files at once, in processes.")
     ] = 1,
@@ -147,7 +139,7 @@ def check_traces(
         raise SpecError("--reference reads every line", "leave out --lenient")
     if reference and reorder is not None:
         raise SpecError("--reference takes the lines as they come", "leave out --reorder")
-    window = None if reorder is None else Window.parse(reorder)
+    window = window_asked(reorder)
     try:
         with _progress(traces, progress) as step:
             report = (

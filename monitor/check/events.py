@@ -15,7 +15,7 @@ from monitor.check.snapshots import State
 from monitor.check.whole import Asked
 from monitor.engine import ModeVerdict
 from monitor.input.errors import InputError, did_you_mean, shown
-from monitor.input.given import record_of, record_of_line
+from monitor.input.given import record_of
 from monitor.input.records import At
 from monitor.input.sources import Account
 from monitor.stream.known_claims import Keep
@@ -27,8 +27,6 @@ from spec.language.given import require
 from spec.language.verdicts import Verdict
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from monitor.engine import ClaimVerdict
     from monitor.input.given import Given
     from monitor.input.records import Record
@@ -105,20 +103,25 @@ class EventMonitor:
                 then on, so the verdict is inconclusive at best.
             SpecError: `finish` was called.
         """
+        self._is_open()
         account = self._account
-        self._take(lambda: record_of(event, account.file, account.lines))
+        account.lines += 1
+        try:
+            record = record_of(event, account.file, account.lines)
+        except InputError as error:
+            self.reject(error)
+            raise
+        self.take(record)
 
-    def feed_line(self, text: bytes, number: int) -> Record:
-        """Judge one line of a trace in the canonical form; what it was read as.
+    @property
+    def account(self) -> Account:
+        """What was read so far; who reads lines elsewhere counts them there."""
+        return self._account
 
-        Args:
-            number: what places cite as the line.
-
-        Raises:
-            InputError: it cannot be read; what it would have said is missing from then on.
-            SpecError: `finish` was called.
-        """
-        return self._take(lambda: record_of_line(text, self._account.file, number))
+    def take(self, record: Record) -> None:
+        """Judge a record that was read elsewhere; raises SpecError after `finish`."""
+        self._is_open()
+        self._judging.take(record)
 
     def lose(self, number: int, why: str, stream: str | None = None) -> None:
         """Lines may be missing before the one of this number.
@@ -128,12 +131,11 @@ class EventMonitor:
         """
         self._judging.lose(At(self._account.file, number), why, stream)
 
-    def reject(self, number: int, why: str) -> InputError:
+    def reject(self, error: InputError) -> None:
         """A line could not be read: what it stated is missing from then on."""
-        error = InputError(self._account.file, why, line=number)
-        self._account.lines += 1
-        self._reject(error)
-        return error
+        self._account.rejected += 1
+        self._account.rejection = self._account.rejection or error
+        self._judging.reject(error)
 
     def watch(self) -> None:
         """From now on `news` has what events decide; ask after each line, or memory grows."""
@@ -178,23 +180,9 @@ class EventMonitor:
             if found.verdict is Verdict.VIOLATED
         ]
 
-    def _take(self, read: Callable[[], Record]) -> Record:
-        """Judge what is read."""
+    def _is_open(self) -> None:
         if self._report is not None:
             raise SpecError("the stream is finished", "judge the next one by another monitor")
-        self._account.lines += 1
-        try:
-            record = read()
-        except InputError as error:
-            self._reject(error)
-            raise
-        self._judging.take(record)
-        return record
-
-    def _reject(self, error: InputError) -> None:
-        self._account.rejected += 1
-        self._account.rejection = self._account.rejection or error
-        self._judging.reject(error)
 
     def snapshot(self, *, stream: str | None = None) -> bytes:
         """The state, for `restore`: versioned, with a checksum, and compressed.

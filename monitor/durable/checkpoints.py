@@ -31,7 +31,7 @@ class Saved(msgspec.Struct, frozen=True):
     Attributes:
         monitor: the monitor, as `EventMonitor.snapshot` writes it.
         positions: by source, up to where it is judged: numbers and texts that the source reads.
-        emitted: lines of verdicts that were written.
+        emitted: bytes of the file of verdicts, up to the end of its last whole line.
     """
 
     monitor: bytes

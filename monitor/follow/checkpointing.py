@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 import msgspec
 
@@ -19,17 +19,33 @@ if TYPE_CHECKING:
     from monitor.follow.judge import Judge
     from monitor.follow.outlet import Source
 
-__all__ = ["Recording"]
+__all__ = ["RESTARTED", "Recording", "Restored"]
+
+RESTARTED: Final = "the follower was restarted"
 
 _SHARE: Final = 10  # checkpoints take at most one part in so many of the time
-_RESTARTED: Final = "the follower was restarted"
+
+
+class Restored(NamedTuple):
+    """What a follower goes on from.
+
+    Attributes:
+        positions: where each source is read on.
+        emitted: bytes of whole lines that the file of verdicts had.
+        interrupted: sources that cannot be read again from there.
+    """
+
+    positions: dict[str, Position]
+    emitted: int
+    interrupted: list[str]
 
 
 class _Judges(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """The judges by the names of their sources, and the mode that all judge by."""
+    """The judges by the names of their sources, and the mode and the window of all."""
 
     mode: str
     judges: dict[str, bytes]
+    reorder: str
 
 
 class Recording:
@@ -38,6 +54,7 @@ class Recording:
     Args:
         every: seconds between two checkpoints, at least.
         mode: the mode that claims are judged by; empty where each is by its own.
+        reorder: the window within which lines are put into order; empty for none.
         report: says something to people.
     """
 
@@ -47,9 +64,10 @@ class Recording:
         every: float,
         mode: str,
         report: Callable[[str], None],
+        reorder: str = "",
     ) -> None:
-        self._checkpoints, self._every, self._mode = checkpoints, every, mode
-        self._report = report
+        self._checkpoints, self._every = checkpoints, every
+        self._mode, self._reorder, self._report = mode, reorder, report
         self._next = time.monotonic() + every
         self.saved_at: float | None = None  # time.time() of the last one
         self.failures = 0
@@ -59,34 +77,28 @@ class Recording:
         """Where they are."""
         return self._checkpoints.folder
 
-    def restore(
-        self, judges: Mapping[str, Judge], sources: Mapping[str, Source]
-    ) -> tuple[dict[str, Position], int]:
-        """Have the judges go on where the last checkpoint left them.
-
-        Returns:
-            Where each source is read on, and the size of the file of verdicts; nothing and 0 where
-            there is no checkpoint.
+    def restore(self, judges: Mapping[str, Judge], sources: Mapping[str, Source]) -> Restored:
+        """Have the judges go on where the last checkpoint left them, if there is one.
 
         Raises:
             SpecError: the checkpoint cannot be read, is of another specification, or of another
-                mode than this follower.
+                mode or window than this follower.
         """
         saved = self._checkpoints.load()
         for note in self._checkpoints.notes:
             self._report(note)
         if saved is None:
-            return {}, 0
+            return Restored({}, 0, [])
         found = self._decoded(saved.monitor)
         for name in found.judges.keys() - judges.keys():
             self._report(f"{name} was followed before this start, and is not any more")
         for name, state in found.judges.items():
             if name in judges:
                 judges[name].restore(state)
-                if not sources[name].replays:
-                    judges[name].interrupt(_RESTARTED)
         positions = {name: dict(at) for name, at in saved.positions.items() if name in judges}
-        return positions, saved.emitted
+        known = [name for name in found.judges if name in judges]
+        interrupted = [name for name in known if not sources[name].replays]
+        return Restored(positions, saved.emitted, interrupted)
 
     def due(self) -> bool:
         """Whether it is time for one."""
@@ -99,7 +111,7 @@ class Recording:
         began = time.monotonic()
         try:
             state = {name: judge.snapshot() for name, judge in judges.items()}
-            monitor = msgspec.msgpack.encode(_Judges(self._mode, state))
+            monitor = msgspec.msgpack.encode(_Judges(self._mode, state, self._reorder))
             self._checkpoints.save(Saved(monitor, {**positions}, emitted))
         except (OSError, SpecError) as error:
             self.failures += 1
@@ -118,4 +130,7 @@ class Recording:
         if found.mode != self._mode:
             was = found.mode or "auto"
             raise SpecError(f"the checkpoint in {self.folder} was judged by --mode {was}", hint)
+        if found.reorder != self._reorder:
+            was = f"--reorder {found.reorder}" if found.reorder else "no --reorder"
+            raise SpecError(f"the checkpoint in {self.folder} was made with {was}", hint)
         return found

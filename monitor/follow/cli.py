@@ -15,6 +15,7 @@ from monitor.input.errors import InputError
 from monitor.live.feed import LiveVerdict
 from monitor.live.follow import Followed, follow, live_line
 from monitor.report.mode_option import ModeOption, mode_asked
+from monitor.report.reorder_option import ReorderOption, window_asked
 from monitor.report.verdict import ModeChoice
 from spec.cli.arguments import file_name, path_option
 from spec.cli.common import Format, FormatOption, print_text
@@ -38,6 +39,7 @@ def follow_sources(
     until_eof: Annotated[
         bool, typer.Option("--until-eof", help="End where the sources end; wait for no more.")
     ] = False,
+    reorder: ReorderOption = None,
     when_full: Annotated[
         WhenFull,
         typer.Option(
@@ -103,6 +105,7 @@ def follow_sources(
         asked = Asked(
             sources,
             mode_asked(mode),
+            window_asked(reorder),
             until_eof,
             when_full,
             verdicts,

@@ -12,7 +12,8 @@ import typer
 from monitor.check.files import EXIT_CODES
 from monitor.durable.checkpoints import Checkpoints
 from monitor.follow.addresses import source_of
-from monitor.follow.checkpointing import Recording
+from monitor.follow.buffer import Break
+from monitor.follow.checkpointing import RESTARTED, Recording, Restored
 from monitor.follow.counts import Counts
 from monitor.follow.exporter import registry_of
 from monitor.follow.follower import Follower, verdict_of
@@ -21,6 +22,7 @@ from monitor.follow.metrics import MetricsServer, address_of, token_in
 from monitor.follow.verdict_line import ViolationLine, line_text
 from monitor.follow.verdicts_file import VerdictsFile
 from monitor.follow.webhook import Webhook, check_url
+from monitor.report.report_text import order_text
 from spec.cli.common import Code, print_text
 from spec.language.errors import SpecError
 from spec.language.prose import printable
@@ -29,14 +31,16 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
-    from monitor.follow.buffer import Position, WhenFull
+    from monitor.follow.buffer import WhenFull
     from monitor.follow.verdict_line import VerdictLine
     from monitor.input.errors import InputError
+    from monitor.input.reorder_window import Window
     from monitor.report.verdict import Report
     from spec.claims.claim import Mode
 
 __all__ = ["Asked", "follow_events"]
 
+_DISORDER: Final = ("duplicates", "reordered", "late", "contradicting")
 SOURCES: Final = 64
 LAST_POSTS_S: Final = 10.0
 """So long violations that wait are still posted at the end."""
@@ -48,6 +52,7 @@ class Asked:
 
     sources: Sequence[str]
     mode: Mode | None
+    reorder: Window | None
     until_eof: bool
     when_full: WhenFull
     verdicts: Path | None
@@ -75,16 +80,25 @@ def follow_events(asked: Asked) -> int:
     url = None if asked.webhook is None else check_url(asked.webhook)
     counts, complain = Counts(), _Complaints()
     judges = {
-        name: Judge(name, asked.mode, counts, lossy=source.lossy, on_reject=complain)
+        name: Judge(
+            name,
+            asked.mode,
+            counts,
+            lossy=source.lossy,
+            window=asked.reorder,
+            on_reject=complain,
+        )
         for name, source in sources.items()
     }
-    recording, emitted = None, 0
-    positions: dict[str, Position] = {}
+    recording, restored = None, Restored({}, 0, [])
     if asked.checkpoint is not None:
         folder = Checkpoints(asked.checkpoint)
-        recording = Recording(folder, asked.checkpoint_every, asked.mode or "", _report)
-        positions, emitted = recording.restore(judges, sources)
-    verdicts = None if asked.verdicts is None else VerdictsFile(str(asked.verdicts), emitted)
+        window = "" if asked.reorder is None else str(asked.reorder)
+        recording = Recording(folder, asked.checkpoint_every, asked.mode or "", _report, window)
+        restored = recording.restore(judges, sources)
+    verdicts = None
+    if asked.verdicts is not None:
+        verdicts = VerdictsFile(str(asked.verdicts), restored.emitted)
     webhook = None if url is None else Webhook(url, _report)
 
     def tell(lines: Sequence[VerdictLine]) -> None:
@@ -101,8 +115,10 @@ def follow_events(asked: Asked) -> int:
         tell=tell,
         verdicts=verdicts,
         recorder=recording,
-        positions=positions,
+        positions=restored.positions,
     )
+    for name in restored.interrupted:
+        follower.buffer.put(Break(name, RESTARTED))
     server = None
     if address is not None:
         registry = registry_of(follower, recording, webhook)
@@ -133,12 +149,19 @@ class _Complaints:
 def _conclude(reports: Sequence[Report], judges: dict[str, Judge], asked: Asked) -> int:
     """Say how it ended; the exit code."""
     verdict = verdict_of(reports, dropped=any(judge.dropped for judge in judges.values()))
-    read = sum(report.events.read for report in reports)
+    events = [report.events for report in reports]
+    read = sum(each.read for each in events)
     whys = dict.fromkeys(f"{report.inputs[0].file}: {report.why}" for report in reports)
     if asked.json:
-        _write_json({"schema": "resident-claims/followed-end/1", "verdict": verdict, "read": read})
+        end = {"schema": "resident-claims/followed-end/1", "verdict": verdict, "read": read}
+        if asked.reorder is not None:
+            end |= {name: sum(getattr(each, name) for each in events) for name in _DISORDER}
+        _write_json(end)
     else:
         print_text(printable(f"{verdict}  {read} lines read") + "\n")
+        for report in reports:
+            if order := order_text(report.events):
+                print_text(f"  {printable(report.inputs[0].file)}: {order}\n")
         for why in whys:
             print_text(f"  {printable(why)}\n")
     if not read and any(report.inputs[0].rejected for report in reports):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple, TypeAlias
 
 from spec.events.alphabet import Kind
@@ -70,6 +71,18 @@ _DROPPED: Final = Metric(
 _REJECTED: Final = Metric(
     "resident_claims_rejected_lines", "counter", "Lines that could not be read.", ("source",)
 )
+_DISORDER: Final = Metric(
+    "resident_claims_disordered_lines",
+    "counter",
+    "Lines that came early and were held, that were repeated, too late, or contradicting.",
+    ("source", "what"),
+)
+_HELD: Final = Metric(
+    "resident_claims_held_lines",
+    "gauge",
+    "Lines that are held back until those before them come.",
+    ("source",),
+)
 _CONNECTS: Final = Metric(
     "resident_claims_connects", "counter", "How often a source was opened.", ("source",)
 )
@@ -103,6 +116,8 @@ METRICS: Final = (
     _GAPS,
     _DROPPED,
     _REJECTED,
+    _DISORDER,
+    _HELD,
     _CONNECTS,
     _UP,
     _CHECKPOINT,
@@ -148,6 +163,10 @@ def _samples(
     yield _GAPS, [((name,), counts.gaps[name]) for name in sources]
     yield _DROPPED, [((name,), counts.dropped[name]) for name in sources]
     yield _REJECTED, [((name,), counts.rejected[name]) for name in sources]
+    judges = follower.judges
+    disorder = {name: asdict(judge.disorder) for name, judge in judges.items()}
+    yield _DISORDER, [((s, what), n) for s, each in disorder.items() for what, n in each.items()]
+    yield _HELD, [((name,), judge.held) for name, judge in judges.items()]
     yield _CONNECTS, [((name,), follower.outlets[name].connects) for name in sources]
     yield _UP, [((name,), follower.is_up(name)) for name in sources]
     if recording is not None:

@@ -172,15 +172,15 @@ class Follower:
                 self._emit([found for line in item.lines for found in judge.take(line)])
                 self._positions[item.source] = item.position
             case Break():
-                judge.interrupt(item.why)
+                self._emit(judge.interrupt(item.why))
             case Drop():
-                judge.drop(item.lines)
+                self._emit(judge.drop(item.lines))
                 self._positions[item.source] = item.position
                 self._report(f"{item.source}: {item.lines} lines were dropped")
             case End():
                 self._open.discard(item.source)
                 if item.fault:
-                    judge.interrupt(item.fault)
+                    self._emit(judge.interrupt(item.fault))
                     self._report(f"{item.source}: {item.fault}")
 
     def _emit(self, lines: list[VerdictLine]) -> None:
@@ -235,7 +235,7 @@ class Follower:
             lines, report = judge.finish()
             reports.append(report)
             if not goes_on:
-                self._emit([*lines])
+                self._emit(lines)
         return reports
 
     def _start(self, name: str, source: Source) -> threading.Thread:

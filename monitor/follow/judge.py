@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+from copy import copy
 from typing import TYPE_CHECKING, Final
 
 import msgspec
@@ -12,22 +13,25 @@ from monitor.check.parts import place_of
 from monitor.engine import ModeVerdict
 from monitor.follow.verdict_line import ClaimLine, ViolationLine, key_of
 from monitor.input.errors import InputError
+from monitor.input.given import record_of_line
 from monitor.input.lines import LINE_LIMIT
 from monitor.input.records import At
+from monitor.input.resequencer import Disorder, Resequencer
 from monitor.report.verdict import Place
 from spec.events.canonical import Mark
 from spec.language.errors import SpecError
 from spec.language.verdicts import Verdict
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterable, Iterator
 
     from monitor.engine import ClaimVerdict
     from monitor.evaluate.claim import ClaimRun
     from monitor.follow.counts import Counts
     from monitor.follow.splitting import Line
     from monitor.follow.verdict_line import VerdictLine
-    from monitor.input.records import Stamp
+    from monitor.input.records import Record, Stamp
+    from monitor.input.reorder_window import Window
     from monitor.report.verdict import Report
     from spec.claims.claim import Mode
 
@@ -66,6 +70,7 @@ class _State(msgspec.Struct, frozen=True, array_like=True):
     told: list[tuple[str, str, _Told]]
     names: list[str]
     dropped: int
+    order: bytes
 
 
 class _Stream(msgspec.Struct):
@@ -83,6 +88,8 @@ class Judge:
 
     Args:
         lossy: the source may lose lines at any time, and say nothing.
+        window: lines of a stream are put into the order of their numbers within it. Where lines may
+            be missing, what is held back is given up.
     """
 
     def __init__(
@@ -92,12 +99,16 @@ class Judge:
         counts: Counts,
         *,
         lossy: bool = False,
+        window: Window | None = None,
         on_reject: Callable[[InputError], None] = lambda _: None,
     ) -> None:
         self._source, self._counts, self._lossy = source, counts, lossy
         self._on_reject = on_reject
         self._monitor = EventMonitor(mode, ended=ENDED, name=source)
         self._monitor.watch()
+        self._window = window
+        self._order = None if window is None else Resequencer(window)
+        self._before = Disorder()  # what was out of order before a restart
         self._origin, self._lines, self._dropped = "", 0, 0
         self._last: int | None = None
         self._streams: dict[str, bool] = {}  # those that go on: whether each is numbered
@@ -110,30 +121,22 @@ class Judge:
     def take(self, line: Line) -> list[VerdictLine]:
         """Judge one line; what it decides."""
         self._lines += 1
-        if line is None:
-            self._reject(self._monitor.reject(self._lines, _TOO_LONG))
+        if line is not None and (not line or line.isspace()):
             return []
-        if not line or line.isspace():
-            return []
-        if not self._origin:
-            self._origin = hashlib.blake2b(line, digest_size=16).hexdigest()
-        if not self._has_room(line):
-            self._reject(self._monitor.reject(self._lines, _TOO_MANY))
-            return []
+        self._monitor.account.lines += 1
         try:
-            record = self._monitor.feed_line(line, self._lines)
+            record = self._read(line)
         except InputError as error:
-            self._reject(error)
-            return []
-        self._last = record.at.sequence
-        self._look(record.stamp, record.at)
-        for event, _ in record.events:
-            self._counts.events[event.kind] += 1
-        news = self._monitor.news()
-        return [line for judged in news for line in self._decided(judged, record.at)]
+            found = self._give_up()
+            self._counts.rejected[self._source] += 1
+            self._monitor.reject(error)
+            self._on_reject(error)
+            return found
+        return self._judge((record,) if self._order is None else self._order.take(record))
 
-    def interrupt(self, why: str) -> None:
-        """Lines may be missing before the next one."""
+    def interrupt(self, why: str) -> list[VerdictLine]:
+        """Lines may be missing before the next one; what is decided by those held back."""
+        found = self._give_up()
         self._counts.gaps[self._source] += 1
         self._broken = self._broken or why
         for stream, numbered in self._streams.items():
@@ -141,19 +144,38 @@ class Judge:
                 self._unsure.setdefault(stream, why)
             else:
                 self._monitor.lose(self._lines, why, stream)
+        return found
 
-    def drop(self, lines: int) -> None:
-        """So many lines are missing before the next one."""
+    def drop(self, lines: int) -> list[VerdictLine]:
+        """So many lines are missing before the next one; what is decided by those held back."""
+        found = self._give_up()
         self._counts.gaps[self._source] += 1
         self._counts.dropped[self._source] += lines
         self._lines, self._dropped = self._lines + lines, self._dropped + lines
         self._broken = self._broken or DROPPED
         self._monitor.lose(self._lines, DROPPED)
+        return found
 
     @property
     def dropped(self) -> int:
         """Lines that were dropped, before a restart, too."""
         return self._dropped
+
+    @property
+    def held(self) -> int:
+        """Lines that are held back until those before them come."""
+        return 0 if self._order is None else self._order.held
+
+    @property
+    def disorder(self) -> Disorder:
+        """What was out of order since the process started."""
+        now, before = self._disorder, self._before
+        return Disorder(
+            now.duplicates - before.duplicates,
+            now.held - before.held,
+            now.late - before.late,
+            now.contradicting - before.contradicting,
+        )
 
     @property
     def live(self) -> int:
@@ -175,6 +197,7 @@ class Judge:
                 told,
                 sorted(self._names),
                 self._dropped,
+                b"" if self._order is None else self._order.snapshot(),
             )
         )
 
@@ -184,12 +207,16 @@ class Judge:
         Raises:
             SpecError: it is torn or modified, or was made for another specification.
         """
+        order = None
         try:
             state = msgspec.msgpack.decode(snapshot, type=_State)
         except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
             cause = f"the state of {self._source} cannot be read: {error}"
             raise SpecError(cause, "begin anew in another folder of checkpoints") from None
-        self._monitor = EventMonitor.restore(state.monitor)
+        if self._window is not None:
+            order = Resequencer.restore(self._window, state.order)
+        self._monitor, self._order = EventMonitor.restore(state.monitor), order
+        self._before = copy(self._disorder)
         self._monitor.watch()
         self._origin, self._lines, self._last = state.origin, state.lines, state.last
         self._streams, self._unsure, self._broken = state.streams, state.unsure, state.broken
@@ -197,15 +224,49 @@ class Judge:
         self._names = set(state.names)
         self._dropped, self._sweep = state.dropped, 2 * len(self._told) + _TOLD
 
-    def finish(self) -> tuple[list[ClaimLine], Report]:
+    def finish(self) -> tuple[list[VerdictLine], Report]:
         """The verdicts on the claims that are not over, the source being at its end; the report."""
+        lines = self._give_up()
         for stream, why in self._unsure.items():
             self._monitor.lose(self._lines, why, stream)
         self._unsure.clear()
         at = At(self._source, self._lines, self._last)
         in_hand = self._monitor.in_hand(final=True)
-        lines = [line for judged in in_hand for line in self._ended(judged, at, final=True)]
+        lines += [line for judged in in_hand for line in self._ended(judged, at, final=True)]
+        if self._order is not None:
+            self._monitor.account.disorder = self._disorder
         return lines, self._monitor.finish()
+
+    @property
+    def _disorder(self) -> Disorder:
+        return Disorder() if self._order is None else self._order.disorder(self._source)
+
+    def _read(self, line: Line) -> Record:
+        """What a line says; raises InputError."""
+        if line is None:
+            raise InputError(self._source, _TOO_LONG, line=self._lines)
+        if not self._origin:
+            self._origin = hashlib.blake2b(line, digest_size=16).hexdigest()
+        if not self._has_room(line):
+            raise InputError(self._source, _TOO_MANY, line=self._lines)
+        return record_of_line(line, self._source, self._lines)
+
+    def _judge(self, records: Iterable[Record]) -> list[VerdictLine]:
+        """Judge records in their order; what they decide."""
+        found: list[VerdictLine] = []
+        for record in records:
+            self._monitor.take(record)
+            self._last = record.at.sequence
+            self._look(record.stamp, record.at)
+            for event, _ in record.events:
+                self._counts.events[event.kind] += 1
+            for judged in self._monitor.news():
+                found += self._decided(judged, record.at)
+        return found
+
+    def _give_up(self) -> list[VerdictLine]:
+        """Judge what is held back, without those before it."""
+        return [] if self._order is None else self._judge(self._order.flush())
 
     def _has_room(self, line: bytes) -> bool:
         """Whether the line is of a known stream, or one more is let in."""
@@ -218,10 +279,6 @@ class Judge:
                 return False
             self._names.add(name)
         return True
-
-    def _reject(self, error: InputError) -> None:
-        self._counts.rejected[self._source] += 1
-        self._on_reject(error)
 
     def _look(self, stamp: Stamp, at: At) -> None:
         """Whether lines of a stream are missing where that cannot be seen by its numbers."""

@@ -8,10 +8,10 @@ import msgspec
 
 from spec.claims.claim import Mode
 from spec.events.alphabet import Kind
-from spec.events.canonical import Event
+from spec.events.canonical import Event, Mark
 
 if TYPE_CHECKING:
-    from spec.events.canonical import Mark, StreamMark
+    from spec.events.canonical import StreamMark
 
 __all__ = ["CANONICAL", "At", "Doubt", "Form", "Record", "Stamp", "Trail", "stamp_of"]
 

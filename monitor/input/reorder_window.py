@@ -32,6 +32,13 @@ class Window(msgspec.Struct, frozen=True):
     lines: int
     nanoseconds: int | None = None
 
+    def __str__(self) -> str:
+        """The window as `parse` reads it."""
+        if self.nanoseconds is None:
+            return str(self.lines)
+        whole, part = divmod(self.nanoseconds, 1_000_000_000)
+        return f"{self.lines},{f'{whole}.{part:09}'.rstrip('0').rstrip('.')}s"
+
     @classmethod
     def parse(cls, text: str) -> Self:
         """The window that a text states, such as `100`, `5s` or `100,5s`.

@@ -8,18 +8,18 @@ from collections import OrderedDict
 from dataclasses import dataclass, field
 from hashlib import blake2b
 from operator import itemgetter
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 import msgspec
 
-from monitor.input.records import CANONICAL, Doubt
+from monitor.input.records import CANONICAL, Doubt, Record
 from spec.events.alphabet import Kind
 from spec.events.canonical import Event
+from spec.language.errors import SpecError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from monitor.input.records import Record
     from monitor.input.reorder_window import Window
 
 __all__ = ["Disorder", "Resequencer"]
@@ -29,6 +29,9 @@ REMEMBERED: Final = 10_000
 
 HELD: Final = 1_000_000
 """Lines that are held back, of all streams: with more, the stream of the last one gives up."""
+
+HELD_BYTES: Final = 256 << 20
+"""Bytes of what they say, likewise."""
 
 _TOO_LATE: Final = "an event that names it came too late"
 _ENCODER: Final = msgspec.msgpack.Encoder()
@@ -44,6 +47,35 @@ class Disorder:
     held: int = 0
     late: int = 0
     contradicting: int = 0
+
+
+class _Said(NamedTuple):
+    """What a line says: a digest, and the bytes that it takes."""
+
+    digest: bytes
+    size: int
+
+
+class _State(msgspec.Struct, frozen=True, array_like=True):
+    """What is kept of one stream."""
+
+    file: str
+    name: str
+    next: int
+    held: list[Record]
+    said: list[tuple[int, bytes]]
+    gaps: list[tuple[int, int]]
+    newest: int | None
+    numbered: bool
+    unplaced: bool
+    time: int | None = None
+
+
+class _States(msgspec.Struct, frozen=True, array_like=True):
+    """What is kept of all."""
+
+    streams: list[_State]
+    disorder: dict[str, Disorder]
 
 
 class Resequencer:
@@ -64,19 +96,46 @@ class Resequencer:
         self._window = window
         self._streams: dict[tuple[str, str], _Stream] = {}
         self._disorder: dict[str, Disorder] = {}
-        self._held = 0
+        self._held = self._bytes = 0
+
+    def snapshot(self) -> bytes:
+        """The state, the lines that are held back included, for `restore`."""
+        streams = [stream.state(*place) for place, stream in self._streams.items()]
+        return _ENCODER.encode(_States(streams, self._disorder))
+
+    @classmethod
+    def restore(cls, window: Window, snapshot: bytes) -> Resequencer:
+        """One that goes on where `snapshot` was taken.
+
+        Raises:
+            SpecError: it is none.
+        """
+        try:
+            states = msgspec.msgpack.decode(snapshot, type=_States)
+        except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
+            raise SpecError(f"the lines that were held back cannot be read: {error}") from None
+        found = cls(window)
+        found._disorder = states.disorder
+        for state in states.streams:
+            stream = found._streams[state.file, state.name] = _Stream.of(
+                state, window, found.disorder(state.file)
+            )
+            found._held, found._bytes = found._held + len(stream), found._bytes + stream.size
+        return found
 
     def take(self, record: Record) -> Iterable[Record]:
         """The lines that are in order from this one on."""
         if record.stamp.form is not CANONICAL:
             return (record,)
         stream = self._stream(record)
-        before = len(stream)
+        lines, size = len(stream), stream.size
         found = list(stream.take(record))
-        self._held += len(stream) - before
-        if self._held > HELD:
-            self._held -= len(stream)
-            found += stream.give_up()
+        self._held, self._bytes = (
+            self._held + len(stream) - lines,
+            self._bytes + stream.size - size,
+        )
+        if self._held > HELD or self._bytes > HELD_BYTES:
+            found += self._give_up(stream)
         return found
 
     def flush(self, file: str | None = None) -> Iterator[Record]:
@@ -87,8 +146,7 @@ class Resequencer:
         """
         for (of, _), stream in self._streams.items():
             if file in (None, of):
-                self._held -= len(stream)
-                yield from stream.give_up()
+                yield from self._give_up(stream)
 
     def watermark(self, file: str, stream: str) -> int:
         """The number before which no line of a stream is taken any more; it never falls."""
@@ -103,6 +161,10 @@ class Resequencer:
     def disorder(self, file: str) -> Disorder:
         """What was out of order in a file."""
         return self._disorder.setdefault(file, Disorder())
+
+    def _give_up(self, stream: _Stream) -> Iterator[Record]:
+        self._held, self._bytes = self._held - len(stream), self._bytes - stream.size
+        return stream.give_up()
 
     def _stream(self, record: Record) -> _Stream:
         file, name = record.at.file, record.stamp.stream
@@ -123,7 +185,8 @@ class _Stream:
     window: Window
     disorder: Disorder
     next: int = 0
-    _held: dict[int, tuple[Record, bytes]] = field(default_factory=dict)
+    size: int = 0  # of what the lines say that are held back
+    _held: dict[int, tuple[Record, _Said]] = field(default_factory=dict)
     _numbers: list[int] = field(default_factory=list)  # a heap of those that are held
     _said: OrderedDict[int, bytes] = field(default_factory=OrderedDict)
     _gaps: list[tuple[int, int]] = field(default_factory=list)  # in their order
@@ -134,6 +197,38 @@ class _Stream:
 
     def __len__(self) -> int:
         return len(self._held)
+
+    @classmethod
+    def of(cls, state: _State, window: Window, disorder: Disorder) -> _Stream:
+        found = cls(
+            window,
+            disorder,
+            state.next,
+            _said=OrderedDict(state.said),
+            _gaps=state.gaps,
+            _newest=state.newest,
+            _numbered=state.numbered,
+            _unplaced=state.unplaced,
+            _time=state.time,
+        )
+        for record in state.held:
+            stamp = msgspec.structs.replace(record.stamp, form=CANONICAL)
+            found._hold(msgspec.structs.replace(record, stamp=stamp), _content(record))
+        return found
+
+    def state(self, file: str, name: str) -> _State:
+        return _State(
+            file,
+            name,
+            self.next,
+            [record for record, _ in self._held.values()],
+            list(self._said.items()),
+            self._gaps,
+            self._newest,
+            self._numbered,
+            self._unplaced,
+            self._time,
+        )
 
     def take(self, record: Record) -> Iterator[Record]:
         number, time = record.stamp.sequence, record.stamp.time_ns
@@ -156,14 +251,14 @@ class _Stream:
 
     def _place(self, number: int, record: Record) -> Iterator[Record]:
         said = _content(record)
-        known = self._held[number][1] if number in self._held else self._said.get(number)
-        if known == said:
+        held = self._held.get(number)
+        known = self._said.get(number) if held is None else held[1].digest
+        if known == said.digest:
             self.disorder.duplicates += 1
         elif known is None and number >= self.next:
             if number > self.next:
                 self.disorder.held += 1
-            self._held[number] = record, said
-            heapq.heappush(self._numbers, number)
+            self._hold(record, said)
             yield from self._in_order()
         elif known is None and self._is_given_up(number):
             self.disorder.late += 1
@@ -184,6 +279,13 @@ class _Stream:
                 record.stamp, sequence=None, time_ns=self._time, mark=None, observes=None
             )
             yield msgspec.structs.replace(record, stamp=stamp, events=(), doubts=doubts)
+
+    def _hold(self, record: Record, said: _Said) -> None:
+        number = record.stamp.sequence
+        assert number is not None
+        self._held[number] = record, said
+        self.size += said.size
+        heapq.heappush(self._numbers, number)
 
     def _is_due(self) -> bool:
         """Whether the lines before the first that is held back are given up."""
@@ -207,7 +309,8 @@ class _Stream:
         while self._numbers and self._numbers[0] == self.next:
             heapq.heappop(self._numbers)
             record, said = self._held.pop(self.next)
-            self._said[self.next] = said
+            self._said[self.next] = said.digest
+            self.size -= said.size
             if len(self._said) > REMEMBERED:
                 self._said.popitem(last=False)
             self.next += 1
@@ -226,10 +329,10 @@ def _disordered(record: Record) -> Record:
     return msgspec.structs.replace(record, events=((disorder, record.at), *record.events))
 
 
-def _content(record: Record) -> bytes:
-    """A digest of all that a canonical line says."""
+def _content(record: Record) -> _Said:
+    """All that a canonical line says."""
     stamp = record.stamp
     observes = None if stamp.observes is None else sorted(stamp.observes)
     events = [event for event, _ in record.events]
     said = _ENCODER.encode((stamp.sequence, stamp.time_ns, stamp.mark, observes, events))
-    return blake2b(said, digest_size=16).digest()
+    return _Said(blake2b(said, digest_size=16).digest(), len(said))

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from monitor.report.tally import Tally
     from monitor.report.verdict import Events, Report, UnjudgedClaim
 
-__all__ = ["MOST_CLAIMS", "as_text"]
+__all__ = ["MOST_CLAIMS", "as_text", "order_text"]
 
 MOST_CLAIMS: Final = 20
 """Claims that are shown one by one where all is asked for; the JSON form has all of them."""
@@ -103,7 +103,7 @@ def _account(report: Report, found: Sequence[Tally], *, verbose: bool) -> Iterat
     if report.events.rejected:
         first = next((i.rejection for i in report.inputs if i.rejection), "")
         yield "rejected", f"{counted(report.events.rejected, 'line')}, the first {printable(first)}"
-    if order := _order(report.events):
+    if order := order_text(report.events):
         yield "order", order
     claims = sum((each.claims for each in found[1:]), found[0].claims) if found else {}
     if claims and (verbose or len(claims) > 1):
@@ -121,7 +121,7 @@ def _account(report: Report, found: Sequence[Tally], *, verbose: bool) -> Iterat
         yield "without verdict", ", ".join(some(each_why, _FEW_FILES))
 
 
-def _order(events: Events) -> str:
+def order_text(events: Events) -> str:
     """How lines were put into order; empty where they came in order."""
     found = {
         "repeated and dropped": events.duplicates,
