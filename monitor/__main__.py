@@ -107,6 +107,9 @@ def check_traces(
             "time_ns: 100, 5s, or 100,5s.",
         ),
     ] = None,
+    jobs: Annotated[
+        int, typer.Option(min=1, max=256, help="Judge so many files at once, in processes.")
+    ] = 1,
     reference: Annotated[
         bool,
         typer.Option(
@@ -158,6 +161,7 @@ def check_traces(
                     strict=strict,
                     lenient=lenient,
                     window=window,
+                    jobs=jobs,
                     progress=step,
                 )
             )

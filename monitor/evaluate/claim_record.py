@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections import deque
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Self
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, Final, Self
 
 from monitor.evaluate.compile import CLAIM_REGISTERS, REQUEST_REGISTERS
 from monitor.evaluate.observer_state import Finding, InHand, ObserverState
@@ -26,10 +27,18 @@ if TYPE_CHECKING:
     from spec.claims.predicates import MaterializationPredicate
 
 
-__all__ = ["UNSTATED", "ClaimRecord"]
+__all__ = ["NOTHING", "UNSTATED", "ClaimRecord"]
 
 UNSTATED = 2**63
 """The threshold of a predicate that is not stated: it never holds."""
+
+NOTHING: Final[Any] = MappingProxyType({})
+"""What a claim has of each kind until there is any; all claims have it in common."""
+
+
+def _nothing() -> Any:
+    return NOTHING
+
 
 _PLACE_OF = {name: place for place, name in enumerate(CLAIM_REGISTERS)}
 _REGISTERED = CLAIM_REGISTERS.index("registered")
@@ -88,10 +97,10 @@ class ClaimRecord:
     unwatched: bool = False
     strayed: bool = False
     early: bool = False
-    computed: set[int] = field(default_factory=set)
-    waiting: set[str] = field(default_factory=set)
-    unsaid: set[int | None] = field(default_factory=set)
-    owed: dict[str, dict[Kind, deque[Hashable]]] = field(default_factory=dict)
+    computed: frozenset[int] = frozenset()
+    waiting: frozenset[str] = frozenset()
+    unsaid: frozenset[int | None] = frozenset()
+    owed: dict[str, dict[Kind, deque[Hashable]]] = field(default_factory=_nothing)
     missed: bool = False
     state: ClaimState = ClaimState.SUBMITTED
     held: Positions = field(default_factory=Positions)
@@ -105,16 +114,16 @@ class ClaimRecord:
     guest: bool = False
     facts: Registers = ()
     base: list[ObserverState] = field(default_factory=list)
-    requests: dict[str, InHand] = field(default_factory=dict)
-    _ended: list[str] = field(default_factory=list)
-    _loose: dict[str, InHand] = field(default_factory=dict)  # requests that changed
-    _alike: dict[Hashable, dict[str, InHand]] = field(default_factory=dict)  # the others
-    retired: dict[Hashable, InHand] = field(default_factory=dict)
-    kept: dict[int, Finding] = field(default_factory=dict)
+    requests: dict[str, InHand] = field(default_factory=_nothing)
+    _ended: tuple[str, ...] = ()
+    _loose: dict[str, InHand] = field(default_factory=_nothing)  # requests that changed
+    _alike: dict[Hashable, dict[str, InHand]] = field(default_factory=_nothing)  # the others
+    retired: dict[Hashable, InHand] = field(default_factory=_nothing)
+    kept: dict[int, Finding] = field(default_factory=_nothing)
     unknown: frozenset[str] = frozenset()
-    doubts: dict[int, tuple[At | None, str]] = field(default_factory=dict)
+    doubts: dict[int, tuple[At | None, str]] = field(default_factory=_nothing)
     steps: tuple[Step, ...] = ()
-    _quiet: list[Restless[Any]] = field(default_factory=list)
+    _quiet: tuple[Restless[Any], ...] = ()
     _spared: Restless[Any] | None = None  # events since it took this one
     _took_last: At | None = None
     _empty: Registers = ()
@@ -265,11 +274,11 @@ class ClaimRecord:
         if not self.computed:
             return
         if not away and self.lead < threshold:
-            self.computed.clear()
+            self.computed = frozenset()
         else:
-            self.computed = {at for at in self.computed if self.held.holds(at)}
+            self.computed = frozenset(filter(self.held.holds, self.computed))
             for begin, end in brought if self.computed else ():
-                self.computed = {at for at in self.computed if not begin <= at < end}
+                self.computed -= {at for at in self.computed if begin <= at < end}
 
     @property
     def restored(self) -> bool:
@@ -332,7 +341,7 @@ class ClaimRecord:
         """Leave this collection until anything changes of the claim."""
         if among.pop(self.claim_id, None) is not None:
             among.lead = max(among.lead, self.lead)
-            self._quiet.append(among)
+            self._quiet = (*self._quiet, among)
 
     def rest_but_places(self, among: Restless[Self], at: At) -> None:
         """The same, where the events that it is spared move the places of findings.
@@ -362,7 +371,7 @@ class ClaimRecord:
             self._spared = None
             for among in self._quiet:
                 among[self.claim_id] = self
-            self._quiet.clear()
+            self._quiet = ()
 
     def change(self, request_id: str, request: InHand, facts: Registers) -> None:
         """A request has these registers from now on, and its observers have perhaps moved."""
@@ -374,4 +383,5 @@ class ClaimRecord:
         if request.among is not None:
             del request.among[request_id]
             request.among = None
+        self._loose = self._loose or {}
         self._loose[request_id] = request

@@ -54,6 +54,9 @@ class Keep:
         on_retired: called with each claim that is retired.
         seen: knows those of which nothing else is known; one for each stream, by default.
         order: of the lines; one for each stream, by default.
+        live: how many claims of a stream are followed that have not ended; None for all. An event
+            about one more is left out, as if its line were missing.
+        requests: the same of requests of which something is known.
     """
 
     ended: int | None = None
@@ -63,6 +66,8 @@ class Keep:
     on_retired: Callable[[ClaimRun], None] | None = None
     seen: BloomFilter | None = None
     order: Order | None = None
+    live: int | None = None
+    requests: int | None = None
 
 
 class KnownClaims:
@@ -97,6 +102,21 @@ class KnownClaims:
         self._over: dict[str, ClaimRun] = {}  # those that are, the first ones first
         self._open: dict[str, ClaimRun] = {}  # those that ended, and something of them is open
         self._stay = set() if keep.one is None else {keep.one}  # those that are not forgotten
+
+    def beyond(self, event: Event) -> str:
+        """Why an event is left out: it is about one more claim or request than are followed. Empty
+        where it is not.
+        """
+        claim_id, most = event.claim_id, self._keep.live
+        if most is not None and claim_id is not None and self.live >= most:
+            met = claim_id in self.claims or self.past.has(claim_id)
+            if not met:
+                return f"claim {claim_id} is one more than the {most} that are followed"
+        request_id, most = event.request_id, self._keep.requests
+        if most is not None and request_id is not None and len(self.requests) >= most:
+            is_new = self.requests.is_new(request_id)
+            return f"request {request_id} is one more than the {most} followed" if is_new else ""
+        return ""
 
     @property
     def live(self) -> int:

@@ -43,6 +43,10 @@ class Stream(Shortcuts):
 
     def take(self, event: Event, at: At) -> None:
         """Project one event onto every claim that it concerns."""
+        if self._limited and (beyond := self._store.beyond(event)):
+            self.left_out += 1
+            self.lose(at, beyond)
+            return
         if self._take_shortcut(event, at):
             return
         self._count += 1
@@ -196,11 +200,11 @@ class Stream(Shortcuts):
             if self._open(claim, event, at):
                 claim.touch(event.request_id)
                 if mine and event.kind is Kind.CLAIM_RESTORE_REQUIRED:
-                    claim.waiting.add(event.request_id)
+                    claim.waiting |= {event.request_id}
             if mine and event.kind is Kind.LOAD_FAILED:
-                claim.waiting.discard(event.request_id)
+                claim.waiting -= {event.request_id}
             elif mine and event.kind is Kind.CLAIM_RESTORED:
-                claim.waiting.clear()
+                claim.waiting = frozenset()
             if event.kind is Kind.LOAD_FAILED and claim.lost:
                 request.unnamed = claim.taint
             elif event.kind is Kind.LOAD_FAILED and claim.known:

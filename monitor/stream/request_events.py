@@ -115,7 +115,7 @@ class RequestEvents(StreamState):
             view.here = False
             self._deliver(claim, view)
             if event.kind is Kind.REQUEST_REFUSED:
-                claim.waiting.discard(request_id)
+                claim.waiting -= {request_id}
             if event.kind is Kind.REQUEST_FINISHED and followed:
                 self.requests.close(claim, request_id)
         if event.claim_id is not None and not bound:

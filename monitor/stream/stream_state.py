@@ -14,7 +14,7 @@ from monitor.requests.observability import ObservabilityLoss
 from monitor.stream.authority import authorised, differs
 from monitor.stream.claim_store import ClaimStore
 from monitor.stream.known_claims import Keep
-from monitor.stream.order import Order
+from monitor.stream.order import Clock, Order
 from spec.claims.claim import Mode
 from spec.contract.modes import MODES
 from spec.contract.observed import reading
@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from monitor.evaluate.claim import ClaimRun
     from monitor.evaluate.compile import Compiled
     from monitor.evaluate.restless import Restless
+    from monitor.input.batches import Run
     from monitor.input.records import At, Form, Stamp
     from monitor.stream.retired_claims import RetiredClaims
     from spec.events.canonical import Event
@@ -65,8 +66,10 @@ class StreamState:
         self._mode = MODES[compiled.mode].constants
         self._of_losses = reading("unsaid", compiled.mode) & self._names
         self._count = 0  # of events
+        self.left_out = 0  # of events, because of limits
         self._newest = 0  # the event that registered the last claim
         keep = keep or Keep()
+        self._limited = keep.live is not None or keep.requests is not None
         seen = keep.seen or BloomFilter()
         self._store = ClaimStore(compiled, name, keep, seen, self._track)
         self.requests, self._clock = self._store.requests, self._store.clock
@@ -111,7 +114,21 @@ class StreamState:
             self._step_back(at, f"the stream is out of order: {back}")
         if stamp.time_ns is None and stamp.mark is None:
             self._clock.stop(at)
-        for claim in self._clock.due(stamp.time_ns):
+        self.elapse(stamp.time_ns, at)
+
+    def begin(self, run: Run) -> Clock | None:
+        """Check the order of the lines of a run; None where they do not follow what was read. The
+        clock is to be set to the time of each event before that is taken.
+        """
+        if not self.order.follows(run):
+            return None
+        if not self._begun:
+            self._begun, self._derived = True, CANONICAL.derived
+        return self._clock
+
+    def elapse(self, time_ns: int | None, at: At) -> None:
+        """Durations are over at this time."""
+        for claim in self._clock.due(time_ns):
             if not claim.elapsed:
                 claim.elapsed = True
                 self._deliver(claim, EventView(Kind.DURATION_ELAPSED, at, mine=True, named=True))
