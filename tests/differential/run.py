@@ -6,9 +6,10 @@ most others are written by hand but for a few edits (`tests.streams.edited`), an
 story (`tests.streams.strategies`). Of 100,000 and more, all of `tests.projection_cases` are the
 first.
 `--mode MODE --seed N` compares the streams of one seed again. One seed in eight is compared with
-forgetting turned on, too: equal or inconclusive. One seed in three has claims of several modes. It names each difference when it is found, and
-ends with 1 where there is one, where few streams are kept, or where 100,000 streams and more take a
-rule too seldom.
+forgetting turned on, too: equal or inconclusive. One seed in three has claims of several modes, and
+is compared with those of others as guests, too. It names each difference when it is found, and ends
+with 1 where there is one, where few streams are kept, or where 100,000 streams and more take a rule
+too seldom.
 """
 
 from __future__ import annotations
@@ -71,8 +72,10 @@ def compare_seed(mode: Mode, number: int, found: Found) -> None:
         alone = number % _MIXED > 0
         stream = told(Random(number), mode, lies) if alone else mixed(Random(number), mode, lies)
         compare(stream, mode, tally)
+        if not alone:
+            compare(stream, mode, keep=Keep(guests=True))
         if number % _FORGETFUL == 0:
-            compare(stream, mode, keep=Keep(ended=0))
+            compare(stream, mode, keep=Keep(ended=0, guests=not alone))
 
 
 def compare_edited(mode: Mode, first: int, count: int, tally: Tally) -> None:
