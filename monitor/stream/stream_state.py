@@ -15,7 +15,6 @@ from monitor.stream.authority import authorised, differs
 from monitor.stream.claim_store import ClaimStore
 from monitor.stream.known_claims import Keep
 from monitor.stream.order import Clock, Order
-from spec.claims.claim import Mode
 from spec.contract.modes import MODES
 from spec.contract.observed import reading
 from spec.events.alphabet import CONFLICT_ACTIONS, ENDS, FACTS, REPORTS, Kind
@@ -81,11 +80,13 @@ class StreamState:
         """The claims in hand by their ids."""
         return self._store.claims
 
-    def knows(self, claim_id: str) -> bool:
-        """Whether a claim of this id is judged here, or was."""
+    def knows(self, claim_id: str, at: At) -> bool:
+        """Whether a claim of this id is judged here, or was, by what came before this line."""
         claim = self.claims.get(claim_id)
-        judged = claim is not None and not claim.guest and claim.declared_mode is not None
-        return judged or self.past.has(claim_id)
+        if claim is None:
+            return self.past.has(claim_id)
+        is_new = bool(claim.entry) and claim.entry[0][1] == at
+        return not (claim.guest or claim.declared_mode is None or is_new)
 
     @property
     def live(self) -> int:
@@ -211,12 +212,12 @@ class StreamState:
                 claim.distrust(at, "two different owners of it are stated")
             fix_terms(claim, event)
             if claim.declared_mode in MODES:
-                claim.constants.lapses = claim.declared_mode == Mode.EXPIRING
+                claim.take_constants()
             if claim.elapsed:
                 self._clock.tell(claim)
-            if claim.declared_mode not in (None, self._compiled.mode):
+            if claim.goes_by is not self._compiled.mode:
                 self._store.invite(claim, at)
-        elif self._mode["watched"] and not claim.registered and event.kind in _NAMES_CLAIM:
+        elif claim.constants.watched and not claim.registered and event.kind in _NAMES_CLAIM:
             claim.distrust(at, "an event named it before it was registered")
         if event.predicate is not None:
             claim.fix_predicate(predicate_of(event.predicate))
@@ -224,7 +225,7 @@ class StreamState:
 
     def _accepted_unseen(self, claim: ClaimRun) -> bool:
         """Whether a claim is accepted whose commitment may be among lines that are missing."""
-        entered = claim.accepted or claim.committed or self._mode["watched"]
+        entered = claim.accepted or claim.committed or claim.constants.watched
         return self._store.blocks.missed >= 0 and claim.registered and not entered
 
     def _check_identity(self, event: Event, claim: ClaimRun, at: At) -> bool:
