@@ -83,10 +83,10 @@ class Resequencer:
 
     A line is held back until all lines before it came, or until the window gives these up. What was
     given up is a gap of the stream that is passed on: whoever reads it sees that lines are missing,
-    and where. A line of a gap that comes after all is
-    dropped and counted, and nothing is concluded of the claims that it names. A second line of one
-    number that says the same is dropped and counted; one that says something else is passed on
-    where it is, and whoever reads it sees a number out of order, as without this class.
+    and where. A line of a gap that comes after all is dropped and counted, and nothing is concluded
+    of the claims that it names. A second line of one number that says the same is dropped and
+    counted; one that says something else is passed on where it is, and whoever reads it sees a
+    number out of order, as without this class.
 
     A line without a number in a stream that has numbers may belong anywhere: it is passed on as it
     comes, after a `stream_disorder`. Lines of recorded dialects are passed on as they come.
