@@ -99,6 +99,9 @@ def check_traces(
         ),
     ] = False,
     reorder: ReorderOption = None,
+    jobs: Annotated[
+        int, typer.Option(min=1, max=256, help="Judge so many files at once, in processes.")
+    ] = 1,
     reference: Annotated[
         bool,
         typer.Option(
@@ -150,6 +153,7 @@ def check_traces(
                     strict=strict,
                     lenient=lenient,
                     window=window,
+                    jobs=jobs,
                     progress=step,
                 )
             )

@@ -16,12 +16,14 @@ from monitor.stream.projection import Stream
 from spec.claims.claim import Mode
 from spec.claims.states import ClaimState
 from spec.contract.modes import MODES, Bundle
+from spec.language.prose import counted
 from spec.language.verdicts import Verdict, pool
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from monitor.evaluate.claim import ClaimRun
+    from monitor.input.batches import Run
     from monitor.input.records import At, Record
     from spec.events.canonical import Event
 
@@ -45,6 +47,7 @@ class Monitor:
         strict: an obligation that no claim exercised makes the verdict inconclusive.
         keep: what is kept of claims that are over; everything, by default.
         own: judge the claims alone that ask for the mode by name, and were accepted in no other.
+        late: lines that came too late to be put in order, and were left out.
     """
 
     mode: Mode
@@ -53,6 +56,7 @@ class Monitor:
     strict: bool = False
     keep: Keep | None = None
     own: bool = False
+    late: int = 0
     _streams: dict[tuple[str, str], Stream] = field(default_factory=dict)
     _unknown: Counter[str] = field(default_factory=Counter)
     _read: int = 0
@@ -83,6 +87,20 @@ class Monitor:
             stream.stamp(Stamp(name or at.file, event.sequence, event.time_ns), at)
             stream.take(event, at)
 
+    def take_run(self, run: Run) -> None:
+        """The events of a run."""
+        stream = self._stream(run.file, run.stream)
+        clock = stream.begin(run)
+        if clock is None:
+            self.take_events(run.events, run.places)
+            return
+        self._read += len(run.events)
+        passes, take = clock.passes, stream.take
+        for event, at in zip(run.events, run.places, strict=True):
+            if passes(event.time_ns or 0):
+                stream.elapse(event.time_ns, at)
+            take(event, at)
+
     def reject(self, at: At) -> None:
         """A line could not be read: what it states is missing from every stream of its file."""
         self._rejected += 1
@@ -101,6 +119,14 @@ class Monitor:
         self._moved = moved
         for stream in self._streams.values():
             stream.watch(moved)
+
+    def join(self, other: Monitor) -> None:
+        """The streams of a monitor of the same mode that read other files."""
+        self._streams |= other._streams
+        self._unknown += other._unknown
+        self._spoiled |= other._spoiled
+        self._read += other._read
+        self._rejected += other._rejected
 
     def left(self) -> Iterable[tuple[str, tuple[At | None, str]]]:
         """The files in which a stream leaves what the theorem assumes, each with where and how."""
@@ -132,9 +158,14 @@ class Monitor:
         pasts = (stream.past for stream in self._streams.values())
         return (alike.run for past in pasts for alike in past if alike.altered and alike.count)
 
-    def knows(self, claim_id: str) -> bool:
-        """Whether a claim of this id is judged here, or was, in any stream."""
-        return any(stream.knows(claim_id) for stream in self._streams.values())
+    def knows(self, claim_id: str, at: At) -> bool:
+        """Whether a claim of this id is judged here, or was, in any stream, before this line."""
+        return any(stream.knows(claim_id, at) for stream in self._streams.values())
+
+    @property
+    def left_out(self) -> int:
+        """Events about claims and requests beyond those that are followed (`Keep`)."""
+        return sum(stream.left_out for stream in self._streams.values())
 
     @property
     def live(self) -> int:
@@ -225,6 +256,10 @@ class Monitor:
         if self._rejected:
             lines = "1 line" if self._rejected == 1 else f"{self._rejected} lines"
             return f"{lines} could not be read"
+        if beyond := self.left_out:
+            return f"{counted(beyond, 'event')} left out: more claims or requests than are followed"
+        if self.late:
+            return f"{counted(self.late, 'line')} came too late and left out"
         if self.only is not None and not claims:
             return f"claim {self.only} does not occur"
         if mixed := next((c.claim for c in claims if self._mixed(c.claim)), None):

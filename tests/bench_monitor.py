@@ -8,10 +8,12 @@ from __future__ import annotations
 
 import argparse
 import json
+import os
 import statistics
 import sys
 import tempfile
 import time
+from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, get_type_hints
@@ -23,10 +25,11 @@ from monitor.engine import ModeVerdict
 from spec.claims.claim import Mode
 from spec.contract.modes import Bundle
 from spec.events.canonical import Event
+from tests.bench_inline import each_feed, per_event
 from tests.streams.traffic import Traffic, write
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
+    from collections.abc import Iterable
 
 CHUNK: Final = 1 << 20
 ONE: Final = (Mode.OFFLOADABLE,)
@@ -51,15 +54,18 @@ class Row(NamedTuple):
 
 
 class Plan(NamedTuple):
-    """How much is measured."""
+    """How much is measured: `crowds` are the numbers of live claims of (a), `grown` of (d)."""
 
     lines: int
     runs: int
     crowds: tuple[int, ...]
+    grown: tuple[int, ...]
 
 
-QUICK: Final = Plan(lines=12_000, runs=3, crowds=(500,))
-FULL: Final = Plan(lines=120_000, runs=7, crowds=(1_000, 100_000))
+QUICK: Final = Plan(lines=12_000, runs=3, crowds=(500,), grown=(10, 1_000))
+FULL: Final = Plan(
+    lines=120_000, runs=7, crowds=(1_000, 100_000), grown=(10, 1_000, 10_000, 100_000)
+)
 
 
 def alternating(runs: int, *works: Callable[[], object]) -> list[float]:
@@ -154,11 +160,54 @@ def _files(plan: Plan) -> Iterator[tuple[str, Traffic, Mode | None]]:
     yield "restores at random", Traffic(lines, live, ONE, shuffled=True), Mode.OFFLOADABLE
 
 
+def two_jobs(plan: Plan, folder: Path) -> Iterator[Row]:
+    """(e) Two files of one stream each, by one process and by two; by the clock on the wall."""
+    made = Traffic(3 * plan.lines, plan.crowds[0], ONE)
+    paths = [str(write(folder / f"{name}.jsonl", made)) for name in ("one", "two")]
+    seconds: dict[int, list[float]] = {1: [], 2: []}
+    for _ in range(plan.runs // 2):
+        for jobs, taken in seconds.items():
+            started = time.perf_counter()
+            check(paths, *ONE, Bundle.CONTRACT, jobs=jobs)
+            taken.append(time.perf_counter() - started)
+    one, two = (statistics.median(taken) for taken in seconds.values())
+    what = f"--jobs 2 on two streams of {made.lines} lines, {os.cpu_count()} cores"
+    yield Row("e", what, round(two, 2), "s", round(one, 2), round(one / two, 2), ">= 1.8")
+
+
+def inline(plan: Plan, _: Path) -> Iterator[Row]:
+    """(c) `EventMonitor.feed`, each event by itself."""
+    median, late = each_feed(plan.lines // 4, 100)
+    what = "feed() of an event, claims of all modes, 100 live"
+    yield Row("c", f"{what}, median", round(median, 2), "us", wanted="<= 1.5 us")
+    yield Row("c", f"{what}, p99.9", round(late, 2), "us")
+
+
+def grown(plan: Plan, _: Path) -> Iterator[Row]:
+    """(d) What an event costs where more claims are live, beside ten."""
+    for shuffled, wanted in ((False, "<= 1.3"), (True, "<= 3")):
+        few = None
+        for live in plan.grown:
+            cost = per_event(live, plan.lines // 2, shuffled=shuffled)
+            few = few or cost
+            what = f"{live} live claims, used {'at random' if shuffled else 'in order'}"
+            figures = round(cost, 2), "us an event", round(few, 2), round(cost / few, 2)
+            yield Row("d", what, *figures, wanted)
+
+
+PARTS: Final[dict[str, Callable[[Plan, Path], Iterator[Row]]]] = {
+    "a": file_to_verdict,
+    "c": inline,
+    "d": grown,
+    "e": two_jobs,
+}
+
+
 def rows(plan: Plan, parts: str) -> Iterator[Row]:
     """Every figure of the parts that are asked for, as it is measured."""
     with tempfile.TemporaryDirectory() as folder:
-        if "a" in parts:
-            yield from file_to_verdict(plan, Path(folder))
+        for letter in parts:
+            yield from PARTS[letter](plan, Path(folder))
 
 
 def shown(row: Row) -> str:
@@ -176,10 +225,16 @@ def main() -> int:
     )
     parser.add_argument("--format", choices=("text", "json"), default="text")
     parser.add_argument("--quick", action="store_true", help="shorter streams: under a minute")
-    parser.add_argument("--parts", default="a", help="the letters of what is measured")
+    parser.add_argument("--parts", default="".join(PARTS), help="the letters of what is measured")
+    parser.add_argument("--million", action="store_true", help="(d) up to 1,000,000 live claims")
     asked = parser.parse_args()
+    plan = QUICK if asked.quick else FULL
+    if asked.million:
+        plan = plan._replace(grown=(*plan.grown, 1_000_000))
+    if unknown := set(asked.parts) - PARTS.keys():
+        parser.error(f"no part {min(unknown)}; there are {', '.join(PARTS)}")
     found = []
-    for row in rows(QUICK if asked.quick else FULL, asked.parts):
+    for row in rows(plan, asked.parts):
         found.append(row)
         print(shown(row), file=sys.stderr if asked.format == "json" else sys.stdout, flush=True)
     if asked.format == "json":

@@ -36,6 +36,7 @@ __all__ = [
     "Next",
     "Signal",
     "fact",
+    "given_of",
     "renamed",
     "signal",
 ]
@@ -82,16 +83,21 @@ class Signal:
 Emitted: TypeAlias = Fact | Signal
 
 
+def given_of(event: Event) -> dict[str, Any]:
+    """The fields that an event states, besides its kind."""
+    given = {n: getattr(event, n) for n in event.__struct_fields__ if n != "kind"}
+    return {n: value for n, value in given.items() if value != getattr(_NOTHING, n)}
+
+
 def renamed(emitted: Emitted, names: Mapping[int, int]) -> Emitted:
     """What is emitted where blocks have these names instead."""
     if isinstance(emitted, Fact):
         blocks = emitted.event.block_ids
         if not blocks:
             return emitted
-        event = emitted.event
-        given = {n: getattr(event, n) for n in event.__struct_fields__ if n != "kind"}
-        given = {n: value for n, value in given.items() if value != getattr(_NOTHING, n)}
-        return fact(event.kind, **{**given, "block_ids": tuple(names[each] for each in blocks)})
+        given = given_of(emitted.event)
+        blocks = tuple(names[each] for each in blocks)
+        return fact(emitted.event.kind, **{**given, "block_ids": blocks})
     if "block_ids" not in emitted.fields:
         return emitted
     blocks = tuple(names[each] for each in emitted.fields["block_ids"])
@@ -121,7 +127,12 @@ def _fact(kind: Kind, fields: tuple[tuple[str, Any], ...]) -> Fact:
         raise SpecError(f"{kind} has no field {min(strange)}", "docs/events.md lists them")
     if "object_id" in given:
         given.setdefault("cache_identity", CACHE)
-    return Fact(Event(kind=kind, **given))
+    return _of(Event(kind=kind, **given))
+
+
+@cache
+def _of(event: Event) -> Fact:
+    return Fact(event)
 
 
 @cache
@@ -178,6 +189,17 @@ class Model(Generic[State]):
     def reachable(self) -> Mapping[str, Callable[[State], bool]]:
         """Properties that some reachable state has, by name."""
         return {}
+
+    @property
+    def interchangeable(self) -> Iterable[Iterable[tuple[str, ...]]]:
+        """Groups of rows of names, of claims, requests and objects: in whatever order the rows of a
+        group are put, the model is the same.
+        """
+        return ()
+
+    def relabelled(self, state: State, names: Mapping[str, str]) -> State:
+        """A state where what is interchangeable has these names instead."""
+        raise NotImplementedError
 
     def canonical(self, state: State) -> tuple[State, tuple[int, ...]]:
         """The state that stands for all that differ from it in the names of blocks alone.

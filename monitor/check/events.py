@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from types import NoneType
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -17,6 +18,7 @@ from monitor.input.errors import InputError, did_you_mean, shown
 from monitor.input.given import record_of
 from monitor.input.records import At
 from monitor.input.sources import Account
+from monitor.stream.known_claims import Keep
 from spec.claims.claim import Mode
 from spec.contract.modes import Bundle
 from spec.contract.names import find_bundle, find_mode
@@ -61,10 +63,14 @@ class EventMonitor:
         strict: an obligation that no claim exercised makes the verdict inconclusive.
         ended: claims that are listed after they have ended, of each stream; others are counted.
         name: what places and messages cite as the file, and the stream of events that name none.
+        live: how many claims of a stream are followed that have not ended, by default all. Events
+            about one more are left out and counted: they are missing, so nothing is concluded of
+            the claims that are alive then, and the verdict is inconclusive at best.
+        requests: the same of requests that are in hand or may still be reported on.
 
     Raises:
         UnknownName: there is no such mode, or no such bundle.
-        SpecError: `name` is no text, or `claim` the id of no claim.
+        SpecError: `name` is no text, a limit no number, or `claim` the id of no claim.
     """
 
     def __init__(
@@ -76,11 +82,16 @@ class EventMonitor:
         strict: bool = False,
         ended: int = ENDED,
         name: str = "events",
+        live: int | None = None,
+        requests: int | None = None,
     ) -> None:
+        require(live, (int, NoneType), "live", "a number, or None")
+        require(requests, (int, NoneType), "requests", "a number, or None")
         require(name, str, "name", "a text")
+        keep = Keep(ended=ended, live=live, requests=requests)
         modes = set(Mode) if mode is None else {find_mode(mode).mode}
         asked = Asked(find_bundle(bundle), strict, claim_asked(claim))
-        self._judging = Judging(asked, modes, own=mode is None, ended=ended)
+        self._judging = Judging(asked, modes, own=mode is None, keep=keep)
         self._account = Account(name)
         self._report: Report | None = None
 

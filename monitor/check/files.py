@@ -2,23 +2,22 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, BinaryIO, Protocol
+from functools import partial
+from typing import TYPE_CHECKING, BinaryIO
 
 from monitor.check.again import seekable
+from monitor.check.jobs import Jobs, Judged
 from monitor.check.judging import Judging
+from monitor.check.running import Records, run, source_of
 from monitor.check.whole import Asked
 from monitor.engine import ModeVerdict
-from monitor.input.batches import Batch
-from monitor.input.reordered import Reordered
-from monitor.input.sources import read
+from monitor.input.lines import STDIN
 from spec.claims.claim import Mode
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Sequence, Set
 
-    from monitor.input.records import Record
     from monitor.input.reorder_window import Window
-    from monitor.input.sources import Account
     from monitor.report.verdict import Report
     from spec.contract.modes import Bundle
 
@@ -26,27 +25,6 @@ __all__ = ["EXIT_CODES", "Records", "check", "check_each"]
 
 EXIT_CODES = {ModeVerdict.KEPT: 0, ModeVerdict.VIOLATED: 1, ModeVerdict.INCONCLUSIVE: 3}
 """What a process that printed a verdict exits with."""
-
-
-class Records(Protocol):
-    """Records that are read once, as `Source` reads them from files."""
-
-    @property
-    def accounts(self) -> list[Account]:
-        """What was read of each file."""
-
-    @property
-    def size(self) -> int:
-        """Bytes read so far."""
-
-    def __iter__(self) -> Iterator[Record]:
-        """The records; raises InputError."""
-
-    def batches(self) -> Iterator[Batch | Record]:
-        """Canonical events many at a time, and records; raises InputError."""
-
-
-_EVERY = 4096  # records between two calls of `progress`
 
 
 def check(
@@ -58,6 +36,7 @@ def check(
     strict: bool = False,
     lenient: bool = False,
     window: Window | None = None,
+    jobs: int = 1,
     stdin: BinaryIO | None = None,
     progress: Callable[[int], None] | None = None,
 ) -> Report:
@@ -73,6 +52,7 @@ def check(
         window: put the canonical lines of each stream into the order of their numbers, as far as
             this reaches, and drop those that say the same twice; by default lines are taken as they
             come.
+        jobs: judge so many files at once, each in a process of its own.
         stdin: what `-` stands for, by default the standard input of the process.
         progress: called from time to time with the number of bytes read, as they lie on disk.
 
@@ -80,17 +60,24 @@ def check(
         InputError: a file or a line of it cannot be read.
     """
     asked = Asked(bundle, strict, claim)
+    if jobs > 1 and len(set(paths) - {STDIN}) > 1:
+        with Jobs(asked, paths, jobs, lenient=lenient, window=window, stdin=stdin) as pool:
+            if mode is None:
+                return _by_own_modes(partial(pool.judge, own=True, progress=progress))
+            found = pool.judge({mode}, own=False, progress=progress)
+            assert isinstance(found, Judged)
+            return found.judging.report(found.accounts)
     if mode is not None:
         judging = Judging(asked, {mode}, own=False)
-        source = _source(judging, paths, lenient, stdin, window)
-        _run(judging, source, progress)
+        source = source_of(judging, paths, lenient, stdin, window)
+        run(judging, source, progress)
         return judging.report(source.accounts)
     with seekable(paths, stdin) as copy:
 
         def again(judging: Judging) -> Records:
             if copy is not None:
                 copy.seek(0)
-            return _source(judging, paths, lenient, copy, window)
+            return source_of(judging, paths, lenient, copy, window)
 
         return check_each(asked, again, progress)
 
@@ -106,41 +93,27 @@ def check_each(
         again: the same records, from the first on, for another judging.
         progress: as `check` has it.
     """
-    modes: set[Mode] = set()
-    while True:
+
+    def judged(modes: Set[Mode]) -> Judged | Set[Mode]:
         judging = Judging(asked, modes, own=True)
         source = again(judging)
-        more = _run(judging, source, progress)
-        if more is None:
-            report = judging.report(source.accounts)
+        more = run(judging, source, progress)
+        return Judged(judging, source.accounts) if more is None else {more}
+
+    return _by_own_modes(judged)
+
+
+def _by_own_modes(judged: Callable[[Set[Mode]], Judged | Set[Mode]]) -> Report:
+    """The report of a judging, begun again whenever it found modes that have no judge."""
+    modes: Set[Mode] = frozenset()
+    while True:
+        found = judged(modes)
+        if isinstance(found, Judged):
+            report = found.judging.report(found.accounts)
             away = report.unjudged.turned_away or report.unjudged.turned_away_forgotten
             if not away or len(modes) == len(Mode):
                 return report
-        # One that states no mode is owed nothing only where no mode at all finds otherwise.
-        modes |= set(Mode) if more is None else {more}
-
-
-def _source(
-    judging: Judging,
-    paths: Sequence[str],
-    lenient: bool,
-    stdin: BinaryIO | None,
-    window: Window | None,
-) -> Records:
-    reject = judging.reject
-    if window is None:
-        return read(paths, lenient=lenient, stdin=stdin, on_reject=reject)
-    return Reordered(paths, window, lenient=lenient, stdin=stdin, on_reject=reject)
-
-
-def _run(judging: Judging, source: Records, progress: Callable[[int], None] | None) -> Mode | None:
-    """Read to the end, or to where a claim states a mode whose judge has to read from the start."""
-    for number, found in enumerate(source.batches()):
-        if progress is not None and (isinstance(found, Batch) or number % _EVERY == 0):
-            progress(source.size)
-        more = judging.take_batch(found) if isinstance(found, Batch) else judging.take(found)
-        if more is not None:
-            return more
-    if progress is not None:
-        progress(source.size)
-    return None
+            # One that states no mode is owed nothing only where no mode at all finds otherwise.
+            modes = frozenset(Mode)
+        else:
+            modes |= found

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from copy import copy
+from dataclasses import replace
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from monitor.check import concluded
@@ -12,6 +12,7 @@ from monitor.check.stated import Stated
 from monitor.check.theorem import Theorem
 from monitor.check.whole import Read, by_each, by_one
 from monitor.engine import Monitor
+from monitor.input.batches import kinds_of, run_of
 from monitor.input.records import At
 from monitor.report.verdict import Events
 from monitor.stream.known_claims import Keep
@@ -50,16 +51,16 @@ class Judging:
     Args:
         modes: one; or, with `own`, those that claims may state.
         own: judge each claim by the mode that it states.
-        ended: claims that stay in hand after they have ended, of each stream.
+        keep: what is kept of claims, by default all that are live and `ENDED` that are not.
     """
 
     def __init__(
-        self, asked: Asked, modes: Collection[Mode], *, own: bool, ended: int = ENDED
+        self, asked: Asked, modes: Collection[Mode], *, own: bool, keep: Keep | None = None
     ) -> None:
         self._asked, self._trusted = asked, Trusted()
         self._stated = Stated(modes, asked.claim) if own else None
         self._moved: list[ClaimRun] = []
-        keep = Keep(ended=ended)
+        keep = replace(keep or Keep(ended=ENDED), guests=own)
         self._judges = [
             _Judge(
                 Monitor(
@@ -87,11 +88,15 @@ class Judging:
         if self._stated is not None and self._stated.note_events(events, file):
             return self._stated.more
         places = [At(file, line, event.sequence) for line, event in zip(lines, events, strict=True)]
-        kinds = Counter([event.kind for event in events])
+        kinds = kinds_of(events)
+        run = run_of(batch, places)
         self._trusted.note_kinds(kinds)
         for judge in self._judges:
             judge.theorem.note_events(kinds.keys(), events, places)
-            judge.monitor.take_events(events, places)
+            if run is None:
+                judge.monitor.take_events(events, places)
+            else:
+                judge.monitor.take_run(run)
         return None
 
     def reject(self, error: InputError) -> None:
@@ -167,6 +172,15 @@ class Judging:
         """The names of the streams so far."""
         return self._judges[0].monitor.streams
 
+    def join(self, other: Judging) -> None:
+        """What the judges of the same modes found in other files, which come after these."""
+        self._trusted.join(other._trusted)
+        if self._stated is not None and other._stated is not None:
+            self._stated.join(other._stated)
+        for ours, theirs in zip(self._judges, other._judges, strict=True):
+            ours.monitor.join(theirs.monitor)
+            ours.theorem.join(theirs.theorem)
+
     def of(self, name: str) -> Judging:
         """The judges of one stream alone, which they have in common with these."""
         found = copy(self)
@@ -179,6 +193,9 @@ class Judging:
         Args:
             accounts: one of each file that was read.
         """
+        accounts = list(accounts)
+        for judge in self._judges:
+            judge.monitor.late = order_of(accounts).late
         return self._by_one(accounts) if self._stated is None else self._by_each(accounts)
 
     def _by_one(self, accounts: Iterable[Account]) -> Report:

@@ -39,6 +39,11 @@ class Trusted:
             if kind in FACTS:
                 self._facts[kind] += number
 
+    def join(self, other: Trusted) -> None:
+        """The facts of other files."""
+        self._facts += other._facts
+        self._derived |= other._derived
+
     def report(self) -> Trust:
         """The facts that were read, by kind."""
         return Trust(

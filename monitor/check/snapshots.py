@@ -10,6 +10,7 @@ from monitor.durable.known import Known
 from monitor.durable.reader import read
 from monitor.durable.state import STATE
 from monitor.durable.writer import written
+from monitor.input.resequencer import Disorder
 from monitor.input.sources import Account
 
 __all__ = ["State", "restored", "snapshot"]
@@ -26,7 +27,7 @@ class State(NamedTuple):
 
 KNOWN: Final = Known(
     (
-        *(State, Account, whole.Asked),
+        *(State, Account, Disorder, whole.Asked),
         *(judging.Judging, judging._Judge, parts.Trusted, stated.Stated, theorem.Theorem),
     ),
     beside=STATE,

@@ -67,6 +67,13 @@ class Stated:
             self.more = mode
         return mode
 
+    def join(self, later: Stated) -> None:
+        """What was stated in files that come after these."""
+        self.modes |= later.modes
+        self._usual = {**later._usual, **self._usual}
+        for mode, forms in later._read_from.items():
+            self._read_from.setdefault(mode, set()).update(forms)
+
     def forms(self, mode: Mode) -> frozenset[str]:
         """The recorded forms in which claims state a mode."""
         return frozenset(self._read_from.get(mode, ()))

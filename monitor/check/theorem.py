@@ -57,6 +57,10 @@ class Theorem:
             return f"not observed: {unseen[0]}{rest}"
         return ""
 
+    def join(self, later: Theorem) -> None:
+        """What was seen in files that come after these."""
+        self._left = self._left or later._left
+
     def left(self, others: Iterable[tuple[At | None, str]]) -> tuple[At | None, str] | None:
         """Where an assumption is left first, and how; None where none is.
 

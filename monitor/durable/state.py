@@ -7,11 +7,12 @@ from typing import TYPE_CHECKING, Any, Final
 
 from monitor import engine
 from monitor.durable.known import Known, Remade
-from monitor.evaluate import claim, compile, event_view, observer_state, positions
+from monitor.evaluate import claim, compile, event_view, observer_state, positions, restless
 from monitor.evaluate.by_kind import unmoved
+from monitor.evaluate.claim_record import NOTHING
 from monitor.evaluate.partial_observation import left_of, without
 from monitor.input import errors, records
-from monitor.pool import blocks, bloom_filter, cells, objects, ranks, room, stated
+from monitor.pool import blocks, bloom_filter, cells, objects, owners, ranks, room, stated
 from monitor.requests import blame, ledger, observability, request
 from monitor.stream import (
     claim_store,
@@ -40,8 +41,9 @@ _KINDS: Final[tuple[type, ...]] = (
     *(records.At, records.Form, records.Stamp),
     *(claim.ClaimRun, event_view.Constants, event_view.EventView),
     *(observer_state.Finding, observer_state.InHand, observer_state.ObserverState),
-    *(positions.Positions, positions._Runs),
+    *(positions.Positions, positions._Runs, restless.Restless),
     *(blocks.Blocks, bloom_filter.BloomFilter, objects.Objects, ranks.Ranks, stated.Stated),
+    owners.Owners,
     *(cells.Cells, cells.Run, room.Ends, room.Room, room._Object),
     *(blame.Early, ledger.Requests, observability.ObservabilityLoss, request.Request),
     *(claim_store.ClaimStore, known_claims.Keep, order.Clock, order.Order, projection.Stream),
@@ -106,6 +108,6 @@ STATE: Final = Known(
         Remade(FunctionType, _step_of, _step),
         Remade(errors.InputError, _error_of, _error),
     ),
-    constants={"canonical": records.CANONICAL},
+    constants={"canonical": records.CANONICAL, "nothing": NOTHING},
 )
 """The state of the monitor of one mode, and what it is judged by."""

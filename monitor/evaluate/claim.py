@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from monitor.evaluate.by_kind import unmoved
 from monitor.evaluate.claim_findings import ClaimFindings
+from monitor.evaluate.claim_record import NOTHING
 from monitor.evaluate.compile import CLAIM_REGISTERS, REQUEST_REGISTERS
 from monitor.evaluate.ends import broken_after, reaches
 from monitor.evaluate.inlined import TRAIL_KEPT
@@ -19,7 +20,7 @@ from spec.language.terms import Scope
 from spec.language.verdicts import Verdict
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Hashable, Mapping, Sequence
+    from collections.abc import Collection, Mapping, Sequence
 
     from monitor.evaluate.event_view import EventView
     from monitor.evaluate.observer_state import Registers
@@ -40,24 +41,6 @@ _NOT_KEPT = (Verdict.PENDING, Verdict.UNEXERCISED)
 class ClaimRun(ClaimFindings):
     """One claim of one stream, and the observers that judge it."""
 
-    @property
-    def standing(self) -> Hashable:
-        """What the next event meets, as far as an event can change it without stirring."""
-        self.catch_up()
-        watches = tuple((request.facts, *request.watches) for request in self.requests.values())
-        retired = tuple(self.retired)
-        return (self.facts, self.state, self.taint, self.steps, *self.base, *watches, *retired)
-
-    @property
-    def standing_but_places(self) -> Hashable:
-        """The same, but for the place of a finding that rests on one event alone."""
-        base = tuple(
-            (each.state, each.own, each.rule, each.trail[0][0]) if len(each.trail) == 1 else each
-            for each in self.base
-        )
-        watches = tuple((request.facts, *request.watches) for request in self.requests.values())
-        return (self.facts, self.state, self.taint, self.steps, base, watches, tuple(self.retired))
-
     def open_request(self, request_id: str, facts: Registers | None = None) -> bool:
         """Follow a request; False if it was in hand already. It starts where the claim stands.
 
@@ -69,6 +52,7 @@ class ClaimRun(ClaimFindings):
         self.stir()
         watches = [self.base[index] for index in self._scoped]
         request = InHand(self._empty if facts is None else facts, watches)
+        self.requests, self._loose = self.requests or {}, self._loose or {}
         self.requests[request_id] = self._loose[request_id] = request
         return True
 
@@ -105,27 +89,33 @@ class ClaimRun(ClaimFindings):
         if request.ended:
             return []
         request.ended = True
-        self.waiting.discard(request_id)
-        self.owed.pop(request_id, None)
+        self.waiting -= {request_id}
+        if self.owed:
+            self.owed.pop(request_id, None)
         if not request.touched:
             return [self._forget(request_id)]
-        self._ended.append(request_id)
-        return [self._forget(self._ended.pop(0))] if len(self._ended) > ENDED_KEPT else []
+        self._ended = (*self._ended, request_id)
+        if len(self._ended) <= ENDED_KEPT:
+            return []
+        oldest, *rest = self._ended
+        self._ended = tuple(rest)
+        return [self._forget(oldest)]
 
     def leave(self, request_id: str) -> None:
         """The request, which ended, is out of hand."""
-        self._ended = [name for name in self._ended if name != request_id]
+        self._ended = tuple(name for name in self._ended if name != request_id)
         self._forget(request_id)
 
     def drop_requests(self) -> list[str]:
         """All requests are out of hand; their ids."""
-        self._ended.clear()
+        self._ended = ()
         return [self._forget(request_id) for request_id in list(self.requests)]
 
     def _forget(self, request_id: str) -> str:
         request = self.requests.pop(request_id)
         self._loosen(request_id, request)
         del self._loose[request_id]
+        self.requests, self._loose = self.requests or NOTHING, self._loose or NOTHING
         self._retire(request.watches)
         return request_id
 
@@ -136,6 +126,7 @@ class ClaimRun(ClaimFindings):
         retired = InHand(self._empty, watches)
         own = InHand(self._empty, [self.base[index] for index in self._scoped])
         if retired.stands not in (own.stands, *self.retired):
+            self.retired = self.retired or {}
             self.retired[retired.stands] = retired
             return
         for index, watch in zip(self._scoped, watches, strict=True):
@@ -232,10 +223,11 @@ class ClaimRun(ClaimFindings):
         if len(self.requests) <= FEW and not self.retired and self._is_plain(view):
             self._step_few(view, was, now)
             return
+        self._alike = self._alike or {}
         for request_id, request in self._loose.items():
             request.among = self._alike.setdefault(request.stands, {})
             request.among[request_id] = request
-        self._loose.clear()
+        self._loose = NOTHING
         if len(self._alike) + len(self.retired) > WAYS:
             ways = sum(map(bool, self._alike.values())) + len(self.retired)
             if ways > WAYS:

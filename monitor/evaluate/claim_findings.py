@@ -13,7 +13,7 @@ from spec.claims.states import TERMINAL
 from spec.language.verdicts import Verdict
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Hashable, Iterator
 
     from monitor.evaluate.partial_observation import Step
     from monitor.input.records import At
@@ -25,6 +25,24 @@ __all__ = ["ClaimFindings"]
 @dataclass(slots=True)
 class ClaimFindings(ClaimRecord):
     """The findings about one claim, as its observers stand."""
+
+    @property
+    def standing(self) -> Hashable:
+        """What the next event meets, as far as an event can change it without stirring."""
+        self.catch_up()
+        watches = tuple((request.facts, *request.watches) for request in self.requests.values())
+        retired = tuple(self.retired)
+        return (self.facts, self.state, self.taint, self.steps, *self.base, *watches, *retired)
+
+    @property
+    def standing_but_places(self) -> Hashable:
+        """The same, but for the place of a finding that rests on one event alone."""
+        base = tuple(
+            (each.state, each.own, each.rule, each.trail[0][0]) if len(each.trail) == 1 else each
+            for each in self.base
+        )
+        watches = tuple((request.facts, *request.watches) for request in self.requests.values())
+        return (self.facts, self.state, self.taint, self.steps, base, watches, tuple(self.retired))
 
     @property
     def settled(self) -> bool:
@@ -110,6 +128,7 @@ class ClaimFindings(ClaimRecord):
         """Remember a finding whose state is left or forgotten."""
         found = heaviest([self.kept[index], finding] if index in self.kept else [finding])
         if found.verdict is not Verdict.UNEXERCISED:
+            self.kept = self.kept or {}
             self.kept[index] = found
 
     def distrust(self, at: At | None, why: str, only: frozenset[str] = frozenset()) -> None:
@@ -132,5 +151,6 @@ class ClaimFindings(ClaimRecord):
                 self._doubt(index, at, why, step)
 
     def _doubt(self, index: int, at: At | None, why: str, step: Step) -> None:
+        self.doubts = self.doubts or {}
         self.doubts.setdefault(index, (at, why))
         self.steps = (*self.steps[:index], step, *self.steps[index + 1 :])

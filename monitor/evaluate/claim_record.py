@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections import deque
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Self
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, Final, Self
 
 from monitor.evaluate.compile import CLAIM_REGISTERS, REQUEST_REGISTERS
 from monitor.evaluate.observer_state import Finding, InHand, ObserverState
 from monitor.evaluate.positions import Positions
+from spec.claims.claim import Mode
 from spec.claims.states import TERMINAL, ClaimState
 from spec.contract.modes import MODES
 from spec.events.alphabet import FACTS, Kind
@@ -25,10 +27,18 @@ if TYPE_CHECKING:
     from spec.claims.predicates import MaterializationPredicate
 
 
-__all__ = ["UNSTATED", "ClaimRecord"]
+__all__ = ["NOTHING", "UNSTATED", "ClaimRecord"]
 
 UNSTATED = 2**63
 """The threshold of a predicate that is not stated: it never holds."""
+
+NOTHING: Final[Any] = MappingProxyType({})
+"""What a claim has of each kind until there is any; all claims have it in common."""
+
+
+def _nothing() -> Any:
+    return NOTHING
+
 
 _PLACE_OF = {name: place for place, name in enumerate(CLAIM_REGISTERS)}
 _REGISTERED = CLAIM_REGISTERS.index("registered")
@@ -87,10 +97,10 @@ class ClaimRecord:
     unwatched: bool = False
     strayed: bool = False
     early: bool = False
-    computed: set[int] = field(default_factory=set)
-    waiting: set[str] = field(default_factory=set)
-    unsaid: set[int | None] = field(default_factory=set)
-    owed: dict[str, dict[Kind, deque[Hashable]]] = field(default_factory=dict)
+    computed: frozenset[int] = frozenset()
+    waiting: frozenset[str] = frozenset()
+    unsaid: frozenset[int | None] = frozenset()
+    owed: dict[str, dict[Kind, deque[Hashable]]] = field(default_factory=_nothing)
     missed: bool = False
     state: ClaimState = ClaimState.SUBMITTED
     held: Positions = field(default_factory=Positions)
@@ -104,16 +114,16 @@ class ClaimRecord:
     guest: bool = False
     facts: Registers = ()
     base: list[ObserverState] = field(default_factory=list)
-    requests: dict[str, InHand] = field(default_factory=dict)
-    _ended: list[str] = field(default_factory=list)
-    _loose: dict[str, InHand] = field(default_factory=dict)  # requests that changed
-    _alike: dict[Hashable, dict[str, InHand]] = field(default_factory=dict)  # the others
-    retired: dict[Hashable, InHand] = field(default_factory=dict)
-    kept: dict[int, Finding] = field(default_factory=dict)
+    requests: dict[str, InHand] = field(default_factory=_nothing)
+    _ended: tuple[str, ...] = ()
+    _loose: dict[str, InHand] = field(default_factory=_nothing)  # requests that changed
+    _alike: dict[Hashable, dict[str, InHand]] = field(default_factory=_nothing)  # the others
+    retired: dict[Hashable, InHand] = field(default_factory=_nothing)
+    kept: dict[int, Finding] = field(default_factory=_nothing)
     unknown: frozenset[str] = frozenset()
-    doubts: dict[int, tuple[At | None, str]] = field(default_factory=dict)
+    doubts: dict[int, tuple[At | None, str]] = field(default_factory=_nothing)
     steps: tuple[Step, ...] = ()
-    _quiet: list[Restless[Any]] = field(default_factory=list)
+    _quiet: tuple[Restless[Any], ...] = ()
     _spared: Restless[Any] | None = None  # events since it took this one
     _took_last: At | None = None
     _empty: Registers = ()
@@ -131,6 +141,19 @@ class ClaimRecord:
         self.base = list(compiled.first)
         self.object = ("claim", self.claim_id)
         self.held.fresh = set() if self.constants.tiered else None
+
+    @property
+    def goes_by(self) -> Mode:
+        """The mode that it asks for, or the judged one, where it asks for none that there is."""
+        asked = self.declared_mode
+        return Mode(asked) if asked in MODES else self.compiled.mode
+
+    def take_constants(self) -> None:
+        """The claim has the constants of the mode that it goes by."""
+        for name, value in MODES[self.goes_by].constants.items():
+            setattr(self.constants, name, value)
+        if not self.constants.tiered:
+            self.held.fresh = None
 
     @property
     def is_plain(self) -> bool:
@@ -251,11 +274,11 @@ class ClaimRecord:
         if not self.computed:
             return
         if not away and self.lead < threshold:
-            self.computed.clear()
+            self.computed = frozenset()
         else:
-            self.computed = {at for at in self.computed if self.held.holds(at)}
+            self.computed = frozenset(filter(self.held.holds, self.computed))
             for begin, end in brought if self.computed else ():
-                self.computed = {at for at in self.computed if not begin <= at < end}
+                self.computed -= {at for at in self.computed if begin <= at < end}
 
     @property
     def restored(self) -> bool:
@@ -316,9 +339,9 @@ class ClaimRecord:
 
     def rest(self, among: Restless[Self]) -> None:
         """Leave this collection until anything changes of the claim."""
-        if among.pop(self.claim_id, None) is not None:
+        if among.claims.pop(self.claim_id, None) is not None:
             among.lead = max(among.lead, self.lead)
-            self._quiet.append(among)
+            self._quiet = (*self._quiet, among)
 
     def rest_but_places(self, among: Restless[Self], at: At) -> None:
         """The same, where the events that it is spared move the places of findings.
@@ -347,8 +370,8 @@ class ClaimRecord:
             self.catch_up()
             self._spared = None
             for among in self._quiet:
-                among[self.claim_id] = self
-            self._quiet.clear()
+                among.claims[self.claim_id] = self
+            self._quiet = ()
 
     def change(self, request_id: str, request: InHand, facts: Registers) -> None:
         """A request has these registers from now on, and its observers have perhaps moved."""
@@ -360,4 +383,5 @@ class ClaimRecord:
         if request.among is not None:
             del request.among[request_id]
             request.among = None
+        self._loose = self._loose or {}
         self._loose[request_id] = request

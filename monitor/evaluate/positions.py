@@ -11,13 +11,15 @@ if TYPE_CHECKING:
 
 __all__ = ["Positions"]
 
+_FEW = 8  # events that placed blocks, which are kept as they are
+
 
 @dataclass(slots=True)
 class _Runs:
     """A set of positions, kept as runs that lie apart, whatever their length."""
 
-    _begins: list[int] = field(default_factory=list)
-    _ends: list[int] = field(default_factory=list)  # exclusive
+    _begins: tuple[int, ...] = ()
+    _ends: tuple[int, ...] = ()  # exclusive
 
     def __bool__(self) -> bool:
         return bool(self._begins)
@@ -25,7 +27,7 @@ class _Runs:
     def add(self, begin: int, end: int) -> None:
         first, last = bisect_left(self._ends, begin), bisect_right(self._begins, end)
         begin, end = min([begin, *self._begins[first:last]]), max([end, *self._ends[first:last]])
-        self._begins[first:last], self._ends[first:last] = [begin], [end]
+        self._put(first, last, (begin,), (end,))
 
     def remove(self, begin: int, end: int) -> int:
         """Take positions out, from one to before another; how many there were."""
@@ -36,9 +38,12 @@ class _Runs:
         runs = zip(self._begins[first:last], self._ends[first:last], strict=True)
         taken = sum(min(e, end) - max(b, begin) for b, e in runs)
         left = [(b, e) for b, e in ((low, begin), (end, high)) if b < e]
-        self._begins[first:last] = [b for b, _ in left]
-        self._ends[first:last] = [e for _, e in left]
+        self._put(first, last, (b for b, _ in left), (e for _, e in left))
         return taken
+
+    def _put(self, first: int, last: int, begins: Iterable[int], ends: Iterable[int]) -> None:
+        self._begins = (*self._begins[:first], *begins, *self._begins[last:])
+        self._ends = (*self._ends[:first], *ends, *self._ends[last:])
 
     def end(self, position: int) -> int | None:
         """The end of the run that covers the position; None where none does."""
@@ -49,8 +54,7 @@ class _Runs:
         yield from zip(self._begins, self._ends, strict=True)
 
     def clear(self) -> None:
-        self._begins.clear()
-        self._ends.clear()
+        self._begins = self._ends = ()
 
 
 @dataclass(slots=True)
@@ -63,9 +67,18 @@ class Positions:
 
     start: int = 0
     fresh: set[int] | None = None
-    _named: dict[int, set[int]] = field(default_factory=dict)
+    _placed: tuple[tuple[Sequence[int], Sequence[int]], ...] = ()  # positions, with a block each
+    _several: dict[int, set[int]] | None = None  # all, once any of it is asked for or changes
     _unnamed: _Runs = field(default_factory=_Runs)
     _held: _Runs = field(default_factory=_Runs)
+
+    @property
+    def _named(self) -> dict[int, set[int]]:
+        """The blocks with ids that hold each position."""
+        if self._several is None:
+            each = (pair for run in self._placed for pair in zip(*run, strict=True))
+            self._several, self._placed = {position: {block} for position, block in each}, ()
+        return self._several
 
     @property
     def lead(self) -> int:
@@ -93,7 +106,9 @@ class Positions:
     @property
     def count(self) -> int:
         """How many positions are held in blocks that were named."""
-        return len(self._named)
+        if self._several is None:
+            return sum(len(positions) for positions, _ in self._placed)
+        return len(self._several)
 
     @property
     def placed(self) -> int:
@@ -146,8 +161,10 @@ class Positions:
         """These positions, of which none is held, are held in these blocks, one for each."""
         if self.fresh is not None:
             self.fresh.update(positions)
-        for position, block in zip(positions, blocks, strict=True):
-            self._named[position] = {block}
+        if self._several is None and len(self._placed) < _FEW:
+            self._placed = (*self._placed, (tuple(positions), tuple(blocks)))
+        else:
+            self._named.update((p, {block}) for p, block in zip(positions, blocks, strict=True))
         first, last = positions[0], positions[-1]
         if last - first == len(positions) - 1 == max(positions) - min(positions):
             self._held.add(first, last + 1)
@@ -191,7 +208,7 @@ class Positions:
 
     def clear(self) -> None:
         """Nothing is held any more."""
-        self._named.clear()
+        self._placed, self._several = (), None
         self._unnamed.clear()
         self._held.clear()
 

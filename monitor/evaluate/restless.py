@@ -12,13 +12,15 @@ __all__ = ["Restless"]
 T = TypeVar("T")
 
 
-class Restless(dict[str, T], Generic[T]):
-    """Claims by their ids; those that are at rest are not among them.
+class Restless(Generic[T]):
+    """`claims` by their ids; those that are at rest are not among them.
 
     `lead` is the most that a claim held when it came to rest. `last` is where the last event stands
     that claims at rest were spared; it would have moved nothing of them but the place at which an
     obligation was last satisfied.
     """
 
-    lead = 0
-    last: At | None = None
+    def __init__(self, claims: dict[str, T]) -> None:
+        self.claims = claims
+        self.lead = 0
+        self.last: At | None = None

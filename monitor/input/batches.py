@@ -8,6 +8,7 @@ as they went in have each key once, and there is one event on each; of others th
 
 from __future__ import annotations
 
+from collections import Counter
 from types import NoneType
 from typing import (
     TYPE_CHECKING,
@@ -39,8 +40,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from monitor.input.dialects import Reader
+    from monitor.input.records import At
 
-__all__ = ["Batch", "Piece", "pieces"]
+__all__ = ["Batch", "Piece", "Run", "kinds_of", "pieces", "run_of", "whole"]
 
 _MOST: Final = 2**63 - 1
 _TYPES: Final[dict[str, Any]] = {
@@ -63,41 +65,30 @@ class Batch(NamedTuple):
     events: Sequence[Event]
 
 
+class Run(NamedTuple):
+    """Canonical events of one stream of a file, each with its place.
+
+    Each sequence number is one more than the one before, and no time is before the one before.
+    """
+
+    file: str
+    stream: str
+    events: Sequence[Event]
+    places: Sequence[At]
+
+
 Piece: TypeAlias = "Batch | tuple[int, bytes]"
 """Events, or one line as it is, with its number."""
 
 
-def pieces(reader: Reader, block: bytes, number: int) -> Iterator[Piece]:
-    """The lines of a block that are not blank, in order; those that are events, as events.
+def whole(block: bytes) -> Sequence[Event] | None:
+    """The events of a block, one on each of its lines; None where that is not certain of all.
 
     Args:
-        reader: of the lines that are handed back. From a line of a recorded dialect on all are.
         block: whole lines, as `Lines.blocks` has them.
-        number: of the first line.
     """
-    whole = block if block.endswith(b"\n") else block + b"\n"
-    events = _events(whole)
-    if events is not None:
-        yield Batch(reader.file, range(number, number + len(events)), events)
-        return
-    lines: list[int] = []
-    events = []
-    for each, line in split(block, number):
-        event = _event(line) if reader.is_canonical else None
-        if event is None:
-            if events:
-                yield Batch(reader.file, lines, events)
-                lines, events = [], []
-            yield each, line
-        else:
-            lines.append(each)
-            events.append(event)
-    if events:
-        yield Batch(reader.file, lines, events)
-
-
-def _events(block: bytes) -> list[Event] | None:
-    """The events of a block, one on each line; None where that is not certain of all."""
+    if not block.endswith(b"\n"):
+        block += b"\n"
     try:
         events = _DECODE_LINES(block)
     except (ValueError, RecursionError):
@@ -105,8 +96,52 @@ def _events(block: bytes) -> list[Event] | None:
     written = _ENCODE_LINES(events)
     if written != block and not _each_once(block, written, len(events)):
         return None
-    checked = (event for event in events if event.checked or event.predicate is not None)
+    checked = [event for event in events if event.checked or event.predicate is not None]
     return events if all(map(_is_sound, checked)) else None
+
+
+def pieces(reader: Reader, block: bytes, number: int) -> Iterator[Piece]:
+    """The lines of a block that are not blank, in order; those that are events, as events.
+
+    Args:
+        reader: of the lines that are handed back. From a line of a recorded dialect on all are.
+        block: whole lines.
+        number: of the first line.
+    """
+    lines: list[int] = []
+    events: list[Event] = []
+    for each, line in split(block, number):
+        event = _event(line) if reader.is_canonical else None
+        if event is not None:
+            lines.append(each)
+            events.append(event)
+            continue
+        if events:
+            yield Batch(reader.file, lines, events)
+            lines, events = [], []
+        yield each, line
+    if events:
+        yield Batch(reader.file, lines, events)
+
+
+def kinds_of(events: Sequence[Event]) -> dict[Kind, int]:
+    """How many events of a batch there are of each kind."""
+    forms: Counter[Any] = Counter(map(type, events))
+    return {form.kind: number for form, number in forms.items()}
+
+
+def run_of(batch: Batch, places: Sequence[At]) -> Run | None:
+    """The events of a batch with their places, if nothing is missing between them."""
+    file, _, events = batch
+    begin, name = events[0].sequence, events[0].stream
+    if begin is None or {event.stream for event in events} != {name}:
+        return None
+    if [event.sequence for event in events] != list(range(begin, begin + len(events))):
+        return None
+    times = [event.time_ns for event in events]
+    if None in times or times != sorted(times):  # type: ignore[type-var]
+        return None
+    return Run(file, name or file, events, places)
 
 
 def _each_once(block: bytes, written: bytes, events: int) -> bool:

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 __all__ = ["CANONICAL", "At", "Doubt", "Form", "Record", "Stamp", "Trail", "stamp_of"]
 
 
-class At(msgspec.Struct, frozen=True):
+class At(msgspec.Struct, frozen=True, gc=False):
     """Where something was read: a file as the user named it, and a line counted from 1."""
 
     file: str

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 import msgspec
 
-from monitor.input.records import CANONICAL, Record
+from monitor.input.records import CANONICAL, Doubt, Record
 from spec.events.alphabet import Kind
 from spec.events.canonical import Event
 from spec.language.errors import SpecError
@@ -33,6 +33,7 @@ HELD: Final = 1_000_000
 HELD_BYTES: Final = 256 << 20
 """Bytes of what they say, likewise."""
 
+_TOO_LATE: Final = "an event that names it came too late"
 _ENCODER: Final = msgspec.msgpack.Encoder()
 
 
@@ -67,6 +68,7 @@ class _State(msgspec.Struct, frozen=True, array_like=True):
     newest: int | None
     numbered: bool
     unplaced: bool
+    time: int | None = None
 
 
 class _States(msgspec.Struct, frozen=True, array_like=True):
@@ -81,9 +83,10 @@ class Resequencer:
 
     A line is held back until all lines before it came, or until the window gives these up. What was
     given up is a gap of the stream that is passed on: whoever reads it sees that lines are missing,
-    and where. A line of a gap that comes after all is dropped and counted. A second line of one
-    number that says the same is dropped and counted; one that says something else is passed on
-    where it is, and whoever reads it sees a number out of order, as without this class.
+    and where. A line of a gap that comes after all is dropped and counted, and nothing is concluded
+    of the claims that it names. A second line of one number that says the same is dropped and
+    counted; one that says something else is passed on where it is, and whoever reads it sees a
+    number out of order, as without this class.
 
     A line without a number in a stream that has numbers may belong anywhere: it is passed on as it
     comes, after a `stream_disorder`. Lines of recorded dialects are passed on as they come.
@@ -188,6 +191,7 @@ class _Stream:
     _said: OrderedDict[int, bytes] = field(default_factory=OrderedDict)
     _gaps: list[tuple[int, int]] = field(default_factory=list)  # in their order
     _newest: int | None = None  # the highest time that was seen
+    _time: int | None = None  # that of the last line that was passed on
     _numbered: bool = False  # a line had a number
     _unplaced: bool = False  # an event without one came before, and no line since
 
@@ -205,6 +209,7 @@ class _Stream:
             _newest=state.newest,
             _numbered=state.numbered,
             _unplaced=state.unplaced,
+            _time=state.time,
         )
         for record in state.held:
             stamp = msgspec.structs.replace(record.stamp, form=CANONICAL)
@@ -222,6 +227,7 @@ class _Stream:
             self._newest,
             self._numbered,
             self._unplaced,
+            self._time,
         )
 
     def take(self, record: Record) -> Iterator[Record]:
@@ -256,9 +262,23 @@ class _Stream:
             yield from self._in_order()
         elif known is None and self._is_given_up(number):
             self.disorder.late += 1
+            yield from self._late(record)
         else:  # or it was passed on so long ago that it is unknown what it said
             self.disorder.contradicting += 1
             yield record
+
+    def _late(self, record: Record) -> Iterator[Record]:
+        """What remains of a line that comes too late: the claims that it names had a life of which
+        something is missing, whenever they come.
+        """
+        events = [event for event, _ in record.events]
+        named = {n for e in events for n in (e.claim_id, e.outcome_claim_id, *e.accused) if n}
+        doubts = tuple(Doubt(_TOO_LATE, name) for name in sorted(named))
+        if doubts:
+            stamp = msgspec.structs.replace(
+                record.stamp, sequence=None, time_ns=self._time, mark=None, observes=None
+            )
+            yield msgspec.structs.replace(record, stamp=stamp, events=(), doubts=doubts)
 
     def _hold(self, record: Record, said: _Said) -> None:
         number = record.stamp.sequence
@@ -294,6 +314,7 @@ class _Stream:
             if len(self._said) > REMEMBERED:
                 self._said.popitem(last=False)
             self.next += 1
+            self._time = record.stamp.time_ns
             yield _disordered(record) if self._unplaced else record
             self._unplaced = False
 

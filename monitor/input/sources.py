@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, BinaryIO
 
-from monitor.input.batches import Batch, pieces
+from monitor.input.batches import Batch, pieces, whole
 from monitor.input.dialects import Reader
 from monitor.input.errors import InputError
-from monitor.input.lines import Fault, Lines, split
+from monitor.input.lines import Fault, Lines
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -104,16 +104,18 @@ class Source:
             if isinstance(block, Fault):
                 yield from self._record(account, reader, number, block.at(number))
                 continue
-            if reader.is_canonical:
-                for piece in pieces(reader, block, number):
-                    if isinstance(piece, Batch):
-                        account.lines += len(piece.events)
-                        yield piece
-                    else:
-                        yield from self._record(account, reader, *piece)
-            else:
-                for each in split(block, number):
-                    yield from self._record(account, reader, *each)
+            events = whole(block) if reader.is_canonical else None
+            if events is not None:
+                account.lines += len(events)
+                yield Batch(account.file, range(number, number + len(events)), events)
+                number += len(events)
+                continue
+            for piece in pieces(reader, block, number):
+                if isinstance(piece, Batch):
+                    account.lines += len(piece.events)
+                    yield piece
+                else:
+                    yield from self._record(account, reader, *piece)
             number += block.count(b"\n")
         yield from self._end(account, reader, lines)
 

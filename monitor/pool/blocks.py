@@ -94,7 +94,7 @@ class Blocks(Holders):
     def are_unseen(self, blocks: Iterable[int]) -> bool:
         """Whether lines are missing, and some block has no owner and was not stated since."""
         return self.missed >= 0 and any(
-            not self._owners.get(block) and block not in self._placed for block in blocks
+            not self._owners.names(block) and block not in self._placed for block in blocks
         )
 
     def state(self, claim: ClaimRun, keys: tuple[str, ...]) -> None:
@@ -191,7 +191,7 @@ class Blocks(Holders):
         unseen: dict[str, ClaimRun] = {}
         forgot: list[ClaimRun] = []
         for place, block in enumerate(blocks):
-            holders = self._owners.pop(block, {})
+            holders = self._owners.pop(block)
             self._shares -= max(0, len(holders) - 1)
             self._forgotten.pop(block, None)
             self._stated.pop(block, None)
@@ -238,9 +238,9 @@ class Blocks(Holders):
         losers = {name: claim for name, claim in holding.items() if claim.holds_own}
         for claim in holding.values():
             self.wipe(claim)
-        ledgers = (self._holding, self._on, self._noted, self._owners, self._forgotten)
-        for ledger in (*ledgers, self._stated):
+        for ledger in (self._holding, self._on, self._noted, self._forgotten, self._stated):
             ledger.clear()
+        self._owners.clear()
         self._shares = 0
         self.mixed.clear()
         self.stated.clear()
@@ -275,7 +275,7 @@ class Blocks(Holders):
         clash: dict[str, ClaimRun] = {}
         left: dict[str, ClaimRun] = {}
         for position, block in pairs:
-            for name, positions in list(self._owners.get(block, {}).items()):
+            for name, positions in list((self._owners.get(block) or {}).items()):
                 holder = self.claims.get(name)
                 elsewhere = positions - {position}
                 if holder is not None and holder.tracked:
@@ -289,6 +289,7 @@ class Blocks(Holders):
                     positions &= {position}
                     left[name] = holder
                     if not positions:
-                        self._shares -= len(self._owners[block]) > 1
-                        del self._owners[block][name]
+                        holders = self._owners.of(block)
+                        self._shares -= len(holders) > 1
+                        del holders[name]
         return Moved(list(clash.values()), list(left.values()))

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
+from monitor.pool.owners import Owners
 from monitor.pool.shares import where_alike
 
 if TYPE_CHECKING:
@@ -43,7 +44,7 @@ class Holders:
     _shares: int = 0
     _stated: dict[int, int] = field(default_factory=dict)
     _placed: set[int] = field(default_factory=set)  # since lines may be missing, and not gone since
-    _owners: dict[int, dict[str, set[int]]] = field(default_factory=dict)
+    _owners: Owners = field(default_factory=Owners)
     _unnamed: dict[str, ClaimRun] = field(default_factory=dict)
     _forgotten: dict[int, str] = field(default_factory=dict)
     _keyed: dict[tuple[int, str], dict[str, ClaimRun]] = field(default_factory=dict)
@@ -53,12 +54,12 @@ class Holders:
 
     def owners(self, blocks: Iterable[int]) -> list[str]:
         """The claims that hold any of these blocks."""
-        return sorted({claim_id for block in blocks for claim_id in self._owners.get(block, ())})
+        return sorted({claim_id for block in blocks for claim_id in self._owners.names(block)})
 
     def forget(self, claim: ClaimRun) -> None:
         """The claim is forgotten, and what it holds is followed no more."""
         for block in claim.held.blocks:
-            holders, before = self._owners[block], self._forgotten.get(block, "")
+            holders, before = self._owners.of(block), self._forgotten.get(block, "")
             owners = len(holders)
             if not holders.get(before):
                 holders.pop(before, None)
@@ -117,20 +118,26 @@ class Holders:
     def wipe(self, claim: ClaimRun) -> None:
         """The claim holds nothing any more."""
         for block in claim.held.blocks:
-            holders = self._owners.get(block, {})
+            holders = self._owners.get(block) or {}
             several = len(holders) > 1
             self._shares -= holders.pop(claim.claim_id, None) is not None and several
             if not holders:
-                self._owners.pop(block, None)
+                self._owners.drop(block)
                 self.mixed.pop(block, None)
         claim.held.clear()
         self._off(claim)
 
     def _give(self, claim: ClaimRun, pairs: Iterable[tuple[int, int]]) -> bool:
         """The claim holds these pairs of a position and a block; whether any is new."""
-        new = False
+        new, pairs = False, list(pairs)
+        blocks, positions = [block for _, block in pairs], [position for position, _ in pairs]
+        if self._are_new(blocks, positions, claim):
+            self._owners.place(claim.claim_id, blocks, positions)
+            claim.held.place(positions, blocks)
+            self._note(claim)
+            return True
         for position, block in pairs:
-            holders = self._owners.setdefault(block, {})
+            holders = self._owners.of(block)
             if holders and claim.claim_id not in holders:
                 if self._shares >= SHARES:
                     self.full = True
@@ -152,19 +159,23 @@ class Holders:
         the claim holds none of the positions.
         """
         return (
-            0 < len(blocks) == len(positions) == len(set(blocks)) == len(set(positions))
-            and self._owners.keys().isdisjoint(blocks)
+            self._are_new(blocks, positions, claim)
             and self._forgotten.keys().isdisjoint(blocks)
             and self.stated.are_nowhere(blocks)
+        )
+
+    def _are_new(self, blocks: Sequence[int], positions: Sequence[int], claim: ClaimRun) -> bool:
+        """Whether nobody holds these blocks, one for each position, and the claim none of these."""
+        return (
+            0 < len(blocks) == len(positions) == len(set(blocks)) == len(set(positions))
+            and self._owners.are_free(blocks)
             and not (claim.held and any(map(claim.held.holds, positions)))
         )
 
     def place(self, blocks: Sequence[int], positions: Sequence[int], claim: ClaimRun) -> None:
         """The claim holds these blocks, which are free, at these positions."""
-        name, owners, stated, now = claim.claim_id, self._owners, self._stated, self.now
-        for position, block in zip(positions, blocks, strict=True):
-            owners[block] = {name: {position}}
-            stated[block] = now
+        self._owners.place(claim.claim_id, blocks, positions)
+        self._stated.update(dict.fromkeys(blocks, self.now))
         claim.held.place(positions, blocks)
         self._note(claim)
 
@@ -174,19 +185,16 @@ class Holders:
         """
         found: list[tuple[ClaimRun | None, int]] = []
         for block in blocks:
-            holders = self._owners.get(block)
-            if holders is None:
-                if self._unnamed:
+            sole = self._owners.sole(block)
+            if sole is None:
+                if self._unnamed or not self._owners.are_free([block]):
                     return None
                 found.append((None, 0))
                 continue
-            if len(holders) != 1:
-                return None
-            ((name, positions),) = holders.items()
+            name, position = sole
             claim = self.claims.get(name)
-            if claim is None or len(positions) != 1:
+            if claim is None:
                 return None
-            (position,) = positions
             found.append((claim, position))
         return found if len(set(blocks)) == len(blocks) else None
 
@@ -202,7 +210,7 @@ class Holders:
             self.mixed.pop(block, None)
             if claim is None:
                 continue
-            del self._owners[block]
+            self._owners.drop(block)
             if claim.held.take(position, block):
                 (losers if claim.owns(position) else strays)[claim.claim_id] = claim
         if not self.stated.is_empty:

@@ -88,7 +88,7 @@ class Objects:
         self._of[claim.claim_id] = known
         self._claims.setdefault(known, {})[claim.claim_id] = claim
         for among in self._restless.get(known, {}).values():
-            among[claim.claim_id] = claim
+            among.claims[claim.claim_id] = claim
         return True
 
     def is_alone(self, claim: ClaimRun) -> bool:
@@ -109,7 +109,7 @@ class Objects:
             there = self._claims[known]
             del there[claim.claim_id]
             for among in self._restless.get(known, {}).values():
-                among.pop(claim.claim_id, None)
+                among.claims.pop(claim.claim_id, None)
             if not there:
                 del self._claims[known]
                 self._restless.pop(known, None)
@@ -128,10 +128,12 @@ class Objects:
             also: what distinguishes the event besides its kind, cache and token map.
         """
         known = digest("object_id", event.object_id or "")
-        there, kept = self._claims.get(known, {}), self._restless.setdefault(known, {})
+        if (there := self._claims.get(known)) is None:
+            return Restless({})  # of objects without a claim nothing is kept
+        kept = self._restless.setdefault(known, {})
         key = (event.kind, *(getattr(event, name) for name in _WITHIN), *also)
         if key not in kept:
             if len(kept) >= _MOST_KEPT:
                 return None
-            kept[key] = Restless((name, each) for name, each in there.items() if means(event, each))
+            kept[key] = Restless({name: each for name, each in there.items() if means(event, each)})
         return kept[key]

@@ -54,6 +54,8 @@ class Ends(NamedTuple):
 class _Object:
     """The claims on one object: how many blocks each has, and all these numbers in order."""
 
+    __slots__ = ("blocks", "sizes")
+
     def __init__(self) -> None:
         self.blocks: dict[str, int] = {}
         self.sizes: list[int] = []

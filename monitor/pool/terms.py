@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import lru_cache
+from sys import intern
 from typing import TYPE_CHECKING
 
 from monitor.pool.bloom_filter import digest
@@ -28,7 +29,7 @@ def fix_terms(claim: ClaimRun, event: Event) -> None:
     if event.kind is Kind.CLAIM_ACCEPTED:  # the runtime's own word for it
         claim.owner_claimed = claim.owner_claimed or event.owner_scope
     else:
-        claim.owner_scope = claim.owner_scope or event.owner_scope
+        claim.owner_scope = claim.owner_scope or intern(event.owner_scope or "") or None
     claim.duration = claim.duration or event.duration
     if claim.priority is None:
         claim.priority = event.priority
@@ -42,7 +43,7 @@ def binds(claim: ClaimRun, event: Event) -> bool:
     """
     stated = {name: value for name in IDENTITY if (value := getattr(event, name)) is not None}
     if "predicate" in stated:
-        stated["predicate"] = predicate_of(stated["predicate"]).plain
+        stated["predicate"] = intern(predicate_of(stated["predicate"]).plain)
     binding = claim.binding
     if not all(same(name, binding.get(name), value) for name, value in stated.items()):
         return False

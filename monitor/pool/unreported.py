@@ -45,14 +45,11 @@ def lose(claim: ClaimRun, blocks: Collection[int]) -> None:
     Of too many it is only remembered that there are some.
     """
     if claim.watched:
-        claim.unsaid.update(blocks or (None,))
+        claim.unsaid |= frozenset(blocks or (None,))
         if len(claim.unsaid) > UNREPORTED_KEPT:
-            claim.unsaid = {None}
+            claim.unsaid = frozenset({None})
 
 
 def tell(claim: ClaimRun, event: Event) -> None:
     """Lost blocks are reported: those that the report names, or all of them."""
-    if event.block_ids:
-        claim.unsaid.difference_update(event.block_ids)
-    else:
-        claim.unsaid.clear()
+    claim.unsaid = claim.unsaid.difference(event.block_ids) if event.block_ids else frozenset()

@@ -36,6 +36,7 @@ def follow_routes(claim: ClaimRun, view: EventView) -> None:
         value = getattr(view, field)
         if view.kind is fact:
             if claim.live:
+                claim.owed = claim.owed or {}
                 owed = claim.owed.setdefault(request, {}).setdefault(report, deque())
                 owed.append(value)
         elif values := claim.owed.get(request, {}).get(report):

@@ -49,20 +49,28 @@ class Keep:
         ended: how many stay in hand; those that were over before are forgotten. None for all.
         records: of how many of those something is remembered.
         one: a claim id that stays in hand.
-        elsewhere: whether another mode judges the claim of an id. Where that is given, claims that
-            asked for another mode are guests: they are followed for the sake of the pool alone.
+        guests: claims that ask for another mode are guests: they are followed for the sake of the
+            pool alone, and nothing is concluded of them.
+        elsewhere: whether another mode judges the claim of an id, and did so before the line at a
+            place. Where that is given, no more is remembered of guests that are over.
         on_retired: called with each claim that is retired.
         seen: knows those of which nothing else is known; one for each stream, by default.
         order: of the lines; one for each stream, by default.
+        live: how many claims of a stream are followed that have not ended; None for all. An event
+            about one more is left out, as if its line were missing.
+        requests: the same of requests of which something is known.
     """
 
     ended: int | None = None
     records: int = REMEMBERED
     one: str | None = None
-    elsewhere: Callable[[str], bool] | None = None
+    guests: bool = False
+    elsewhere: Callable[[str, At], bool] | None = None
     on_retired: Callable[[ClaimRun], None] | None = None
     seen: BloomFilter | None = None
     order: Order | None = None
+    live: int | None = None
+    requests: int | None = None
 
 
 class KnownClaims:
@@ -98,6 +106,21 @@ class KnownClaims:
         self._open: dict[str, ClaimRun] = {}  # those that ended, and something of them is open
         self._stay = set() if keep.one is None else {keep.one}  # those that are not forgotten
 
+    def beyond(self, event: Event) -> str:
+        """Why an event is left out: it is about one more claim or request than are followed. Empty
+        where it is not.
+        """
+        claim_id, most = event.claim_id, self._keep.live
+        if most is not None and claim_id is not None and self.live >= most:
+            met = claim_id in self.claims or self.past.has(claim_id)
+            if not met:
+                return f"claim {claim_id} is one more than the {most} that are followed"
+        request_id, most = event.request_id, self._keep.requests
+        if most is not None and request_id is not None and len(self.requests) >= most:
+            is_new = self.requests.is_new(request_id)
+            return f"request {request_id} is one more than the {most} followed" if is_new else ""
+        return ""
+
     @property
     def live(self) -> int:
         """How many claims in hand have not ended, or are not known to have."""
@@ -121,18 +144,19 @@ class KnownClaims:
         """The claim of this id, if it may have been met before."""
         claim = self.known(claim_id)
         elsewhere = self._keep.elsewhere
-        guest = claim is None and elsewhere is not None and elsewhere(claim_id)
+        guest = claim is None and elsewhere is not None and elsewhere(claim_id, at)
         if guest or (claim is None and self.past.lost(claim_id)):
             claim = self.make(claim_id)
             claim.lost = True
+            self._changed[claim_id] = claim  # it may be over already
             if guest:
                 self.invite(claim, at)
             claim.distrust(at, _LOST)
         return claim
 
     def invite(self, claim: ClaimRun, at: At) -> None:
-        """Make a claim a guest, where there are any."""
-        if self._keep.elsewhere is not None:
+        """Make a claim a guest that asks for another mode, where there are any."""
+        if self._keep.guests:
             claim.guest = True
             claim.distrust(at, "another mode judges it")
 

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
     from monitor.evaluate.claim import ClaimRun
+    from monitor.input.batches import Run
     from monitor.input.records import At, Form, Stamp
     from spec.events.canonical import Event
 
@@ -80,6 +81,24 @@ class Order:
         if stamp is not self._last:
             self._last, self._problems = stamp, self._check(stamp, at)
         return self._problems
+
+    def follows(self, run: Run) -> bool:
+        """Whether the lines of a run come next, with nothing missing before them; if so, they are
+        checked.
+        """
+        first, last = run.events[0], run.events[-1]
+        assert first.sequence is not None
+        assert first.time_ns is not None
+        expected = 0 if self._sequence is None else self._sequence + 1
+        early = self._time is not None and first.time_ns < self._time
+        if self._form not in (None, CANONICAL) or first.sequence != expected or early:
+            return False
+        if self._mixed is not None:
+            return False
+        self._first = first.sequence if self._first is None else self._first
+        self._form, self._sequence, self._time = CANONICAL, last.sequence, last.time_ns
+        self._closed, self._last, self._problems = False, None, ("", "")
+        return True
 
     def _check(self, stamp: Stamp, at: At) -> tuple[str, str]:
         opened, opens = self._opened is not None, stamp.mark is Mark.STREAM_OPENED
@@ -269,6 +288,11 @@ class Clock:
             if claim.duration is None or _length(claim) is not None:
                 return at, f"claim {name}: {why}"
         return None
+
+    def passes(self, time_ns: int) -> bool:
+        """Whether a duration is over at this time, the last one seen; then some are `due`."""
+        self._seen = time_ns
+        return bool(self._ends) and self._ends[0][0] <= time_ns
 
     def due(self, time_ns: int | None) -> Iterable[ClaimRun]:
         """Claims whose duration is over at this time, the last one seen, each once."""

@@ -43,6 +43,10 @@ class Stream(Shortcuts):
 
     def take(self, event: Event, at: At) -> None:
         """Project one event onto every claim that it concerns."""
+        if self._limited and (beyond := self._store.beyond(event)):
+            self.left_out += 1
+            self.lose(at, beyond)
+            return
         if self._take_shortcut(event, at):
             return
         self._count += 1
@@ -83,9 +87,9 @@ class Stream(Shortcuts):
                 self._there(event, left, at)
             return
         if (among := self._store.copies(event)) is not None:
-            for restless in list(among.values()):
+            for restless in list(among.claims.values()):
                 if not means(event, restless):  # nor will it ever be: claims state ever more
-                    del among[restless.claim_id]
+                    del among.claims[restless.claim_id]
                     continue
                 view = self._view(event, restless, at)
                 view.mine, view.named = True, False
@@ -118,9 +122,9 @@ class Stream(Shortcuts):
 
     def _take_use_of_all(self, event: Event, users: Restless[ClaimRun], at: At) -> None:
         """A look-up or a reuse of an object, of which only these claims may take note."""
-        for claim in list(users.values()):
+        for claim in list(users.claims.values()):
             if not means(event, claim):  # nor will it ever be: claims state ever more
-                del users[claim.claim_id]
+                del users.claims[claim.claim_id]
                 continue
             take = partial(self._concern, event, claim, at, named=False)
             self._store.use(claim, event, at, users, take)
@@ -157,7 +161,7 @@ class Stream(Shortcuts):
         if self._mode["ranked"] and event.kind in _STATES:  # or a registry may hold it from now on
             self._store.ranks.note(claim)
         claim.accepted = claim.accepted or event.kind is Kind.CLAIM_ACCEPTED
-        entered = event.kind in INTRODUCES and (claim.accepted or self._mode["watched"])
+        entered = event.kind in INTRODUCES and (claim.accepted or claim.constants.watched)
         if entered and (missing := unstated(claim)):
             claim.distrust(at, missing)
         if event.kind is Kind.DURATION_ELAPSED:
@@ -175,7 +179,7 @@ class Stream(Shortcuts):
     def _unwatch(self, claim: ClaimRun, event: Event) -> None:
         """Nothing more is owed of a claim that was watched and is over, if it was time for that."""
         due = claim.elapsed or event.by == claim.owner_scope is not None
-        if self._mode["watched"] and not claim.committed and due:
+        if claim.constants.watched and not claim.committed and due:
             self._store.unwatch(claim)
 
     def _concern(
@@ -196,11 +200,11 @@ class Stream(Shortcuts):
             if self._open(claim, event, at):
                 claim.touch(event.request_id)
                 if mine and event.kind is Kind.CLAIM_RESTORE_REQUIRED:
-                    claim.waiting.add(event.request_id)
+                    claim.waiting |= {event.request_id}
             if mine and event.kind is Kind.LOAD_FAILED:
-                claim.waiting.discard(event.request_id)
+                claim.waiting -= {event.request_id}
             elif mine and event.kind is Kind.CLAIM_RESTORED:
-                claim.waiting.clear()
+                claim.waiting = frozenset()
             if event.kind is Kind.LOAD_FAILED and claim.lost:
                 request.unnamed = claim.taint
             elif event.kind is Kind.LOAD_FAILED and claim.known:

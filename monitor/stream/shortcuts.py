@@ -76,7 +76,7 @@ class Shortcuts(BlockEvents):
         if request_id in claim.requests or self._open(claim, event, at):
             claim.requests[request_id].touched = True
             if kind is Kind.CLAIM_RESTORE_REQUIRED:
-                claim.waiting.add(request_id)
+                claim.waiting |= {request_id}
         if kind is Kind.PREFIX_LOOKUP:
             assert claim.predicate is not None
             assert event.held is not None
@@ -85,7 +85,7 @@ class Shortcuts(BlockEvents):
                 self._look_up(event, claim, at)
         elif kind is Kind.CLAIM_RESTORED:
             view.from_tier = event.from_tier and claim.restored
-            claim.waiting.clear()
+            claim.waiting = frozenset()
         self._move_on(claim, view)
         if kind is Kind.PREFIX_REUSED and len(request.claims) > 1:
             self._tell_others(event, request_id, at)

@@ -14,8 +14,7 @@ from monitor.requests.observability import ObservabilityLoss
 from monitor.stream.authority import authorised, differs
 from monitor.stream.claim_store import ClaimStore
 from monitor.stream.known_claims import Keep
-from monitor.stream.order import Order
-from spec.claims.claim import Mode
+from monitor.stream.order import Clock, Order
 from spec.contract.modes import MODES
 from spec.contract.observed import reading
 from spec.events.alphabet import CONFLICT_ACTIONS, ENDS, FACTS, REPORTS, Kind
@@ -26,6 +25,7 @@ if TYPE_CHECKING:
     from monitor.evaluate.claim import ClaimRun
     from monitor.evaluate.compile import Compiled
     from monitor.evaluate.restless import Restless
+    from monitor.input.batches import Run
     from monitor.input.records import At, Form, Stamp
     from monitor.stream.retired_claims import RetiredClaims
     from spec.events.canonical import Event
@@ -65,8 +65,10 @@ class StreamState:
         self._mode = MODES[compiled.mode].constants
         self._of_losses = reading("unsaid", compiled.mode) & self._names
         self._count = 0  # of events
+        self.left_out = 0  # of events, because of limits
         self._newest = 0  # the event that registered the last claim
         keep = keep or Keep()
+        self._limited = keep.live is not None or keep.requests is not None
         seen = keep.seen or BloomFilter()
         self._store = ClaimStore(compiled, name, keep, seen, self._track)
         self.requests, self._clock = self._store.requests, self._store.clock
@@ -78,11 +80,13 @@ class StreamState:
         """The claims in hand by their ids."""
         return self._store.claims
 
-    def knows(self, claim_id: str) -> bool:
-        """Whether a claim of this id is judged here, or was."""
+    def knows(self, claim_id: str, at: At) -> bool:
+        """Whether a claim of this id is judged here, or was, by what came before this line."""
         claim = self.claims.get(claim_id)
-        judged = claim is not None and not claim.guest and claim.declared_mode is not None
-        return judged or self.past.has(claim_id)
+        if claim is None:
+            return self.past.has(claim_id)
+        is_new = bool(claim.entry) and claim.entry[0][1] == at
+        return not (claim.guest or claim.declared_mode is None or is_new)
 
     @property
     def live(self) -> int:
@@ -111,7 +115,21 @@ class StreamState:
             self._step_back(at, f"the stream is out of order: {back}")
         if stamp.time_ns is None and stamp.mark is None:
             self._clock.stop(at)
-        for claim in self._clock.due(stamp.time_ns):
+        self.elapse(stamp.time_ns, at)
+
+    def begin(self, run: Run) -> Clock | None:
+        """Check the order of the lines of a run; None where they do not follow what was read. The
+        clock is to be set to the time of each event before that is taken.
+        """
+        if not self.order.follows(run):
+            return None
+        if not self._begun:
+            self._begun, self._derived = True, CANONICAL.derived
+        return self._clock
+
+    def elapse(self, time_ns: int | None, at: At) -> None:
+        """Durations are over at this time."""
+        for claim in self._clock.due(time_ns):
             if not claim.elapsed:
                 claim.elapsed = True
                 self._deliver(claim, EventView(Kind.DURATION_ELAPSED, at, mine=True, named=True))
@@ -194,12 +212,12 @@ class StreamState:
                 claim.distrust(at, "two different owners of it are stated")
             fix_terms(claim, event)
             if claim.declared_mode in MODES:
-                claim.constants.lapses = claim.declared_mode == Mode.EXPIRING
+                claim.take_constants()
             if claim.elapsed:
                 self._clock.tell(claim)
-            if claim.declared_mode not in (None, self._compiled.mode):
+            if claim.goes_by is not self._compiled.mode:
                 self._store.invite(claim, at)
-        elif self._mode["watched"] and not claim.registered and event.kind in _NAMES_CLAIM:
+        elif claim.constants.watched and not claim.registered and event.kind in _NAMES_CLAIM:
             claim.distrust(at, "an event named it before it was registered")
         if event.predicate is not None:
             claim.fix_predicate(predicate_of(event.predicate))
@@ -207,7 +225,7 @@ class StreamState:
 
     def _accepted_unseen(self, claim: ClaimRun) -> bool:
         """Whether a claim is accepted whose commitment may be among lines that are missing."""
-        entered = claim.accepted or claim.committed or self._mode["watched"]
+        entered = claim.accepted or claim.committed or claim.constants.watched
         return self._store.blocks.missed >= 0 and claim.registered and not entered
 
     def _check_identity(self, event: Event, claim: ClaimRun, at: At) -> bool:

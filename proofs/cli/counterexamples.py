@@ -94,6 +94,8 @@ def _counterexamples(
             if not whole:
                 out.print(f"interrupted after {len(found)} of {len(chosen)} inferences")
     if not whole:
+        if form is Format.JSON:
+            typer.echo(f"interrupted after {len(found)} of {len(chosen)} inferences", err=True)
         raise typer.Exit(Code.INCONCLUSIVE)
     if output is not None:
         written = write_folder(output, files(found))

@@ -17,7 +17,7 @@ from proofs.product.simulation import SCHEMA as SIMULATION
 from proofs.product.simulation import Simulated, simulated
 from proofs.product.subject import subjects
 from spec.claims.claim import Mode
-from spec.cli.common import Code, Format, FormatOption, page, print_json
+from spec.cli.common import Code, Format, FormatOption, page, print_json, print_text
 from spec.language.prose import wrap
 from spec.language.suggest import resolve
 
@@ -52,9 +52,13 @@ def run_runtime_check(mode: Mode, name: str, form: Format, *, verbose: bool) -> 
         if form is Format.TEXT:
             with page() as out:
                 _print_checked(out, found, verbose=verbose)
+        if not found.complete:
+            break
     if form is Format.JSON:
         print_json({"schema": SCHEMA, "checks": checked})
     codes = [code_of(each) for each in checked]
+    if not checked[-1].complete:
+        return Code.INCONCLUSIVE
     return next((c for c in (Code.VIOLATED, Code.INCONCLUSIVE) if c in codes), Code.OK)
 
 
@@ -102,7 +106,10 @@ def _print_checked(out: Console, found: Checked, *, verbose: bool) -> None:
     if not broken:
         kept = sum(each.answer == Answer.KEPT for each in found.obligations)
         says = f"keeps {kept} of {total} obligations of {found.mode} in every reachable state"
-    out.print(Text(wrap(f"{about}: {says}; the label by this is {found.label}"), style="bold"))
+    says += f"; the label by this is {found.label}"
+    if not found.complete:
+        says = f"interrupted; {len(broken)} obligations of {found.mode} are broken so far"
+    out.print(Text(wrap(f"{about}: {says}"), style="bold"))
     for each in found.obligations:
         line = Text(f"  {each.obligation:<36}")
         line.append(each.answer, _STYLES.get(each.answer, ""))
@@ -111,7 +118,8 @@ def _print_checked(out: Console, found: Checked, *, verbose: bool) -> None:
         out.print(line)
         if each.run and (each.answer == Answer.BROKEN or verbose):
             out.print(Text(wrap(", ".join(each.run), 6, 6), style="bright_black"))
-    out.print(Text(wrap("Bound: the size of the model's instance; runs of any length.")))
+    if found.complete:
+        out.print(Text(wrap("Bound: the size of the model's instance; runs of any length.")))
 
 
 def _compare(
@@ -127,21 +135,27 @@ def _compare(
     derived label follows by the relation of lowering from what the searches found; the curated
     one from the shipped descriptor of the same runtime.
 
-    Exit 0: they agree. 1: some differ. 2: bad input. 3: there is nothing to compare.
+    Exit 0: they agree. 1: some differ. 2: bad input. 3: interrupted, or nothing to compare.
     """
     chosen = [resolve(each, list(RUNTIMES), what="model") for each in names or RUNTIMES]
     found: list[Compared] = []
-    with progress("compare") as report:
-        for each in compare(dict.fromkeys(chosen), report):
-            found.append(each)
-            if form is Format.TEXT:
-                with page() as out:
-                    _print_compared(out, each)
+    whole = True
+    try:
+        with progress("compare") as report:
+            for each in compare(dict.fromkeys(chosen), report):
+                found.append(each)
+                if form is Format.TEXT:
+                    with page() as out:
+                        _print_compared(out, each)
+    except KeyboardInterrupt:
+        whole = False
     if form is Format.JSON:
-        print_json({"schema": COMPARE, "rows": found})
-    else:
+        print_json({"schema": COMPARE, "rows": found, "complete": whole})
+    elif whole:
         _print_total(found, chosen)
-    if not found:
+    else:
+        print_text(f"interrupted after {len(found)} labels\n")
+    if not found or not whole:
         raise typer.Exit(Code.INCONCLUSIVE)
     if not all(each.agree for each in found):
         raise typer.Exit(Code.VIOLATED)

@@ -24,6 +24,9 @@ SCHEMA: Final = "resident-claims/runtime-check/1"
 NOT_SUPPLIED: Final = "not supplied"
 """The answer where nothing is broken, and the runtime reports nothing about claims."""
 
+UNDECIDED: Final = "undecided"
+"""In the place of a label where the search was interrupted."""
+
 
 class ObligationCheck(msgspec.Struct, frozen=True):
     """What the model does to an obligation.
@@ -44,7 +47,11 @@ class ObligationCheck(msgspec.Struct, frozen=True):
 
 
 class Checked(msgspec.Struct, frozen=True):
-    """A runtime in a mode: its obligations, and the label by what was found of them."""
+    """A runtime in a mode: its obligations, and the label by what was found of them.
+
+    Where the search was interrupted, `complete` is false, the label undecided, and the obligations
+    are those until then.
+    """
 
     schema: str
     runtime: str
@@ -53,6 +60,7 @@ class Checked(msgspec.Struct, frozen=True):
     label: str
     missing: tuple[str, ...]
     obligations: tuple[ObligationCheck, ...]
+    complete: bool = True
 
 
 def check_runtime(
@@ -71,14 +79,16 @@ def check_runtime(
         progress=progress,
     )
     row = lower(derived(subject, outcomes), subject.mode, subject.model.depth)
+    complete = all(each.answer is not Answer.STOPPED for each in outcomes.values())
     checked = Checked(
         SCHEMA,
         subject.runtime,
         str(subject.mode),
         subject.inference,
-        str(row.label),
-        row.missing,
+        str(row.label) if complete else UNDECIDED,
+        row.missing if complete else (),
         tuple(_view(subject, each) for each in outcomes.values()),
+        complete,
     )
     return checked, outcomes
 
@@ -102,6 +112,8 @@ def _view(subject: Subject, found: Outcome) -> ObligationCheck:
 def code_of(checked: Checked) -> Code:
     """1 where an obligation is broken, 3 where one is not shown to be kept, else 0."""
     answers = {each.answer for each in checked.obligations}
+    if not checked.complete:
+        return Code.INCONCLUSIVE
     if Answer.BROKEN in answers:
         return Code.VIOLATED
     return Code.OK if answers == {Answer.KEPT} else Code.INCONCLUSIVE

@@ -53,6 +53,8 @@ def compare(
         for mode in _modes(name):
             for subject in subjects(name, mode):
                 checked, _ = check_runtime(subject, progress=progress)
+                if not checked.complete:
+                    raise KeyboardInterrupt
                 row = lower(descriptor(found.descriptor), mode, subject.model.depth)
                 broken = [each for each in checked.obligations if each.answer == "broken"]
                 yield Compared(

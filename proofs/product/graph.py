@@ -2,19 +2,30 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final, TypeAlias
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias
 
 from models.framework.model import Action, Emitted, Model
+from models.framework.symmetry import renamings
 from proofs.product.runs import events_of
 from spec.language.errors import SpecError
 
 if TYPE_CHECKING:
+    from collections.abc import Collection
+
     from models.framework.shims import Shim
 
-__all__ = ["Edge", "Graph"]
+__all__ = ["Edge", "Graph", "Names"]
 
-Edge: TypeAlias = tuple[int, tuple[Emitted, ...], Action, tuple[int, ...]]
-"""The state reached, what is emitted, what is done, and the names that blocks have from then on."""
+
+class Names(NamedTuple):
+    """The names that blocks have from a state on, and what claims and requests are called."""
+
+    blocks: tuple[int, ...] = ()
+    labels: tuple[tuple[str, str], ...] = ()
+
+
+Edge: TypeAlias = tuple[int, tuple[Emitted, ...], Action, Names | None]
+"""The state reached, what is emitted, what is done, and new names, where any are others."""
 
 _NEAR: Final = 2_000
 """States in which the objects of claims are looked for."""
@@ -27,10 +38,19 @@ class Graph:
 
     Args:
         symmetric: states that differ in the names of blocks alone are one.
+        fixed: the names of claims that are not interchanged; None where none is.
     """
 
-    def __init__(self, model: Model[Any], *, symmetric: bool = True) -> None:
+    def __init__(
+        self,
+        model: Model[Any],
+        *,
+        symmetric: bool = True,
+        fixed: Collection[str] | None = None,
+    ) -> None:
         self.model, self._symmetric = model, symmetric
+        labels = renamings(model, fixed) if symmetric and fixed is not None else ()
+        self._labels = [(each, tuple(each.items())) for each in labels]
         self.states: list[Any] = list(dict.fromkeys(model.initial()))
         self.first = tuple(range(len(self.states)))
         self._numbers = {state: number for number, state in enumerate(self.states)}
@@ -55,12 +75,27 @@ class Graph:
                 after, emits = self.model.apply(state, action)
             except SpecError as error:
                 raise self.fault(number, action, error) from None
-            after, names = self.model.canonical(after) if self._symmetric else (after, ())
-            reached = self._numbers.setdefault(after, len(self.states))
-            if reached == len(self.states):
-                self.states.append(after)
+            reached, names = self._number(after)
             found.append((reached, emits, action, names))
         return found
+
+    def _number(self, state: Any) -> tuple[int, Names | None]:
+        """The number of the state that stands for one, and the names that it has there."""
+        if not self._symmetric:
+            return self._add(state), None
+        first, blocks = self.model.canonical(state)
+        if first not in self._numbers:
+            for names, labels in self._labels:
+                other, renamed = self.model.canonical(self.model.relabelled(state, names))
+                if other in self._numbers:
+                    return self._numbers[other], Names(renamed, labels)
+        return self._add(first), Names(blocks) if blocks else None
+
+    def _add(self, state: Any) -> int:
+        number = self._numbers.setdefault(state, len(self.states))
+        if number == len(self.states):
+            self.states.append(state)
+        return number
 
     def fault(self, number: int, action: Action, error: SpecError) -> SpecError:
         """The error where an action in a state does what cannot be."""

@@ -11,7 +11,7 @@ from typing import Final
 
 from models.framework.model import Emitted
 from models.framework.shims import Shim, claim_of
-from proofs.product.graph import Graph
+from proofs.product.graph import Graph, Names
 from proofs.product.runs import events_of
 from spec.claims.claim import Mode
 from spec.language.verdicts import Verdict
@@ -57,7 +57,7 @@ class Observed:
         self._known: Values[Config] = Values()
         self._after: dict[tuple[int, tuple[Emitted, ...]], tuple[int, int]] = {}
         self._events: dict[tuple[Emitted, ...], list[int]] = {}
-        self._names: dict[tuple[int, tuple[int, ...]], int] = {}
+        self._names: dict[tuple[int, Names], int] = {}
         self.verdicts: list[Verdict] = []
         self._number(self._parts.first)
 
@@ -72,11 +72,15 @@ class Observed:
         known = self._after.get((configuration, emits))
         return known or self._take(configuration, emits)
 
-    def renamed(self, configuration: int, names: tuple[int, ...]) -> int:
-        """The configuration where blocks have these names instead."""
+    def renamed(self, configuration: int, names: Names) -> int:
+        """The configuration where blocks, claims and requests have these names instead."""
         number = self._names.get((configuration, names))
         if number is None:
-            config = self._parts.renamed(self._known[configuration], names)
+            config = self._known[configuration]
+            if names.labels:
+                config = self._parts.relabelled(config, dict(names.labels))
+            if names.blocks:
+                config = self._parts.renamed(config, names.blocks)
             number = self._names[configuration, names] = self._number(config)
         return number
 

@@ -9,22 +9,23 @@ searched behind it.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 from functools import partial
 from typing import Any, Final, TypeAlias
 
-from models.framework.model import Model, renamed
+from models.framework.model import Action, Emitted, Model, renamed
 from models.framework.shims import Shim
-from proofs.product.graph import Edge, Graph
+from models.framework.symmetry import relabelled, told
+from proofs.product.graph import Edge, Graph, Names
 from proofs.product.observed import FIRST, Observed
 from proofs.product.runs import Run, plainness
 from spec.claims.claim import Mode
 from spec.contract.modes import MODES, Bundle
 from spec.language.errors import SpecError
 from spec.language.verdicts import Verdict
-from spec.projection.alone import Shared
+from spec.projection.stepper import Asymmetric, Shared
 
 __all__ = ["LIMIT", "Answer", "Outcome", "Progress", "search", "search_each", "validate"]
 
@@ -95,13 +96,14 @@ def search(
 
     Args:
         whole: follow all claims, even where the obligation reads nothing of others.
-        symmetric: states that differ in the names of blocks alone are one.
+        symmetric: states that differ in names alone, of blocks and of what is interchangeable
+            without the claim, are one.
         graph: the model as others have explored it.
 
     Raises:
         SpecError: the model emits facts that contradict each other; the action is named.
     """
-    graph = graph or Graph(model, symmetric=symmetric)
+    graph = graph or Graph(model, symmetric=symmetric, fixed=(tracked,))
     try:
         for follow_all in (whole, True):
             try:
@@ -109,6 +111,9 @@ def search(
                 return _Search(graph, observed, limit).run(progress)
             except Shared:
                 continue
+            except Asymmetric:
+                one, given = Graph(model, symmetric=symmetric), (model, shim, mode, obligation)
+                return search(*given, tracked, limit=limit, progress=progress, graph=one)
     except KeyboardInterrupt:
         return Outcome(obligation, Answer.STOPPED, 0, 0, 0, 0)
     raise AssertionError(f"{obligation}: everything is followed, and something is shared")
@@ -116,13 +121,14 @@ def search(
 
 def validate(
     model: Model[Any], shim: Shim, mode: Mode, tracked: str, graph: Graph | None = None
-) -> None:
+) -> Outcome:
     """Follow a model for a while as a whole, before anything is concluded from it.
 
     Raises:
         SpecError: an action emits what is no event, or facts that contradict each other.
     """
-    search(model, shim, mode, "claim_identity", tracked, limit=_LOADED, whole=True, graph=graph)
+    name = "claim_identity"
+    return search(model, shim, mode, name, tracked, limit=_LOADED, whole=True, graph=graph)
 
 
 def search_each(
@@ -142,8 +148,10 @@ def search_each(
     Raises:
         SpecError: an action emits what is no event, or facts that contradict each other.
     """
-    graph = Graph(model)
-    validate(model, shim, mode, tracked, graph)
+    graph = Graph(model, fixed=(tracked,))
+    first = validate(model, shim, mode, tracked, graph)
+    if first.answer is Answer.STOPPED:
+        return {first.obligation: first}
     found: dict[str, Outcome] = {}
     for name in MODES[mode].names(Bundle.CONTRACT):
         report = None if progress is None else partial(progress, name)
@@ -177,7 +185,7 @@ class _Search:
                 self._visit(self.longest, progress)
         except KeyboardInterrupt:
             stopped = True
-        if self.broken:
+        if self.broken and not stopped:
             return self._outcome(Answer.BROKEN, *self.broken)
         if stopped or self.todo:
             return self._outcome(Answer.STOPPED if stopped else Answer.BOUNDED)
@@ -209,7 +217,7 @@ class _Search:
                     following, events = after(configuration, emits)
                 except SpecError as error:
                     raise self.graph.fault(state, edge[2], error) from None
-                if names:
+                if names is not None:
                     following = self.observed.renamed(following, names)
                 new, price = (reached, following), cost + events
                 if price < costs.get(new, price + 1):
@@ -241,17 +249,36 @@ class _Search:
             edges.append(edge)
         steps, first = [], _Names()
         for _, emits, action, names in reversed(edges):
-            steps.append((action, tuple(renamed(each, first) for each in emits)))
-            first = first.before(names)
+            steps.append((first.action(action), tuple(first.emitted(each) for each in emits)))
+            first = first if names is None else first.before(names)
         return Run(self.graph.states[node[0]], tuple(steps))
 
 
 class _Names(dict[int, int]):
-    """Of each block, as a state names it, the name that it had in the first state of a run."""
+    """Of each block, as a state names it, the name that it had in the first state of a run.
+
+    Args:
+        labels: the same of claims, requests and objects.
+    """
+
+    def __init__(self, blocks: Mapping[int, int] = {}, labels: Mapping[str, str] = {}) -> None:
+        super().__init__(blocks)
+        self.labels = dict(labels)
 
     def __missing__(self, block: int) -> int:
         return block
 
-    def before(self, names: tuple[int, ...]) -> _Names:
-        """The same after blocks were renamed."""
-        return _Names({new: self[old] for old, new in enumerate(names)}) if names else self
+    def action(self, action: Action) -> Action:
+        """An action by those names."""
+        found: Action = relabelled(action, self.labels)
+        return found
+
+    def emitted(self, emitted: Emitted) -> Emitted:
+        """What is emitted, by those names."""
+        return told(renamed(emitted, self), self.labels)
+
+    def before(self, names: Names) -> _Names:
+        """The same after names were changed."""
+        blocks = {new: self[old] for old, new in enumerate(names.blocks)} if names.blocks else self
+        old = {new: self.labels.get(old, old) for old, new in names.labels}
+        return _Names(blocks, {**self.labels, **old})

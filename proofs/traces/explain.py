@@ -297,6 +297,7 @@ def _of_itf(trace: str) -> Iterator[Record]:
 class _Standing:
     """The last state of a claim: as text, and the values it was read from."""
 
+    event: int = 0
     facts: tuple[object, ...] = ()
     requests: int = 0
     lifecycle: ClaimState = ClaimState.SUBMITTED
@@ -311,14 +312,16 @@ def _changes(
     for claim in claims:
         known = standing.setdefault((claim.stream, claim.claim_id), _Standing())
         if (
-            claim.facts is known.facts  # a new object after every event delivered to the claim
+            claim.last_event == known.event
+            and claim.facts is known.facts
             and claim.state is known.lifecycle
             and claim.taint is known.taint
             and len(claim.requests) == known.requests
         ):
             continue
         yield from _compared(claim, known)
-        known.facts, known.requests = claim.facts, len(claim.requests)
+        known.event, known.facts = claim.last_event, claim.facts
+        known.requests = len(claim.requests)
         known.lifecycle, known.taint = claim.state, claim.taint
 
 

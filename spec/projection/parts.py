@@ -8,7 +8,7 @@ observed, so that the result is used again wherever all that it read is the same
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Iterator, MutableMapping
+from collections.abc import Hashable, Iterable, Iterator, Mapping, MutableMapping
 from dataclasses import replace
 from typing import Any, Final, NamedTuple, TypeAlias
 
@@ -194,6 +194,16 @@ class Parts:
             named = [names[each] for each in self._blocks[blocks]]
             found = self._renamed[key] = self._blocks.number(_sorted(named, alike))
         return Config(world, requests, scopes, found)
+
+    def relabelled(self, config: Config, names: Mapping[str, str]) -> Config:
+        """The configuration where claims, requests and what belongs to them are called so instead.
+
+        Raises:
+            Asymmetric: a register has the number of such a name.
+        """
+        blocks = range(1 + max(self._blocks[config.blocks], default=-1))
+        frozen = self._stepper.relabelled(self.frozen(config), names)
+        return self._apart(frozen, tuple(blocks))
 
     def frozen(self, config: Config) -> Frozen:
         """What the stepper would return for it, but for the numbers of claims and requests."""

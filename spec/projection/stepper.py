@@ -23,10 +23,11 @@ from spec.projection.fields import views
 from spec.projection.lines import Line
 from spec.projection.naive import Naive
 from spec.projection.pool import Claim, Placed, Pool, Request
+from spec.projection.routes import number
 from spec.projection.sight import Sight
 from spec.projection.unknown import POOL
 
-__all__ = ["RANK", "UNSAID", "Followed", "Frozen", "Shared", "Stepper"]
+__all__ = ["RANK", "UNSAID", "Asymmetric", "Followed", "Frozen", "Shared", "Stepper"]
 
 Frozen: TypeAlias = tuple[Any, ...]
 
@@ -67,6 +68,10 @@ class Followed:
         self.mode, self.tracked = mode, tracked
         self.obligations, self.requests = tuple(obligations), tuple(requests)
         self.claims = tuple(dict.fromkeys((tracked, *claims)))
+
+
+class Asymmetric(Exception):
+    """A configuration has the number of a name, which other names do not have."""
 
 
 class Shared(Exception):
@@ -223,6 +228,29 @@ class Stepper(Naive):
             before and (before[0], frozenset(b if b is None else names[b] for b in before[1])),
         )
 
+    def relabelled(self, frozen: Frozen, names: Mapping[str, str]) -> Frozen:
+        """The same where claims, requests and what belongs to them are called so instead.
+
+        Raises:
+            Asymmetric: a register has the number of such a name.
+        """
+        numbers = frozenset(map(number, names))
+        placed, claims, requests, cases, before = _relabelled(frozen, names, numbers)
+        known = tuple(self.pool.claims)
+        places = [known.index(names.get(name, name)) for name in known]
+        claims, cases = (
+            tuple(value for _, value in sorted(zip(places, values, strict=True), key=_place))
+            for values in (claims, cases)
+        )
+        at: dict[str | None, int] = {name: place for place, name in enumerate(self.requests)}
+        at[None] = -1
+        cases = tuple(
+            (*head, tuple(sorted(scopes, key=lambda scope: at[scope[0]])))
+            for *head, scopes in cases
+        )
+        before = before and (tuple(sorted(before[0])), before[1])
+        return placed, claims, tuple(sorted(requests, key=_place)), cases, before
+
     def thaw(self, frozen: Frozen) -> None:
         """Go on from what `frozen` returned for the same claims, requests and obligations."""
         placed, claims, requests, cases, before = frozen
@@ -256,6 +284,24 @@ class Stepper(Naive):
                 claim.took += self._lost + 1
         self._stated |= dict.fromkeys({*self._stated} - {*blocks}, self._lost + 1)
         self._count = 2 * self._lost + 2
+
+
+def _place(pair: tuple[Any, ...]) -> Any:
+    return pair[0]
+
+
+def _relabelled(value: Any, names: Mapping[str, str], numbers: frozenset[int]) -> Any:
+    """A value of nested tuples and sets in which names are others."""
+    if isinstance(value, str):
+        return names.get(value, value)
+    if isinstance(value, frozenset):
+        return frozenset(_relabelled(each, names, numbers) for each in value)
+    if isinstance(value, tuple):
+        parts = [_relabelled(each, names, numbers) for each in value]
+        return type(value)(*parts) if hasattr(value, "_fields") else tuple(parts)
+    if isinstance(value, int) and value in numbers:
+        raise Asymmetric(value)
+    return value
 
 
 def _thaw_claim(claim: Claim, frozen: Frozen) -> None:

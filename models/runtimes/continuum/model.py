@@ -5,10 +5,11 @@ Source: a public fork of vLLM 0.7, `vllm/v1/core/sched/scheduler.py` (`unpin_req
 `estimate_with_func.py` (`set_up_pin`, `request_arrives`), as in an execution note of 2026-04-02.
 
 A turn that ends is pinned by not freeing its blocks, if it is not the last of its job and its tool
-is fast. A step of the engine is one call of `schedule`, and one unit of the clock: it unpins what
-is over, gives running turns the block that they need next, and admits turns while they fit. That
-the waiting loop drops no pin, as in vLLM, is read from what the note lists as changed. That the
-engine ends with the `KeyError` is the note's "crash"; nothing more is emitted then.
+is fast: without a tool that is parsed its TTL is 0. A step of the engine is one call of `schedule`,
+and one unit of the clock: it unpins what is over, gives running turns the block that they need
+next, and admits turns while they fit. That the waiting loop drops no pin, as in vLLM, is read from
+what the note lists as changed. That the engine ends with the `KeyError` is the note's "crash";
+nothing more is emitted then.
 
 Left out: tokens within a block, several prompts that share a prefix, the mean times of tools (a
 tool is fast or not), clients that give up, and the transfer to other tiers.

@@ -28,6 +28,7 @@ from typing import Any, ClassVar, NamedTuple
 
 from models.framework.blocks import freed
 from models.framework.model import Action, Emitted, Model, Next, fact, signal
+from models.framework.symmetry import relabelled
 from spec.events.alphabet import Kind
 
 __all__ = ["Policy", "Prompt", "State", "VllmPool"]
@@ -280,6 +281,26 @@ class VllmPool(Model[State]):
             ),
         )
         return renamed, tuple(names)
+
+    @property
+    def interchangeable(self) -> Iterable[Iterable[tuple[str, ...]]]:
+        """Requests that differ in their names alone, and objects with the requests for them."""
+        alike: dict[Any, list[tuple[str, ...]]] = {}
+        objects: dict[str, list[Prompt]] = {name: [] for name in self.objects}
+        for prompt in self.prompts.values():
+            alike.setdefault(prompt[1:], []).append((prompt.request_id,))
+            objects.setdefault(prompt.object_id, []).append(prompt)
+        for name, prompts in objects.items():
+            prompts.sort(key=lambda prompt: prompt[2:])
+            shape = self.objects.get(name), *(prompt[2:] for prompt in prompts)
+            row = (name, f"owner:{name}", *(prompt.request_id for prompt in prompts))
+            alike.setdefault(shape, []).append(row)
+        return tuple(group for group in alike.values() if len(group) > 1)
+
+    def relabelled(self, state: State, names: Mapping[str, str]) -> State:
+        """A state where what is interchangeable has these names instead."""
+        after: State = relabelled(state, names)
+        return after._replace(ended=tuple(sorted(after.ended)))
 
     @property
     def always(self) -> Mapping[str, Callable[[State], bool]]:

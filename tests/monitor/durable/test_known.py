@@ -77,6 +77,13 @@ class TestState:
         monitor = EventMonitor()
         with pytest.raises(InputError):
             monitor.feed({"kind": "claim_registred"})
+        stated = {
+            "object_id": "o",
+            "cache_identity": "m",
+            "predicate": "leading_prefix_at_least(2)",
+        }
+        monitor.feed({"kind": "claim_registered", "claim_id": "claim:a", **stated})
+        monitor.feed({"kind": "prefix_lookup", "request_id": "r", "object_id": "o", "held": 0})
         found = names(unframed("snapshot", monitor.snapshot()))
         for mode in Mode:
             found = found.union(*lives(mode))

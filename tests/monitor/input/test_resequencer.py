@@ -119,6 +119,16 @@ class TestVerdicts:
         }
         assert {} == wrong
 
+    def test_a_second_life_overtakes_the_first(self) -> None:
+        """Of a claim that a late line names nothing is concluded, though its last life is whole."""
+        first = [
+            Event(kind=kind, claim_id="a", cache_identity="m", object_id="o", mode="hard_protected")
+            for kind in (Kind.CLAIM_REGISTERED, Kind.CLAIM_COMMITTED, Kind.CLAIM_ACCEPTED)
+        ]
+        ordered = records_of([(at, each) for at, each in enumerate([*first, *first])], MODES[2])
+        late = passed([*ordered[3:], *ordered[:3]], Window(0))
+        assert "inconclusive" == verdicts(late, MODES[2])["", ""]
+
     @settings(deadline=None)
     @given(streams(), st.data(), st.sampled_from(MODES))
     def test_repeated(self, events: list[Stamped], data: st.DataObject, mode: Mode) -> None:

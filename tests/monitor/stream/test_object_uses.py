@@ -128,3 +128,11 @@ class TestUses:
             costs.append(steps - before)
         assert [0, 0] == costs[2:]
         assert CLAIMS == len(claims)
+
+    def test_nobody(self) -> None:
+        """Of an object without a claim nothing is kept."""
+        stream = Stream(compile_mode(Mode.HARD_PROTECTED, Bundle.CONTRACT), "s")
+        for line in range(9):
+            stream.take(Event(kind=Kind.PREFIX_LOOKUP, object_id=f"o{line}", held=0), At("f", line))
+            stream.take(Event(kind=Kind.STORE_FINISHED, object_id=f"o{line}"), At("f", line))
+        assert {} == stream._store.objects._restless

@@ -12,7 +12,7 @@ from models.framework.shims import Shim, claim_of
 from models.runtimes.vllm_pool import Prompt, VllmPool
 from proofs.product.accepts import is_run
 from proofs.product.runs import events_of
-from proofs.product.search import Answer, search
+from proofs.product.search import Answer, search, search_each
 from spec.claims.claim import Mode
 from spec.contract.modes import MODES, Bundle
 from spec.events.alphabet import Kind
@@ -166,6 +166,8 @@ def test_an_interrupt_leaves_what_was_found() -> None:
     mode = Mode.HARD_PROTECTED
     found = search(Interrupted(), Shim(mode, KEEP), mode, "claim_identity", "a")
     assert found.answer is Answer.STOPPED
+    (each,) = search_each(Interrupted(), Shim(mode, KEEP), mode, "a").values()
+    assert each.answer is Answer.STOPPED
 
 
 def test_facts_that_contradict_are_refused() -> None:

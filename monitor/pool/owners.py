@@ -1,0 +1,87 @@
+"""Keeps the claims that hold each block, in short where a block is of one claim."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final, TypeAlias
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterable, Sequence
+
+__all__ = ["Owners"]
+
+_TOGETHER: Final = 64  # blocks of one run: one of them is sought among these
+
+_Run: TypeAlias = "tuple[str, tuple[int, ...], tuple[int, ...]]"
+"""A claim, some blocks, and the one position of each."""
+
+
+class Owners:
+    """The ids of the claims that hold each block, each with its positions.
+
+    Blocks that one event gave to one claim, one for each position, have one record in common. A
+    block leaves it for a dictionary of its own once it is asked for as one.
+    """
+
+    def __init__(self) -> None:
+        self._runs: dict[int, _Run] = {}
+        self._several: dict[int, dict[str, set[int]]] = {}
+
+    def __len__(self) -> int:
+        """Blocks of which an owner is known."""
+        return len(self._runs) + len(self._several)
+
+    def place(self, claim_id: str, blocks: Sequence[int], positions: Sequence[int]) -> None:
+        """These blocks, which nobody holds, are a claim's, one at each position."""
+        for at in range(0, len(blocks), _TOGETHER):
+            some = tuple(blocks[at : at + _TOGETHER])
+            run = claim_id, some, tuple(positions[at : at + _TOGETHER])
+            self._runs.update(dict.fromkeys(some, run))
+
+    def are_free(self, blocks: Iterable[int]) -> bool:
+        """Whether nothing is known of an owner of these blocks."""
+        blocks = list(blocks)
+        return self._runs.keys().isdisjoint(blocks) and self._several.keys().isdisjoint(blocks)
+
+    def names(self, block: int) -> Collection[str]:
+        """The claims that hold a block."""
+        run = self._runs.get(block)
+        return self._several.get(block, ()) if run is None else run[:1]
+
+    def sole(self, block: int) -> tuple[str, int] | None:
+        """The one claim of a block and its one position; None where there is not one."""
+        if (run := self._runs.get(block)) is not None:
+            return run[0], run[2][run[1].index(block)]
+        holders = self._several.get(block, {})
+        if len(holders) != 1:
+            return None
+        ((name, positions),) = holders.items()
+        if len(positions) != 1:
+            return None
+        (position,) = positions
+        return name, position
+
+    def get(self, block: int) -> dict[str, set[int]] | None:
+        """The claims that hold a block, to be changed; None where nothing is known of one."""
+        if (run := self._runs.pop(block, None)) is not None:
+            self._several[block] = {run[0]: {run[2][run[1].index(block)]}}
+        return self._several.get(block)
+
+    def of(self, block: int) -> dict[str, set[int]]:
+        """The same; where nothing is known, nobody from now on."""
+        found = self.get(block)
+        return self._several.setdefault(block, {}) if found is None else found
+
+    def pop(self, block: int) -> dict[str, set[int]]:
+        """The claims that held a block; nothing is known of one any more."""
+        self.get(block)
+        return self._several.pop(block, {})
+
+    def drop(self, block: int) -> None:
+        """Nothing is known of an owner any more."""
+        self._runs.pop(block, None)
+        self._several.pop(block, None)
+
+    def clear(self) -> None:
+        """Nothing is known of any."""
+        self._runs.clear()
+        self._several.clear()

@@ -1,0 +1,143 @@
+"""States that differ in names alone are one, and nothing else comes of a search by that."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+import pytest
+
+from models.framework.model import Action, Model
+from models.framework.shims import Shim
+from models.framework.symmetry import relabelled, renamings, told
+from models.registry import RUNTIMES, runtime
+from models.runtimes.vllm_pool import Prompt, VllmPool
+from proofs.product.accepts import is_run
+from proofs.product.graph import Graph
+from proofs.product.search import search
+from spec.claims.claim import Mode
+from spec.contract.modes import MODES, Bundle
+
+KEEP = frozenset({"keep"})
+REQUESTS = VllmPool(
+    3, (Prompt("r1", "a", 1, 0), Prompt("r2", "b", 0, 2), Prompt("r3", "b", 0, 2)), {"a": 1}
+)
+CLAIMS = VllmPool(
+    3,
+    (Prompt("r1", "a", 1, 0), Prompt("r2", "b", 1, 1), Prompt("r3", "c", 1, 1)),
+    {"a": 1, "b": 1, "c": 1},
+)
+POOLS = {"requests": REQUESTS, "claims": CLAIMS}
+REACHED = 3_000
+
+ASKED = [
+    (Mode.HARD_PROTECTED, "claim_identity"),
+    (Mode.HARD_PROTECTED, "victim_exclusion_before_violation"),
+    (Mode.HARD_PROTECTED, "claim_harm_attribution"),
+    (Mode.EXPIRING, "claim_expired_boundary"),
+    (Mode.BEST_EFFORT, "claim_scoped_telemetry"),
+]
+EVERY = [(mode, name) for mode in Mode for name in MODES[mode].names(Bundle.CONTRACT)]
+
+
+def compare(model: VllmPool, mode: Mode, name: str) -> tuple[int, int, int, int]:
+    """States and transitions, with symmetry and of the full product; the rest is the same."""
+    shim = Shim(mode, KEEP)
+    one = search(model, shim, mode, name, "a")
+    all_ = search(model, shim, mode, name, "a", symmetric=False, whole=True)
+    assert one.answer is all_.answer
+    assert (one.run is None) is (all_.run is None)
+    if one.run is not None and all_.run is not None:
+        events = one.run.events(shim)
+        assert len(all_.run.events(shim)) == len(events)
+        assert is_run(model, shim, events)
+    return one.states, one.transitions, all_.states, all_.transitions
+
+
+@pytest.mark.parametrize("which", POOLS)
+@pytest.mark.parametrize(("mode", "name"), ASKED)
+def test_the_full_product_says_the_same(which: str, mode: Mode, name: str) -> None:
+    """The answer and the length of the run are those of the full product, in fewer states."""
+    ours, _, whole, _ = compare(POOLS[which], mode, name)
+    assert ours < whole
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("which", POOLS)
+@pytest.mark.parametrize(("mode", "name"), EVERY)
+def test_of_each_obligation(which: str, mode: Mode, name: str) -> None:
+    """So they are for each obligation of each mode."""
+    compare(POOLS[which], mode, name)
+
+
+def test_counts() -> None:
+    """So many states and transitions there are, with symmetry and without."""
+    identity, victim = "claim_identity", "victim_exclusion_before_violation"
+    mode = Mode.HARD_PROTECTED
+    assert compare(REQUESTS, mode, identity) == (100, 218, 256, 506)
+    assert compare(REQUESTS, mode, victim) == (218, 386, 529, 866)
+    assert compare(CLAIMS, mode, identity) == (778, 2005, 2314, 5328)
+
+
+def automorphic(model: Model[Any], names: dict[str, str]) -> Iterator[bool]:
+    """Of each state near the first, whether its transitions under other names are those of it."""
+    todo, seen = list(model.initial()), set(model.initial())
+    for state in todo:
+        theirs = set(_leaving(model, model.relabelled(state, names), {}))
+        yield theirs == set(_leaving(model, state, names))
+        for action in model.actions(state):
+            after = model.apply(state, action).state
+            if after not in seen and len(seen) < REACHED:
+                seen.add(after)
+                todo.append(after)
+
+
+def _leaving(model: Model[Any], state: Any, names: dict[str, str]) -> Iterator[tuple[Any, ...]]:
+    for action in model.actions(state):
+        after, emits = model.apply(state, action)
+        by: Action = relabelled(action, names)
+        reached = model.relabelled(after, names) if names else after
+        yield by, reached, tuple(told(each, names) for each in emits)
+
+
+def test_what_is_interchangeable_is() -> None:
+    """Of every model that states rows, in every state, other names make the same transitions."""
+    models = [make() for name in RUNTIMES for make in runtime(name).variants.values()]
+    found = 0
+    for model in (*models, *POOLS.values()):
+        for names in renamings(model):
+            assert all(automorphic(model, names)), model.name
+            found += 1
+    assert found >= len(POOLS)
+
+
+def test_what_is_not_is_found() -> None:
+    """A model that calls requests interchangeable that need different blocks is found."""
+
+    class Careless(VllmPool):
+        @property
+        def interchangeable(self) -> Iterable[Iterable[tuple[str, ...]]]:
+            return ((("r1",), ("r2",)),)
+
+    (names,) = renamings(Careless())
+    assert not all(automorphic(Careless(), names))
+
+
+def test_the_claim_that_is_judged_keeps_its_name() -> None:
+    """Only what is interchangeable without it is renamed."""
+    pair = VllmPool(3, (Prompt("r1", "a", 1, 0), Prompt("r2", "b", 1, 0)), {"a": 1, "b": 1})
+    assert list(renamings(pair))
+    assert not list(renamings(pair, ("a",)))
+
+
+def test_numbers_of_states() -> None:
+    """A graph with symmetry has fewer states than one with that of blocks, and that than all."""
+    graphs = [
+        Graph(CLAIMS, symmetric=False),
+        Graph(CLAIMS),
+        Graph(CLAIMS, fixed=("a",)),
+    ]
+    for graph in graphs:
+        for number, _ in enumerate(graph.states):
+            graph.leaving(number)
+    assert [1984, 1504, 756] == [len(graph.states) for graph in graphs]
