@@ -42,7 +42,7 @@ def delivered(
         if reorder and chance.random() < 0.4:
             _repeat(chance, block, counts)
         if not whole and chance.random() < 0.25:
-            block = _harmed(chance, block, later, number, counts)
+            block = _harmed(chance, block, later if reorder else None, number, counts)
         block += [line for due, line in later if due == number]
         is_break = number > 0 and chance.random() < 0.08
         counts["breaks"] += is_break
@@ -69,13 +69,15 @@ def _repeat(chance: Random, block: list[bytes], counts: Counter[str]) -> None:
 def _harmed(
     chance: Random,
     block: list[bytes],
-    later: list[tuple[int, bytes]],
+    later: list[tuple[int, bytes]] | None,
     number: int,
     counts: Counter[str],
 ) -> list[bytes]:
     """Some lines are lost, torn, or come too late.
 
     That a stream is closed is never lost here: without it nobody could see that its last lines are.
+    None is `later` where the follower takes lines as they come: one that runs backwards violates
+    the order of the stream, which is no mistake.
     """
     open_ = [at for at, line in enumerate(block) if b'"stream_closed"' not in line]
     if not open_:
@@ -90,7 +92,7 @@ def _harmed(
         case 1:
             block[at] = block[at][: chance.randrange(1, len(block[at]) - 1)] + b"\n"
             counts["torn"] += 1
-        case 2:
+        case 2 if later is not None:
             later.append((number + chance.randint(1, 1 + _FAR // _BLOCK), block.pop(at)))
             counts["late"] += 1
         case _:

@@ -9,13 +9,15 @@ import errno
 import os
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from random import Random
 
 from monitor.__main__ import main
 from monitor.follow import follower
 from monitor.follow.buffer import Position
 from monitor.follow.growing_file import GrowingFile
+from monitor.follow.outlet import Outlet
+from monitor.follow.splitting import Line
 from monitor.follow.verdicts_file import VerdictsFile
 from monitor.stream.stream_state import StreamState
 
@@ -40,20 +42,22 @@ def _slow_disk(chance: Random) -> None:
     follower._RETRY_S = 0.02  # type: ignore[misc]
 
 
-def _skip_a_line() -> None:
-    """A line is skipped on a restart, and nobody says so."""
-    seek = GrowingFile.seek
+def _skip_lines() -> None:
+    """The first lines after a restart are skipped, and nobody says so."""
+    run = GrowingFile.run
 
-    def skip(self: GrowingFile, position: Position) -> None:
-        try:
-            with open(self._path, "rb") as file:
-                file.seek(int(position["offset"]))
-                moved = int(position["offset"]) + len(file.readline())
-        except OSError:
-            moved = int(position["offset"])
-        seek(self, {**position, "offset": moved})
+    def skip(self: GrowingFile, outlet: Outlet) -> None:
+        left, lines = 5 if self._resumed else 0, outlet.lines
 
-    GrowingFile.seek = skip  # type: ignore[method-assign]
+        def fewer(found: Sequence[Line], position: Position | None = None) -> None:
+            nonlocal left
+            skipped, left = left, max(0, left - len(found))
+            lines(found[skipped:], position)
+
+        outlet.lines = fewer  # type: ignore[method-assign]
+        run(self, outlet)
+
+    GrowingFile.run = skip  # type: ignore[method-assign]
 
 
 def _write_twice() -> None:
@@ -68,7 +72,7 @@ def _see_no_gap() -> None:
 
 BUGS: dict[str, Callable[[], None]] = {
     "": lambda: None,
-    "skip": _skip_a_line,
+    "skip": _skip_lines,
     "twice": _write_twice,
     "no gap": _see_no_gap,
 }

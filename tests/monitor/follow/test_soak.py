@@ -21,14 +21,18 @@ TRACE = [line.rstrip() for line in trace(9)]
 
 @pytest.mark.slow
 class TestEpisode:
-    def test_as_it_must_be(self, tmp_path: Path) -> None:
-        """Killed, on a slow disk, and with lines torn, lost, late and twice, no verdict differs."""
-        counts = Episode(tmp_path, 20261125, 20.0).run()
+    @pytest.mark.parametrize("seed", [20261125, 100])
+    def test_as_it_must_be(self, seed: int, tmp_path: Path) -> None:
+        """Killed, on a slow disk, and with lines torn and lost, no verdict differs; and where
+        lines are put into order, not with late and repeated ones either.
+        """
+        counts = Episode(tmp_path, seed, 20.0).run()
         assert 0 < counts["whole equal"]
         assert 0 < counts["kills"] + counts["stops"]
+        assert (seed == 100) == (0 < counts["moved"])
 
     def test_a_bug_is_found(self, tmp_path: Path) -> None:
-        """Of a follower that skips a line at a restart and says nothing a verdict differs."""
+        """Of a follower that skips lines at a restart and says nothing a verdict differs."""
         with pytest.raises(Difference, match="whole"):
             Episode(tmp_path, 20261125, 20.0, "skip").run()
 
