@@ -62,7 +62,8 @@ class Episode:
                 assert writer.stdout is not None
                 self.port = int(writer.stdout.readline())
                 end = time.monotonic() + self.seconds
-                while time.monotonic() < end:
+                last = end + _PATIENCE_S  # at least one follower goes on in the files
+                while time.monotonic() < (end if (self.folder / KNOWN).exists() else last):
                     self._disturb(min(2.0, self.seconds / 8))
                 (self.folder / LAST).touch()
                 ready = [self.folder / f"{kind}{READY}" for kind in self.plan.sources]

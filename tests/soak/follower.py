@@ -43,18 +43,19 @@ def _slow_disk(chance: Random) -> None:
 
 
 def _skip_lines() -> None:
-    """The first lines after a restart are skipped, and nobody says so."""
+    """What is read first after a restart is skipped, and nobody says so."""
     run = GrowingFile.run
 
     def skip(self: GrowingFile, outlet: Outlet) -> None:
-        left, lines = 5 if self._resumed else 0, outlet.lines
+        skipped, lines = not self._resumed, outlet.lines
 
         def fewer(found: Sequence[Line], position: Position | None = None) -> None:
-            nonlocal left
-            skipped, left = left, max(0, left - len(found))
-            lines(found[skipped:], position)
+            nonlocal skipped
+            if skipped:
+                lines(found, position)
+            skipped = skipped or bool(found)
 
-        outlet.lines = fewer  # type: ignore[method-assign]
+        outlet.lines = fewer  # type: ignore[method-assign,assignment]
         run(self, outlet)
 
     GrowingFile.run = skip  # type: ignore[method-assign]
