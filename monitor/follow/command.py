@@ -12,7 +12,6 @@ import typer
 from monitor.check.files import EXIT_CODES
 from monitor.durable.checkpoints import Checkpoints
 from monitor.follow.addresses import source_of
-from monitor.follow.buffer import Break
 from monitor.follow.checkpointing import RESTARTED, Recording, Restored
 from monitor.follow.counts import Counts
 from monitor.follow.exporter import registry_of
@@ -117,9 +116,8 @@ def follow_events(asked: Asked) -> int:
         verdicts=verdicts,
         recorder=recording,
         positions=restored.positions,
+        interrupted=dict.fromkeys(restored.interrupted, RESTARTED),
     )
-    for name in restored.interrupted:
-        follower.buffer.put(Break(name, RESTARTED))
     server = None
     if address is not None:
         registry = registry_of(follower, recording, webhook)

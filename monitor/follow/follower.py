@@ -66,6 +66,7 @@ class Follower:
         report: says something to people.
         tell: what else hears of verdicts, after the file has them.
         positions: where each source is read on, after a restart.
+        interrupted: sources of which lines may be missing since the state of their judge, and why.
     """
 
     def __init__(
@@ -80,12 +81,13 @@ class Follower:
         verdicts: VerdictsFile | None = None,
         recorder: Recorder | None = None,
         positions: Mapping[str, Position] | None = None,
+        interrupted: Mapping[str, str] | None = None,
     ) -> None:
         self.sources, self.judges, self.counts = sources, judges, counts
         self.buffer = Buffer(when_full)
         self._report, self._tell = report, tell
         self._verdicts, self._recorder = verdicts, recorder
-        self._positions = dict(positions or {})
+        self._positions, self._interrupted = dict(positions or {}), dict(interrupted or {})
         self._open = set(sources)
         self._stopping = threading.Event()
         self._reopen = self._stop = self._moved = False
@@ -104,6 +106,9 @@ class Follower:
         with self._signals():
             threads = [self._start(name, source) for name, source in self.sources.items()]
             try:
+                # Before a checkpoint of any of them: what this decides is in the file of verdicts.
+                for name, why in self._interrupted.items():
+                    self._take(Break(name, why))
                 self._follow()
                 self._stopping.set()
                 self.buffer.close()

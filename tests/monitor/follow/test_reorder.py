@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import msgspec
@@ -13,7 +13,10 @@ from hypothesis import strategies as st
 from monitor.__main__ import main
 from monitor.check.files import check
 from monitor.engine import ModeVerdict
+from monitor.follow.buffer import WhenFull
 from monitor.follow.counts import Counts
+from monitor.follow.follower import Follower
+from monitor.follow.growing_file import GrowingFile
 from monitor.follow.judge import Judge
 from monitor.follow.verdict_line import VerdictLine, ViolationLine
 from monitor.input.reorder_window import Window
@@ -185,3 +188,36 @@ class TestCommand:
         """What is no window is refused before anything is followed."""
         assert 2 == self.run(tmp_path, "--reorder", "soon")
         assert "no reorder window" in capsys.readouterr().err
+
+
+class TestRestarted:
+    def test_given_up_at_once(self, tmp_path: Path) -> None:
+        """Of pipes that cannot be read again, lines held back are judged before any checkpoint:
+        one that was taken in between would have what they decide stated again.
+        """
+        saved: list[list[int]] = []
+
+        class Recorder:
+            def due(self) -> bool:
+                return True
+
+            def save(self, judges: Mapping[str, Judge], *_: object) -> None:
+                saved.append([each.held for each in judges.values()])
+
+        judges = {name: judge() for name in "ab"}
+        for each in judges.values():
+            taken(each, [*TRACE[:6], *TRACE[7:9]])
+        (tmp_path / "empty").touch()
+        told: list[VerdictLine] = []
+        Follower(
+            {name: GrowingFile(str(tmp_path / "empty"), until_eof=True) for name in judges},
+            judges,
+            Counts(),
+            WhenFull.BLOCK,
+            report=pytest.fail,
+            tell=told.extend,
+            recorder=Recorder(),
+            interrupted=dict.fromkeys(judges, "restarted"),
+        ).run()
+        assert saved
+        assert {(0, 0)} == {tuple(held) for held in saved}
