@@ -17,7 +17,7 @@ export PYTHONDONTWRITEBYTECODE :=
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help demo test test-slow test-wheel test-vllm test-vllm-gpu setup-vllm witness bench differential mutate runs lint docs suite lock clean
+.PHONY: help demo test test-slow test-wheel test-vllm test-vllm-gpu setup-vllm witness bench soak differential mutate runs lint docs suite lock clean
 
 help: ## Show these targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-13s %s\n", $$1, $$2 }' Makefile
@@ -75,6 +75,11 @@ witness: $(STAMP) $(VLLM_VENV)/.stamp ## Label the plugin by what its traces of 
 	@rm -rf build/table
 	$(VLLM_VENV)/bin/python -m pytest tests_vllm/test_table.py --keep build/table
 	$(BIN)/python -m tests_vllm.witness build/table
+
+SECONDS ?= 600
+
+soak: $(STAMP) ## Kill and disturb a follower for ten minutes (SECONDS=600), and compare its verdicts
+	$(BIN)/python -m tests.soak --seconds $(SECONDS)
 
 bench: $(STAMP) ## Measure speed, as ratios to a baseline of the same run (a few minutes)
 	$(BIN)/python -m tests.bench

@@ -31,12 +31,12 @@ class Saved(msgspec.Struct, frozen=True):
     Attributes:
         monitor: the monitor, as `EventMonitor.snapshot` writes it.
         positions: by source, up to where it is judged: numbers and texts that the source reads.
-        emitted: bytes of the file of verdicts, up to the end of its last whole line.
+        emitted: by source, bytes of the file of verdicts with no line that is decided again.
     """
 
     monitor: bytes
     positions: dict[str, dict[str, int | str]]
-    emitted: int
+    emitted: dict[str, int]
 
 
 class Checkpoints:

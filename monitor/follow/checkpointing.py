@@ -31,12 +31,12 @@ class Restored(NamedTuple):
 
     Attributes:
         positions: where each source is read on.
-        emitted: bytes of whole lines that the file of verdicts had.
+        emitted: by source, bytes of the file of verdicts with no line that is decided again.
         interrupted: sources that cannot be read again from there.
     """
 
     positions: dict[str, Position]
-    emitted: int
+    emitted: dict[str, int]
     interrupted: list[str]
 
 
@@ -88,7 +88,7 @@ class Recording:
         for note in self._checkpoints.notes:
             self._report(note)
         if saved is None:
-            return Restored({}, 0, [])
+            return Restored({}, {}, [])
         found = self._decoded(saved.monitor)
         for name in found.judges.keys() - judges.keys():
             self._report(f"{name} was followed before this start, and is not any more")
@@ -105,14 +105,17 @@ class Recording:
         return time.monotonic() >= self._next
 
     def save(
-        self, judges: Mapping[str, Judge], positions: Mapping[str, Position], emitted: int
+        self,
+        judges: Mapping[str, Judge],
+        positions: Mapping[str, Position],
+        emitted: Mapping[str, int],
     ) -> None:
         """Keep where everything stands; a failure is reported, and the last checkpoint stays."""
         began = time.monotonic()
         try:
             state = {name: judge.snapshot() for name, judge in judges.items()}
             monitor = msgspec.msgpack.encode(_Judges(self._mode, state, self._reorder))
-            self._checkpoints.save(Saved(monitor, {**positions}, emitted))
+            self._checkpoints.save(Saved(monitor, {**positions}, {**emitted}))
         except (OSError, SpecError) as error:
             self.failures += 1
             self._report(f"no checkpoint was written: {error}")

@@ -90,7 +90,7 @@ def follow_events(asked: Asked) -> int:
         )
         for name, source in sources.items()
     }
-    recording, restored = None, Restored({}, 0, [])
+    recording, restored = None, Restored({}, {}, [])
     if asked.checkpoint is not None:
         folder = Checkpoints(asked.checkpoint)
         window = "" if asked.reorder is None else str(asked.reorder)
@@ -98,7 +98,8 @@ def follow_events(asked: Asked) -> int:
         restored = recording.restore(judges, sources)
     verdicts = None
     if asked.verdicts is not None:
-        verdicts = VerdictsFile(str(asked.verdicts), restored.emitted)
+        replayed = {name: source.replays for name, source in sources.items()}
+        verdicts = VerdictsFile(str(asked.verdicts), restored.emitted, replayed)
     webhook = None if url is None else Webhook(url, _report)
 
     def tell(lines: Sequence[VerdictLine]) -> None:

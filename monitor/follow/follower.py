@@ -45,7 +45,7 @@ class Recorder(Protocol):
         self,
         judges: Mapping[str, Judge],
         positions: Mapping[str, Position],
-        emitted: int,
+        emitted: Mapping[str, int],
     ) -> None:
         """Keep where everything stands; what goes wrong is reported."""
 
@@ -214,7 +214,7 @@ class Follower:
         """Keep a checkpoint of what was judged, once its verdicts are on the disk."""
         if self._recorder is None:
             return
-        emitted = 0
+        emitted: Mapping[str, int] = {}
         if self._verdicts is not None:
             try:
                 self._verdicts.sync()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import fcntl
 import os
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Final
 
 import msgspec
@@ -11,7 +12,7 @@ import msgspec
 from spec.language.errors import OutputError
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from monitor.follow.verdict_line import VerdictLine
 
@@ -25,6 +26,7 @@ _CHUNK: Final = 1 << 20
 
 class _Id(msgspec.Struct):
     id: str
+    source: str = ""
 
 
 class VerdictsFile:
@@ -35,29 +37,41 @@ class VerdictsFile:
 
     Args:
         path: the file, which may be there already.
-        emitted: the size of the file at the checkpoint.
+        emitted: what `emitted` was at the checkpoint.
+        sources: whether each of them is read again from there.
 
     Raises:
         OutputError: it cannot be opened or read.
     """
 
-    def __init__(self, path: str, emitted: int = 0) -> None:
-        self.path = path
+    def __init__(
+        self,
+        path: str,
+        emitted: Mapping[str, int] = MappingProxyType({}),
+        sources: Mapping[str, bool] = MappingProxyType({}),
+    ) -> None:
+        self.path, self._sources = path, sources
         self._rest, self._done = b"", 0  # lines that wait, and bytes written of the first
-        self._known: dict[str, None] = {}
+        self._known: dict[str, str] = {}  # ids that are there, with the source
+        # Of each source those that will be decided again, and where they begin.
+        self._due: dict[str, dict[str, int]] = {source: {} for source in sources}
         self._descriptor, self._size = -1, 0
         self._open(emitted)
 
     @property
-    def emitted(self) -> int:
-        """Bytes of whole lines in the file."""
-        return self._size
+    def emitted(self) -> dict[str, int]:
+        """By source, bytes of the file within which no line of it will be decided again.
+
+        That is the whole file for one that is read as far as it was before the last restart.
+        """
+        return {name: next(iter(due.values()), self._size) for name, due in self._due.items()}
 
     def add(self, lines: Sequence[VerdictLine]) -> list[VerdictLine]:
         """Take in lines to be written, but for those that are there; the others are returned."""
         new = [line for line in lines if line.id not in self._known]
         for line in lines:
             self._known.pop(line.id, None)
+            self._due.get(line.source, {}).pop(line.id, None)
         self._rest += b"".join(msgspec.json.encode(line) + b"\n" for line in new)
         return new
 
@@ -77,6 +91,8 @@ class VerdictsFile:
         """Go on in the file that has the name now, after a rotation; raises OutputError."""
         self.close()
         self._done = 0  # a line that the old file has in part is written again
+        for due in self._due.values():
+            due.clear()  # the old file is not read again
         self._open(None)
 
     def close(self) -> None:
@@ -85,7 +101,7 @@ class VerdictsFile:
             os.close(self._descriptor)
             self._descriptor = -1
 
-    def _open(self, emitted: int | None) -> None:
+    def _open(self, emitted: Mapping[str, int] | None) -> None:
         """Open the file without the torn line that it may end with; None: know no line of it."""
         flags = os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC
         try:
@@ -96,7 +112,7 @@ class VerdictsFile:
             if self._size < size:
                 os.ftruncate(self._descriptor, self._size)
             if emitted is not None:
-                self._read_known(emitted if emitted <= self._size else 0)
+                self._read_known(emitted)
         except (OSError, ValueError) as error:
             reason = getattr(error, "strerror", None) or str(error)
             raise OutputError(f"cannot write {self.path}: {reason}", "name another") from None
@@ -121,8 +137,10 @@ class VerdictsFile:
             end = start
         return 0
 
-    def _read_known(self, start: int) -> None:
-        rest = b""
+    def _read_known(self, emitted: Mapping[str, int]) -> None:
+        begin = {name: at for name, at in emitted.items() if at <= self._size}
+        start = min((begin.get(name, 0) for name in self._sources or begin), default=0)
+        rest, at = b"", start
         while start < self._size:
             data = os.pread(self._descriptor, min(_CHUNK, self._size - start), start)
             if not data:
@@ -130,9 +148,19 @@ class VerdictsFile:
             start += len(data)
             *lines, rest = (rest + data).split(b"\n")
             for line in lines:
-                try:
-                    self._known[msgspec.json.decode(line, type=_Id).id] = None
-                except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
-                    continue  # not a line of ours
-                if len(self._known) > KNOWN:
-                    del self._known[next(iter(self._known))]
+                self._know(line, at, begin)
+                at += len(line) + 1
+
+    def _know(self, line: bytes, at: int, begin: Mapping[str, int]) -> None:
+        try:
+            found = msgspec.json.decode(line, type=_Id)
+        except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
+            return  # not a line of ours
+        if at < begin.get(found.source, 0):
+            return
+        self._known[found.id] = found.source
+        if self._sources.get(found.source):
+            self._due[found.source][found.id] = at
+        if len(self._known) > KNOWN:
+            oldest = next(iter(self._known))
+            self._due.get(self._known.pop(oldest), {}).pop(oldest, None)

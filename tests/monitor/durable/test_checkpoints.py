@@ -22,14 +22,14 @@ from monitor.durable.checkpoints import Checkpoints, Saved
 
 kept = Checkpoints(sys.argv[1])
 for number in range(1_000_000):
-    kept.save(Saved(bytes(range(256)) * 400, {}, number))
+    kept.save(Saved(bytes(range(256)) * 400, {}, {"a": number}))
     print(number, flush=True)
 """
 
 
 def saved(number: int) -> Saved:
     """A checkpoint that differs from others by a number."""
-    return Saved(bytes([number]) * 100, {"a": {"offset": number, "inode": "7"}}, number)
+    return Saved(bytes([number]) * 100, {"a": {"offset": number, "inode": "7"}}, {"a": number})
 
 
 def files(folder: Path) -> list[str]:
@@ -144,7 +144,7 @@ class TestCheckpoints:
         with Checkpoints(tmp_path) as kept:
             loaded = kept.load()
             assert loaded is not None
-            assert last <= loaded.emitted <= last + 1
+            assert last <= loaded.emitted["a"] <= last + 1
             assert [] == kept.notes
 
     def test_no_folder(self, tmp_path: Path) -> None:

@@ -245,13 +245,13 @@ class TestNodes:
 class TestCheckpoint:
     @pytest.mark.parametrize(
         "content",
-        [b"", b"\x80", msgspec.msgpack.encode({"monitor": 5, "positions": {}, "emitted": 0})],
+        [b"", b"\x80", msgspec.msgpack.encode({"monitor": 5, "positions": {}, "emitted": {}})],
     )
     def test_another_content(self, content: bytes, tmp_path: Any) -> None:
         """A checkpoint whose checksum fits and that holds something else is corrupt."""
         with Checkpoints(tmp_path) as kept:
-            kept.save(Saved(b"", {}, 0))
+            kept.save(Saved(b"", {}, {}))
             (tmp_path / "checkpoint-00000002.bin").write_bytes(framed("ckpoint", content))
 
-            assert Saved(b"", {}, 0) == kept.load()
+            assert Saved(b"", {}, {}) == kept.load()
             assert ["its content is no checkpoint" in note for note in kept.notes] == [True]

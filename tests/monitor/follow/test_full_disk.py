@@ -74,6 +74,6 @@ def test_checkpoints(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
         monkeypatch.setattr(Checkpoints, "save", save)
         judge = Judge("s", None, Counts())
-        recording.save({"s": judge}, {}, 0)
+        recording.save({"s": judge}, {}, {})
         assert (1, before) == (recording.failures, folder.load())
     assert ["no checkpoint was written: [Errno 28] No space left on device"] == told

@@ -85,7 +85,7 @@ class Rounds:
                 saved = checkpoints.load()
         except SpecError:
             return 0
-        return 0 if saved is None else saved.emitted
+        return 0 if saved is None else max(saved.emitted.values(), default=0)
 
     def end(self) -> tuple[int, bytes]:
         """Follow to the end of the file; the exit code and all verdicts."""

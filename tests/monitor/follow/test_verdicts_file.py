@@ -17,12 +17,13 @@ from spec.claims.claim import Mode
 from spec.language.errors import OutputError
 
 
-def line(number: int) -> ViolationLine:
+def line(number: int, source: str = "s") -> ViolationLine:
     place = Place("s", number, number)
-    key = key_of("", number)
-    return ViolationLine(key, "s", "run", "a", Mode.OFFLOADABLE, "x", place, "why", "instead")
+    key = key_of(source, number)
+    return ViolationLine(key, source, "run", "a", Mode.OFFLOADABLE, "x", place, "why", "instead")
 
 
+SOURCES = {"s": True}
 LINES = [line(number) for number in range(5)]
 
 
@@ -43,18 +44,41 @@ def write(file: VerdictsFile, *lines: ViolationLine) -> list[ViolationLine]:
 
 def test_restarted(path: Path) -> None:
     """Lines that are there beyond the checkpoint are not written again; a torn one is."""
-    first = VerdictsFile(str(path))
+    first = VerdictsFile(str(path), {}, SOURCES)
     write(first, *LINES[:2])
     emitted = first.emitted
     write(first, LINES[2])
     first.close()
     with path.open("ab") as file:
         file.write(text(LINES[3])[:-9])
-    again = VerdictsFile(str(path), emitted)
+    again = VerdictsFile(str(path), emitted, SOURCES)
     assert LINES[3:] == write(again, *LINES[2:])
     assert text(*LINES) == path.read_bytes()
-    assert len(text(*LINES)) == again.emitted
+    assert {"s": len(text(*LINES))} == again.emitted
     again.close()
+
+
+def test_a_source_that_is_behind(path: Path) -> None:
+    """Killed before it read one source again, a follower still knows the lines of that source.
+
+    Of one that cannot be read again nothing is waited for.
+    """
+    sources = {"a": True, "b": True, "pipe": False}
+    lines = [line(n, source) for n in range(3) for source in sources]
+    first = VerdictsFile(str(path), {}, sources)
+    write(first, *lines)
+    first.close()
+    of_a, of_b = lines[0::3], lines[1::3]
+    second = VerdictsFile(str(path), {}, sources)  # there was no checkpoint
+    assert [] == write(second, *of_a, of_b[0])
+    size, begin = len(text(*lines)), len(text(*lines[:4]))
+    assert {"a": size, "b": begin, "pipe": size} == second.emitted
+    second.close()
+    third = VerdictsFile(str(path), second.emitted, sources)
+    assert second.emitted == third.emitted
+    assert [line(9, "a")] == write(third, line(9, "a"), *of_b[1:])
+    assert {len(text(*lines, line(9, "a")))} == {*third.emitted.values()}
+    third.close()
 
 
 def test_without_a_checkpoint(path: Path) -> None:
@@ -89,7 +113,7 @@ def test_ids_are_bounded(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.parametrize("room", range(0, 400, 37))
 def test_full_disk(path: Path, monkeypatch: pytest.MonkeyPatch, room: int) -> None:
     """What the disk took in part is completed when there is room again."""
-    file, real, left = VerdictsFile(str(path)), os.write, [room]
+    file, real, left = VerdictsFile(str(path), {}, SOURCES), os.write, [room]
 
     def full(descriptor: int, data: bytes) -> int:
         if not left[0]:
@@ -102,7 +126,8 @@ def test_full_disk(path: Path, monkeypatch: pytest.MonkeyPatch, room: int) -> No
     file.add(LINES)
     with pytest.raises(OSError, match="No space"):
         file.flush()
-    assert path.read_bytes()[: file.emitted].endswith(b"\n") or not file.emitted
+    emitted = file.emitted["s"]
+    assert path.read_bytes()[:emitted].endswith(b"\n") or not emitted
     left[0] = 1 << 20
     file.flush()
     assert text(*LINES) == path.read_bytes()
@@ -111,13 +136,13 @@ def test_full_disk(path: Path, monkeypatch: pytest.MonkeyPatch, room: int) -> No
 
 def test_reopened(path: Path) -> None:
     """After a rotation lines go to the new file; one that the old has in part is whole there."""
-    file = VerdictsFile(str(path))
+    file = VerdictsFile(str(path), {}, SOURCES)
     write(file, *LINES[:2])
     old = path.rename(path.with_suffix(".1"))
     file.reopen()
     write(file, *LINES[2:])
     assert (text(*LINES[:2]), text(*LINES[2:])) == (old.read_bytes(), path.read_bytes())
-    assert len(text(*LINES[2:])) == file.emitted
+    assert {"s": len(text(*LINES[2:]))} == file.emitted
     file.close()
 
 

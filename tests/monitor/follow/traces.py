@@ -10,7 +10,7 @@ from spec.events.alphabet import Kind
 from spec.events.canonical import EVENT_ENCODER, Event
 from tests.come_and_go import come_and_go
 
-__all__ = ["LIVE", "trace"]
+__all__ = ["LIVE", "events", "trace"]
 
 LIVE = 6
 EVERY = 3  # of so many claims one loses a block, and nobody says so
@@ -22,11 +22,12 @@ def trace(claims: int) -> list[bytes]:
 
 
 def _numbered(claims: int) -> Iterator[Event]:
-    for number, event in enumerate(_events(claims)):
+    for number, event in enumerate(events(claims)):
         yield msgspec.structs.replace(event, sequence=number, time_ns=number, stream="engine")
 
 
-def _events(claims: int) -> Iterator[Event]:
+def events(claims: int) -> Iterator[Event]:
+    """The events of the stream; each numbers its own lines."""
     turn = 0
     for event in come_and_go(claims, LIVE):
         yield event
