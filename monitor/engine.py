@@ -158,9 +158,9 @@ class Monitor:
         pasts = (stream.past for stream in self._streams.values())
         return (alike.run for past in pasts for alike in past if alike.altered and alike.count)
 
-    def knows(self, claim_id: str, at: At) -> bool:
-        """Whether a claim of this id is judged here, or was, in any stream, before this line."""
-        return any(stream.knows(claim_id, at) for stream in self._streams.values())
+    def knows(self, claim_id: str) -> bool:
+        """Whether a claim of this id is judged here, or was, in any stream."""
+        return any(stream.knows(claim_id) for stream in self._streams.values())
 
     @property
     def left_out(self) -> int:

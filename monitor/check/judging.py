@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from copy import copy
-from dataclasses import replace
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from monitor.check import concluded
@@ -60,7 +59,7 @@ class Judging:
         self._asked, self._trusted = asked, Trusted()
         self._stated = Stated(modes, asked.claim) if own else None
         self._moved: list[ClaimRun] = []
-        keep = replace(keep or Keep(ended=ENDED), guests=own)
+        keep = keep or Keep(ended=ENDED)
         self._judges = [
             _Judge(
                 Monitor(

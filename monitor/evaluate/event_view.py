@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import copy
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import msgspec
 
-if TYPE_CHECKING:
-    from monitor.input.records import At
-    from spec.events.alphabet import Kind
+from monitor.input.records import At
+from spec.events.alphabet import Kind
 
 __all__ = ["Constants", "EventView"]
 

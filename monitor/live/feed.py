@@ -112,7 +112,6 @@ class Live:
                 mode,
                 keep=Keep(
                     ended=ended,
-                    guests=True,
                     elsewhere=partial(self._elsewhere, mode),
                     on_retired=partial(self._forget, mode),
                     records=REMEMBERED // len(modes),
@@ -214,10 +213,10 @@ class Live:
         unclear = {"verdict": Verdict.INCONCLUSIVE, "heaviest": "", "why": absent}
         return msgspec.structs.replace(verdict, sequence=None, **unclear)
 
-    def _elsewhere(self, mode: Mode, claim_id: str, at: At) -> bool:
-        """Whether a claim of this id was known as one of another mode before this line."""
+    def _elsewhere(self, mode: Mode, claim_id: str) -> bool:
+        """Whether a claim of this id is known as one of another mode."""
         others = (monitor for other, monitor in self._monitors.items() if other is not mode)
-        return any(monitor.knows(claim_id, at) for monitor in others)
+        return any(monitor.knows(claim_id) for monitor in others)
 
     def _forget(self, mode: Mode, claim: ClaimRun) -> None:
         """A claim is forgotten: its verdict is emitted for the last time."""

@@ -303,12 +303,12 @@ class ClaimStore(KnownClaims):
     def _forget(self, claim: ClaimRun) -> None:
         self.requests.forget(claim)
         self.past.keyed = self.past.keyed or bool(claim.keys)
-        if claim.guest and self._keep.elsewhere is not None:
+        if claim.guest:
             self.past.leave(claim)
             self._drop(claim)
             return
         alike = self.past.way(claim, self.clock.reason(claim))
-        if alike.troubled and not claim.guest and len(self._stay) < TROUBLED:
+        if alike.troubled and len(self._stay) < TROUBLED:
             self._stay.add(claim.claim_id)
             return
         self.past.add(claim, alike)

@@ -49,10 +49,8 @@ class Keep:
         ended: how many stay in hand; those that were over before are forgotten. None for all.
         records: of how many of those something is remembered.
         one: a claim id that stays in hand.
-        guests: claims that ask for another mode are guests: they are followed for the sake of the
-            pool alone, and nothing is concluded of them.
-        elsewhere: whether another mode judges the claim of an id, and did so before the line at a
-            place. Where that is given, no more is remembered of guests that are over.
+        elsewhere: whether another mode judges the claim of an id. Where that is given, claims that
+            asked for another mode are guests: they are followed for the sake of the pool alone.
         on_retired: called with each claim that is retired.
         seen: knows those of which nothing else is known; one for each stream, by default.
         order: of the lines; one for each stream, by default.
@@ -64,8 +62,7 @@ class Keep:
     ended: int | None = None
     records: int = REMEMBERED
     one: str | None = None
-    guests: bool = False
-    elsewhere: Callable[[str, At], bool] | None = None
+    elsewhere: Callable[[str], bool] | None = None
     on_retired: Callable[[ClaimRun], None] | None = None
     seen: BloomFilter | None = None
     order: Order | None = None
@@ -144,19 +141,18 @@ class KnownClaims:
         """The claim of this id, if it may have been met before."""
         claim = self.known(claim_id)
         elsewhere = self._keep.elsewhere
-        guest = claim is None and elsewhere is not None and elsewhere(claim_id, at)
+        guest = claim is None and elsewhere is not None and elsewhere(claim_id)
         if guest or (claim is None and self.past.lost(claim_id)):
             claim = self.make(claim_id)
             claim.lost = True
-            self._changed[claim_id] = claim  # it may be over already
             if guest:
                 self.invite(claim, at)
             claim.distrust(at, _LOST)
         return claim
 
     def invite(self, claim: ClaimRun, at: At) -> None:
-        """Make a claim a guest that asks for another mode, where there are any."""
-        if self._keep.guests:
+        """Make a claim a guest, where there are any."""
+        if self._keep.elsewhere is not None:
             claim.guest = True
             claim.distrust(at, "another mode judges it")
 

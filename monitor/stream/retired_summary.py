@@ -29,8 +29,6 @@ def likeness(claim: ClaimRun) -> Hashable:
         *(claim.strayed, claim.early, claim.disputed),
         *(mode if mode in _MODES else None for mode in (claim.declared_mode, claim.other_mode)),
     )
-    if claim.guest:
-        return standing
     if claim.taint is not None:
         return (*standing, *claim.broken)
     base = tuple((watch.state, watch.own) for watch in claim.base)
@@ -48,10 +46,9 @@ def again(like: ClaimRun, claim_id: str) -> ClaimRun:
     claim.strayed, claim.early, claim.disputed = like.strayed, like.early, like.disputed
     claim.declared_mode, claim.other_mode = like.declared_mode, like.other_mode
     claim.know(**{name: bool(like.fact(name)) for name in _LASTING})
-    claim.guest = like.guest
     if like.taint is not None:
         claim.taint = (None, _STOOD)
-        kept = dict.fromkeys(() if like.guest else like.broken, Verdict.VIOLATED)
+        kept = dict.fromkeys(like.broken, Verdict.VIOLATED)
     else:
         claim.base = _anew(like.base)
         claim.retired = {

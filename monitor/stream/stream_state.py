@@ -15,6 +15,7 @@ from monitor.stream.authority import authorised, differs
 from monitor.stream.claim_store import ClaimStore
 from monitor.stream.known_claims import Keep
 from monitor.stream.order import Clock, Order
+from spec.claims.claim import Mode
 from spec.contract.modes import MODES
 from spec.contract.observed import reading
 from spec.events.alphabet import CONFLICT_ACTIONS, ENDS, FACTS, REPORTS, Kind
@@ -80,13 +81,11 @@ class StreamState:
         """The claims in hand by their ids."""
         return self._store.claims
 
-    def knows(self, claim_id: str, at: At) -> bool:
-        """Whether a claim of this id is judged here, or was, by what came before this line."""
+    def knows(self, claim_id: str) -> bool:
+        """Whether a claim of this id is judged here, or was."""
         claim = self.claims.get(claim_id)
-        if claim is None:
-            return self.past.has(claim_id)
-        is_new = bool(claim.entry) and claim.entry[0][1] == at
-        return not (claim.guest or claim.declared_mode is None or is_new)
+        judged = claim is not None and not claim.guest and claim.declared_mode is not None
+        return judged or self.past.has(claim_id)
 
     @property
     def live(self) -> int:
@@ -212,12 +211,12 @@ class StreamState:
                 claim.distrust(at, "two different owners of it are stated")
             fix_terms(claim, event)
             if claim.declared_mode in MODES:
-                claim.take_constants()
+                claim.constants.lapses = claim.declared_mode == Mode.EXPIRING
             if claim.elapsed:
                 self._clock.tell(claim)
-            if claim.goes_by is not self._compiled.mode:
+            if claim.declared_mode not in (None, self._compiled.mode):
                 self._store.invite(claim, at)
-        elif claim.constants.watched and not claim.registered and event.kind in _NAMES_CLAIM:
+        elif self._mode["watched"] and not claim.registered and event.kind in _NAMES_CLAIM:
             claim.distrust(at, "an event named it before it was registered")
         if event.predicate is not None:
             claim.fix_predicate(predicate_of(event.predicate))
@@ -225,7 +224,7 @@ class StreamState:
 
     def _accepted_unseen(self, claim: ClaimRun) -> bool:
         """Whether a claim is accepted whose commitment may be among lines that are missing."""
-        entered = claim.accepted or claim.committed or claim.constants.watched
+        entered = claim.accepted or claim.committed or self._mode["watched"]
         return self._store.blocks.missed >= 0 and claim.registered and not entered
 
     def _check_identity(self, event: Event, claim: ClaimRun, at: At) -> bool:

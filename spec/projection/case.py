@@ -20,6 +20,7 @@ from spec.language.terms import Scope
 from spec.language.verdicts import Verdict, pool
 from spec.machines import Automaton, mode_machine
 from spec.projection.pool import Claim
+from spec.projection.rights import lapses
 from spec.projection.unknown import CACHED_BY, without
 
 __all__ = ["Case", "Finding", "Reads", "Turn", "View"]
@@ -132,7 +133,9 @@ class Case:
         return _look(views, {Scope.WAS: self.claim.facts, Scope.CLAIM: self._constants()})
 
     def _constants(self) -> dict[str, Value]:
-        return {**MODES[self.claim.goes_by(self.mode)].constants, "threshold": self.claim.threshold}
+        constants = {**MODES[self.mode].constants, "threshold": self.claim.threshold}
+        constants["lapses"] = lapses(self.claim, self.mode)
+        return constants
 
     def take(
         self,

@@ -12,17 +12,7 @@ from enum import Enum
 from itertools import combinations
 from typing import NamedTuple, TypeAlias
 
-from spec.projection.pool import (
-    LARGEST,
-    Claim,
-    Object,
-    Pool,
-    TooLarge,
-    held_by,
-    in_hand,
-    object_of,
-    same_object,
-)
+from spec.projection.pool import LARGEST, Claim, Pool, TooLarge, held_by, in_hand, same_object
 
 __all__ = [
     "Cells",
@@ -33,7 +23,6 @@ __all__ = [
     "freed",
     "frees_nothing",
     "least_share",
-    "most_taken",
     "needs_of_others",
     "one_block",
     "responsible_of",
@@ -63,19 +52,6 @@ class Spot(NamedTuple):
 
 Cells: TypeAlias = dict[Place, int]
 """Which block each place takes, as a number; equal numbers are one block."""
-
-
-def most_taken(pool: Pool) -> int:
-    """No fewer blocks than all responsible claims take, as far as claims on one object share: those
-    that state no contents hold the same positions of it.
-    """
-    spans: dict[str | Object, int] = {}
-    for claim in pool.claims.values():
-        on = object_of(claim)
-        shares = claim.known and not claim.keys and on.object_id is not None
-        content = on if shares else claim.claim_id
-        spans[content] = max(spans.get(content, 0), claim.size)
-    return sum(spans.values())
 
 
 class Sharing(Enum):

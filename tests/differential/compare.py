@@ -127,16 +127,15 @@ def heard(stream: Sequence[Line], mode: Mode, keep: Keep | None = None) -> Heard
     """What the monitor makes of a stream.
 
     Args:
-        keep: with it the monitor may forget claims, or have guests.
+        keep: with it the monitor may forget claims.
     """
     monitor, held = Monitor(mode, keep=keep), []
-    forgets = keep is not None and keep.ended is not None
     for line in stream:
         monitor.take(record(line))
         held.append(_of_monitor(claim for claim in monitor.claims() if claim.may_be_judged))
     concluded = monitor.conclude()
     end = _of_monitor(each.claim for each in concluded.claims if each.other is None)
-    return Heard(held, end, _left(monitor), concluded.verdict.value, forgets)
+    return Heard(held, end, _left(monitor), concluded.verdict.value, keep is not None)
 
 
 def follow(stream: Sequence[Line], mode: Mode, said: Heard) -> tuple[Naive, str]:
@@ -169,7 +168,7 @@ def compare(
     """Both read the stream and agree after each line.
 
     Args:
-        keep: with it the monitor may have guests; or forget claims, and be inconclusive instead.
+        keep: with it the monitor may forget claims, and be inconclusive instead.
 
     Returns:
         The verdict of the whole stream.

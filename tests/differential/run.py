@@ -6,10 +6,9 @@ most others are written by hand but for a few edits (`tests.streams.edited`), an
 story (`tests.streams.strategies`). Of 100,000 and more, all of `tests.projection_cases` are the
 first.
 `--mode MODE --seed N` compares the streams of one seed again. One seed in eight is compared with
-forgetting turned on, too: equal or inconclusive. One seed in three has claims of several modes, and
-is compared with those of others as guests, too. It names each difference when it is found, and ends
-with 1 where there is one, where few streams are kept, or where 100,000 streams and more take a rule
-too seldom.
+forgetting turned on, too: equal or inconclusive. It names each difference when it is found, and
+ends with 1 where there is one, where few streams are kept, or where 100,000 streams and more take a
+rule too seldom.
 """
 
 from __future__ import annotations
@@ -30,7 +29,6 @@ from spec.claims.claim import Mode
 from tests.differential.compare import BARRED, Differs, Tally, asking, compare, lines
 from tests.projection_cases import FAMILIES
 from tests.streams.edited import edited
-from tests.streams.mixed import mixed
 from tests.streams.strategies import Stamped, streams
 from tests.streams.wide import told
 
@@ -47,7 +45,6 @@ KEPT: Final = 30
 """The least share of all streams that are kept, and of the honest ones, in percent."""
 
 _FORGETFUL: Final = 8  # of so many seeds one is compared with forgetting, too
-_MIXED: Final = 3  # of so many seeds one is of a stream whose claims state several modes
 _SHARE: Final = 40  # seeds from the first of one share to that of the next
 _STORIES, _EDITED, _WIDE = 4, 16, 19  # streams of a share; of those of a runtime so many seeds
 _STREAMS: Final = _STORIES + _EDITED + 2 * _WIDE
@@ -69,13 +66,10 @@ def compare_seed(mode: Mode, number: int, found: Found) -> None:
         Differs: the two projections disagree on one of them.
     """
     for lies, tally in ((0, found.honest), (None, found.every)):
-        alone = number % _MIXED > 0
-        stream = told(Random(number), mode, lies) if alone else mixed(Random(number), mode, lies)
+        stream = told(Random(number), mode, lies)
         compare(stream, mode, tally)
-        if not alone:
-            compare(stream, mode, keep=Keep(guests=True))
         if number % _FORGETFUL == 0:
-            compare(stream, mode, keep=Keep(ended=0, guests=not alone))
+            compare(stream, mode, keep=Keep(ended=0))
 
 
 def compare_edited(mode: Mode, first: int, count: int, tally: Tally) -> None:

@@ -28,7 +28,6 @@ from tests.monitor.traces_allocator import allocator, allocator_refusal
 from tests.monitor.traces_canonical import about, canonical, canonical_claim, canonical_refusal
 from tests.monitor.traces_connector import connector_success
 from tests.monitor.traces_reference import reference_success
-from tests.streams.mixed import mixed
 from tests.streams.wide import told
 
 RECORDED = Path(__file__).parents[4] / "shared" / "traces"
@@ -103,8 +102,6 @@ def streams() -> Iterator[bytes]:
         chance = Random(seed)
         modes = tuple(chance.sample(list(Mode), chance.choice((1, 2, 2, 3))))
         yield mingled(chance, modes, chance.choice((0.0, 0.0, 0.2)))
-    for seed in range(SEEDS // 2):
-        yield written(mixed(Random(seed), list(Mode)[seed % len(Mode)]))
 
 
 class TestLikeByMode:

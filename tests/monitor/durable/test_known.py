@@ -23,6 +23,7 @@ from monitor.durable.writer import written
 from monitor.engine import Monitor
 from monitor.input.errors import InputError
 from monitor.input.records import Form
+from monitor.input.resequencer import Disorder
 from monitor.stream.known_claims import Keep
 from spec.claims.claim import Mode
 from spec.projection.lines import Line
@@ -84,6 +85,7 @@ class TestState:
         }
         monitor.feed({"kind": "claim_registered", "claim_id": "claim:a", **stated})
         monitor.feed({"kind": "prefix_lookup", "request_id": "r", "object_id": "o", "held": 0})
+        monitor.account.disorder = Disorder(late=1)  # as one who puts lines in order counts them
         found = names(unframed("snapshot", monitor.snapshot()))
         for mode in Mode:
             found = found.union(*lives(mode))

@@ -90,15 +90,197 @@ class TestGaps:
         ],
         ids=["placed", "for another object", "reported"],
     )
-    def test_stated(self) -> None:
-        """The mode that the claim states decides; the one that judges, where it states none."""
-        hard = begun("a", Mode.HARD_PROTECTED)[0]
-        silent = msgspec.structs.replace(hard, mode=None)
-        for mode, watches in ((Mode.BEST_EFFORT, True), (Mode.HARD_PROTECTED, False)):
-            assert not self.followed(self.retired("owner"), mode=mode)
-            for asked, over in ((hard, False), (silent, watches)):
-                naive = taken(asked, self.retired("owner"), mode=mode)
-                assert over is naive.pool.claims["a"].unwatched
+    def test_stated_again(self, between: Event, verdict: set[str]) -> None:
+        """Only a fact that places a block of the claim says that it is there after the gap."""
+        moved = [*begun("c")[:3], cached("c", 40, 10), begun("c")[4]]
+        assert verdict == having(gapped(begun("a"), between, *moved), "inconclusive", "c")
+
+
+class TestDurations:
+    """Ends of durations that nobody can see, and those that are reported."""
+
+    def test_derived(self) -> None:
+        """What facts a form derives from reports its first line says; those contradict nothing."""
+        told = lines(*begun("a"), event(Kind.DURATION_ELAPSED, "a"))
+        derived = frozenset({Kind.DURATION_ELAPSED})
+        first = [told[0]._replace(derived=derived), *told[1:]]
+        last = [*told[:-1], told[-1]._replace(derived=derived)]
+        found = [having(judge(each, Mode.HARD_PROTECTED), "inconclusive") for each in (first, last)]
+        assert [set(), ALL] == found
+
+    def test_no_boundary(self) -> None:
+        """In a mode that promises no boundary nobody has to see whether the duration was over."""
+        over = event(Kind.CLAIM_EXPIRED, "a", by="owner")
+        found = judged(*begun("a", duration="5 s"), ended()[0], over)
+        assert set() == having(found, "inconclusive")
+
+    def test_steps_told_later(self) -> None:
+        """A claim that its owner gave up is judged, if steps turn out to be told in the stream."""
+        mode, terms = Mode.EXPIRING, dict[str, Any](duration="60 steps")
+        both = [*begun("a", mode, **terms), *begun("b", mode, block=20, **terms)]
+        elapsed = [
+            event(Kind.DURATION_ELAPSED, "b"),
+            event(Kind.CLAIM_RETIRED, "b", by="runtime"),
+            event(Kind.CLAIM_EXPIRED, "b", by="runtime"),
+        ]
+        found = judged(*both, *ended("a"), *elapsed, mode=mode)
+        assert (set(), set()) == (having(found, "inconclusive"), having(found, "inconclusive", "b"))
+
+    def test_lost_blocks(self) -> None:
+        """A loss does not say that the duration is over."""
+        told = [*begun("a", Mode.EXPIRING, duration="5 s")]
+        told += [event(Kind.BLOCK_LOST, "a", block_ids=(10,)), event(Kind.CLAIM_HARMED, "a")]
+        found = judged(*told, mode=Mode.EXPIRING)
+        assert set(MODES[Mode.EXPIRING].names()) == having(found, "inconclusive")
+
+
+class TestRanked:
+    """Reports of lost blocks, where every loss of a ranked claim is to be reported."""
+
+    name = "claim_scoped_telemetry"
+    mode = Mode.SOFT_PRIORITY
+
+    def long(self, mode: Mode) -> list[Event]:
+        """A claim that lost a block from behind its end, and another one."""
+        told = begun("a", mode, priority=1)
+        told[3] = cached("a", 10, 11, 12)
+        return [*told, *begun("b", mode, block=20, priority=1), evicted(12)]
+
+    def test_behind_the_end(self) -> None:
+        """A report may mean a block from behind the end, which was none of the claim's losses."""
+        lost = event(Kind.CLAIM_BLOCK_LOST, "a", block_ids=(12,))
+        assert {self.name} == having(
+            judged(*self.long(self.mode), lost, mode=self.mode), "inconclusive"
+        )
+
+    def test_not_ranked(self) -> None:
+        """Where single blocks are not counted it leaves nothing open."""
+        mode, lost = Mode.BEST_EFFORT, event(Kind.CLAIM_BLOCK_LOST, "a", block_ids=(12,))
+        assert "satisfied" == verdicts(judged(*self.long(mode), lost, mode=mode))[self.name]
+
+    def test_of_another(self) -> None:
+        """A report of another claim's block leaves nothing open."""
+        lost = [evicted(20), event(Kind.CLAIM_BLOCK_LOST, "b", block_ids=(20,))]
+        found = judged(*self.long(self.mode), *lost, mode=self.mode)
+        assert "satisfied" == verdicts(found)[self.name]
+
+    def test_losses_of_others(self) -> None:
+        """A loss is due to be told when another ranked claim loses a block, and not before."""
+        both = [*begun("a", self.mode, priority=1), *begun("b", self.mode, block=20, priority=1)]
+        lost = event(Kind.CLAIM_BLOCK_LOST, "a", block_ids=(11,))
+        found = [
+            verdicts(judged(*both, evicted(11), evicted(other), lost, mode=self.mode))[self.name]
+            for other in (99, 20)
+        ]
+        assert ["satisfied", "violated"] == found
+
+
+class TestMoves:
+    """Which events can move an observer."""
+
+    def test_another_mode(self) -> None:
+        """Of a claim of another mode nothing is found."""
+        naive = taken(*begun("a"), *begun("b", Mode.DEMOTABLE, block=20), evicted(20))
+        assert {"unexercised"} == {str(found.verdict) for _, found in naive.cases["b"].findings()}
+
+    def test_unknown_mode(self) -> None:
+        """A claim that asked for a mode that nobody knows is judged by each."""
+        told = begun("a")
+        told[0] = msgspec.structs.replace(told[0], mode="a mode of its own")
+        assert {"a"} == set(judged(*told).claims)
+
+    def test_silent_lookup(self) -> None:
+        """A look-up that does not say what it found evaluates no predicate."""
+        found = [
+            verdicts(judged(*begun()[:4], arrives("r", 1), self.lookup(held))) for held in (None, 2)
+        ]
+        assert ["unexercised", "satisfied"] == [each["materialization_predicate"] for each in found]
+
+    def lookup(self, held: int | None) -> Event:
+        return event(Kind.PREFIX_LOOKUP, "a", request_id="r", held=held, asked=2)
+
+    def test_eviction_in_a_false_name(self) -> None:
+        """An eviction that names the claim with another object breaks its identity."""
+        found = judged(*begun("a"), event(Kind.BLOCK_EVICTED, "a", block_ids=(99,), **OTHER))
+        assert {"claim_identity"} == having(found, "violated")
+
+
+class TestWhose:
+    """Facts that do not name a claim, and blocks that a load did not name."""
+
+    mode = Mode.OFFLOADABLE
+    loaded = (
+        *begun("a", Mode.OFFLOADABLE),
+        event(Kind.STORE_FINISHED, "a"),
+        evicted(10, 11),
+        arrives("r", 1),
+        event(Kind.CLAIM_RESTORE_REQUIRED, "a", request_id="r"),
+        event(Kind.LOAD_FINISHED, "a", request_id="r", held=2),
+        event(Kind.CLAIM_RESTORED, "a", request_id="r", from_tier=True),
+    )
+
+    def open(self, *events: Event) -> set[str]:
+        return having(judged(*events, mode=self.mode), "inconclusive")
+
+    def test_stored(self) -> None:
+        """A copy is somebody's if its fact names an object, or blocks that a claim holds."""
+        about: list[dict[str, Any]] = [OTHER, {"block_ids": (10,)}, {"block_ids": (99,)}, {}]
+        told = begun("a", self.mode)
+        found = [self.open(*told, Event(kind=Kind.STORE_FINISHED, **each)) for each in about]
+        assert [set(), set(), TIER, TIER] == found
+
+    def test_moved(self) -> None:
+        """A load of blocks that a claim held before it is that claim's, though it moves them."""
+        over = [*begun("x", self.mode), event(Kind.STORE_FINISHED, "x"), *ended("x")]
+        load: dict[str, Any] = {"request_id": "r", "block_ids": (10,), "positions": (5,)}
+        moved = Event(kind=Kind.LOAD_FINISHED, **load)
+        assert set() == self.open(*over, *begun("a", self.mode, block=20), arrives("r", 1), moved)
+
+    def test_unnamed_blocks(self) -> None:
+        """Blocks that a load did not name may be those of nobody that are taken, not cached."""
+        placed = Event(kind=Kind.BLOCK_CACHED, block_ids=(99,), positions=(0,))
+        assert set() == self.open(*self.loaded, placed)
+        assert TIER == self.open(*self.loaded, evicted(99))
+
+    def test_unnamed_blocks_after_the_end(self) -> None:
+        """Once the claim is over it does not matter what becomes of them."""
+        assert set() == self.open(*self.loaded, *ended("a"), evicted(99))
+
+    def test_computed_for_another(self) -> None:
+        """Who computed the blocks of another claim does not matter to one that is away."""
+        told = [*begun("a", self.mode), event(Kind.STORE_FINISHED, "a")]
+        told += [*begun("b", self.mode, block=30)[:3], evicted(10, 11)]
+        assert set() == self.open(*told, arrives("r", 1), arrives("s", 1), cached("b", 30, 31))
+
+
+class TestEntries:
+    """Whose retirement ends the news of a claim to which nobody committed."""
+
+    asked = begun("a", Mode.BEST_EFFORT, duration="5 s")[:1]
+    elapsed = event(Kind.DURATION_ELAPSED, "a")
+
+    def followed(self, *events: Event, mode: Mode = Mode.BEST_EFFORT) -> bool:
+        return not taken(*self.asked, *events, mode=mode).pool.claims["a"].unwatched
+
+    def retired(self, by: str | None = None) -> Event:
+        return event(Kind.CLAIM_RETIRED, "a", by=by)
+
+    def test_ended(self) -> None:
+        """Its owner may end it, and anybody when its duration is over."""
+        assert not self.followed(self.retired("owner"))
+        assert not self.followed(self.elapsed, self.retired())
+
+    def test_not_ended(self) -> None:
+        """Another may not, nor does a report, nor a block, nor the duration by itself."""
+        assert self.followed(self.retired("another"))
+        assert self.followed(event(Kind.CLAIM_RELEASED, "a", by="owner"))
+        assert self.followed(self.elapsed, cached("a", 10))
+
+    def test_committed(self) -> None:
+        """A claim to which the runtime committed goes on, as in modes that need acceptance."""
+        committed = event(Kind.CLAIM_COMMITTED, "a", footprint=2)
+        assert self.followed(committed, self.retired("owner"))
+        assert self.followed(self.retired("owner"), mode=Mode.HARD_PROTECTED)
 
     def test_no_owner(self) -> None:
         """Where no owner is stated nobody is the owner."""

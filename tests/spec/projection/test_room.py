@@ -177,23 +177,3 @@ class TestSums:
         made = pool(claim("a"), **requests)
         act = {"kind": Kind.REQUEST_REFUSED, "blocking_claim_ids": ()}
         assert [4] == [found[-1] for found in self.seen(made, "a", **act)]  # type: ignore[arg-type]
-
-
-class TestMost:
-    """No fewer blocks than the claims take."""
-
-    def test_one_object(self) -> None:
-        """Claims on one object share what they hold of it, unless they state their contents, or no
-        registry knows them."""
-        one = claim("a", 3, on="o")
-        for other, most in (
-            (claim("b", 2, on="o"), 3),
-            (claim("b", 2, on="o", cache="another"), 5),
-            (claim("b", 2, on="o", keys="xy"), 5),
-            (claim("b", 2), 5),
-            (claim("b", 2, on="o", responsible=False), 3),
-        ):
-            assert most == room.most_taken(pool(one, other))
-        unknown = claim("b", 2, on="o")
-        unknown[0].known = False
-        assert 5 == room.most_taken(pool(one, unknown))
