@@ -7,7 +7,7 @@ specification alone, never from data.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cache, cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -50,7 +50,9 @@ class Compiled:
     `steps[i](state, own, e, c, was, now, req_was, req)` gives state, own registers and the
     index of the rule taken, or -1. `contradicts(e, c, was)` gives the index of the assumption in
     `FACTS_ARE_FACTS` that an event breaks, or -1. `delivers[scope](e, c, was, now, req_was, req,
-    stands)` says whether an event is delivered there (`spec.projection.delivery`).
+    stands)` says whether an event is delivered there (`spec.projection.delivery`). `by_kind` says
+    that these are the mode's own functions, so that those for one kind may run in their place; with
+    other functions (`dataclasses.replace`) it is false.
     """
 
     mode: Mode
@@ -61,7 +63,7 @@ class Compiled:
     contradicts: Callable[..., int]
     delivers: Mapping[str, Callable[..., bool]]
     source: str
-    by_kind: bool = True
+    by_kind: bool = field(default=False, init=False)
 
     @cached_property
     def claim_initial(self) -> Registers:
@@ -230,7 +232,7 @@ def compile_mode(mode: Mode, bundle: Bundle) -> Compiled:
     source = "\n".join(lines) + "\n"
     made: dict[str, Any] = {}
     exec(compile(source, f"<observers of {mode}>", "exec"), made)
-    return Compiled(
+    compiled = Compiled(
         mode=mode,
         observers=observers,
         claim=made["claim"],
@@ -240,3 +242,5 @@ def compile_mode(mode: Mode, bundle: Bundle) -> Compiled:
         delivers=compile_delivery(),
         source=source,
     )
+    object.__setattr__(compiled, "by_kind", True)
+    return compiled

@@ -214,4 +214,4 @@ def interpret(mode: Mode, bundle: Bundle) -> tuple[Compiled, Taken]:
 
     steps = tuple(_Automaton(observer, taken).step for observer in observers)
     delivers = compile_delivery()
-    return Compiled(mode, observers, claim, request, steps, contradicts, delivers, "", False), taken
+    return Compiled(mode, observers, claim, request, steps, contradicts, delivers, ""), taken

@@ -34,7 +34,7 @@ class Counted:
         self.steps = 0
         self.width = len(compiled.observers)
         counted = tuple(self._counting(step) for step in compiled.steps)
-        self.stream = Stream(replace(compiled, steps=counted, by_kind=False), "run")
+        self.stream = Stream(replace(compiled, steps=counted), "run")
         self.line = 0
 
     def _counting(self, step: Callable[..., Any]) -> Callable[..., Any]:

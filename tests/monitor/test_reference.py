@@ -127,7 +127,7 @@ def rules_taken(whole: Compiled, stream: Iterable[Record]) -> set[tuple[int, int
         return noted
 
     steps = tuple(noting(place, step) for place, step in enumerate(whole.steps))
-    monitor = Stream(replace(whole, steps=steps, by_kind=False), "run")
+    monitor = Stream(replace(whole, steps=steps), "run")
     for record in stream:
         monitor.stamp(record.stamp, record.at)
         for event, at in record.events:
@@ -186,7 +186,7 @@ class TestReference:
                 try:
                     for stream, taken in streams:
                         if (place, number) in taken:
-                            compare(replace(whole, steps=steps, by_kind=False), whole, stream)
+                            compare(replace(whole, steps=steps), whole, stream)
                 except AssertionError:
                     continue
                 unnoticed.add((mode, observer.name, f"rule {rule.name}"))

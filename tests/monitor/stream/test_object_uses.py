@@ -109,7 +109,7 @@ class TestUses:
             return taken
 
         every = tuple(map(counted, compiled.steps))
-        stream = Stream(replace(compiled, steps=every, by_kind=False), "s")
+        stream = Stream(replace(compiled, steps=every), "s")
         about = {"object_id": "o", "cache_identity": "m"}
         for n in range(CLAIMS):
             said = {"claim_id": f"c{n}", "predicate": "leading_prefix_at_least(1)", **about}
