@@ -12,7 +12,7 @@ from typing import Any
 from models.framework.model import Emitted, Fact, Model, fact, given_of, signal
 from models.framework.shims import claim_of
 
-__all__ = ["relabelled", "renamings", "told"]
+__all__ = ["relabelled", "relabelled_emission", "renamings"]
 
 
 def renamings(model: Model[Any], fixed: Collection[str] = ()) -> Iterator[dict[str, str]]:
@@ -55,7 +55,7 @@ def relabelled(value: Any, names: Mapping[str, str]) -> Any:
     return value
 
 
-def told(emitted: Emitted, names: Mapping[str, str]) -> Emitted:
+def relabelled_emission(emitted: Emitted, names: Mapping[str, str]) -> Emitted:
     """What is emitted where names are others."""
     if not names:
         return emitted

@@ -8,7 +8,7 @@ equal those of `monitor.evaluate.compile`, where `now` and `req` are the ledgers
 from __future__ import annotations
 
 from functools import cache
-from typing import TYPE_CHECKING, Any, Final, TypeAlias
+from typing import TYPE_CHECKING, Any, Final
 
 from monitor.evaluate.python_terms import in_order, to_python
 from spec.contract.facts import FACTS_ARE_FACTS
@@ -22,10 +22,10 @@ if TYPE_CHECKING:
     from monitor.evaluate.observer_state import Registers
     from spec.events.alphabet import Kind
     from spec.language.machine import Ledger, Observer
+    from spec.language.partial_evaluation import Known
     from spec.language.terms import Term
 
 __all__ = [
-    "Known",
     "following",
     "ledgers_for",
     "source_of",
@@ -33,9 +33,6 @@ __all__ = [
     "unchanged_by",
     "unmoved",
 ]
-
-Known: TypeAlias = "Mapping[tuple[Scope, str], Term]"
-"""Variables that are known, with what they are."""
 
 _CLAIM: Final = (CLAIM_FACTS, DECLARED)
 _REQUEST: Final = (REQUEST_FACTS,)

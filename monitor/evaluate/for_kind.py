@@ -34,7 +34,7 @@ class ForKind:
     def __init__(
         self, observers: tuple[Observer, ...], kind: Kind, whole: tuple[Any, ...] | None = None
     ) -> None:
-        self._observers, self._kind, self.is_whole = observers, kind, whole is not None
+        self._observers, self._kind = observers, kind
         self.claim: Callable[..., Registers] | None
         self.request: Callable[..., Registers] | None
         self.contradicts: Callable[..., int] | None

@@ -24,9 +24,9 @@ from spec.language.verdicts import Verdict
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
-    from monitor.evaluate.by_kind import Known
     from spec.events.alphabet import Kind
     from spec.language.machine import Ledger, Observer, Rule
+    from spec.language.partial_evaluation import Known
     from spec.language.terms import Term
 
 __all__ = ["TRAIL_KEPT", "Inlined", "inlined", "inlined_source"]

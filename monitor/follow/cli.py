@@ -125,12 +125,12 @@ def follow_sources(
 def _follow_verdicts(socket: str, form: Format) -> int:
     """Print the live verdicts of a serving process; the exit code."""
     followed = Followed()
-    for told in follow(socket):
-        followed.take(told)
+    for line in follow(socket):
+        followed.take(line)
         if form is Format.JSON:
-            typer.echo(msgspec.json.encode(told))
-        elif isinstance(told, LiveVerdict):
-            print_text(live_line(told))
+            typer.echo(msgspec.json.encode(line))
+        elif isinstance(line, LiveVerdict):
+            print_text(live_line(line))
     if not followed.ended:
         typer.echo(f"interrupted: {printable(socket)} closed before the last verdicts", err=True)
     return followed.code

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from monitor.follow.verdicts_file import VerdictsFile
     from monitor.report.verdict import Report
 
-__all__ = ["Follower", "Recorder", "Told", "verdict_of"]
+__all__ = ["Follower", "Listener", "Recorder", "verdict_of"]
 
 STUCK_S: Final = 60.0
 """So long the judging thread may do nothing, not even look whether there is anything to do."""
@@ -50,7 +50,7 @@ class Recorder(Protocol):
         """Keep where everything stands; what goes wrong is reported."""
 
 
-class Told(Protocol):
+class Listener(Protocol):
     """Something to which verdicts are reported."""
 
     def __call__(self, lines: Sequence[VerdictLine]) -> None:
@@ -77,7 +77,7 @@ class Follower:
         when_full: WhenFull,
         *,
         report: Callable[[str], None],
-        tell: Told,
+        tell: Listener,
         verdicts: VerdictsFile | None = None,
         recorder: Recorder | None = None,
         positions: Mapping[str, Position] | None = None,

@@ -59,7 +59,7 @@ class GrowingFile:
         return None
 
     def run(self, outlet: Outlet) -> None:
-        """Read until told to stop; or to the end of the file, where that is asked for."""
+        """Read until asked to stop; or to the end of the file, where that is asked for."""
         try:
             if self._begin(outlet):
                 outlet.connects += 1

@@ -43,14 +43,14 @@ ENDED: Final = 100
 STREAMS: Final = 1_000
 """Streams of one source; a line of one more is rejected."""
 
-_TOLD: Final = 25_000  # claims whose last line is remembered, between two sweeps
+_STATED: Final = 25_000  # claims whose last line is remembered, between two sweeps
 DROPPED: Final = "lines were dropped, because they came faster than they were judged"
 _TOO_MANY: Final = f"the source has more than {STREAMS} streams"
 _TOO_LONG: Final = f"the line is longer than {LINE_LIMIT} bytes"
 _UNNUMBERED: Final = "lines have no sequence, and some may be missing"
 
 
-class _Told(msgspec.Struct, array_like=True):
+class _Stated(msgspec.Struct, array_like=True):
     """What was stated of a claim: a digest of the verdict on it, and what it violated."""
 
     standing: str = ""
@@ -67,7 +67,7 @@ class _State(msgspec.Struct, frozen=True, array_like=True):
     streams: dict[str, bool]
     unsure: dict[str, str]
     broken: str
-    told: list[tuple[str, str, _Told]]
+    stated: list[tuple[str, str, _Stated]]
     names: list[str]
     dropped: int
     order: bytes
@@ -115,8 +115,8 @@ class Judge:
         self._names: set[str] = set()  # of all that there ever were
         self._unsure: dict[str, str] = {}  # why its next number decides whether lines are missing
         self._broken = ""  # why streams that are not known yet may lack lines
-        self._told: dict[tuple[str, str], _Told] = {}
-        self._sweep = _TOLD
+        self._stated: dict[tuple[str, str], _Stated] = {}
+        self._sweep = _STATED
 
     def take(self, line: Line) -> list[VerdictLine]:
         """Judge one line; what it decides."""
@@ -184,7 +184,7 @@ class Judge:
 
     def snapshot(self) -> bytes:
         """The state, for `restore`; raises SpecError where there is more than a snapshot holds."""
-        told = [(*key, told) for key, told in self._told.items()]
+        stated = [(*key, stated) for key, stated in self._stated.items()]
         return msgspec.msgpack.encode(
             _State(
                 self._monitor.snapshot(),
@@ -194,7 +194,7 @@ class Judge:
                 self._streams,
                 self._unsure,
                 self._broken,
-                told,
+                stated,
                 sorted(self._names),
                 self._dropped,
                 b"" if self._order is None else self._order.snapshot(),
@@ -220,9 +220,9 @@ class Judge:
         self._monitor.watch()
         self._origin, self._lines, self._last = state.origin, state.lines, state.last
         self._streams, self._unsure, self._broken = state.streams, state.unsure, state.broken
-        self._told = {(stream, claim): told for stream, claim, told in state.told}
+        self._stated = {(stream, claim): stated for stream, claim, stated in state.stated}
         self._names = set(state.names)
-        self._dropped, self._sweep = state.dropped, 2 * len(self._told) + _TOLD
+        self._dropped, self._sweep = state.dropped, 2 * len(self._stated) + _STATED
 
     def finish(self) -> tuple[list[VerdictLine], Report]:
         """The verdicts on the claims that are not over, the source being at its end; the report."""
@@ -298,13 +298,13 @@ class Judge:
     def _decided(self, judged: ClaimVerdict, at: At) -> Iterator[VerdictLine]:
         """What is new of a claim that an event moved."""
         claim = judged.claim
-        told = self._told_of(claim)
+        stated = self._stated_of(claim)
         if judged.verdict is ModeVerdict.VIOLATED:
             for name in _violated(claim):
-                if name in told.violated:
+                if name in stated.violated:
                     continue
                 found = judged.findings[name]
-                told.violated.append(name)
+                stated.violated.append(name)
                 yield ViolationLine(
                     self._key(claim, name, found.at or at),
                     self._source,
@@ -322,10 +322,10 @@ class Judge:
     def _ended(self, judged: ClaimVerdict, at: At, *, final: bool = False) -> Iterator[ClaimLine]:
         """The verdict on a claim, if it is not what was last stated of it."""
         claim = judged.claim
-        told, standing = self._told_of(claim), _standing(claim)
-        if told.standing == standing:
+        stated, standing = self._stated_of(claim), _standing(claim)
+        if stated.standing == standing:
             return
-        told.standing = standing
+        stated.standing = standing
         obligations: dict[str, Verdict] = {
             name: found.verdict
             for name, found in judged.findings.items()
@@ -350,19 +350,19 @@ class Judge:
         parts = (self._source, claim.stream, claim.claim_id, what, at.line, at.sequence)
         return key_of(self._origin, *parts)
 
-    def _told_of(self, claim: ClaimRun) -> _Told:
+    def _stated_of(self, claim: ClaimRun) -> _Stated:
         """What was stated of a claim; of one that was forgotten, what it was then."""
         key = (claim.stream, claim.claim_id)
-        if (told := self._told.get(key)) is not None:
-            return told
-        if len(self._told) > self._sweep:
+        if (stated := self._stated.get(key)) is not None:
+            return stated
+        if len(self._stated) > self._sweep:
             known = {(j.claim.stream, j.claim.claim_id) for j in self._monitor.in_hand()}
-            self._told = {key: told for key, told in self._told.items() if key in known}
-            self._sweep = 2 * len(self._told) + _TOLD
+            self._stated = {key: stated for key, stated in self._stated.items() if key in known}
+            self._sweep = 2 * len(self._stated) + _STATED
         past = claim.past
-        told = _Told() if past is None else _Told(_standing(past), _violated(past))
-        self._told[key] = told
-        return told
+        stated = _Stated() if past is None else _Stated(_standing(past), _violated(past))
+        self._stated[key] = stated
+        return stated
 
 
 def _violated(claim: ClaimRun) -> list[str]:

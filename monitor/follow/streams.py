@@ -74,7 +74,7 @@ class Fifo(_Once):
         self._path, self._until_eof = path, until_eof
 
     def run(self, outlet: Outlet) -> None:
-        """Read until told to stop."""
+        """Read until asked to stop."""
         splitter, written = Splitter(), False
         try:
             descriptor = os.open(self._path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
@@ -113,7 +113,7 @@ class Peer(_Once):
         self._connect, self._until_eof = connect, until_eof
 
     def run(self, outlet: Outlet) -> None:
-        """Connect and read until told to stop, with longer and longer waits in between."""
+        """Connect and read until asked to stop, with longer and longer waits in between."""
         wait = FIRST_WAIT_S
         while not outlet.stopping:
             try:
@@ -191,7 +191,7 @@ class Zmq(_Once):
         self._address = address
 
     def run(self, outlet: Outlet) -> None:
-        """Read until told to stop."""
+        """Read until asked to stop."""
         import zmq  # the extra `zmq`
 
         with zmq.Context() as context, context.socket(zmq.SUB) as peer:

@@ -82,10 +82,10 @@ class Resequencer:
     """Holds back the lines that come early, and drops repetitions and what comes too late.
 
     A line is held back until all lines before it came, or until the window gives these up. What was
-    given up is a gap of the stream that is passed on: whoever reads it sees that lines are missing,
+    given up is a gap of the stream that is passed on: a reader of it sees that lines are missing,
     and where. A line of a gap that comes after all is dropped and counted, and nothing is concluded
     of the claims that it names. A second line of one number that says the same is dropped and
-    counted; one that says something else is passed on where it is, and whoever reads it sees a
+    counted; one that says something else is passed on where it is, and a reader of it sees a
     number out of order, as without this class.
 
     A line without a number in a stream that has numbers may belong anywhere: it is passed on as it

@@ -17,7 +17,7 @@ from typing import Any, Final, TypeAlias
 
 from models.framework.model import Action, Emitted, Model, renamed
 from models.framework.shims import Shim
-from models.framework.symmetry import relabelled, told
+from models.framework.symmetry import relabelled, relabelled_emission
 from proofs.product.graph import Edge, Graph, Names
 from proofs.product.observed import FIRST, Observed
 from proofs.product.runs import Run, plainness
@@ -275,7 +275,7 @@ class _Names(dict[int, int]):
 
     def emitted(self, emitted: Emitted) -> Emitted:
         """What is emitted, by those names."""
-        return told(renamed(emitted, self), self.labels)
+        return relabelled_emission(renamed(emitted, self), self.labels)
 
     def before(self, names: Names) -> _Names:
         """The same after names were changed."""

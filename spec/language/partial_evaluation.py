@@ -5,7 +5,8 @@ The result shows which variables a question can depend on.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, TypeAlias
 
 from spec.language.terms import (
     FALSE,
@@ -27,18 +28,17 @@ from spec.language.terms import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from spec.events.alphabet import Kind
 
 __all__ = ["Known", "specialize", "substitute"]
 
-Known = dict[tuple[Scope, str], Const]
+Known: TypeAlias = Mapping[tuple[Scope, str], Term]
+"""Variables that are known, with what they are."""
 
 _SIGNED = {(Scope.EVENT, "rival")}
 
 
-def specialize(term: Term, kind: Kind, known: Mapping[tuple[Scope, str], Term]) -> Term:
+def specialize(term: Term, kind: Kind, known: Known) -> Term:
     """The term for an event of this kind, with `known` variables replaced, and simplified.
 
     Every integer except `rival` is a count, so it is assumed to be at least 0.
@@ -67,7 +67,7 @@ def specialize(term: Term, kind: Kind, known: Mapping[tuple[Scope, str], Term]) 
     return go(term)
 
 
-def substitute(term: Term, known: Mapping[tuple[Scope, str], Term]) -> Term:
+def substitute(term: Term, known: Known) -> Term:
     """The term with variables replaced, and otherwise as it is."""
 
     def go(t: Term) -> Term:

@@ -6,9 +6,10 @@ from typing import TYPE_CHECKING
 
 from monitor.evaluate.compile import to_python
 from proofs.checks.frame.compiled import bundles, mismatches, partial_sources, runs_text
-from proofs.checks.frame.for_kind import Moved, inlined_questions, plain_questions
+from proofs.checks.frame.for_kind import inlined_questions, plain_questions
 from proofs.checks.frame.houdini import inductive, needed
 from proofs.checks.frame.lemmas import Frame
+from proofs.checks.frame.moved import Moved
 from proofs.checks.frame.partial import verdicts
 from proofs.checks.frame.reader import Refused
 from proofs.checks.frame.results import SCHEMA, Failure, FrameCheck, Invariant

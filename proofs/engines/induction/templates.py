@@ -19,7 +19,7 @@ from proofs.model.auditor import BELIEFS
 from proofs.model.environment import faithful
 from spec.contract.ledgers import CLAIM_FACTS, DECLARED, REQUEST_FACTS
 from spec.events.alphabet import Kind
-from spec.language.partial_evaluation import Known, specialize
+from spec.language.partial_evaluation import specialize
 from spec.language.terms import Compare, Const, Scope, Sort, Term, Var, children, variables
 from spec.language.verdicts import Verdict
 
@@ -263,9 +263,9 @@ def _name(scope: Scope, name: str) -> str:
 
 
 def _value(term: Term, values: Mapping[str, Value]) -> Value:
-    known: Known = {}
-    for var in variables(term):
-        known[var.scope, var.name] = Const(values[_name(var.scope, var.name)])
+    known = {
+        (var.scope, var.name): Const(values[_name(var.scope, var.name)]) for var in variables(term)
+    }
     folded = specialize(term, Kind.STREAM_DISORDER, known)
     if not isinstance(folded, Const):
         raise TypeError(f"not about a state: {term!r}")

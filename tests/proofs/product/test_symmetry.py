@@ -9,7 +9,7 @@ import pytest
 
 from models.framework.model import Action, Model
 from models.framework.shims import Shim
-from models.framework.symmetry import relabelled, renamings, told
+from models.framework.symmetry import relabelled, relabelled_emission, renamings
 from models.registry import RUNTIMES, runtime
 from models.runtimes.vllm_pool import Prompt, VllmPool
 from proofs.product.accepts import is_run
@@ -97,7 +97,7 @@ def _leaving(model: Model[Any], state: Any, names: dict[str, str]) -> Iterator[t
         after, emits = model.apply(state, action)
         by: Action = relabelled(action, names)
         reached = model.relabelled(after, names) if names else after
-        yield by, reached, tuple(told(each, names) for each in emits)
+        yield by, reached, tuple(relabelled_emission(each, names) for each in emits)
 
 
 def test_what_is_interchangeable_is() -> None:
