@@ -5,14 +5,28 @@ A model states rows of names: whatever order the rows of a group are put in, the
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Hashable, Iterable, Iterator, Mapping
 from itertools import permutations, product
 from typing import Any
 
 from models.framework.model import Emitted, Fact, Model, fact, given_of, signal
 from models.framework.shims import claim_of
 
-__all__ = ["relabelled", "relabelled_emission", "renamings"]
+__all__ = ["alike", "relabelled", "relabelled_emission", "relabelled_state", "renamings"]
+
+
+def alike(
+    rows: Iterable[tuple[Hashable, tuple[str, ...]]],
+) -> tuple[tuple[tuple[str, ...], ...], ...]:
+    """The groups of rows of names that have the same shape, where there is more than one.
+
+    Args:
+        rows: each with its shape, which is all that the model does with these names.
+    """
+    groups: dict[Hashable, list[tuple[str, ...]]] = {}
+    for shape, row in rows:
+        groups.setdefault(shape, []).append(row)
+    return tuple(tuple(group) for group in groups.values() if len(group) > 1)
 
 
 def renamings(model: Model[Any], fixed: Collection[str] = ()) -> Iterator[dict[str, str]]:
@@ -53,6 +67,16 @@ def relabelled(value: Any, names: Mapping[str, str]) -> Any:
         parts = [relabelled(each, names) for each in value]
         return type(value)(*parts) if hasattr(value, "_fields") else tuple(parts)
     return value
+
+
+def relabelled_state(state: Any, names: Mapping[str, str], ordered: Iterable[str]) -> Any:
+    """A state (a named tuple) in which names are others.
+
+    Args:
+        ordered: its parts that are in the order of names.
+    """
+    after = relabelled(state, names)
+    return after._replace(**{each: tuple(sorted(getattr(after, each))) for each in ordered})
 
 
 def relabelled_emission(emitted: Emitted, names: Mapping[str, str]) -> Emitted:

@@ -17,12 +17,13 @@ routers.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, ClassVar, Final, NamedTuple
 
 from models.framework.inference import Inference
 from models.framework.model import Action, Emitted, Model, Next, Signal, fact, signal
 from models.framework.shims import Shim
+from models.framework.symmetry import alike, relabelled_state
 from spec.claims.claim import Mode
 from spec.events.alphabet import Kind
 
@@ -38,10 +39,14 @@ class Prompt(NamedTuple):
     session: str | None = None
 
     @property
+    def owned(self) -> tuple[str, ...]:
+        """What its own blocks hold."""
+        return tuple(f"{self.request_id}.{at}" for at in range(self.own))
+
+    @property
     def contents(self) -> tuple[str, ...]:
         """What its blocks hold."""
-        own = (f"{self.request_id}.{at}" for at in range(self.own))
-        return (*own,) if self.object_id is None else (self.object_id, *own)
+        return self.owned if self.object_id is None else (self.object_id, *self.owned)
 
 
 class Routed(NamedTuple):
@@ -271,6 +276,17 @@ class Dynamo(Model[State]):
         routed = tuple(each for each in state.routed if each is not entry)
         ended = tuple(sorted((*state.ended, name)))
         return Next(state._replace(routed=routed, ended=ended), tuple(emits))
+
+    @property
+    def interchangeable(self) -> Iterable[Iterable[tuple[str, ...]]]:
+        """Requests in any order for one prefix in one session, with what is their own."""
+        prompts = () if self.in_order else self.prompts.values()
+        return alike((each[1:], (each.request_id, *each.owned)) for each in prompts)
+
+    def relabelled(self, state: State, names: Mapping[str, str]) -> State:
+        """A state where what is interchangeable has these names instead."""
+        after: State = relabelled_state(state, names, ("ended",))
+        return after
 
     @property
     def always(self) -> Mapping[str, Callable[[State], bool]]:

@@ -25,6 +25,8 @@ complete, which here takes no time.
 Left out: several workers, the push mode, handshakes, and failures of the transfer itself. The pool
 of the decode engine has room for all; blocks of the prefill engine that were freed are a copy until
 another request is given them. One step of the clock is one interval of heartbeats.
+
+Names are not interchangeable: there is one prefix, with one request.
 """
 
 from __future__ import annotations

@@ -24,6 +24,8 @@ reports no block.
 Left out: the end of a pin by its holder, the locks that look-ups take, remote and disk storage,
 several workers. An object is one chunk. In the retrieve, the store is complete before the blocks
 of its request are freed, as `request_finished` asks for.
+
+Names of pins are not interchangeable: pins of an object that end together end in their order.
 """
 
 from __future__ import annotations

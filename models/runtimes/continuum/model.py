@@ -23,6 +23,7 @@ from typing import Any, ClassVar, Final
 from models.framework.inference import Inference
 from models.framework.model import Action, Model, Next, fact
 from models.framework.shims import Shim
+from models.framework.symmetry import alike, relabelled_state
 from models.runtimes.continuum.scheduler import (
     SOURCE,
     Defect,
@@ -139,6 +140,21 @@ class Continuum(Model[State]):
         )
         jobs = state.jobs if job in state.jobs else (*state.jobs, job)
         return Next(state._replace(waiting=(*state.waiting, turn.request_id), jobs=jobs), (came,))
+
+    @property
+    def interchangeable(self) -> Iterable[Iterable[tuple[str, ...]]]:
+        """Conversations of one turn without a job."""
+        chats = [turn.chat for turn in self.turns.values()]
+        single = [t for t in self.turns.values() if t.job_id is None and chats.count(t.chat) == 1]
+        return alike(
+            (each[2:], (each.request_id, each.chat, each.owner, f"chat:{each.chat}"))
+            for each in single
+        )
+
+    def relabelled(self, state: State, names: Mapping[str, str]) -> State:
+        """A state where what is interchangeable has these names instead."""
+        after: State = relabelled_state(state, names, ("held", "ended", "unpinned"))
+        return after
 
     @property
     def always(self) -> Mapping[str, Callable[[State], bool]]:

@@ -17,6 +17,8 @@ it another.
 Left out: the strategies mru, filo and slru, splits of nodes, requests of different priority for one
 prefix, loads in progress, the stay of prefetched pages in the host pool, the policies by which a
 prefetch ends, and the 256 tokens from which on there is one.
+
+Names are not interchangeable: requests of an instance differ, or come in a fixed order.
 """
 
 from __future__ import annotations

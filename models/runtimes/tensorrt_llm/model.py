@@ -20,13 +20,14 @@ Left out: partial reuse, several windows, the priority of decoded blocks, loss o
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from enum import StrEnum
 from typing import Any, ClassVar, Final
 
 from models.framework.inference import Inference
 from models.framework.model import Action, Model, Next, fact
 from models.framework.premises import forbids
+from models.framework.symmetry import alike, relabelled_state
 from models.runtimes.tensorrt_llm.pools import DEFAULT, Ask, Block, Pools, Range, State
 from spec.claims.claim import Mode
 from spec.events.alphabet import Kind
@@ -119,6 +120,19 @@ class TensorrtLlm(Pools):
         finished = fact(Kind.REQUEST_FINISHED, request_id=ask.request_id)
         said = [self._to(ask.request_id, "request_done", by="runtime")] * bool(ask.object_id)
         return Next(done._replace(ended=ended), (finished, *said))
+
+    @property
+    def interchangeable(self) -> Iterable[Iterable[tuple[str, ...]]]:
+        """Requests in any order with one prefix and config, with what is their own."""
+        asks = () if self.in_order else self.asks.values()
+        return alike(
+            (each[1:], (each.request_id, f"owner:{each.request_id}", *each.owned)) for each in asks
+        )
+
+    def relabelled(self, state: State, names: Mapping[str, str]) -> State:
+        """A state where what is interchangeable has these names instead."""
+        after: State = relabelled_state(state, names, ("ended", "clocks"))
+        return after
 
     @property
     def always(self) -> Mapping[str, Callable[[State], bool]]:

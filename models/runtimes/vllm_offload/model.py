@@ -27,13 +27,14 @@ the first request on it comes. That a load fails is chosen by the run, at any lo
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from enum import StrEnum
 from typing import Any, ClassVar, Final, NamedTuple
 
 from models.framework.blocks import freed, hits
 from models.framework.claims import leading
 from models.framework.model import Action, Emitted, Model, Next, fact, signal
+from models.framework.symmetry import alike, relabelled_state
 from spec.events.alphabet import Kind
 
 __all__ = ["FAILING", "Policy", "State", "VllmOffload"]
@@ -341,6 +342,22 @@ class VllmOffload(Model[State]):
 
     def _wanted(self, object_id: str) -> dict[str, Any]:
         return leading(object_id, self.objects[object_id], f"owner:{object_id}")
+
+    @property
+    def interchangeable(self) -> Iterable[Iterable[tuple[str, ...]]]:
+        """Requests for one object, and objects of one size with the requests for them."""
+        of = {name: [r for r, its in self.prompts.items() if its == name] for name in self.objects}
+        requests = ((name, (request,)) for request, name in self.prompts.items())
+        objects = (
+            ((self.objects[name], len(its)), (name, f"owner:{name}", *its))
+            for name, its in of.items()
+        )
+        return alike((*requests, *objects))
+
+    def relabelled(self, state: State, names: Mapping[str, str]) -> State:
+        """A state where what is interchangeable has these names instead."""
+        after: State = relabelled_state(state, names, ("asked", "copied", "ended"))
+        return after
 
     @property
     def always(self) -> Mapping[str, Callable[[State], bool]]:

@@ -28,7 +28,7 @@ from typing import Any, ClassVar, NamedTuple
 
 from models.framework.blocks import freed
 from models.framework.model import Action, Emitted, Model, Next, fact, signal
-from models.framework.symmetry import relabelled
+from models.framework.symmetry import alike, relabelled_state
 from spec.events.alphabet import Kind
 
 __all__ = ["Policy", "Prompt", "State", "VllmPool"]
@@ -298,22 +298,29 @@ class VllmPool(Model[State]):
         """
         if any(prompt.between for prompt in self.prompts.values()):
             return ()
-        alike: dict[Any, list[tuple[str, ...]]] = {}
-        objects: dict[str, list[Prompt]] = {name: [] for name in self.objects}
-        for prompt in self.prompts.values():
-            alike.setdefault(prompt[1:], []).append((prompt.request_id,))
-            objects.setdefault(prompt.object_id, []).append(prompt)
-        for name, prompts in objects.items():
-            prompts.sort(key=lambda prompt: prompt[2:])
-            shape = self.objects.get(name), *(prompt[2:] for prompt in prompts)
-            row = (name, f"owner:{name}", *(prompt.request_id for prompt in prompts))
-            alike.setdefault(shape, []).append(row)
-        return tuple(group for group in alike.values() if len(group) > 1)
+        prompts = self.prompts.values()
+        objects = dict.fromkeys((*self.objects, *(prompt.object_id for prompt in prompts)))
+        of = {
+            name: sorted((p for p in prompts if p.object_id == name), key=lambda p: p[2:])
+            for name in objects
+        }
+        return alike(
+            [
+                *((prompt[1:], (prompt.request_id,)) for prompt in prompts),
+                *(
+                    (
+                        (self.objects.get(name), *(prompt[2:] for prompt in its)),
+                        (name, f"owner:{name}", *(prompt.request_id for prompt in its)),
+                    )
+                    for name, its in of.items()
+                ),
+            ]
+        )
 
     def relabelled(self, state: State, names: Mapping[str, str]) -> State:
         """A state where what is interchangeable has these names instead."""
-        after: State = relabelled(state, names)
-        return after._replace(ended=tuple(sorted(after.ended)))
+        after: State = relabelled_state(state, names, ("ended",))
+        return after
 
     @property
     def always(self) -> Mapping[str, Callable[[State], bool]]:
