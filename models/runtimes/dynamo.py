@@ -11,8 +11,8 @@ states the overlap by which its worker was chosen. The caches of the workers are
 The contract's stream is of one pool. Here all workers are in one: a prefix counts as held if any
 worker holds it, so look-ups, which are of one worker, are not emitted.
 
-Left out: tiers of a worker, queue policy, events that are lost, routing at a temperature, several
-routers.
+Left out: tiers of a worker, queue policy, the event `cleared`, events that are lost, routing at a
+temperature, several routers.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from typing import Any, ClassVar, Final, NamedTuple
 from models.framework.inference import Inference
 from models.framework.model import Action, Emitted, Model, Next, Signal, fact, signal
 from models.framework.shims import Shim
-from models.framework.symmetry import alike, relabelled_state
+from models.framework.symmetry import alike
 from spec.claims.claim import Mode
 from spec.events.alphabet import Kind
 
@@ -103,6 +103,7 @@ class Dynamo(Model[State]):
     about: ClassVar = "The KV-aware router of Dynamo: overlap, cost, the cheapest worker."
     source: ClassVar = "NVIDIA Dynamo, router guide of 2026-05-23; RouterEvent"
     left_out: ClassVar = "tiers of a worker, queue policy, lost events, temperature, replicas"
+    by_name: ClassVar = ("ended",)
 
     def __init__(
         self,
@@ -282,11 +283,6 @@ class Dynamo(Model[State]):
         """Requests in any order for one prefix in one session, with what is their own."""
         prompts = () if self.in_order else self.prompts.values()
         return alike((each[1:], (each.request_id, *each.owned)) for each in prompts)
-
-    def relabelled(self, state: State, names: Mapping[str, str]) -> State:
-        """A state where what is interchangeable has these names instead."""
-        after: State = relabelled_state(state, names, ("ended",))
-        return after
 
     @property
     def always(self) -> Mapping[str, Callable[[State], bool]]:

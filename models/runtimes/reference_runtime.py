@@ -5,7 +5,7 @@ not cached. One that does not fit beside the claims is deferred in their name, a
 later; a demotable claim yields to it. Blocks of claims are never victims in hard_protected,
 demotable and expiring, and in offloadable until the tier has a copy; in soft_priority the lowest
 rank goes first. A duration may end between any two actions. Names are not interchangeable: claims
-and requests come in a fixed order. Left out: tokens within a block, preemption, how long loads take.
+and requests come in a fixed order. Left out: tokens within a block, preemption, time of loads.
 """
 
 from __future__ import annotations
