@@ -97,7 +97,7 @@ class TestBadInput:
             engine.core.abort_requests([asked.request_id])
         assert 10 == engine.armed.attachments[0].controller.claims
         (more,) = engine.serve(("prompt", 1, claim("claim:more", 1)))
-        assert "tenant has 10 live claims, which is the most" == more.metadata["claim"]["reason"]
+        assert "tenant has 10 live claims, and 10 are the most" == more.metadata["claim"]["reason"]
         (other,) = engine.serve(("prompt", 1, claim("claim:other", 1, owner_scope="another")))
         assert "accepted" == other.metadata["claim"]["decision"]
         release = {"claim_id": "claim:0", "owner_scope": "tenant"}

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from runtime_hooks.claims.capacity import ClaimedBlocks
 from runtime_hooks.claims.entry import WATCHED, Entry
+from runtime_hooks.claims.owners import Owners
 from runtime_hooks.settings.config import TAKEN
 from spec.claims.claim import Instant, Mode
 from spec.claims.durations import TimeUnit
@@ -42,7 +43,8 @@ class Registry:
     """The claims of one engine.
 
     `live` has them by id. `declared` are the blocks of all live claims that can keep a request out;
-    `version` changes whenever these claims leave more or fewer blocks to requests.
+    `version` changes whenever these claims leave more or fewer blocks to requests. `owners` counts
+    what each owner's claims take.
 
     Args:
         usable: blocks of the pool without the null block.
@@ -64,6 +66,7 @@ class Registry:
         self.live: dict[str, Entry] = {}
         self.version = 0
         self.declared = ClaimedBlocks()
+        self.owners = Owners(settings, usable)
         self._enforced = ClaimedBlocks()  # of the claims whose mode is enforced
         self._on_device = ClaimedBlocks()  # of those among them that have no copy elsewhere
         self._others = 0  # claims that are not offloadable
@@ -72,7 +75,6 @@ class Registry:
         self._modes = frozenset(TAKEN) - (set() if tier else {Mode.OFFLOADABLE})
         self._used_ids: set[bytes] = set()
         self._used_by: Counter[bytes] = Counter()  # ids that each owner has used
-        self._live_of: Counter[str] = Counter()  # live claims of each owner
         # By clock: when claims end, and their ids. An id is used once, so it names one claim.
         self._ends: dict[TimeUnit, list[tuple[int, str]]] = {unit: [] for unit in TimeUnit}
 
@@ -96,17 +98,18 @@ class Registry:
             return f"claim id {of} was used before; a new promise needs a new id"
         if len(self._used_ids) >= self._settings.lives:
             return f"{self._settings.lives} claims were decided on in this run, which is the most"
-        if self._live_of[claim.owner_scope] >= self._settings.claims:
-            return f"{claim.owner_scope} has {self._settings.claims} live claims, which is the most"
         if self._used_by[_digest(claim.owner_scope)] >= self._settings.owner_lives:
             most = self._settings.owner_lives
             return f"{most} claims of {claim.owner_scope} were decided on, which is the most"
         if footprint > len(keys):
             return f"the prompt has {len(keys)} whole blocks, and the claim is for {footprint}"
+        if why := self.owners.rejection(claim, keys[:footprint], watched=mode in WATCHED):
+            return why
         if mode in WATCHED:
             return ""
-        if size > free:
-            return f"it needs {size} blocks, and {free} of {self._usable} are not claimed"
+        if size > free - (floor := self.owners.quotas.floor):
+            kept = f", of which no claim may take the last {floor}" if floor else ""
+            return f"it needs {size} blocks, and {free} of {self._usable} are not claimed{kept}"
         if size + largest_need > free:
             left = free - size
             return f"an unfinished request needs {largest_need} more blocks, and {left} are left"
@@ -130,7 +133,7 @@ class Registry:
         entry = Entry(claim, keys)
         self.live[claim.claim_id] = entry
         self.use_id(claim)
-        self._live_of[claim.owner_scope] += 1
+        self.owners.add(entry)
         self._count(entry, live=True)
         if (duration := claim.duration) is not None:
             entry.accepted_at = self._now[duration.unit]
@@ -160,10 +163,7 @@ class Registry:
         del self.live[entry.claim_id]
         self.set_copied(entry, False)
         self._count(entry, live=False)
-        scope = entry.claim.owner_scope
-        self._live_of[scope] -= 1
-        if not self._live_of[scope]:
-            del self._live_of[scope]
+        self.owners.remove(entry)
 
     def due(self, unit: TimeUnit) -> Entry | None:
         """A live claim whose duration is over by this clock, or None; no claim is scanned."""

@@ -20,6 +20,7 @@ from runtime_hooks.settings.config import (
     SettingsError,
     load,
     load_ahead,
+    quotas_line,
 )
 from runtime_hooks.trace.faults import LOG
 from runtime_hooks.trace.file import TraceFile
@@ -125,7 +126,7 @@ def described(settings: Settings, trace: str, socket: str) -> str:
     parts.append(f"enforced: {', '.join(enforced) or 'no mode'}")
     parts.append(f"only reported on: {', '.join(reported) or 'no mode'}")
     parts.append(f"scopes: {', '.join(owners) or 'none, a request names its owner'}")
-    parts.append(f"claims of one owner: at most {settings.claims}")
+    parts.append(f"quotas: {quotas_line(settings)}")
     if settings.drill != Drill():
         parts.append("faults are injected (drill)")
     return "; ".join(parts)

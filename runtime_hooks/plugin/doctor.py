@@ -7,7 +7,14 @@ from typing import TYPE_CHECKING, Final, Literal
 import msgspec
 
 from runtime_hooks.engines import adapter_of, installed, package_of
-from runtime_hooks.settings.config import ENFORCED, TAKEN, Settings, SettingsError, load
+from runtime_hooks.settings.config import (
+    ENFORCED,
+    TAKEN,
+    Settings,
+    SettingsError,
+    load,
+    quotas_line,
+)
 from runtime_hooks.settings.switch import SWITCH, switched_on
 from spec import __version__
 from spec.claims.claim import Mode
@@ -96,6 +103,7 @@ def as_text(found: Diagnosis) -> str:
         away = [mode for mode in Mode if mode not in TAKEN]
         for what, modes in (("enforces", found.keeps), ("reports on", watched), ("rejects", away)):
             lines.append(_row(what, ", ".join(modes) or "none"))
+        lines.append(_row("quotas", quotas_line(found.settings or Settings())))
     if found.hooks:
         lines.append("")
         for hook in found.hooks:

@@ -17,7 +17,7 @@ class TestDescribed:
             f"events go to {tmp_path}/claims.1.jsonl; monitor off; "
             "enforced: hard_protected, demotable, expiring, offloadable, soft_priority; "
             "only reported on: best_effort; scopes: none, a request names its owner; "
-            "claims of one owner: at most 1000"
+            "quotas: an owner has at most 1000 claims"
         ) == described(Settings(), "claims.1.jsonl", "")
 
     def test_all(self) -> None:
@@ -35,7 +35,8 @@ class TestDescribed:
             "monitor enforce, with verdicts in /a/claims.jsonl.verdicts.jsonl; "
             "listeners at /b/claims.sock; enforced: expiring; "
             "only reported on: hard_protected, demotable, offloadable, soft_priority, "
-            "best_effort; scopes: tenant-a, tenant-b; claims of one owner: at most 7; "
+            "best_effort; scopes: tenant-a, tenant-b; quotas: an owner has at most "
+            "half of the pool, 7 claims; "
             "faults are injected (drill)"
         ) == line
         assert "key-" not in line
