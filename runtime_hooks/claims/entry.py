@@ -51,7 +51,7 @@ class Entry:
     `restores` counts the requests for which the claim is being restored. `brought` names a request
     whose load brought part of the claim back, as long as that was not reported.
     `lifecycle` is the claim's state by its own reports, `accepted_at` the reading of the clock of
-    its duration, in ns or steps, when it was accepted.
+    its duration, in ns or steps, when it was accepted, and `since_ns` the time then.
     """
 
     claim: ResidentClaim
@@ -66,6 +66,7 @@ class Entry:
     restores: int = 0
     brought: str | None = None
     accepted_at: int = 0
+    since_ns: int = 0
     lifecycle: ClaimLifecycle = field(init=False)
 
     def __post_init__(self) -> None:

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from runtime_hooks.trace.emitter import Emitter
     from runtime_hooks.trace.faults import Faults
     from spec.claims.claim import ResidentClaim
+    from spec.claims.durations import Duration
 
 __all__ = ["Now", "Registry"]
 
@@ -130,15 +131,14 @@ class Registry:
 
     def add(self, claim: ResidentClaim, keys: tuple[bytes, ...]) -> Entry:
         """Add a claim that was not rejected: responsibility for it begins."""
-        entry = Entry(claim, keys)
+        entry = Entry(claim, keys, since_ns=self._now[TimeUnit.SECONDS])
         self.live[claim.claim_id] = entry
         self.use_id(claim)
         self.owners.add(entry)
         self._count(entry, live=True)
         if (duration := claim.duration) is not None:
             entry.accepted_at = self._now[duration.unit]
-            end = entry.accepted_at + ceil(duration.exact * _PER[duration.unit])
-            heapq.heappush(self._ends[duration.unit], (end, claim.claim_id))
+            heapq.heappush(self._ends[duration.unit], (_end_of(entry, duration), claim.claim_id))
         self._move(entry, Kind.CLAIM_ACCEPTED, RUNTIME)
         return entry
 
@@ -173,6 +173,15 @@ class Registry:
             if entry is not None:
                 return entry
         return None
+
+    def left(self, entry: Entry) -> str:
+        """How much of a claim's duration is left; empty where it has none."""
+        if (duration := entry.claim.duration) is None:
+            return ""
+        left = _end_of(entry, duration) - self._now[duration.unit]
+        if duration.unit is TimeUnit.STEPS:
+            return f"{left} steps"
+        return f"{left / _PER[duration.unit]:.1f} s"
 
     def set_copied(self, entry: Entry, copied: bool) -> None:
         """Record that the offload tier has a copy of all blocks of the claim, or has not."""
@@ -231,6 +240,11 @@ class Registry:
             (blocks.add if live else blocks.remove)(entry.keys)
         offloadable = entry.claim.protection_mode is Mode.OFFLOADABLE
         self._others += 0 if offloadable else 1 if live else -1
+
+
+def _end_of(entry: Entry, duration: Duration) -> int:
+    """The reading of the clock of its duration, in ns or steps, at which a claim expires."""
+    return entry.accepted_at + ceil(duration.exact * _PER[duration.unit])
 
 
 def _digest(text: str) -> bytes:

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
     from runtime_hooks.claims.arrivals import Arrival
     from runtime_hooks.claims.entry import Entry
+    from runtime_hooks.claims.inbox import Inbox
     from runtime_hooks.claims.preregistration import Prompt
     from runtime_hooks.claims.registry import Registry
     from runtime_hooks.enforce.victim_exclusion import EvictablePool
@@ -36,7 +37,8 @@ __all__ = ["Admission"]
 class Admission:
     """Claims from their first mention to their end.
 
-    `pins` and `preregistration` bring claims in other ways than with a request.
+    `pins` and `preregistration` bring claims in other ways than with a request. `drains` says that
+    the operator lets the live claims end and no more begin.
 
     Args:
         identity: of the engine's cache.
@@ -44,6 +46,7 @@ class Admission:
         largest_need: the most blocks that any unfinished request needs besides those of claims.
         alarm: the reason why no more claims are accepted; empty while they are.
         tick: called when something happens; updates the time and ends the claims that expired.
+        inbox: hands the calls of other threads to the engine's.
     """
 
     def __init__(
@@ -59,9 +62,11 @@ class Admission:
         largest_need: Callable[[], int],
         alarm: Callable[[], str],
         tick: Callable[[], None],
+        inbox: Inbox,
     ) -> None:
+        self.drains = False
         self.pins = Pins(self._pin, self.release)
-        self.preregistration = Preregistration(identity, prompts, self.admit, self.release)
+        self.preregistration = Preregistration(identity, prompts, self.admit, self.release, inbox)
         self._identity, self._pool, self._registry = identity, pool, registry
         self._tracker, self._offloaded, self._emitter = tracker, offloaded, emitter
         self._largest_need, self._alarm, self._tick = largest_need, alarm, tick
@@ -137,6 +142,8 @@ class Admission:
             return "its request asks not to be cached"
         if self.preregistration.is_waiting(claim.claim_id):
             return f"claim id {claim.claim_id} is registered ahead, for another request"
+        if self.drains:
+            return "the operator drains this engine: it accepts no more claims"
         if why := self._alarm():
             return why
         reusable, footprint = arrival.keys[: arrival.reusable], claim.footprint_blocks

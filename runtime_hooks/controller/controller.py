@@ -6,17 +6,20 @@ moment: all its events bear the same time, and claims whose duration is over are
 
 from __future__ import annotations
 
+import secrets
 import time
 from typing import TYPE_CHECKING, Any, Protocol
 
 from msgspec.structs import replace
 
 from runtime_hooks.claims.arrivals import Decision
+from runtime_hooks.claims.inbox import Inbox
 from runtime_hooks.claims.metadata import CLAIM, PIN, RELEASE
 from runtime_hooks.claims.ownership import Callers
 from runtime_hooks.claims.registry import Registry
 from runtime_hooks.controller.admission import Admission
 from runtime_hooks.controller.arbitration import Arbitration, SizedPool
+from runtime_hooks.controller.operator import Operator
 from runtime_hooks.enforce.victim_exclusion import EvictablePool
 from runtime_hooks.enforce.victim_order import RankedPool
 from runtime_hooks.trace.emitter import Emitter
@@ -48,8 +51,9 @@ class Pool(EvictablePool, RankedPool, SizedPool, Protocol):
 class Controller:
     """The claims and requests of one engine with one block pool.
 
-    `tracker` receives what happens to blocks, `offloaded` what happens to copies in the offload
-    tier. `faults` counts the exceptions that were caught.
+    `epoch` names this life of the engine, with which its claims end. `tracker` receives what
+    happens to blocks, `offloaded` what happens to copies in the offload tier. `operator` is for
+    the operator, whose calls come by the `inbox`. `faults` counts the exceptions that were caught.
 
     Args:
         identity: of the engine's cache.
@@ -71,6 +75,8 @@ class Controller:
         alarm: Callable[[], str] = lambda: "",
         clock: Callable[[], int] = time.monotonic_ns,
     ) -> None:
+        self.epoch = secrets.token_hex(8)
+        self.inbox = Inbox()
         self.faults = Faults()
         self._clock = clock
         self._now = dict.fromkeys(TimeUnit, 0)  # in ns; steps that have begun
@@ -99,6 +105,18 @@ class Controller:
             largest_need=self._arbitration.largest_need,
             alarm=alarm,
             tick=self.tick,
+            inbox=self.inbox,
+        )
+        self.operator = Operator(
+            self._registry,
+            self._admission,
+            self.tracker,
+            epoch=self.epoch,
+            stream=journal.stream,
+            usable=pool.usable,
+            now_ns=lambda: self._emitter.now_ns,
+            requests=lambda: len(self._arbitration.unfinished),
+            alarm=alarm,
         )
 
     # Requests.
@@ -128,8 +146,13 @@ class Controller:
         self.tick()
         self._admission.expire(TimeUnit.STEPS)  # claims that last until the step before
         self._now[TimeUnit.STEPS] += 1
-        self.preregistration.drain()
+        self.inbox.drain()
         return self._arbitration.decide_again()
+
+    def operate(self) -> None:
+        """Carry out the calls of other threads between two steps, while the engine is idle."""
+        self.tick()
+        self.inbox.drain()
 
     def stuck(self, arrival: Arrival) -> Refusal | None:
         """A request that may run gets no blocks although only claims use blocks.

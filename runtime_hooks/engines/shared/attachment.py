@@ -55,7 +55,7 @@ class HookedScheduler:
         self._wraps.remove()
         self._detached = True
         self._wraps.attempt("detach", self._restore)
-        self._wraps.attempt("detach", self.controller.preregistration.close)
+        self._wraps.attempt("detach", self.controller.inbox.close)
         if self.controller.claims:
             self.controller.fail()
         if wait:
@@ -68,5 +68,5 @@ class HookedScheduler:
         if not self._detached:
             self._wraps.attempt("shutdown", self.controller.close)
             self._wraps.remove()
-            self._wraps.attempt("shutdown", self.controller.preregistration.close)
+            self._wraps.attempt("shutdown", self.controller.inbox.close)
         self.journal.close()
