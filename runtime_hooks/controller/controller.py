@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import secrets
 import time
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 from msgspec.structs import replace
 
@@ -29,9 +29,11 @@ from runtime_hooks.tracking.offloaded import OffloadTracker
 from runtime_hooks.tracking.tracker import BlockTracker
 from spec.claims.durations import TimeUnit
 from spec.events.alphabet import Kind
+from spec.language.errors import SpecError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
+    from concurrent.futures import Future
 
     from runtime_hooks.claims.arrivals import Arrival, Refusal
     from runtime_hooks.claims.entry import Entry
@@ -42,6 +44,8 @@ if TYPE_CHECKING:
     from spec.claims.claim import CacheIdentity
 
 __all__ = ["Controller", "Pool"]
+
+T = TypeVar("T")
 
 
 class Pool(EvictablePool, RankedPool, SizedPool, Protocol):
@@ -148,6 +152,24 @@ class Controller:
         self._now[TimeUnit.STEPS] += 1
         self.inbox.drain()
         return self._arbitration.decide_again()
+
+    def ask(self, act: Callable[[Operator], T]) -> Future[T]:
+        """Have the operator's call carried out between two steps; any thread may ask.
+
+        Returns:
+            What it returns or raises; cancelled where the engine ends before.
+        """
+
+        def call() -> T:
+            try:
+                return act(self.operator)
+            except SpecError:  # it was not possible, and nothing was done
+                raise
+            except Exception:
+                self.fail()
+                raise
+
+        return self.inbox.put(call)
 
     def operate(self) -> None:
         """Carry out the calls of other threads between two steps, while the engine is idle."""

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final, Literal
+from typing import Final, Literal
 
 import msgspec
 
-if TYPE_CHECKING:
-    from runtime_hooks.settings.quotas import Quota
+from runtime_hooks.settings.quotas import Quota
 
 __all__ = [
     "SCHEMA",

@@ -97,6 +97,8 @@ class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     accepts no more claims once one is violated. Verdicts go to `trace` with `.verdicts.jsonl`
     appended, and to listeners on the Unix socket `socket`, by default `trace` with `.sock`
     appended.
+    `control` is the folder of the socket for the commands `claims`; nobody else may enter it. It is
+    made, by default in the user's runtime folder, or else in that for temporary files.
     `enforce` are the modes whose promises are enforced. A claim of another mode in `TAKEN` is
     accepted and only reported on.
     `defer_s` is how long a request that does not fit beside the claims waits, in seconds.
@@ -113,6 +115,7 @@ class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     trace: str = "resident-claims.{pid}.jsonl"
     monitor: _Monitor = "off"
     socket: str = ""
+    control: str = ""
     enforce: tuple[Mode, ...] = ENFORCED
     defer_s: Seconds = 0.0
     queue: Count = 65_536

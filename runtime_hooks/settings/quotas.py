@@ -12,7 +12,7 @@ from spec.claims.claim import MAX_PRIORITY
 from spec.claims.durations import Duration
 from spec.language.errors import ClaimError
 
-__all__ = ["Quota", "Quotas", "described", "quota_of"]
+__all__ = ["Most", "Quota", "Quotas", "described", "in_words", "quota_of"]
 
 Most = Annotated[int, Meta(ge=0, le=2**31 - 1)]
 Owner = Annotated[str, Meta(min_length=1, max_length=1024)]
@@ -70,18 +70,19 @@ def described(quotas: Quotas, *, claims: int, half: bool) -> str:
         claims: the live claims of an owner whose quota states no number.
         half: whether an owner whose quota states no blocks has half of the pool.
     """
-    each = _words(quota_of("", Quotas(quotas.each), Quota(claims=claims)))
+    each = in_words(quota_of("", Quotas(quotas.each), Quota(claims=claims)))
     if half and quotas.each.blocks is None:
         each = f"half of the pool, {each}"
     parts = [f"an owner has at most {each}"]
     for owner, own in sorted(quotas.owners.items()):
-        parts.append(f"{owner} has at most {_words(own) or 'the same'}")
+        parts.append(f"{owner} has at most {in_words(own) or 'the same'}")
     if quotas.floor:
         parts.append(f"no claim takes the last {quotas.floor} blocks")
     return ", and ".join(parts)
 
 
-def _words(quota: Quota) -> str:
+def in_words(quota: Quota) -> str:
+    """What a quota sets; empty where it sets nothing."""
     parts = []
     if quota.blocks is not None:
         parts.append(f"{quota.blocks} blocks")

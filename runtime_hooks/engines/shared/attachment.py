@@ -44,6 +44,11 @@ class HookedScheduler:
         """Why the plugin was disarmed in this engine; empty where it was not."""
         return self._wraps.given_up
 
+    def operate(self) -> None:
+        """Carry out the calls of other threads, on the engine's thread between two steps."""
+        if not self._detached:
+            self._wraps.attempt("operate", self.controller.operate)
+
     def detach(self, *, wait: bool = True) -> None:
         """Leave the engine as it was, release every block, and end the stream.
 
