@@ -9,11 +9,11 @@ from spec.claims.lifecycle import ClaimLifecycle
 from spec.contract.modes import MODES
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
     from spec.claims.claim import ResidentClaim
 
-__all__ = ["WATCHED", "Content", "Entry"]
+__all__ = ["WATCHED", "Content", "Entry", "owners_of"]
 
 WATCHED: Final = frozenset(mode for mode, spec in MODES.items() if spec.constants["watched"])
 """The modes without acceptance. Their claims are owed reports from their registration on, and never
@@ -124,3 +124,8 @@ class Entry:
         elif computed_by != self.made_by:
             self.made_by = None
         return now and not was
+
+
+def owners_of(entries: Iterable[Entry]) -> tuple[tuple[str, int], ...]:
+    """For each claim its owner and the blocks that it declares."""
+    return tuple((entry.claim.owner_scope, entry.footprint) for entry in entries)

@@ -74,7 +74,7 @@ class Registry:
         self._settings, self._usable, self._emitter = settings, usable, emitter
         self._now, self._faults = now, faults
         self._modes = frozenset(TAKEN) - (set() if tier else {Mode.OFFLOADABLE})
-        self._used_ids: set[bytes] = set()
+        self._used_ids: set[bytes] = set()  # of claims that were accepted
         self._used_by: Counter[bytes] = Counter()  # ids that each owner has used
         # By clock: when claims end, and their ids. An id is used once, so it names one claim.
         self._ends: dict[TimeUnit, list[tuple[int, str]]] = {unit: [] for unit in TimeUnit}
@@ -95,13 +95,15 @@ class Registry:
         size, free = blocks.lacks(keys[:footprint]), self._usable - len(blocks)
         if (mode := claim.protection_mode) not in self._modes:
             return f"this engine keeps no {mode} claims: {_NOT_HERE[mode]}"
+        if (differs := self._differs(claim, keys)) is not None:
+            return f"claim id {of} is live with {differs}; a new promise needs a new id"
         if _digest(of) in self._used_ids:
             return f"claim id {of} was used before; a new promise needs a new id"
         if len(self._used_ids) >= self._settings.lives:
-            return f"{self._settings.lives} claims were decided on in this run, which is the most"
+            return f"{self._settings.lives} claims were accepted in this run, which is the most"
         if self._used_by[_digest(claim.owner_scope)] >= self._settings.owner_lives:
             most = self._settings.owner_lives
-            return f"{most} claims of {claim.owner_scope} were decided on, which is the most"
+            return f"{most} claims of {claim.owner_scope} were accepted, which is the most"
         if footprint > len(keys):
             return f"the prompt has {len(keys)} whole blocks, and the claim is for {footprint}"
         if why := self.owners.rejection(claim, keys[:footprint], watched=mode in WATCHED):
@@ -116,24 +118,27 @@ class Registry:
             return f"an unfinished request needs {largest_need} more blocks, and {left} are left"
         return ""
 
-    def use_id(self, claim: ResidentClaim) -> bool:
-        """Remember that the claim's id was decided on.
+    def stands(self, claim: ResidentClaim, keys: Sequence[bytes]) -> bool:
+        """Whether this very claim is live: of this owner, by these terms, on these contents."""
+        entry = self.live.get(claim.claim_id)
+        return entry is not None and entry.claim == claim and _begins(keys, entry.keys)
 
-        False where the id was used before, or where no more ids can be remembered for its owner.
-        """
-        known, owner = _digest(claim.claim_id), _digest(claim.owner_scope)
-        full = len(self._used_ids) >= self._settings.lives
-        if known in self._used_ids or full or self._used_by[owner] >= self._settings.owner_lives:
-            return False
-        self._used_ids.add(known)
-        self._used_by[owner] += 1
-        return True
+    def _differs(self, claim: ResidentClaim, keys: Sequence[bytes]) -> str | None:
+        """How a live claim of this id and this owner differs; None where there is none."""
+        entry = self.live.get(claim.claim_id)
+        if entry is None or entry.claim.owner_scope != claim.owner_scope:
+            return None
+        if not _begins(keys, entry.keys):
+            return "another prompt"
+        names = type(claim).model_fields
+        return f"another {next(n for n in names if getattr(claim, n) != getattr(entry.claim, n))}"
 
     def add(self, claim: ResidentClaim, keys: tuple[bytes, ...]) -> Entry:
         """Add a claim that was not rejected: responsibility for it begins."""
         entry = Entry(claim, keys, since_ns=self._now[TimeUnit.SECONDS])
         self.live[claim.claim_id] = entry
-        self.use_id(claim)
+        self._used_ids.add(_digest(claim.claim_id))
+        self._used_by[_digest(claim.owner_scope)] += 1
         self.owners.add(entry)
         self._count(entry, live=True)
         if (duration := claim.duration) is not None:
@@ -245,6 +250,10 @@ class Registry:
 def _end_of(entry: Entry, duration: Duration) -> int:
     """The reading of the clock of its duration, in ns or steps, at which a claim expires."""
     return entry.accepted_at + ceil(duration.exact * _PER[duration.unit])
+
+
+def _begins(keys: Sequence[bytes], first: tuple[bytes, ...]) -> bool:
+    return tuple(keys[: len(first)]) == first
 
 
 def _digest(text: str) -> bytes:

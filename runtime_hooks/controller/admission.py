@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from msgspec.structs import replace
 
 from runtime_hooks.claims.entry import WATCHED
-from runtime_hooks.claims.metadata import claim_of, release_of
+from runtime_hooks.claims.metadata import claim_of, rejected_name, release_of
 from runtime_hooks.claims.pins import Pins
 from runtime_hooks.claims.preregistration import Preregistration
 from runtime_hooks.trace.names import claim_terms, content_keys, name_of, object_of
@@ -71,6 +71,7 @@ class Admission:
         self._tracker, self._offloaded, self._emitter = tracker, offloaded, emitter
         self._largest_need, self._alarm, self._tick = largest_need, alarm, tick
         self._accepted: list[Entry] = []  # since `begin`
+        self._rejections = 0
 
     def begin(self) -> None:
         """Begin to decide on one request: `undo` ends what is accepted from now on."""
@@ -87,6 +88,8 @@ class Admission:
         claim = None
         try:
             claim = claim_of(arrival.claim, self._cache_of(arrival), arrival.keys, arrival.scope)
+            if self._registry.stands(claim, arrival.keys):
+                return ""  # its owner tries again, and gets the same answer
             reason = self._rejection(claim, arrival)
         except ClaimError as error:
             reason = str(error)
@@ -164,15 +167,14 @@ class Admission:
         self._offloaded.add(entry)
 
     def _reject(self, claim: ResidentClaim | None, request_id: str) -> None:
-        """Report a rejection, under the claim's own id where no other claim has or had it.
+        """Report a rejection, under a name that no other claim has: the id stays free.
 
         A rejected claim of a watched mode has no object: events on its blocks do not concern it.
         """
         name = name_of(f"claim of {request_id}")
         if claim is not None:
-            waiting = self.preregistration.is_waiting(claim.claim_id)
-            if not waiting and self._registry.use_id(claim):
-                name = claim.claim_id
+            self._rejections += 1
+            name = rejected_name(claim.claim_id, self._rejections)
             fields = {**claim_terms(claim), "claim_id": name}
             if claim.protection_mode in WATCHED:
                 del fields["object_id"]

@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 from msgspec.structs import replace
 
-from runtime_hooks.claims.arrivals import Decision
+from runtime_hooks.claims.arrivals import Decision, Refusal
+from runtime_hooks.claims.entry import owners_of
 from runtime_hooks.claims.inbox import Inbox
 from runtime_hooks.claims.metadata import CLAIM, PIN, RELEASE
 from runtime_hooks.claims.ownership import Callers
@@ -35,7 +36,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from concurrent.futures import Future
 
-    from runtime_hooks.claims.arrivals import Arrival, Refusal
+    from runtime_hooks.claims.arrivals import Arrival
     from runtime_hooks.claims.entry import Entry
     from runtime_hooks.claims.preregistration import Preregistration, Prompt
     from runtime_hooks.settings.config import Settings
@@ -213,6 +214,16 @@ class Controller:
     def may_concern_claims(self) -> bool:
         """Whether a request that arrives now may concern a claim that came earlier."""
         return bool(self.claims) or self.preregistration.waiting
+
+    def not_restored(self, request_id: str, claim_ids: tuple[str, ...]) -> Refusal:
+        """The refusal of a request for which these live claims were not restored."""
+        entries = [self._registry.live[claim_id] for claim_id in claim_ids]
+        return Refusal(request_id, claim_ids, owners=owners_of(entries))
+
+    @property
+    def private(self) -> bool:
+        """Whether a caller may not know the claims of others, because callers are authenticated."""
+        return self._callers is not None
 
     # Claims.
 

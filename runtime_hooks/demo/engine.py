@@ -79,7 +79,8 @@ class Engine:
     def __init__(self, folder: Path, usable: int = 80, settings: Any = None, **engine: Any) -> None:
         self.trace = folder / "trace.jsonl"
         self._ending = sys.maxsize  # the number of the first event of the shutdown
-        self.armed: Armed = arm(Settings(trace=str(self.trace), **(settings or {})))
+        usual = {"trace": str(self.trace), "control": str(folder / "control")}
+        self.armed: Armed = arm(Settings(**{**usual, **(settings or {})}))
         try:
             self.llm = tiny_llm(folder, usable, **engine)
         except BaseException:

@@ -105,7 +105,8 @@ class _Vllm032:
             return kind
 
         SchedulerConfig.get_scheduler_cls = chosen
-        unchecked, unanswered = check_workers(digests=settings.digests), answer_refusals()
+        unchecked = check_workers(digests=settings.digests)
+        unanswered = answer_refusals(private=bool(settings.scopes))
         unwoken = wake_idle(runs)
 
         def end() -> None:
