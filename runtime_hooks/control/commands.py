@@ -35,7 +35,8 @@ __all__ = ["claims"]
 
 claims = typer.Typer(
     name="claims",
-    help="See and steer the claims of a running engine.",
+    help="List, show and end the claims of a running engine; drain it.",
+    epilog="Example: python -m runtime_hooks claims list --format json",
     no_args_is_help=True,
     rich_markup_mode=None,
     context_settings={"help_option_names": ["-h", "--help"]},
@@ -83,7 +84,7 @@ def list_claims(
     at: SocketOption = None,
     form: FormatOption = Format.TEXT,
 ) -> None:
-    """List the live claims, and those that wait for a request with their prefix.
+    """List the live claims, and those that wait for their request.
 
     Exit 0: listed. 2: no engine answers. 3: the engine was too busy to answer.
     """
@@ -162,10 +163,10 @@ def quotas(
     at: SocketOption = None,
     form: FormatOption = Format.TEXT,
 ) -> None:
-    """Show the quotas, or change them for claims to come; live claims stay.
+    """Show the quotas, or change them for claims to come.
 
-    `none` lifts a limit, so that the one for every owner, or the default, holds. A change lasts as
-    long as the engine.
+    Live claims stay. `none` lifts a limit, so that the one for every owner, or the default, holds.
+    A change lasts as long as the engine.
 
     Exit 0: shown. 2: no engine answers. 3: the engine was too busy.
     """
