@@ -40,7 +40,7 @@ def test_scopes(tmp_path: Path) -> None:
         assert {"claim": {"decision": "accepted"}} == ask(server, resident, mine, "key-a")
         said = ask(server, other, release, "key-b")
         assert "not owned by who gives it up" in said["release"]["reason"]
-        active, hers = tokens("active", 70), claim("claim:hers", 10)
+        active, hers = tokens("active", 79), claim("claim:hers", 10)
         del hers["resident_claim"]["owner_scope"]
         assert {"claim": {"decision": "accepted"}} == ask(server, other_ten, hers, "key-b")
         for key, own, others in (

@@ -33,6 +33,7 @@ class Owners:
         half = usable // 2 if settings.scopes else None
         self._default = Quota(blocks=half, claims=settings.claims)
         self._usable = usable
+        self._known: set[Entry] = set()
         self._claims: Counter[str] = Counter()
         self._blocks: dict[str, ClaimedBlocks] = {}  # not those of watched claims
 
@@ -81,12 +82,16 @@ class Owners:
     def add(self, entry: Entry) -> None:
         """A claim lives."""
         owner = entry.claim.owner_scope
+        self._known.add(entry)
         self._claims[owner] += 1
         if not entry.watched:
             self._blocks.setdefault(owner, ClaimedBlocks()).add(entry.keys)
 
     def remove(self, entry: Entry) -> None:
-        """A claim has ended."""
+        """A claim has ended; nothing is done where it was not added, because of a fault."""
+        if entry not in self._known:
+            return
+        self._known.remove(entry)
         owner = entry.claim.owner_scope
         self._claims[owner] -= 1
         if not self._claims[owner]:

@@ -95,7 +95,8 @@ class Armed:
         name = f"{os.getpid()}-{number}" if number else str(os.getpid())
         path, stream = self.settings.trace.replace("{pid}", name), f"vllm:{name}"
         waiting = load_ahead(self.settings.ahead) if self.settings.ahead else []
-        sinks: list[Sink] = [TraceFile(path)]
+        trace = TraceFile(path)
+        sinks: list[Sink] = [trace]
         inline, socket = None, ""
         if self.settings.monitor != "off":
             socket = self.settings.socket.replace("{pid}", name) or f"{path}.sock"
@@ -103,6 +104,8 @@ class Armed:
             sinks.append(inline)
 
         def alarm() -> str:
+            if trace.failed:
+                return "the trace can no longer be written"
             return inline.alarm if inline and self.settings.monitor == "enforce" else ""
 
         journal = Journal(stream, sinks, self.settings.queue)
@@ -121,6 +124,7 @@ class Armed:
 
     def _serve(self, attachment: Attachment, name: str) -> str:
         """Open the socket of an engine for its operator; its path, or why there is none."""
+        self.unserve(attachment.scheduler)
         folder = Path(self.settings.control) if self.settings.control else default_folder()
         try:
             make_private(folder)
