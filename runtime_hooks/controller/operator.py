@@ -148,7 +148,8 @@ class Operator:
             quotas = replace(quotas, floor=floor)
         if change and owner:
             own = replace(quotas.owners.get(owner, Quota()), **change)
-            kept = {**quotas.owners, owner: own}
+            kept = {name: each for name, each in quotas.owners.items() if name != owner}
+            kept |= {} if own == Quota() else {owner: own}
             if len(kept) > _OWNERS:
                 raise SpecError(f"{_OWNERS} owners have quotas already", "set that of every owner")
             quotas = replace(quotas, owners=kept)
