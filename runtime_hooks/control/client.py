@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import socket
-from contextlib import suppress
+import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 __all__ = ["Refused", "ask", "find"]
 
 _PATIENCE_S: Final = 30.0  # more than the engine takes to answer
+_AGAIN_S: Final = 0.05
 _MOST: Final = 64 << 20  # bytes of an answer
 _SHOWN: Final = 5  # engines in a message
 
@@ -67,7 +68,7 @@ def ask(path: Path, request: Request) -> Page:
     with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as peer:
         peer.settimeout(_PATIENCE_S)
         try:
-            peer.connect(str(path))
+            _connect(peer, path)
             peer.sendall(msgspec.json.encode(request) + b"\n")
             content = _all_of(peer)
         except FileNotFoundError:
@@ -107,13 +108,29 @@ def _all_of(peer: socket.socket) -> bytes:
     return bytes(content)
 
 
+def _connect(peer: socket.socket, path: Path) -> None:
+    """Connect; where too many others are about to, try again, because that does not wait."""
+    until = time.monotonic() + _PATIENCE_S
+    while True:
+        try:
+            return peer.connect(str(path))
+        except BlockingIOError:
+            if time.monotonic() > until:
+                raise TimeoutError from None
+            time.sleep(_AGAIN_S)
+
+
 def _listens(path: Path) -> bool:
     """Whether somebody listens on a socket."""
-    with suppress(OSError), socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as probe:
-        probe.settimeout(1.0)
-        probe.connect(str(path))
-        return True
-    return False
+    with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as probe:
+        probe.setblocking(False)
+        try:
+            probe.connect(str(path))
+        except BlockingIOError:
+            return True  # and many others want to be heard
+        except OSError:
+            return False
+    return True
 
 
 _SOCKET: Final = "give the engine's socket, which its log names"
