@@ -25,7 +25,8 @@ def ask(server: Server, prompt: list[int], metadata: Any, key: str, answers: int
 
 def test_scopes(tmp_path: Path) -> None:
     """A claim is the caller's: nobody else gives it up, and whoever has no scope claims nothing. A
-    refusal names to each caller its own claims, also for a request without parameters."""
+    refusal names to each caller its own claims, also for a request without parameters. An owner
+    has half of the pool."""
     server = Server(tmp_path, *OPTIONS.split(), scopes=SCOPES)
     resident, other, other_ten = tokens("resident", 20), tokens("other", 1), tokens("ten", 10)
     mine = claim(blocks=20)
@@ -40,6 +41,13 @@ def test_scopes(tmp_path: Path) -> None:
         assert {"claim": {"decision": "accepted"}} == ask(server, resident, mine, "key-a")
         said = ask(server, other, release, "key-b")
         assert "not owned by who gives it up" in said["release"]["reason"]
+        large = claim("claim:large", 21)
+        del large["resident_claim"]["owner_scope"]
+        said = ask(server, tokens("large", 21), large, "key-a")
+        assert (
+            "tenant-a would hold 20 + 21 = 41 blocks, and 40 of 80 are the most"
+            == (said["claim"]["reason"])
+        )
         active, hers = tokens("active", 79), claim("claim:hers", 10)
         del hers["resident_claim"]["owner_scope"]
         assert {"claim": {"decision": "accepted"}} == ask(server, other_ten, hers, "key-b")
