@@ -169,9 +169,8 @@ class TestSocket:
         for _ in range(3):
             armed.attach(scheduler)
         assert 1 == len(sockets(tmp_path / "control"))
-        for each in range(3):
-            armed.attachments[each].journal.close()
-        armed.unserve(scheduler)
+        armed.leave(scheduler)
+        assert [] == sockets(tmp_path / "control")
 
     @pytest.mark.parametrize("why", ["open", "long", "file"])
     def test_none(self, tmp_path: Path, caplog: pytest.LogCaptureFixture, why: str) -> None:
