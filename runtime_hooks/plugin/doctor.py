@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Final, Literal
 
 import msgspec
 
+from runtime_hooks.control.folder import default_folder
 from runtime_hooks.engines import adapter_of, installed, package_of
 from runtime_hooks.settings.config import (
     ENFORCED,
@@ -103,7 +104,9 @@ def as_text(found: Diagnosis) -> str:
         away = [mode for mode in Mode if mode not in TAKEN]
         for what, modes in (("enforces", found.keeps), ("reports on", watched), ("rejects", away)):
             lines.append(_row(what, ", ".join(modes) or "none"))
-        lines.append(_row("quotas", quotas_line(found.settings or Settings())))
+        settings = found.settings or Settings()
+        lines.append(_row("quotas", quotas_line(settings)))
+        lines.append(_row("operator", f"socket in {settings.control or default_folder()}"))
     if found.hooks:
         lines.append("")
         for hook in found.hooks:
