@@ -43,7 +43,7 @@ BAD = [
     ("claim", {"resident_claim": {LONG: 1}}, "claim_id: Field required"),
     ("claim", claim("claim:10", 5, value=["y" * 1_000] * 10_000), "value: Extra inputs"),
     ("claim", claim("claim:11", 5, object_id=DEEP), "object_id: Input should be a valid string"),
-    ("claim", claim("claim:kept", 5), "was used before"),
+    ("claim", claim("claim:kept", 5), "is live with another prompt"),
     ("claim", claim("claim:12", 5, cache_identity=ANOTHER), "it is for another cache"),
     ("claim", {**claim("claim:13", 5), "no_admit": True}, "asks not to be cached"),
     ("release", {"release_claim": {"claim_id": "claim:kept"}}, "is not owned by"),
@@ -97,7 +97,7 @@ class TestBadInput:
             engine.core.abort_requests([asked.request_id])
         assert 10 == engine.armed.attachments[0].controller.claims
         (more,) = engine.serve(("prompt", 1, claim("claim:more", 1)))
-        assert "tenant has 10 live claims, which is the most" == more.metadata["claim"]["reason"]
+        assert "tenant has 10 live claims, and 10 are the most" == more.metadata["claim"]["reason"]
         (other,) = engine.serve(("prompt", 1, claim("claim:other", 1, owner_scope="another")))
         assert "accepted" == other.metadata["claim"]["decision"]
         release = {"claim_id": "claim:0", "owner_scope": "tenant"}

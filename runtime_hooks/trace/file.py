@@ -55,6 +55,8 @@ class NewFile:
 class TraceFile:
     """The trace of one stream.
 
+    `failed` says that it is written no more. Any thread may read it.
+
     Raises:
         SettingsError: the file exists, or cannot be created.
     """
@@ -62,6 +64,7 @@ class TraceFile:
     def __init__(self, path: str) -> None:
         self._file = NewFile(path, "the trace", "trace")
         self._size = 0  # bytes of the whole lines
+        self.failed = False
 
     def take(self, lines: Sequence[Line]) -> None:
         """Write lines."""
@@ -78,5 +81,6 @@ class TraceFile:
 
     def fail(self) -> None:
         """Remove a partly written line. That the last mark is missing shows the failure."""
+        self.failed = True
         self._file.cut(self._size)
         self._file.close()
