@@ -128,8 +128,7 @@ class RequestEvents(StreamState):
         unseen = self._clock.unseen(self._store.responsible)
         if unseen is None or event.kind in CONFLICT_ACTIONS:
             return unseen
-        taken = sum(claim.declared for claim in self._store.responsible.values())
-        presses = request.needed <= request.usable < request.needed + taken
+        presses = request.needed <= request.usable < request.needed + self._store.room.bound
         return unseen if request.arrived and presses else None
 
     def _has_part(self, claim: ClaimRun, event: Event, request: Request, view: EventView) -> bool:

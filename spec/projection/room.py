@@ -12,7 +12,17 @@ from enum import Enum
 from itertools import combinations
 from typing import NamedTuple, TypeAlias
 
-from spec.projection.pool import LARGEST, Claim, Pool, TooLarge, held_by, in_hand, same_object
+from spec.projection.pool import (
+    LARGEST,
+    Claim,
+    Object,
+    Pool,
+    TooLarge,
+    held_by,
+    in_hand,
+    object_of,
+    same_object,
+)
 
 __all__ = [
     "Cells",
@@ -23,6 +33,7 @@ __all__ = [
     "freed",
     "frees_nothing",
     "least_share",
+    "most_taken",
     "needs_of_others",
     "one_block",
     "responsible_of",
@@ -52,6 +63,18 @@ class Spot(NamedTuple):
 
 Cells: TypeAlias = dict[Place, int]
 """Which block each place takes, as a number; equal numbers are one block."""
+
+
+def most_taken(pool: Pool) -> int:
+    """The blocks of all responsible claims if no two share, but those on one object that state no
+    contents: these hold the same positions of it. They take no more than this.
+    """
+    sizes: dict[str | Object, list[int]] = {}
+    for claim in pool.claims.values():
+        on = object_of(claim)
+        apart = claim.keys or on.object_id is None
+        sizes.setdefault(claim.claim_id if apart else on, []).append(claim.size)
+    return sum(map(max, sizes.values()))
 
 
 class Sharing(Enum):

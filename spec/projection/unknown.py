@@ -16,6 +16,7 @@ from spec.projection.concerns import is_mine
 from spec.projection.pool import Pool, Request, held_by, is_over, lead, meant, owners
 from spec.projection.ranks import is_ranked
 from spec.projection.rights import owner_unknown, some_end_unseen
+from spec.projection.room import most_taken
 from spec.projection.sight import Sight
 
 __all__ = [
@@ -130,7 +131,7 @@ def _presses(event: Event, request: Request | None, pool: Pool | None = None) ->
         return False
     if pool is None:
         return needed <= usable
-    return needed <= usable < needed + sum(claim.size for claim in pool.claims.values())
+    return needed <= usable < needed + most_taken(pool)
 
 
 def _has_part(sight: Sight, seen: Mapping[str, object]) -> bool:

@@ -6,9 +6,9 @@ most others are written by hand but for a few edits (`tests.streams.edited`), an
 story (`tests.streams.strategies`). Of 100,000 and more, all of `tests.projection_cases` are the
 first.
 `--mode MODE --seed N` compares the streams of one seed again. One seed in eight is compared with
-forgetting turned on, too: equal or inconclusive. It names each difference when it is found, and
-ends with 1 where there is one, where few streams are kept, or where 100,000 streams and more take a
-rule too seldom.
+forgetting turned on, too: equal or inconclusive. In one of three the claims state several modes
+(`tests.streams.mixed`). It names each difference when it is found, and ends with 1 where there is
+one, where few streams are kept, or where 100,000 streams and more take a rule too seldom.
 """
 
 from __future__ import annotations
@@ -29,6 +29,7 @@ from spec.claims.claim import Mode
 from tests.differential.compare import BARRED, Differs, Tally, asking, compare, lines
 from tests.projection_cases import FAMILIES
 from tests.streams.edited import edited
+from tests.streams.mixed import mixed
 from tests.streams.strategies import Stamped, streams
 from tests.streams.wide import told
 
@@ -45,6 +46,7 @@ KEPT: Final = 30
 """The least share of all streams that are kept, and of the honest ones, in percent."""
 
 _FORGETFUL: Final = 8  # of so many seeds one is compared with forgetting, too
+_MIXED: Final = 3  # of so many seeds one is of a stream whose claims state several modes
 _SHARE: Final = 40  # seeds from the first of one share to that of the next
 _STORIES, _EDITED, _WIDE = 4, 16, 19  # streams of a share; of those of a runtime so many seeds
 _STREAMS: Final = _STORIES + _EDITED + 2 * _WIDE
@@ -66,7 +68,8 @@ def compare_seed(mode: Mode, number: int, found: Found) -> None:
         Differs: the two projections disagree on one of them.
     """
     for lies, tally in ((0, found.honest), (None, found.every)):
-        stream = told(Random(number), mode, lies)
+        of = mixed if number % _MIXED == 0 else told
+        stream = of(Random(number), mode, lies)
         compare(stream, mode, tally)
         if number % _FORGETFUL == 0:
             compare(stream, mode, keep=Keep(ended=0))

@@ -15,7 +15,7 @@ from spec.projection.lines import Line, line_of
 from tests.projection_cases.breaks import hidden, opened_again, stated_twice
 from tests.projection_cases.conflicts import conflicts, proofs
 from tests.projection_cases.contents import contents
-from tests.projection_cases.durations import durations, guests
+from tests.projection_cases.durations import durations, guests, unseen_ends
 from tests.projection_cases.gaps import gaps
 from tests.projection_cases.losses import losses
 from tests.projection_cases.names import names
@@ -100,6 +100,7 @@ def _found() -> Iterator[Case]:
 
 def _families() -> Iterator[tuple[str, Sequence[Case]]]:
     yield "durations", _all(Mode.EXPIRING, durations())
+    yield "unseen ends", _all(Mode.EXPIRING, unseen_ends())
     yield "guests", _all(Mode.HARD_PROTECTED, guests())
     steps = ((name, stream) for name, stream in durations() if "seconds," not in name)
     yield "who ends a claim", _all(Mode.DEMOTABLE, steps)

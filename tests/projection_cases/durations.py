@@ -12,9 +12,17 @@ from spec.claims.claim import Mode
 from spec.events.alphabet import Kind
 from spec.events.canonical import Event
 from spec.projection.lines import Line
-from tests.spec.projection.stories import arrives, begun, event, finishes, lines, refused
+from tests.spec.projection.stories import (
+    arrives,
+    begun,
+    event,
+    finishes,
+    keyed,
+    lines,
+    refused,
+)
 
-__all__ = ["durations", "guests"]
+__all__ = ["durations", "guests", "unseen_ends"]
 
 
 _SECOND: Final = 1_000_000_000
@@ -108,3 +116,31 @@ def guests() -> Iterator[tuple[str, list[Line]]]:
         events = [each for line in stream for each in line.events]
         times = [events[0].time_ns] * len(host) + [each.time_ns for each in events]
         yield f"{name}, {end}", _timed(*host, *events, *said, times=tuple(times))
+
+
+def unseen_ends() -> Iterator[tuple[str, list[Line]]]:
+    """Claims that share something or nothing, the duration of one of which may be over, and a
+    request that fits beside them all, or beside none.
+    """
+    same = {"object_id": "object of a"}
+    no_object: dict[str, Any] = {"object_id": None}
+    lasts: dict[str, Any] = {"duration": "3 s", "size": 3}
+    beside = {
+        "apart": [*_expiring(**lasts), *_expiring("b", block=20)],
+        "one object": [*_expiring(**lasts), *_expiring("b", **same)],
+        "one object in two caches": [
+            *_expiring(**lasts),
+            *_expiring("b", block=20, **same, cache_identity="another"),
+        ],
+        "one object, contents": [
+            *_expiring(**lasts),
+            *keyed(_expiring("b", **same), ("k", "l")),
+        ],
+        "no object": [
+            *_expiring(**lasts, **no_object),
+            *_expiring("b", block=20, **no_object),
+        ],
+    }
+    for (name, claims), needed in product(beside.items(), range(10)):
+        asked = lines(*claims, arrives("r", needed), finishes("r"))
+        yield f"{name}, a request for {needed}", asked

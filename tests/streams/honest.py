@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from random import Random
-from typing import Any, Final
+from typing import Any, ClassVar, Final
 
 from spec.claims.claim import Mode
 from spec.claims.predicates import parse_predicate
@@ -81,6 +81,9 @@ class Runtime:
         honest: how likely it is that something is done as it must be.
     """
 
+    others: ClassVar[float] = 0.15
+    """How likely a claim, but for the first one, is of any mode."""
+
     def __init__(
         self, chance: Random, mode: Mode, *, keyed: bool, timed: bool, honest: float = 1
     ) -> None:
@@ -95,7 +98,8 @@ class Runtime:
 
     def _promise(self, name: str) -> Promise:
         chance = self.chance
-        other = chance.choice(tuple(Mode)) if name != CLAIMS[0] and chance.random() < 0.15 else None
+        differs = name != CLAIMS[0] and chance.random() < self.others
+        other = chance.choice(tuple(Mode)) if differs else None
         where, predicate = chance.choice("xyz"), chance.choice(_PREDICATES)
         size = parse_predicate(predicate).end + chance.choice((0, 0, 1))
         keys = [f"{'s' if at < self.shared and where != 'z' else where}{at}" for at in range(size)]
@@ -104,6 +108,10 @@ class Runtime:
         duration = chance.randrange(4, 20) if lasts and self.now is not None else None
         rank = chance.choice((1, 1, 5, 9))
         return Promise(name, mode, f"o:{where}", tuple(keys), predicate, rank, duration)
+
+    def keeps(self, claim: Promise, mode: Mode) -> bool:
+        """Whether the runtime treats the claim as this mode has it: it and most are of it."""
+        return claim.mode is self.mode is mode
 
     # Saying.
 
@@ -213,7 +221,7 @@ class Runtime:
     def demote(self, claim: Promise) -> None:
         """The claim is given up before it is lost."""
         if claim.responsible:
-            by = "runtime" if claim.mode is self.mode is Mode.DEMOTABLE else OWNER
+            by = "runtime" if self.keeps(claim, Mode.DEMOTABLE) else OWNER
             self.retire(claim, by, Kind.CLAIM_DEMOTED)
 
     # Blocks.
@@ -244,7 +252,7 @@ class Runtime:
     def _tell_loss(self, claim: Promise) -> None:
         if claim.watched:
             self.of(Kind.CLAIM_UNMATERIALIZED, claim)
-        elif not (claim.mode is self.mode is Mode.OFFLOADABLE and claim.copied):
+        elif not (self.keeps(claim, Mode.OFFLOADABLE) and claim.copied):
             self.of(Kind.CLAIM_HARMED, claim)
 
     def compute(self, claim: Promise, request: str | None, *, found: bool = False) -> None:
@@ -333,7 +341,7 @@ class Runtime:
 
     def _spare(self, claim: Promise) -> bool:
         """Whether the claim may leave the GPU."""
-        return claim.copied and claim.mode is self.mode is Mode.OFFLOADABLE
+        return claim.copied and self.keeps(claim, Mode.OFFLOADABLE)
 
     def _evict_ranked(self, claim: Promise, keys: list[str]) -> None:
         """The lowest first, or one that no lower one could be taken instead of."""

@@ -63,7 +63,7 @@ class Server(Tier):
         alone = not any(set(c.keys) & set(claim.keys) for c in beside)
         if not (alone and claim.live and not claim.restoring and claim.keys):
             return
-        tiered = claim.mode is self.mode is Mode.OFFLOADABLE
+        tiered = self.keeps(claim, Mode.OFFLOADABLE)
         if tiered and claim.copied and not claim.said and claim.responsible:
             self._drop_twice(claim)
         elif not claim.said and not tiered and not claim.held:

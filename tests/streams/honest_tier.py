@@ -194,6 +194,6 @@ class Tier(Rooms):
             return
         claim.copied = False
         self.of(Kind.HOST_COPY_LOST, claim)
-        lost = claim.mode is self.mode is Mode.OFFLOADABLE and not claim.said
+        lost = self.keeps(claim, Mode.OFFLOADABLE) and not claim.said
         if lost and claim.responsible:
             self.of(Kind.CLAIM_HARMED, claim)

@@ -47,15 +47,18 @@ def streams(mode: Mode, lies: int | None = None) -> st.SearchStrategy[list[Line]
     return st.randoms(use_true_random=False).map(lambda chance: told(chance, mode, lies))
 
 
-def told(chance: Random, mode: Mode, lies: int | None = None) -> list[Line]:
+def told(
+    chance: Random, mode: Mode, lies: int | None = None, runtime: type[Server] = Server
+) -> list[Line]:
     """One stream, in lines of one canonical event or mark each.
 
     Args:
         lies: how many things are reported otherwise than they were; by default mostly none.
+        runtime: whose story it is.
     """
     keyed, timed = chance.random() < 0.7, chance.random() < 0.6
     honest = 1 if lies == 0 else chance.choice(_HONEST)
-    server = Server(chance, mode, keyed=keyed, timed=timed, honest=honest)
+    server = runtime(chance, mode, keyed=keyed, timed=timed, honest=honest)
     server.begin()
     for _ in range(chance.randint(3, 35)):
         server.act_once()

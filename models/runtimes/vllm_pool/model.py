@@ -44,7 +44,9 @@ class Policy(StrEnum):
 class Prompt(NamedTuple):
     """A request: the object that its prompt begins with, how many blocks of it, and its own.
 
-    `tail` are blocks behind its whole ones, which are taken and never cached. The last block of an
+    `between` are blocks between these that it has in common with the own parts of other prompts:
+    the request, and how many of the first blocks of its own part. `tail` are blocks behind its
+    whole ones, which are taken and never cached. The last block of an
     `exact` prompt is computed even where it is cached, because its last token is. One that is not
     `admitted` caches nothing.
     """
@@ -56,16 +58,22 @@ class Prompt(NamedTuple):
     tail: int = 0
     exact: bool = False
     admitted: bool = True
+    between: tuple[tuple[str, int], ...] = ()
+
+    @property
+    def before(self) -> int:
+        """How many blocks are before its own part."""
+        return self.shared + sum(size for _, size in self.between)
 
     @property
     def reusable(self) -> int:
         """How many of its first blocks it can find in the cache."""
-        return self.shared + self.own - self.exact
+        return self.before + self.own - self.exact
 
     @property
     def blocks(self) -> int:
         """The blocks that it uses."""
-        return self.shared + self.own + self.tail
+        return self.before + self.own + self.tail
 
 
 class State(NamedTuple):
@@ -284,7 +292,12 @@ class VllmPool(Model[State]):
 
     @property
     def interchangeable(self) -> Iterable[Iterable[tuple[str, ...]]]:
-        """Requests that differ in their names alone, and objects with the requests for them."""
+        """Requests that differ in their names alone, and objects with the requests for them.
+
+        None where prompts begin with parts of others: those name requests themselves.
+        """
+        if any(prompt.between for prompt in self.prompts.values()):
+            return ()
         alike: dict[Any, list[tuple[str, ...]]] = {}
         objects: dict[str, list[Prompt]] = {name: [] for name in self.objects}
         for prompt in self.prompts.values():
@@ -326,6 +339,5 @@ class VllmPool(Model[State]):
 
 def _contents(prompt: Prompt) -> tuple[tuple[str, int], ...]:
     """What the blocks of a prompt hold: the shared object first, then what is its own."""
-    shared = [(prompt.object_id, at) for at in range(prompt.shared)]
-    own = [(prompt.request_id, at) for at in range(prompt.own)]
-    return (*shared, *own)
+    parts = (prompt.object_id, prompt.shared), *prompt.between, (prompt.request_id, prompt.own)
+    return tuple((name, at) for name, size in parts for at in range(size))

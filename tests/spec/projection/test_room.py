@@ -177,3 +177,23 @@ class TestSums:
         made = pool(claim("a"), **requests)
         act = {"kind": Kind.REQUEST_REFUSED, "blocking_claim_ids": ()}
         assert [4] == [found[-1] for found in self.seen(made, "a", **act)]  # type: ignore[arg-type]
+
+
+class TestMost:
+    """The blocks of claims that share nothing but by their objects."""
+
+    def test_one_object(self) -> None:
+        """Claims on one object share what they hold of it, unless they state their contents."""
+        one = claim("a", 3, on="o")
+        for other, most in (
+            (claim("b", 2, on="o"), 3),
+            (claim("b", 2, on="o", cache="another"), 5),
+            (claim("b", 2, on="o", keys="xy"), 5),
+            (claim("b", 2), 5),
+            (claim("b", 2, on="o", responsible=False), 3),
+        ):
+            assert most == room.most_taken(pool(one, other))
+        nameless = [claim(name, 2, on="o") for name in "bc"]
+        for each, _ in nameless:
+            del each.stated["object_id"]
+        assert 4 == room.most_taken(pool(*nameless))

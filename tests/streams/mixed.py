@@ -1,0 +1,53 @@
+"""Streams of one pool whose claims state several modes, each of which the runtime keeps."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from spec.claims.claim import Mode
+from spec.events.alphabet import Kind
+from tests.streams.honest_requests import Server
+from tests.streams.wide import told
+
+if TYPE_CHECKING:
+    from random import Random
+
+    from spec.projection.lines import Line
+    from tests.streams.honest import Promise
+
+__all__ = ["mixed"]
+
+
+def mixed(chance: Random, mode: Mode, lies: int | None = None) -> list[Line]:
+    """One stream; its first claim states this mode, most others any mode.
+
+    Args:
+        lies: as `told` has it.
+    """
+    return told(chance, mode, lies, Mixed)
+
+
+class Mixed(Server):
+    """A runtime that treats each claim as the mode has it that the claim states."""
+
+    others = 0.8
+
+    def keeps(self, claim: Promise, mode: Mode) -> bool:
+        """Whether the claim is of this mode."""
+        return claim.mode is mode
+
+    def evict(self, claim: Promise) -> None:
+        """Blocks of the claim are taken, if nobody is kept from losing them, and none of higher
+        priority loses one before one of lower.
+        """
+        keys = [key for key in claim.keys if self.blocks.get(key)][-self.chance.choice((1, 2, 3)) :]
+        touched = [c for c in self.claims if set(keys) & set(c.keys) and c.live]
+        for other in touched:
+            if other.responsible and other.mode is Mode.DEMOTABLE and not self.cheats():
+                self.demote(other)
+        if any(c.responsible and not self._spare(c) for c in touched) and not self.cheats():
+            return
+        if any(other.mode is Mode.SOFT_PRIORITY for other in touched):
+            self._evict_ranked(claim, keys)
+        else:
+            self.lose(keys, Kind.BLOCK_EVICTED)
