@@ -8,10 +8,13 @@ import json
 import time
 from collections import Counter
 
+import pytest
+
 from monitor.engine import ModeVerdict
 from runtime_hooks.demo.engine import claim
+from runtime_hooks.trace.file import TraceFile
 from spec.claims.claim import Mode, TimeUnit
-from tests_vllm.conftest import Make
+from tests_vllm.conftest import LONG_S, Make
 
 HARD = Mode.HARD_PROTECTED
 ANOTHER = {
@@ -250,3 +253,36 @@ class TestSteps:
         expected = ["duration_elapsed", "claim_retired", "claim_expired", "block_evicted"]
         assert expected == [kind for kind in kinds if kind in expected]
         assert ModeVerdict.KEPT is engine.judge(Mode.EXPIRING).verdict
+
+
+class TestNoTrace:
+    """The trace can no longer be written."""
+
+    @pytest.mark.parametrize("then", ["keep", "end"])
+    def test_full(self, make: Make, monkeypatch: pytest.MonkeyPatch, then: str) -> None:
+        """Requests are served; no more claims are accepted, and the live one is kept, or ended as
+        the operator chose: then its blocks are the engine's own."""
+        engine = make(without_trace=then)
+        engine.serve(("resident", 60, claim("claim:kept")))
+        (attachment,) = engine.armed.attachments
+
+        def full(self: object, lines: object) -> None:
+            raise OSError(28, "No space left on device")
+
+        monkeypatch.setattr(TraceFile, "take", full)
+        said: list[str] = []
+        until = time.monotonic() + LONG_S
+        while time.monotonic() < until:
+            (answer,) = engine.serve(("p", 1, claim(f"claim:{len(said)}", 1)))
+            assert "length" == answer.finish_reason
+            said.append(answer.metadata.get("claim", {}).get("reason", ""))
+            if attachment.disarmed or "the trace can no longer be written" in said:
+                break
+            time.sleep(0.1)
+        (active,) = engine.serve(("active", 79))
+        if then == "keep":
+            assert "the trace can no longer be written" == said[-1]
+            assert ("abort", 60) == (active.finish_reason, sum(engine.cached("resident", 60)))
+        else:
+            assert "the trace can no longer be written" == attachment.disarmed
+            assert ("length", 80) == (active.finish_reason, engine.pool.get_num_free_blocks())

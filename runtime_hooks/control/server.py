@@ -33,6 +33,13 @@ _CLOSING_S: Final = 1.0  # for the thread to notice that the socket is closed
 _AT_ONCE: Final = 8  # requests; others wait in the socket's backlog
 
 
+class _Busy(SpecError):
+    """The engine gives no answer in time."""
+
+
+_LATER: Final = "an engine in a Python process takes it with its next request; else try again"
+
+
 class Server:
     """The socket of one engine.
 
@@ -92,14 +99,12 @@ class Server:
             page = self._carried_out(request)
         except NotAllowed as error:
             return Answer(failure=Failure(error.cause, error.remedy, 1))
+        except _Busy as error:
+            return Answer(failure=Failure(error.cause, error.remedy, 3))
         except SpecError as error:
             return _failure(error.cause, error.remedy)
         except CancelledError:
             return _failure("the engine has ended, or the plugin is disarmed in it", "see its log")
-        except TimeoutError:
-            said = f"the engine did not begin with it within {self._wait_s:g} s; nothing was done"
-            hint = "an engine in a Python process takes it with its next request; else try again"
-            return Answer(failure=Failure(said, hint, 3))
         except Exception as fault:
             return _failure(f"the plugin failed: {type(fault).__name__}", "see the engine's log")
         return Answer(page=msgspec.Raw(msgspec.json.encode(page)))
@@ -112,8 +117,12 @@ class Server:
             return done.result(self._wait_s)
         except TimeoutError:
             if done.cancel():
-                raise
-            return done.result(self._wait_s)  # it has begun
+                said = f"the engine did not begin with it within {self._wait_s:g} s"
+                raise _Busy(f"{said}; nothing was done", _LATER) from None
+        try:
+            return done.result(self._wait_s)
+        except TimeoutError:
+            raise _Busy("the engine has begun with it, and not ended", "list the claims") from None
 
 
 def _failure(message: str, hint: str) -> Answer:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from runtime_hooks.settings.quotas import in_words
 from spec.language.prose import counted, printable, wrap
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 __all__ = ["claims_text", "drain_text", "quotas_text", "release_text", "show_text"]
 
-_KEY = 11  # columns before a value
+_KEY: Final = 11  # columns before a value
 
 
 def claims_text(page: ClaimsPage) -> str:

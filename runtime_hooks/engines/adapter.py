@@ -37,6 +37,9 @@ class Attachment(Protocol):
     def operate(self) -> None:
         """Carry out the calls of other threads, on the engine's thread between two steps."""
 
+    def give_up(self, why: str) -> None:
+        """Have the engine's thread detach the hooks with its next step; any thread may ask."""
+
     def detach(self) -> None:
         """Leave the engine as it was, and end the stream."""
 

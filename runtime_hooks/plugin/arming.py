@@ -7,7 +7,7 @@ import os
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from runtime_hooks.claims.api import closed, opened
 from runtime_hooks.claims.ownership import prepare
@@ -105,7 +105,7 @@ class Armed:
 
         def alarm() -> str:
             if trace.failed:
-                return "the trace can no longer be written"
+                return _LOST
             return inline.alarm if inline and self.settings.monitor == "enforce" else ""
 
         journal = Journal(stream, sinks, self.settings.queue)
@@ -114,6 +114,8 @@ class Armed:
         except Exception:
             journal.close()
             raise
+        if self.settings.without_trace == "end":
+            trace.lost = partial(attachment.give_up, _LOST)
         control = self._serve(attachment, name)
         epoch = attachment.controller.epoch
         LOG.info(
@@ -179,6 +181,8 @@ def described(settings: Settings, trace: str, socket: str, control: str, epoch: 
         parts.append("faults are injected (drill)")
     return "; ".join(parts)
 
+
+_LOST: Final = "the trace can no longer be written"
 
 _armed: Armed | None = None
 

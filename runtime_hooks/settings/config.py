@@ -102,6 +102,8 @@ class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     `enforce` are the modes whose promises are enforced. A claim of another mode in `TAKEN` is
     accepted and only reported on.
     `defer_s` is how long a request that does not fit beside the claims waits, in seconds.
+    `without_trace` says what becomes of live claims once the trace cannot be written: `keep`, or
+    `end`, which disarms the plugin. Either way no more claims are accepted.
     `queue` is the most events that may wait to be written; an event over it is dropped and counted.
     `scopes` maps API keys to owner scopes; if there are any, a request without such a key cannot
     claim. `ahead` is a file of preregistered claims, which wait for a request with their prefix.
@@ -118,6 +120,7 @@ class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     control: str = ""
     enforce: tuple[Mode, ...] = ENFORCED
     defer_s: Seconds = 0.0
+    without_trace: Literal["keep", "end"] = "keep"
     queue: Count = 65_536
     scopes: dict[Key, Key] = {}
     ahead: str = ""

@@ -9,7 +9,7 @@ from spec.events.canonical import as_jsonl
 from spec.files.plain import open_new
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from runtime_hooks.trace.journal import Line
 
@@ -55,7 +55,8 @@ class NewFile:
 class TraceFile:
     """The trace of one stream.
 
-    `failed` says that it is written no more. Any thread may read it.
+    `failed` says that it is written no more; any thread may read it. `lost` is called then, on the
+    journal's thread.
 
     Raises:
         SettingsError: the file exists, or cannot be created.
@@ -65,6 +66,7 @@ class TraceFile:
         self._file = NewFile(path, "the trace", "trace")
         self._size = 0  # bytes of the whole lines
         self.failed = False
+        self.lost: Callable[[], None] = lambda: None
 
     def take(self, lines: Sequence[Line]) -> None:
         """Write lines."""
@@ -82,5 +84,6 @@ class TraceFile:
     def fail(self) -> None:
         """Remove a partly written line. That the last mark is missing shows the failure."""
         self.failed = True
+        self.lost()
         self._file.cut(self._size)
         self._file.close()

@@ -44,6 +44,11 @@ class HookedScheduler:
         """Why the plugin was disarmed in this engine; empty where it was not."""
         return self._wraps.given_up
 
+    def give_up(self, why: str) -> None:
+        """Have the engine's thread detach the hooks with its next step; any thread may ask."""
+        self._wraps.give_up(why)
+        self._wraps.dirty = True  # last: a step looks for a reason after it
+
     def operate(self) -> None:
         """Carry out the calls of other threads, on the engine's thread between two steps."""
         if not self._detached:

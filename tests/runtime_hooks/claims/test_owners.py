@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from monitor.engine import ModeVerdict
 from runtime_hooks.settings.quotas import Quota, Quotas
 from spec.claims.claim import Mode
-from tests.runtime_hooks.tiny import TinyEngine, claim
+from tests.runtime_hooks.tiny import NS, TinyEngine, TinyTier, claim
 
 KEPT = ModeVerdict.KEPT
 SCOPES = {"key-a": "a", "key-b": "b"}
@@ -162,3 +162,19 @@ def test_never_exceeded(floor: int, blocks: int, asked: list[tuple[str, int, str
                 assert "" == engine.release(each, whose)
             ids, held = [], {"a": {}, "b": {}}
     assert ModeVerdict.VIOLATED is not engine.judge(Mode.HARD_PROTECTED).verdict
+
+
+@pytest.mark.parametrize("mode", [mode for mode in Mode if mode != "routed_reuse"])
+def test_every_claim_ends(mode: Mode) -> None:
+    """With a longest duration the runtime may end every claim, in every mode, and is kept."""
+    engine = TinyEngine(tier=TinyTier(), quotas=Quotas(each=Quota(duration="60 s")))
+    more = {"priority": 1} if mode is Mode.SOFT_PRIORITY else {}
+    assert "has no duration" in ask(engine, "first", 60, protection_mode=mode.value, **more)
+    stated = {"protection_mode": mode.value, "duration": "60 s", **more}
+    assert "" == ask(engine, "second", 60, **stated)
+    engine.now += 61 * NS
+    assert engine.serve("active", 70)
+    assert 0 == engine.controller.claims
+    accepted = [e.claim_id for e in engine.kinds("claim_registered") if e.duration]
+    verdicts = {each.claim.claim_id: each.verdict for each in engine.judge(mode).claims}
+    assert [KEPT] == [verdicts[each or ""] for each in accepted]

@@ -14,9 +14,10 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from runtime_hooks.control.client import ask
+from runtime_hooks.control.client import Refused, ask
 from runtime_hooks.control.folder import default_folder, make_private, sockets
 from runtime_hooks.control.messages import MOST_ASKED, Answer, List, read_request
+from runtime_hooks.controller.views import ClaimsPage
 from spec.language.errors import SpecError
 from tests.runtime_hooks.control.conftest import Operated
 
@@ -131,3 +132,21 @@ def test_bytes(sent: bytes) -> None:
     except ValueError:
         return
     assert msgspec.json.decode(sent)["do"] in ("list", "drain", "quotas", "show", "release")
+
+
+def test_begun(operate: Make) -> None:
+    """A request that the engine began with and does not end is not said to be undone."""
+    engine, goes = operate(wait_s=0.2), threading.Event()
+    operator = engine.engine.controller.operator
+    whole = operator.claims
+
+    def slow(owner: str = "") -> ClaimsPage:
+        goes.wait(30)
+        return whole(owner)
+
+    operator.claims = slow  # type: ignore[method-assign]
+    with pytest.raises(Refused) as caught:
+        ask(engine.path, List())
+    goes.set()
+    assert 3 == caught.value.code
+    assert "has begun with it, and not ended" in str(caught.value)

@@ -135,8 +135,26 @@ class TestDegraded:
         assert "No space left on device" in caplog.text
         alarm = adapter.controller.operator.claims().engine.alarm
         assert "the trace can no longer be written" == alarm
+        (attachment,) = armed.attachments
+        assert "" == attachment.disarmed  # type: ignore[attr-defined]
         armed.leave(scheduler)
         assert ModeVerdict.INCONCLUSIVE is check([str(trace)], None, Bundle.CONTRACT).verdict
+
+    def test_end(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        """Where the operator chose so the plugin is given up instead."""
+        monkeypatch.setattr("runtime_hooks.plugin.arming.TraceFile", Full)
+        trace, control = str(tmp_path / "trace.jsonl"), str(tmp_path / "control")
+        adapter, scheduler = FakeAdapter(), object()
+        armed = Armed(Settings(trace=trace, control=control, without_trace="end"), adapter)
+        armed.attach(scheduler)
+        attachment: Any = armed.attachments[0]
+        until, number = time.monotonic() + 30, 0
+        while not attachment.disarmed and time.monotonic() < until:
+            number += 1
+            ask(adapter.controller, f"more {number}")
+            time.sleep(0.05)
+        assert "the trace can no longer be written" == attachment.disarmed
+        armed.leave(scheduler)
 
 
 class TestSocket:
