@@ -46,7 +46,8 @@ class Diagnosis(msgspec.Struct, frozen=True):
     """The diagnosis. `armed` says that the plugin would arm; `why` says why not.
 
     `asked` says that the environment turns the plugin on. `settings` are those that the environment
-    names; None where the plugin is off or they cannot be used.
+    names, with the API keys of `scopes` left out; None where the plugin is off or they cannot be
+    used.
     """
 
     schema: Literal["resident-claims/doctor/1"]
@@ -73,7 +74,7 @@ def diagnose() -> Diagnosis:
     settings, asked = None, switched_on()
     if asked:
         try:
-            settings = load()
+            settings = _without_keys(load())
         except SettingsError as error:
             why = why or str(error)
     keeps = list(ENFORCED if settings is None else settings.enforce)
@@ -89,6 +90,12 @@ def diagnose() -> Diagnosis:
         asked=asked,
         settings=settings,
     )
+
+
+def _without_keys(settings: Settings) -> Settings:
+    """The settings as they may be shown: the owners of `scopes` stay, under the numbers of keys."""
+    owners = {f"key {n}": owner for n, owner in enumerate(settings.scopes.values(), 1)}
+    return msgspec.structs.replace(settings, scopes=owners)
 
 
 def as_text(found: Diagnosis) -> str:
