@@ -8,7 +8,7 @@ whose size can be read from a recorded stream states in `OF_TRACE` how.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from importlib import import_module
@@ -60,7 +60,7 @@ class Runtime:
     variants: Mapping[str, Callable[[], Model[Any]]]
     inferences: tuple[Inference, ...]
     takes: tuple[Mode, ...] = ()
-    of_trace: Callable[[Sequence[Event]], Mapping[str, Model[Any]]] | None = None
+    of_trace: Callable[[Sequence[Event]], Iterator[tuple[str, Model[Any]]]] | None = None
 
     @property
     def names(self) -> tuple[str, ...]:

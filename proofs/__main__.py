@@ -121,7 +121,7 @@ def check(
     With --runtime the model of a runtime is searched instead, together with the observers: each
     obligation is kept in every reachable state, broken by a shortest run, never put to the test, or
     not supplied. With --simulate it is not searched; random runs are judged, and the share of the
-    observers that they reach is printed.
+    observers that they reach is printed. An interrupt of either leaves what was found until then.
 
     With capacity in place of a mode: what the block pool of vLLM, and hard exclusion, do with a
     prefix and a request that do not fit together, for all sizes.
@@ -132,7 +132,8 @@ def check(
 
     Exit 0: everything asked is shown. 1: refuted; a lemma fails; an obligation became redundant,
     or necessary again, unlike what proofs/checks/redundancy.py lists; or, with --full, a clause
-    is never compared. 2: bad input. 3: unknown, shown only up to a bound, or without a witness.
+    is never compared. 2: bad input. 3: unknown, shown only up to a bound, without a witness, or
+    interrupted with --runtime.
     """
     name, more = (names[0], names[1:]) if names else (None, [])
     asked = (bundle != "contract", engine != EngineName.AUTO, depth != DEPTH)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from runtime_hooks.control.commands import claims
 from runtime_hooks.engines import adapter_of, installed
 from runtime_hooks.plugin.doctor import as_text, diagnose
 from spec.cli.arguments import path_option
@@ -22,7 +23,10 @@ if TYPE_CHECKING:
 
 __all__ = ["app", "main"]
 
-app = new_app("runtime_hooks", "The vLLM plugin: diagnose the installed engine, run a demo.")
+app = new_app(
+    "runtime_hooks", "The vLLM plugin: diagnose the installed engine, run a demo, steer claims."
+)
+app.add_typer(claims)
 
 
 @app.command("doctor", epilog="Example: python -m runtime_hooks doctor")

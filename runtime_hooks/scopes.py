@@ -15,7 +15,7 @@ import hashlib
 import json
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
-from runtime_hooks.claims.ownership import CALLER, prepare, signed
+from runtime_hooks.claims.ownership import CALLER, CALLING, prepare, signed
 from runtime_hooks.settings.config import SettingsError, load
 from runtime_hooks.trace.faults import LOG
 
@@ -53,6 +53,7 @@ class OwnerScopes:
         """Pass a request on, with its caller if it has parameters for the engine."""
         posted = scope["type"] == "http" and scope.get("method") == "POST"
         caller = self._caller(scope) if posted else ""
+        CALLING.set(caller)  # what the server answers may name the caller's own claims
         if not caller:
             await self._app(scope, receive, send)
             return

@@ -3,6 +3,12 @@
 from __future__ import annotations
 
 import sys
+
+from spec.installed import interrupts_end
+
+if __name__ == "__main__":
+    interrupts_end()
+
 from pathlib import Path
 from typing import Annotated
 

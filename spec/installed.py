@@ -1,18 +1,31 @@
-"""Checks the installation: packages shadowed by others, and extras that are missing.
+"""Checks the installation before a package is imported: what shadows it, which extras are missing.
 
-The other packages run this file by its path before they import anything, because `spec` may itself
-be shadowed. So it imports the standard library alone, and imports no package that it looks for.
+A command that is interrupted while its packages are imported ends in one line, too. The other
+packages run this file by its path before they import anything, because `spec` may itself be
+shadowed. So it imports the standard library alone, and imports no package that it looks for.
 """
 
 from __future__ import annotations
 
+import os
+import signal
 import sys
 from contextlib import suppress
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Final, NamedTuple
 
-__all__ = ["EXTRAS", "NEEDS", "Extra", "Fault", "fault_of", "how_to_install", "require"]
+__all__ = [
+    "EXTRAS",
+    "NEEDS",
+    "Extra",
+    "Fault",
+    "end_at_once",
+    "fault_of",
+    "how_to_install",
+    "interrupts_end",
+    "require",
+]
 
 NEEDS: Final[dict[str, tuple[str, ...]]] = {
     "spec": (),
@@ -25,7 +38,8 @@ NEEDS: Final[dict[str, tuple[str, ...]]] = {
 
 _ROOT: Final = Path(__file__).parents[1]
 _MARK: Final = b"resident-claims"  # in the __init__.py of each package
-_INTERNAL, _BAD_INPUT = 70, 2  # spec.cli.common.Code, which must not be imported here
+# spec.cli.common.Code has them, which must not be imported here.
+_INTERNAL, _BAD_INPUT, _INTERRUPTED = 70, 2, 130
 
 
 class Extra(NamedTuple):
@@ -81,14 +95,35 @@ def require(package: str, argv: list[str], *, raises: bool = True) -> str:
     fault = fault_of(package)
     if fault is None:
         return ""
-    asked = {word.split(".")[0] for word in sys.orig_argv[1:]}
-    if argv[:1] == ["-m"] and not asked.isdisjoint({package, f"-m{package}"}):
+    if _is_run(package, argv):
         with suppress(AttributeError, OSError):  # standard error is closed
             sys.stderr.write(f"error: {fault.says}\n")
         raise SystemExit(fault.code)
     if raises:
         raise ImportError(fault.says)
     return fault.says
+
+
+def interrupts_end() -> None:
+    """Let an interrupt end the process without a traceback, until `every_interrupt` takes over.
+
+    An exception would not do: one that is raised in a callback of an import is printed, and lost.
+    """
+    if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
+        signal.signal(signal.SIGINT, end_at_once)
+
+
+def end_at_once(*_: object) -> None:
+    """End the process as one that was interrupted, in one line."""
+    with suppress(OSError):  # standard error is closed
+        os.write(2, b"error: interrupted\n")
+    os._exit(_INTERRUPTED)
+
+
+def _is_run(package: str, argv: list[str]) -> bool:
+    """Whether `python -m` is importing the package in order to run it."""
+    asked = {word.split(".")[0] for word in sys.orig_argv[1:]}
+    return argv[:1] == ["-m"] and not asked.isdisjoint({package, f"-m{package}"})
 
 
 def _not_ours(name: str) -> str:
@@ -129,4 +164,6 @@ def _printable(path: object) -> str:
 
 _given = globals()
 if "ASKED" in _given:  # run by its path, by the package of that name
+    if _is_run(_given["ASKED"], _given["ARGV"]):
+        interrupts_end()
     FAULT = require(_given["ASKED"], _given["ARGV"], raises=_given.get("RAISES", True))

@@ -51,7 +51,7 @@ class TestHelp:
                 "schema",
             ],
             "models": ["list", "show", "simulate", "sweep", "docs"],
-            "runtime_hooks": ["doctor", "demo"],
+            "runtime_hooks": ["doctor", "demo", "claims"],
         } == {name: [c for n, c in NAMES if n == name] for name in APPS}
 
     @pytest.mark.parametrize("name", APPS)

@@ -49,7 +49,7 @@ class TestReadme:
         [
             pytest.param(SERVER, id="server"),
             pytest.param(RUNTIME, id="runtime"),
-            pytest.param(PROVED, id="paper"),
+            pytest.param(PROVED, id="paper", marks=pytest.mark.slow),
             pytest.param(CERTIFIED, id="certificate", marks=pytest.mark.slow),
         ],
     )

@@ -46,7 +46,8 @@ class Server:
 
     def __init__(self, folder: Path, *options: str, **settings: Any) -> None:
         self.log, self._folder = folder / "log", folder
-        given, usual = folder / "settings.json", {"trace": f"{folder}/{{pid}}.trace"}
+        given = folder / "settings.json"
+        usual = {"trace": f"{folder}/{{pid}}.trace", "control": f"{folder}/control"}
         given.write_text(json.dumps({**usual, "monitor": "observe", **settings}))
         with socket.socket() as free:
             free.bind(("127.0.0.1", 0))

@@ -5,7 +5,9 @@ from __future__ import annotations
 import ast
 import inspect
 import json
+import logging
 import os
+import queue
 import re
 import subprocess
 import sys
@@ -47,6 +49,8 @@ OTHERS = {
         OrderedDict,
         re.Pattern,
         type(blake2b()),
+        queue.Queue,
+        logging.Logger,
     )
     for name in dir(kind)
 }

@@ -8,10 +8,13 @@ import json
 import time
 from collections import Counter
 
+import pytest
+
 from monitor.engine import ModeVerdict
 from runtime_hooks.demo.engine import claim
+from runtime_hooks.trace.file import TraceFile
 from spec.claims.claim import Mode, TimeUnit
-from tests_vllm.conftest import Make
+from tests_vllm.conftest import LONG_S, Make
 
 HARD = Mode.HARD_PROTECTED
 ANOTHER = {
@@ -43,7 +46,7 @@ BAD = [
     ("claim", {"resident_claim": {LONG: 1}}, "claim_id: Field required"),
     ("claim", claim("claim:10", 5, value=["y" * 1_000] * 10_000), "value: Extra inputs"),
     ("claim", claim("claim:11", 5, object_id=DEEP), "object_id: Input should be a valid string"),
-    ("claim", claim("claim:kept", 5), "was used before"),
+    ("claim", claim("claim:kept", 5), "is live with another prompt"),
     ("claim", claim("claim:12", 5, cache_identity=ANOTHER), "it is for another cache"),
     ("claim", {**claim("claim:13", 5), "no_admit": True}, "asks not to be cached"),
     ("release", {"release_claim": {"claim_id": "claim:kept"}}, "is not owned by"),
@@ -97,7 +100,7 @@ class TestBadInput:
             engine.core.abort_requests([asked.request_id])
         assert 10 == engine.armed.attachments[0].controller.claims
         (more,) = engine.serve(("prompt", 1, claim("claim:more", 1)))
-        assert "tenant has 10 live claims, which is the most" == more.metadata["claim"]["reason"]
+        assert "tenant has 10 live claims, and 10 are the most" == more.metadata["claim"]["reason"]
         (other,) = engine.serve(("prompt", 1, claim("claim:other", 1, owner_scope="another")))
         assert "accepted" == other.metadata["claim"]["decision"]
         release = {"claim_id": "claim:0", "owner_scope": "tenant"}
@@ -250,3 +253,36 @@ class TestSteps:
         expected = ["duration_elapsed", "claim_retired", "claim_expired", "block_evicted"]
         assert expected == [kind for kind in kinds if kind in expected]
         assert ModeVerdict.KEPT is engine.judge(Mode.EXPIRING).verdict
+
+
+class TestNoTrace:
+    """The trace can no longer be written."""
+
+    @pytest.mark.parametrize("then", ["keep", "end"])
+    def test_full(self, make: Make, monkeypatch: pytest.MonkeyPatch, then: str) -> None:
+        """Requests are served; no more claims are accepted, and the live one is kept, or ended as
+        the operator chose: then its blocks are the engine's own."""
+        engine = make(without_trace=then)
+        engine.serve(("resident", 60, claim("claim:kept")))
+        (attachment,) = engine.armed.attachments
+
+        def full(self: object, lines: object) -> None:
+            raise OSError(28, "No space left on device")
+
+        monkeypatch.setattr(TraceFile, "take", full)
+        said: list[str] = []
+        until = time.monotonic() + LONG_S
+        while time.monotonic() < until:
+            (answer,) = engine.serve(("p", 1, claim(f"claim:{len(said)}", 1)))
+            assert "length" == answer.finish_reason
+            said.append(answer.metadata.get("claim", {}).get("reason", ""))
+            if attachment.disarmed or "the trace can no longer be written" in said:
+                break
+            time.sleep(0.1)
+        (active,) = engine.serve(("active", 79))
+        if then == "keep":
+            assert "the trace can no longer be written" == said[-1]
+            assert ("abort", 60) == (active.finish_reason, sum(engine.cached("resident", 60)))
+        else:
+            assert "the trace can no longer be written" == attachment.disarmed
+            assert ("length", 80) == (active.finish_reason, engine.pool.get_num_free_blocks())

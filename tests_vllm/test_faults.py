@@ -63,6 +63,7 @@ ELSEWHERE = {
     "BlockPool.touch": "called by the plugin, and not wrapped",
     "BlockPool.free_blocks": "called by the plugin, and not wrapped",
     "EngineCore.shutdown": "the engine ends",
+    "EngineCoreProc.run_busy_loop": "the loop of an engine in a process of its own",
     "CPUOffloadingManager.complete_store": "the offload tier",
     "CPUOffloadingManager.prepare_store": "the offload tier",
     "CPUOffloadingManager.prepare_load": "the offload tier",

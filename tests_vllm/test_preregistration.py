@@ -14,7 +14,7 @@ from vllm.v1.kv_hints import KvHintAction, KvHintsEnvelope
 
 from monitor.engine import ModeVerdict
 from runtime_hooks import claims
-from runtime_hooks.demo.engine import claim
+from runtime_hooks.demo.engine import claim, without_epoch
 from runtime_hooks.demo.tiny import tokens
 from spec.claims.claim import Mode
 from tests_vllm.conftest import Make
@@ -31,7 +31,7 @@ def answered(engine: Engine, prompt: dict[str, Any], **more: Any) -> dict[str, A
     outputs: list[Any] = []
     while core.has_unfinished_requests():
         outputs += core.step()
-    return (outputs[-1].kv_transfer_params or {}).get("resident_claims", {})
+    return without_epoch((outputs[-1].kv_transfer_params or {}).get("resident_claims", {}))
 
 
 class TestApi:

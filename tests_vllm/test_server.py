@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import signal
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -15,7 +16,7 @@ import pytest
 
 from monitor.check.files import check
 from monitor.engine import ModeVerdict
-from runtime_hooks.demo.engine import claim
+from runtime_hooks.demo.engine import claim, without_epoch
 from runtime_hooks.demo.tiny import tokens
 from spec.claims.claim import Mode
 from spec.contract.modes import Bundle
@@ -94,7 +95,9 @@ def story(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Story]:
 def test_claimed(story: Story) -> None:
     """The client is told that its claim was accepted; what fits is served, before and after."""
     first, again, chat = story.served
-    assert {"claim": {"decision": "accepted"}} == first.kv_transfer_params["resident_claims"]
+    said = first.kv_transfer_params["resident_claims"]
+    assert {"claim": {"decision": "accepted"}} == without_epoch(said)
+    assert re.fullmatch("[0-9a-f]{16}", said["epoch"])
     assert ["length"] * 3 == [each.choices[0].finish_reason for each in (first, again, chat)]
 
 
@@ -108,7 +111,9 @@ def test_refused(story: Story, name: str) -> None:
     assert 503 == error.status_code
     assert {"error"} == error.response.json().keys()
     assert (REASON, "503", None) == (error.type, error.code, error.param)
-    assert {"refusal": REFUSAL} == error.body["resident_claims"]
+    said = error.body["resident_claims"]
+    assert {"refusal": REFUSAL} == without_epoch(said)
+    assert story.served[0].kv_transfer_params["resident_claims"]["epoch"] == said["epoch"]
     assert (
         f"{REASON}, because of {CLAIM}: 60 blocks are claimed and 70 needed, of 80"
         == error.body["message"]
@@ -120,7 +125,7 @@ def test_stream(story: Story, name: str) -> None:
     """A stream ends with an event that names them."""
     error = story.refused[name]
     assert (REASON, "503") == (error.type, error.code)
-    assert {"refusal": REFUSAL} == error.body["resident_claims"]
+    assert {"refusal": REFUSAL} == without_epoch(error.body["resident_claims"])
 
 
 def test_trace(story: Story) -> None:
@@ -157,7 +162,7 @@ def test_killed(tmp_path: Path) -> None:
         assert (503, "claim_restoration_failed") == (caught.value.status_code, caught.value.type)
         refusal = {"reason": "claim_restoration_failed", "blocking_claim_ids": [CLAIM]}
         assert isinstance(caught.value.body, dict)
-        assert {"refusal": refusal} == caught.value.body["resident_claims"]
+        assert {"refusal": refusal} == without_epoch(caught.value.body["resident_claims"])
 
         with server.follow() as reader:
             assert reader.stdout is not None

@@ -7,13 +7,14 @@ import json
 from collections.abc import AsyncGenerator
 from pathlib import Path
 from types import SimpleNamespace
-from typing import Any
+from typing import Any, ClassVar
 
 import pytest
 from vllm.entrypoints.generate.base.serving import GenerateBaseServing
 from vllm.entrypoints.serve.exception_handling.handlers import vllm_error
 from vllm.exceptions import GenerationError
 
+from runtime_hooks.claims.ownership import CALLING
 from runtime_hooks.engines.v0_32.serving import Refused, answer_refusals
 from runtime_hooks.plugin.arming import ArmingError, arm, disarm
 from runtime_hooks.settings.config import Settings
@@ -41,7 +42,9 @@ class Client:
             self.closed = True
 
 
-def serve(monkeypatch: pytest.MonkeyPatch, client: Client) -> tuple[list[object], Any]:
+def serve(
+    monkeypatch: pytest.MonkeyPatch, client: Client, *, private: bool = False
+) -> tuple[list[object], Any]:
     """What a server gets of one request, and the error that ends it."""
     monkeypatch.setattr(
         GenerateBaseServing, "__init__", lambda self, given: setattr(self, "engine_client", given)
@@ -52,7 +55,7 @@ def serve(monkeypatch: pytest.MonkeyPatch, client: Client) -> tuple[list[object]
         async for each in serving.engine_client.generate("request"):
             got.append(each)
 
-    end = answer_refusals()
+    end = answer_refusals(private=private)
     try:
         serving = GenerateBaseServing(client)
         asyncio.run(read(serving))
@@ -124,3 +127,28 @@ class TestHandlers:
         monkeypatch.delattr(vllm_error, "generation_error_handler")
         with pytest.raises(ArmingError, match="generation_error_handler"):
             arm(Settings())
+
+
+class TestPrivate:
+    """Where callers are authenticated each learns of its own claims alone."""
+
+    OTHERS: ClassVar = {**RESTORE, "owners": [["tenant-b", 60]]}
+
+    def test_caller(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        """The claims of others are counted, for whoever calls."""
+        told = {}
+        for caller in ("tenant-a", "tenant-b", ""):
+            CALLING.set(caller)
+            _, refused = serve(monkeypatch, Client(output({"refusal": self.OTHERS})), private=True)
+            told[caller] = refused.body["error"]["resident_claims"]["refusal"]
+            assert "owners" not in told[caller]
+        CALLING.set("")
+        assert ["claim:a"] == told["tenant-b"]["blocking_claim_ids"]
+        assert {"claims": 1, "blocks": 60} == told["tenant-a"]["others"] == told[""]["others"]
+        assert [] == told["tenant-a"]["blocking_claim_ids"] == told[""]["blocking_claim_ids"]
+
+    def test_fault(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        """What cannot be read says nothing, rather than too much."""
+        odd = output({"refusal": {**self.OTHERS, "owners": 3}})
+        got, refused = serve(monkeypatch, Client(odd), private=True)
+        assert ([odd], None, None) == (got, refused, odd.kv_transfer_params)

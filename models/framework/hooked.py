@@ -167,10 +167,11 @@ class Hooked(Model[HookedState]):
         return Next(new, (*taken, *stated))
 
     def _in_prompt(self, event: Event) -> Event:
-        """What a request computed, at the positions of its prompt and not of its own part."""
-        if event.object_id != event.request_id:
+        """What a request computed, at the positions of its prompt and not of an own part of one."""
+        of = self.inner.prompts.get(event.object_id)
+        before = getattr(of, "before", 0)  # a connector's prompts are objects as a whole
+        if not before:
             return event
-        before = self.inner.prompts[event.request_id].shared
         return replace(event, positions=tuple(before + at for at in event.positions))
 
     def _is_copied(self, inner: Any, claim_id: str) -> bool:

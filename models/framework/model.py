@@ -154,6 +154,7 @@ class Model(Generic[State]):
     `left_out` what is not. `holders` are those whose calls may be taken for claims, `requests` the
     ids of requests, `blocks` the physical blocks that look alike: the search may rename them.
 
+    `by_name` are the parts of a state that are in the order of names, for where these change.
     `depth` is that of the adapter by which a runtime takes claims, `none` where it needs none.
 
     `always` are properties of every state, `reachable` those of some state.
@@ -164,6 +165,7 @@ class Model(Generic[State]):
     source: ClassVar[str]
     left_out: ClassVar[str]
     depth: ClassVar[Depth] = Depth.NONE
+    by_name: ClassVar[tuple[str, ...]] = ()
 
     holders: tuple[str, ...] = ()
     requests: tuple[str, ...] = ()
@@ -196,10 +198,6 @@ class Model(Generic[State]):
         group are put, the model is the same.
         """
         return ()
-
-    def relabelled(self, state: State, names: Mapping[str, str]) -> State:
-        """A state where what is interchangeable has these names instead."""
-        raise NotImplementedError
 
     def canonical(self, state: State) -> tuple[State, tuple[int, ...]]:
         """The state that stands for all that differ from it in the names of blocks alone.

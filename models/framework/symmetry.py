@@ -5,14 +5,50 @@ A model states rows of names: whatever order the rows of a group are put in, the
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Hashable, Iterable, Iterator, Mapping
 from itertools import permutations, product
 from typing import Any
 
 from models.framework.model import Emitted, Fact, Model, fact, given_of, signal
 from models.framework.shims import claim_of
 
-__all__ = ["relabelled", "relabelled_emission", "renamings"]
+__all__ = [
+    "alike",
+    "alike_for",
+    "relabelled",
+    "relabelled_emission",
+    "relabelled_state",
+    "renamings",
+]
+
+
+def alike(
+    rows: Iterable[tuple[Hashable, tuple[str, ...]]],
+) -> tuple[tuple[tuple[str, ...], ...], ...]:
+    """The groups of rows of names that have the same shape, where there is more than one.
+
+    Args:
+        rows: each with its shape, which is all that the model does with these names.
+    """
+    groups: dict[Hashable, list[tuple[str, ...]]] = {}
+    for shape, row in rows:
+        groups.setdefault(shape, []).append(row)
+    return tuple(tuple(group) for group in groups.values() if len(group) > 1)
+
+
+def alike_for(
+    sizes: Mapping[str, int], prompts: Mapping[str, str]
+) -> tuple[tuple[tuple[str, ...], ...], ...]:
+    """The groups of requests for one object, and of objects of one size with the requests for them.
+
+    Args:
+        sizes: of each object, with an owner.
+        prompts: the object of each request.
+    """
+    of = {name: [request for request, its in prompts.items() if its == name] for name in sizes}
+    requests = (((name,), (request,)) for request, name in prompts.items())
+    objects = (((sizes[name], len(its)), (name, f"owner:{name}", *its)) for name, its in of.items())
+    return alike((*requests, *objects))
 
 
 def renamings(model: Model[Any], fixed: Collection[str] = ()) -> Iterator[dict[str, str]]:
@@ -53,6 +89,12 @@ def relabelled(value: Any, names: Mapping[str, str]) -> Any:
         parts = [relabelled(each, names) for each in value]
         return type(value)(*parts) if hasattr(value, "_fields") else tuple(parts)
     return value
+
+
+def relabelled_state(model: Model[Any], state: Any, names: Mapping[str, str]) -> Any:
+    """A state (a named tuple) of a model in which names are others."""
+    after = relabelled(state, names)
+    return after._replace(**{each: tuple(sorted(getattr(after, each))) for each in model.by_name})
 
 
 def relabelled_emission(emitted: Emitted, names: Mapping[str, str]) -> Emitted:

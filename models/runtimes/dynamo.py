@@ -11,18 +11,19 @@ states the overlap by which its worker was chosen. The caches of the workers are
 The contract's stream is of one pool. Here all workers are in one: a prefix counts as held if any
 worker holds it, so look-ups, which are of one worker, are not emitted.
 
-Left out: tiers of a worker, queue policy, events that are lost, routing at a temperature, several
-routers.
+Left out: tiers of a worker, queue policy, the event `cleared`, events that are lost, routing at a
+temperature, several routers.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, ClassVar, Final, NamedTuple
 
 from models.framework.inference import Inference
 from models.framework.model import Action, Emitted, Model, Next, Signal, fact, signal
 from models.framework.shims import Shim
+from models.framework.symmetry import alike
 from spec.claims.claim import Mode
 from spec.events.alphabet import Kind
 
@@ -38,10 +39,14 @@ class Prompt(NamedTuple):
     session: str | None = None
 
     @property
+    def owned(self) -> tuple[str, ...]:
+        """What its own blocks hold."""
+        return tuple(f"{self.request_id}.{at}" for at in range(self.own))
+
+    @property
     def contents(self) -> tuple[str, ...]:
         """What its blocks hold."""
-        own = (f"{self.request_id}.{at}" for at in range(self.own))
-        return (*own,) if self.object_id is None else (self.object_id, *own)
+        return self.owned if self.object_id is None else (self.object_id, *self.owned)
 
 
 class Routed(NamedTuple):
@@ -98,6 +103,7 @@ class Dynamo(Model[State]):
     about: ClassVar = "The KV-aware router of Dynamo: overlap, cost, the cheapest worker."
     source: ClassVar = "NVIDIA Dynamo, router guide of 2026-05-23; RouterEvent"
     left_out: ClassVar = "tiers of a worker, queue policy, lost events, temperature, replicas"
+    by_name: ClassVar = ("ended",)
 
     def __init__(
         self,
@@ -271,6 +277,12 @@ class Dynamo(Model[State]):
         routed = tuple(each for each in state.routed if each is not entry)
         ended = tuple(sorted((*state.ended, name)))
         return Next(state._replace(routed=routed, ended=ended), tuple(emits))
+
+    @property
+    def interchangeable(self) -> Iterable[Iterable[tuple[str, ...]]]:
+        """Requests in any order for one prefix in one session, with what is their own."""
+        prompts = () if self.in_order else self.prompts.values()
+        return alike((each[1:], (each.request_id, *each.owned)) for each in prompts)
 
     @property
     def always(self) -> Mapping[str, Callable[[State], bool]]:

@@ -2,17 +2,17 @@
 
 Source: LMCache, source and issues as of 2026-09 (`LookupRetMsg`, `PinRetMsg`, the monitor of pins,
 issue #4600), and what vLLM 0.32.0 carries of it: in `distributed/kv_transfer/kv_connector/v1/`
-`lmcache_mp_connector.py`, and `lmcache_integration/multi_process_adapter.py` (`get_finished` logs
-a retrieve of which a part failed, and returns its request as finished; no block is reported). The
+`lmcache_mp_connector.py`, and `lmcache_integration/multi_process_adapter.py` (`get_finished` logs a
+retrieve of which a part failed, and returns its request as finished; no block is reported). The
 connector takes that copy only where LMCache's own adapter cannot be imported; the copy lacks the
 method by which the connector asks for blocks that failed to load.
 
-`LMCachePins` is the memory of chunks. A pin counts up the pins of a chunk, and its answer has a
-number of tokens, no claim and no time. Eviction takes the least recently used chunk without pins;
-where there is none, a store is skipped. A monitor ends pins that are too old: it sets the count to
-0, for all holders, and says so by one warning and one counter. From which pin on it counts is not
-documented; `from_first` is a choice. That eviction passes over pinned chunks, and that a store
-without room is skipped, is inferred.
+`LMCachePins` is the memory of chunks. A pin counts up the pins of a chunk, and its answer has the
+id of the call and a number of tokens, no claim and no time. Eviction takes the least recently used
+chunk without pins; where there is none, a store is skipped. A monitor ends pins that are too old:
+it sets the count to 0, for all holders, and says so by one warning and one counter. From which pin
+on it counts is not documented; `from_first` is a choice. That eviction passes over pinned chunks,
+and that a store without room is skipped, is inferred.
 
 `LMCacheRetrieve` is the boundary to the scheduler of vLLM, on the model of its connectors. The
 multi-process adapter returns a failed retrieve as finished, so the scheduler takes its blocks for
@@ -22,8 +22,10 @@ copy of it in vLLM 0.32.0 (`vllm_v1_adapter.py`) logs that fewer tokens came tha
 reports no block.
 
 Left out: the end of a pin by its holder, the locks that look-ups take, remote and disk storage,
-several workers. An object is one chunk. In the retrieve, the store is complete before the blocks
-of its request are freed, as `request_finished` asks for.
+several workers. An object is one chunk. In the retrieve, the store is complete before the blocks of
+its request are freed, as `request_finished` asks for.
+
+Names of pins are not interchangeable: pins of an object that end together end in their order.
 """
 
 from __future__ import annotations

@@ -7,6 +7,8 @@ answers of table 5. A prefill is scheduled in chunks; under full attention each 
 It is a model of the contract's terms and of no engine. Left out: costs, but for the order in which
 the oracle prefers actions; identities of prompts; which of the claim's blocks are victims (the last
 ones are, as in a block pool).
+
+Names are not interchangeable: there is one claim, and each request is of its own kind.
 """
 
 from __future__ import annotations

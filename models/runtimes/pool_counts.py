@@ -10,6 +10,8 @@ it and Z3 reasons about the same terms for all sizes (`proofs.product.capacity`)
 block pools of `vllm_pool` and `vllm_pool_exclusion` do in this scenario, which their tests check.
 
 Left out: everything but the number of blocks.
+
+Names are not interchangeable: there are none, only counts.
 """
 
 from __future__ import annotations

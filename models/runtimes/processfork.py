@@ -14,6 +14,8 @@ the steps left out or misplaced, each of which a check of this model must find.
 Every sequence begins with one full page, the same for all, and has a page of its own that is filled
 by decoding. Left out: hashing, compression, the bytes themselves (a digest is the content), exact
 and near-exact kernels, eviction within the worker, and more than one image.
+
+Names are not interchangeable: sequences are captured and written in the order of their names.
 """
 
 from __future__ import annotations

@@ -1,12 +1,11 @@
 """Models a runtime that keeps every obligation of every mode: the contract can be implemented.
 
-It is no real runtime. A request finds or computes a shared object, and uses blocks of its own,
-which are not cached. One that does not fit beside the claims is deferred in their name, and may be
-refused later; a demotable claim yields to it. Blocks of claims are never victims in hard_protected,
+It is no real runtime. A request finds or computes a shared object, and its own blocks, which are
+not cached. One that does not fit beside the claims is deferred in their name, and may be refused
+later; a demotable claim yields to it. Blocks of claims are never victims in hard_protected,
 demotable and expiring, and in offloadable until the tier has a copy; in soft_priority the lowest
-rank goes first. The clock may reach the end of a duration between any two actions.
-
-Left out: tokens within a block, preemption, the time that a load takes.
+rank goes first. A duration may end between any two actions. Names are not interchangeable: claims
+and requests come in a fixed order. Left out: tokens within a block, preemption, time of loads.
 """
 
 from __future__ import annotations

@@ -3,7 +3,7 @@
 Source: the prototype of "Resident KV Claims", sections 4.3 and 5.3, on vLLM 0.19.1: a claim is
 accepted with its footprint, its blocks are taken out of the victims, and a request that does not
 fit beside the claims is refused in their name, with the capacity proof. The pool is that of
-`models.runtimes.vllm_pool`.
+`models.runtimes.vllm_pool`, which is of vLLM 0.32.0.
 
 A claim is accepted only if it fits beside the claims and the requests in hand. Left out besides:
 demotion, expiry, release, loss by a reset.

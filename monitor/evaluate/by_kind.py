@@ -67,17 +67,23 @@ def step_for(observer: Observer, kind: Kind) -> Callable[..., Any]:
 
 def source_of(kind: Kind, observer: Observer | None = None) -> str:
     """The text of the functions for a kind: of an observer, or of the ledgers; empty if none."""
-    claim = following(_CLAIM, Scope.NOW, kind, {})
-    known = unchanged_by(_CLAIM, claim, Scope.NOW)
-    request = following(_REQUEST, Scope.REQ, kind, known)
+    claim, request, known = _changes(kind)
     if observer is None:
         lines = _ledger("claim", "e, c, was", _CLAIM, Scope.NOW, claim)
         lines += _ledger("request", "e, c, was, now, req_was", _REQUEST, Scope.REQ, request)
         lines += _assumptions(kind)
     else:
-        known |= unchanged_by(_REQUEST, request, Scope.REQ)
         lines = _observer(observer, kind, known)
     return "".join(f"{line}\n" for line in lines)
+
+
+@cache
+def _changes(kind: Kind) -> tuple[dict[str, Term], dict[str, Term], Known]:
+    """The registers of a claim and of a request that the kind may change, and the others, known."""
+    claim = following(_CLAIM, Scope.NOW, kind, {})
+    known = unchanged_by(_CLAIM, claim, Scope.NOW)
+    request = following(_REQUEST, Scope.REQ, kind, known)
+    return claim, request, {**known, **unchanged_by(_REQUEST, request, Scope.REQ)}
 
 
 def following(ledgers: Sequence[Ledger], after: Scope, kind: Kind, known: Known) -> dict[str, Term]:

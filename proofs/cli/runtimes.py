@@ -70,16 +70,22 @@ def run_simulation(mode: Mode, name: str, runs: int, form: Format) -> Code:
             found.append(simulated(subject, runs, progress=lambda n: report("runs", n, n, 0)))
         if form is Format.TEXT:
             with page() as out:
-                _print_simulated(out, found[-1])
+                _print_simulated(out, found[-1], asked=runs)
+        if not found[-1].complete:
+            break
     if form is Format.JSON:
         print_json({"schema": SIMULATION, "checks": found})
+    if not found[-1].complete:
+        return Code.INCONCLUSIVE
     broken = any(each.broken for each in found)
     return Code.VIOLATED if broken else Code.INCONCLUSIVE
 
 
-def _print_simulated(out: Console, found: Simulated) -> None:
+def _print_simulated(out: Console, found: Simulated, *, asked: int) -> None:
     about = f"{found.runtime}, {found.inference}" if found.inference else found.runtime
     says = f"{len(found.broken)} obligations of {found.mode} broken in {found.runs} random runs"
+    if not found.complete:
+        says = f"interrupted; {says} of {asked}"
     out.print(Text(wrap(f"{about}: {says}"), style="bold"))
     for name, actions in found.broken.items():
         line = Text(f"  {name:<36}")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias
 
 from models.framework.model import Action, Emitted, Model
-from models.framework.symmetry import renamings
+from models.framework.symmetry import relabelled_state, renamings
 from proofs.product.runs import events_of
 from spec.language.errors import SpecError
 
@@ -86,7 +86,7 @@ class Graph:
         first, blocks = self.model.canonical(state)
         if first not in self._numbers:
             for names, labels in self._labels:
-                other, renamed = self.model.canonical(self.model.relabelled(state, names))
+                other, renamed = self.model.canonical(relabelled_state(self.model, state, names))
                 if other in self._numbers:
                     return self._numbers[other], Names(renamed, labels)
         return self._add(first), Names(blocks) if blocks else None

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 import msgspec
 
 from models.framework.hooked import Hooked, facts_of
+from models.framework.lineage import TooMany
 from models.framework.shims import PLAIN, Shim
 from models.registry import model_of, runtime
 from monitor.check.parts import place_of, text_of
@@ -213,15 +214,17 @@ def _of_size(found: Runtime, variant: str, stream: _Stream) -> Iterator[tuple[st
     a name, the usual instance of a runtime without claims follows.
     """
     refusal: SpecError | None = None
+    names: dict[str, None] = {}
     try:
-        sized = {} if found.of_trace is None else found.of_trace(stream.events)
+        for name, model in () if found.of_trace is None else found.of_trace(stream.events):
+            plain = re.sub(r"-\d+$", "", name)
+            names[plain] = None
+            if variant in ("", plain):
+                yield name, model
     except SpecError as error:
-        sized, refusal = {}, error
-    if variant and not refusal:
-        plain = {name: re.sub(r"-\d+$", "", name) for name in sized}
-        named = resolve(variant, [*dict.fromkeys(plain.values()), *found.variants], what="variant")
-        sized = {name: sized[name] for name in sized if plain[name] == named}
-    yield from sized.items()
+        refusal = error
+    if variant and variant not in names and not refusal:
+        resolve(variant, [*names, *found.variants], what="variant")
     if not found.takes and not variant:
         usual, make = next(iter(found.variants.items()))
         yield usual, make()
@@ -237,7 +240,11 @@ def _judged(
 ) -> StreamAcceptance:
     """The verdict of one that accepts, else of an undecided one, else of the nearest."""
     best: tuple[tuple[bool, bool, int, bool], str, Accepted | Rejected | Bounded] | None = None
-    for instance, model in instances:
+    untried = ""
+    for instance, model in _until_too_many(instances):
+        if isinstance(model, TooMany):
+            untried = str(model)
+            continue
         found = compare(model, stream)
         taken = found.events if isinstance(found, Accepted) else found.at
         near = isinstance(found, Rejected) and found.near
@@ -250,7 +257,20 @@ def _judged(
     if best is None:
         raise SpecError(f"stream {name} leaves no instance of the model")
     rank, instance, found = best
-    return _view(name, stream, rank[2], instance, found)
+    view = _view(name, stream, rank[2], instance, found)
+    if untried and view.verdict == REJECTED:
+        return msgspec.structs.replace(view, verdict=UNDECIDED, why=untried, instead=())
+    return view
+
+
+def _until_too_many(
+    instances: Iterable[tuple[str, Model[Any]]],
+) -> Iterator[tuple[str, Model[Any] | TooMany]]:
+    """The instances; in the end the error that there are more."""
+    try:
+        yield from instances
+    except TooMany as error:
+        yield "", error
 
 
 def _view(

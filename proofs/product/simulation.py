@@ -36,7 +36,8 @@ class Simulated(msgspec.Struct, frozen=True):
 
     `broken` has for each obligation that some run broke the actions of the shortest such run.
     `states` are the states of the model that were visited; of the observers' `rules` and
-    `observer_states` the first number was reached, of so many.
+    `observer_states` the first number was reached, of so many. Where the runs were interrupted,
+    `complete` is false, and `runs` are those that had ended until then.
     """
 
     schema: str
@@ -49,6 +50,38 @@ class Simulated(msgspec.Struct, frozen=True):
     rules: tuple[int, int]
     observer_states: tuple[int, int]
     broken: dict[str, tuple[str, ...]]
+    complete: bool = True
+
+
+class _Found:
+    """What the runs so far came to."""
+
+    def __init__(self) -> None:
+        self.runs = self.events = 0
+        self.states: set[object] = set()
+        self.rules: set[tuple[str, str]] = set()
+        self.broken: dict[str, tuple[str, ...]] = {}
+
+    def take(self, subject: Subject, seed: int) -> None:
+        """Judge one random run by the reference projection."""
+        steps = list(simulate(subject.model, seed, STEPS))
+        run = Run(None, tuple((step.action, step.emits) for step in steps))
+        stream = run.events(subject.shim)
+        naive = Naive([line_of(event, n) for n, event in enumerate(stream, 1)], subject.mode)
+        for _ in naive:
+            pass
+        self.runs += 1
+        self.events += len(stream)
+        self.states |= {step.state for step in steps}
+        case = naive.cases.get(claim_of(subject.tracked))
+        if case is None:
+            return
+        self.rules |= set(case.taken)
+        for name, finding in case.findings():
+            if finding.verdict is Verdict.VIOLATED:
+                end = run.until(subject.shim, finding.at or len(stream))
+                actions = tuple(map(str, end.actions))
+                self.broken[name] = min(self.broken.get(name, actions), actions, key=len)
 
 
 def simulated(
@@ -56,47 +89,35 @@ def simulated(
 ) -> Simulated:
     """Judge so many random runs by the reference projection.
 
+    An interrupt (Ctrl-C) ends it with the runs that had ended until then.
+
     Args:
         seed: that of the first run; the next has the next one.
         progress: receives the number of runs that are done.
     """
+    found, complete = _Found(), True
+    try:
+        for number in range(runs):
+            found.take(subject, seed + number)
+            if progress is not None:
+                progress(found.runs)
+    except KeyboardInterrupt:
+        complete = False
     names = MODES[subject.mode].names(Bundle.CONTRACT)
-    states: set[object] = set()
-    rules: set[tuple[str, str]] = set()
-    broken: dict[str, tuple[str, ...]] = {}
-    events = 0
-    for number in range(runs):
-        steps = list(simulate(subject.model, seed + number, STEPS))
-        states |= {step.state for step in steps}
-        run = Run(None, tuple((step.action, step.emits) for step in steps))
-        stream = run.events(subject.shim)
-        events += len(stream)
-        naive = Naive([line_of(event, n) for n, event in enumerate(stream, 1)], subject.mode)
-        for _ in naive:
-            pass
-        case = naive.cases.get(claim_of(subject.tracked))
-        if case is not None:
-            rules |= set(case.taken)
-            for name, finding in case.findings():
-                if finding.verdict is Verdict.VIOLATED:
-                    end = run.until(subject.shim, finding.at or len(stream))
-                    actions = tuple(map(str, end.actions))
-                    broken[name] = min(broken.get(name, actions), actions, key=len)
-        if progress is not None:
-            progress(number + 1)
-    reached = {(name, _rule_to(name, rule)) for name, rule in rules}
+    reached = {(name, _rule_to(name, rule)) for name, rule in found.rules}
     reached |= {(name, OBLIGATIONS[name].initial) for name in names}
     return Simulated(
         SCHEMA,
         subject.runtime,
         str(subject.mode),
         subject.inference,
-        runs,
-        events,
-        len(states),
-        (len(rules), sum(len(OBLIGATIONS[name].rules) for name in names)),
+        found.runs,
+        found.events,
+        len(found.states),
+        (len(found.rules), sum(len(OBLIGATIONS[name].rules) for name in names)),
         (len(reached), sum(len(OBLIGATIONS[name].states) for name in names)),
-        {name: broken[name] for name in names if name in broken},
+        {name: found.broken[name] for name in names if name in found.broken},
+        complete,
     )
 
 

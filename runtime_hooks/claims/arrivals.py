@@ -55,12 +55,14 @@ class Arrival(msgspec.Struct, frozen=True):
 @dataclass(frozen=True, slots=True)
 class Refusal:
     """Why a request is refused: claims block it, by this proof; or, without a proof, these claims
-    were not restored for it.
+    were not restored for it. `owners` has for each of them its owner and the blocks that it
+    declares.
     """
 
     request_id: str
     blocking_claim_ids: tuple[str, ...]
     proof: CapacityProof | None = None
+    owners: tuple[tuple[str, int], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

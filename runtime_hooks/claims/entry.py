@@ -9,11 +9,11 @@ from spec.claims.lifecycle import ClaimLifecycle
 from spec.contract.modes import MODES
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
     from spec.claims.claim import ResidentClaim
 
-__all__ = ["WATCHED", "Content", "Entry"]
+__all__ = ["WATCHED", "Content", "Entry", "owners_of"]
 
 WATCHED: Final = frozenset(mode for mode, spec in MODES.items() if spec.constants["watched"])
 """The modes without acceptance. Their claims are owed reports from their registration on, and never
@@ -51,7 +51,7 @@ class Entry:
     `restores` counts the requests for which the claim is being restored. `brought` names a request
     whose load brought part of the claim back, as long as that was not reported.
     `lifecycle` is the claim's state by its own reports, `accepted_at` the reading of the clock of
-    its duration, in ns or steps, when it was accepted.
+    its duration, in ns or steps, when it was accepted, and `since_ns` the time then.
     """
 
     claim: ResidentClaim
@@ -66,6 +66,7 @@ class Entry:
     restores: int = 0
     brought: str | None = None
     accepted_at: int = 0
+    since_ns: int = 0
     lifecycle: ClaimLifecycle = field(init=False)
 
     def __post_init__(self) -> None:
@@ -123,3 +124,8 @@ class Entry:
         elif computed_by != self.made_by:
             self.made_by = None
         return now and not was
+
+
+def owners_of(entries: Iterable[Entry]) -> tuple[tuple[str, int], ...]:
+    """For each claim its owner and the blocks that it declares."""
+    return tuple((entry.claim.owner_scope, entry.footprint) for entry in entries)

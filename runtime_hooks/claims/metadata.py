@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Final
 
 from pydantic import ValidationError
 
 from runtime_hooks.trace.names import PREFIX, identity_text, object_of
-from spec.claims.claim import CacheIdentity, ResidentClaim, explain
+from spec.claims.claim import MAX_ID, CacheIdentity, ResidentClaim, explain
 from spec.claims.predicates import parse_predicate
 from spec.language.errors import ClaimError, PredicateError
 
@@ -24,6 +25,7 @@ __all__ = [
     "RELEASE",
     "check_caller",
     "claim_of",
+    "rejected_name",
     "release_of",
 ]
 
@@ -45,6 +47,7 @@ NULL: Final = object()
 DEFAULT_OWNER: Final = "default"
 """The owner scope where callers are not authenticated and the request names none."""
 
+_REJECTED: Final = re.compile(r" \(rejected \d+\)$")
 _MOST_FIELDS: Final = 32
 _LONGEST: Final = 500  # characters of a reason
 _SHOWN: Final = 64  # characters of an id in a reason
@@ -87,6 +90,8 @@ def claim_of(
         claim = ResidentClaim.model_validate(stated)
     except (ValueError, RecursionError) as error:
         raise ClaimError(_why(error, raw)) from None
+    if _REJECTED.search(claim.claim_id):
+        raise ClaimError("its claim_id ends as the trace names rejected claims", "use another one")
     if claim.cache_identity != identity:
         raise ClaimError("it is for another cache", f"this one is {identity_text(identity)}")
     if scope is not None and claim.owner_scope != scope:
@@ -109,6 +114,16 @@ def release_of(raw: object, scope: str | None = None) -> tuple[str, str]:
     if scope is not None and owner != scope:
         raise ClaimError(f"{scope} cannot act for {owner[:_SHOWN]}", "leave owner_scope out")
     return claim_id, owner
+
+
+def rejected_name(claim_id: str, number: int) -> str:
+    """The name in the trace of a rejected claim, which leaves its id free for another try.
+
+    Args:
+        number: counts the rejections of an engine, so that no name occurs twice.
+    """
+    end = f" (rejected {number})"
+    return claim_id[: MAX_ID - len(end)] + end
 
 
 def check_caller(scope: str | None) -> None:

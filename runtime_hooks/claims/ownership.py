@@ -20,6 +20,7 @@ import json
 import os
 import secrets
 import time
+from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any, Final
 
 from runtime_hooks.claims.metadata import CLAIM, NULL, PIN, RELEASE
@@ -29,10 +30,13 @@ if TYPE_CHECKING:
 
     from runtime_hooks.settings.config import Settings
 
-__all__ = ["CALLER", "MOST", "WINDOW_S", "Callers", "prepare", "signed"]
+__all__ = ["CALLER", "CALLING", "MOST", "WINDOW_S", "Callers", "prepare", "signed"]
 
 CALLER: Final = "resident_claims_caller"
 """The key of the caller among the metadata of a request; only the middleware writes it."""
+
+CALLING: Final[ContextVar[str]] = ContextVar("resident_claims_calling", default="")
+"""The scope of the caller of the HTTP request that is being answered; empty where it is unknown."""
 
 WINDOW_S: Final = 60
 """How long a proof is valid, in seconds."""

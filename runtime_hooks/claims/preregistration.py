@@ -8,8 +8,7 @@ begins.
 from __future__ import annotations
 
 import threading
-from collections import Counter, deque
-from concurrent.futures import Future
+from collections import Counter
 from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final
@@ -22,8 +21,10 @@ from spec.language.errors import ClaimError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
+    from concurrent.futures import Future
 
     from runtime_hooks.claims.arrivals import Arrival
+    from runtime_hooks.claims.inbox import Inbox
     from spec.claims.claim import CacheIdentity, Mode, ResidentClaim
 
 __all__ = ["MOST", "Preregistration", "Prompt", "Ticket"]
@@ -86,6 +87,7 @@ class Preregistration:
         keys_of: computes the contents of a prompt's whole blocks.
         admit: decides on the claim of an arrival; returns why it was rejected, or empty.
         release: releases a live claim in its owner's name; returns why not, or empty.
+        inbox: hands the calls of other threads to the engine's.
     """
 
     def __init__(
@@ -94,16 +96,12 @@ class Preregistration:
         keys_of: Callable[[Prompt], Sequence[bytes]],
         admit: Callable[[Arrival], str],
         release: Callable[[str, str], str],
+        inbox: Inbox,
     ) -> None:
-        self._identity, self._keys_of, self._admit, self._release = (
-            identity,
-            keys_of,
-            admit,
-            release,
-        )
+        self._identity, self._keys_of = identity, keys_of
+        self._admit, self._release, self._inbox = admit, release, inbox
         self._lock = threading.Lock()  # guards the tickets
         self._tickets: dict[str, Ticket] = {}
-        self._inbox: deque[tuple[Callable[[], str], Future[str]]] = deque()
         self._waiting: dict[str, dict[str, _Waiting]] = {}  # by object id, then by claim id
         self._footprints: Counter[int] = Counter()
         self._named = 0  # waiting claims whose prefix is of unknown length
@@ -134,14 +132,12 @@ class Preregistration:
             if sum(each.state == WAITING for each in self._tickets.values()) >= MOST:
                 raise ClaimError(f"{MOST} claims wait already", "release some of them")
             self._tickets[ticket.claim_id] = ticket
-        self._inbox.append((partial(self._add, ticket, dict(stated), claim, prompt), Future()))
+        self._inbox.put(partial(self._add, ticket, dict(stated), claim, prompt))
         return ticket
 
     def release(self, claim_id: str, scope: str) -> Future[str]:
         """Release a claim, waiting or live; the result says why not, or is empty."""
-        done: Future[str] = Future()
-        self._inbox.append((partial(self._release_now, claim_id, scope), done))
-        return done
+        return self._inbox.put(partial(self._release_now, claim_id, scope))
 
     def tickets(self) -> tuple[Ticket, ...]:
         """The claims that wait, and the live ones that waited."""
@@ -160,20 +156,9 @@ class Preregistration:
         ticket = self._tickets.get(claim_id)
         return ticket is not None and ticket.state == WAITING
 
-    def drain(self) -> None:
-        """Carry out the calls of other threads."""
-        while self._inbox:
-            act, done = self._inbox.popleft()
-            if not done.set_running_or_notify_cancel():
-                continue
-            try:
-                done.set_result(act())
-            except Exception as fault:  # for the caller alone: the engine's requests go on
-                done.set_exception(fault)
-
     def serve(self, arrival: Arrival) -> None:
         """A request arrived: decide on the claims that wait for its prefix."""
-        self.drain()
+        self._inbox.drain()
         if arrival.no_admit or not self._waiting:
             return
         most = len(arrival.keys)
@@ -200,10 +185,11 @@ class Preregistration:
         if ticket is not None and ticket.state == ACCEPTED:
             self._end(ticket, OVER)
 
-    def close(self) -> None:
-        """The engine ends: cancel the calls that were not carried out."""
-        while self._inbox:
-            self._inbox.popleft()[1].cancel()
+    def withdraw(self, claim_id: str, reason: str) -> None:
+        """End the wait of a claim, for this reason."""
+        (each,) = (waiting[claim_id] for waiting in self._waiting.values() if claim_id in waiting)
+        self._forget(each)
+        self._end(each.ticket, OVER, reason)
 
     def _add(
         self, ticket: Ticket, stated: dict[str, Any], claim: ResidentClaim, prompt: Prompt | None
@@ -231,9 +217,7 @@ class Preregistration:
             return self._release(claim_id, scope)
         if self._tickets[claim_id].owner_scope != scope:
             return "the claim is not owned by who gives it up"
-        (each,) = (waiting[claim_id] for waiting in self._waiting.values() if claim_id in waiting)
-        self._forget(each)
-        self._end(each.ticket, OVER)
+        self.withdraw(claim_id, "")
         return ""
 
     def _forget(self, each: _Waiting) -> None:

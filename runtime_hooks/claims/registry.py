@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from runtime_hooks.claims.capacity import ClaimedBlocks
 from runtime_hooks.claims.entry import WATCHED, Entry
+from runtime_hooks.claims.owners import Owners
 from runtime_hooks.settings.config import TAKEN
 from spec.claims.claim import Instant, Mode
 from spec.claims.durations import TimeUnit
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
     from runtime_hooks.trace.emitter import Emitter
     from runtime_hooks.trace.faults import Faults
     from spec.claims.claim import ResidentClaim
+    from spec.claims.durations import Duration
 
 __all__ = ["Now", "Registry"]
 
@@ -42,7 +44,8 @@ class Registry:
     """The claims of one engine.
 
     `live` has them by id. `declared` are the blocks of all live claims that can keep a request out;
-    `version` changes whenever these claims leave more or fewer blocks to requests.
+    `version` changes whenever these claims leave more or fewer blocks to requests. `owners` counts
+    what each owner's claims take.
 
     Args:
         usable: blocks of the pool without the null block.
@@ -64,15 +67,15 @@ class Registry:
         self.live: dict[str, Entry] = {}
         self.version = 0
         self.declared = ClaimedBlocks()
+        self.owners = Owners(settings, usable)
         self._enforced = ClaimedBlocks()  # of the claims whose mode is enforced
         self._on_device = ClaimedBlocks()  # of those among them that have no copy elsewhere
         self._others = 0  # claims that are not offloadable
         self._settings, self._usable, self._emitter = settings, usable, emitter
         self._now, self._faults = now, faults
         self._modes = frozenset(TAKEN) - (set() if tier else {Mode.OFFLOADABLE})
-        self._used_ids: set[bytes] = set()
+        self._used_ids: set[bytes] = set()  # of claims that were accepted
         self._used_by: Counter[bytes] = Counter()  # ids that each owner has used
-        self._live_of: Counter[str] = Counter()  # live claims of each owner
         # By clock: when claims end, and their ids. An id is used once, so it names one claim.
         self._ends: dict[TimeUnit, list[tuple[int, str]]] = {unit: [] for unit in TimeUnit}
 
@@ -92,50 +95,55 @@ class Registry:
         size, free = blocks.lacks(keys[:footprint]), self._usable - len(blocks)
         if (mode := claim.protection_mode) not in self._modes:
             return f"this engine keeps no {mode} claims: {_NOT_HERE[mode]}"
+        if (differs := self._differs(claim, keys)) is not None:
+            return f"claim id {of} is live with {differs}; a new promise needs a new id"
         if _digest(of) in self._used_ids:
             return f"claim id {of} was used before; a new promise needs a new id"
         if len(self._used_ids) >= self._settings.lives:
-            return f"{self._settings.lives} claims were decided on in this run, which is the most"
-        if self._live_of[claim.owner_scope] >= self._settings.claims:
-            return f"{claim.owner_scope} has {self._settings.claims} live claims, which is the most"
+            return f"{self._settings.lives} claims were accepted in this run, which is the most"
         if self._used_by[_digest(claim.owner_scope)] >= self._settings.owner_lives:
             most = self._settings.owner_lives
-            return f"{most} claims of {claim.owner_scope} were decided on, which is the most"
+            return f"{most} claims of {claim.owner_scope} were accepted, which is the most"
         if footprint > len(keys):
             return f"the prompt has {len(keys)} whole blocks, and the claim is for {footprint}"
+        if why := self.owners.rejection(claim, keys[:footprint], watched=mode in WATCHED):
+            return why
         if mode in WATCHED:
             return ""
-        if size > free:
-            return f"it needs {size} blocks, and {free} of {self._usable} are not claimed"
+        if size > free - (floor := self.owners.quotas.floor):
+            kept = f", of which no claim may take the last {floor}" if floor else ""
+            return f"it needs {size} blocks, and {free} of {self._usable} are not claimed{kept}"
         if size + largest_need > free:
             left = free - size
             return f"an unfinished request needs {largest_need} more blocks, and {left} are left"
         return ""
 
-    def use_id(self, claim: ResidentClaim) -> bool:
-        """Remember that the claim's id was decided on.
+    def stands(self, claim: ResidentClaim, keys: Sequence[bytes]) -> bool:
+        """Whether this very claim is live: of this owner, by these terms, on these contents."""
+        entry = self.live.get(claim.claim_id)
+        return entry is not None and entry.claim == claim and _begins(keys, entry.keys)
 
-        False where the id was used before, or where no more ids can be remembered for its owner.
-        """
-        known, owner = _digest(claim.claim_id), _digest(claim.owner_scope)
-        full = len(self._used_ids) >= self._settings.lives
-        if known in self._used_ids or full or self._used_by[owner] >= self._settings.owner_lives:
-            return False
-        self._used_ids.add(known)
-        self._used_by[owner] += 1
-        return True
+    def _differs(self, claim: ResidentClaim, keys: Sequence[bytes]) -> str | None:
+        """How a live claim of this id and this owner differs; None where there is none."""
+        entry = self.live.get(claim.claim_id)
+        if entry is None or entry.claim.owner_scope != claim.owner_scope:
+            return None
+        if not _begins(keys, entry.keys):
+            return "another prompt"
+        names = type(claim).model_fields
+        return f"another {next(n for n in names if getattr(claim, n) != getattr(entry.claim, n))}"
 
     def add(self, claim: ResidentClaim, keys: tuple[bytes, ...]) -> Entry:
         """Add a claim that was not rejected: responsibility for it begins."""
-        entry = Entry(claim, keys)
+        entry = Entry(claim, keys, since_ns=self._now[TimeUnit.SECONDS])
         self.live[claim.claim_id] = entry
-        self.use_id(claim)
-        self._live_of[claim.owner_scope] += 1
+        self._used_ids.add(_digest(claim.claim_id))
+        self._used_by[_digest(claim.owner_scope)] += 1
+        self.owners.add(entry)
         self._count(entry, live=True)
         if (duration := claim.duration) is not None:
             entry.accepted_at = self._now[duration.unit]
-            end = entry.accepted_at + ceil(duration.exact * _PER[duration.unit])
-            heapq.heappush(self._ends[duration.unit], (end, claim.claim_id))
+            heapq.heappush(self._ends[duration.unit], (_end_of(entry, duration), claim.claim_id))
         self._move(entry, Kind.CLAIM_ACCEPTED, RUNTIME)
         return entry
 
@@ -160,10 +168,7 @@ class Registry:
         del self.live[entry.claim_id]
         self.set_copied(entry, False)
         self._count(entry, live=False)
-        scope = entry.claim.owner_scope
-        self._live_of[scope] -= 1
-        if not self._live_of[scope]:
-            del self._live_of[scope]
+        self.owners.remove(entry)
 
     def due(self, unit: TimeUnit) -> Entry | None:
         """A live claim whose duration is over by this clock, or None; no claim is scanned."""
@@ -173,6 +178,15 @@ class Registry:
             if entry is not None:
                 return entry
         return None
+
+    def left(self, entry: Entry) -> str:
+        """How much of a claim's duration is left; empty where it has none."""
+        if (duration := entry.claim.duration) is None:
+            return ""
+        left = _end_of(entry, duration) - self._now[duration.unit]
+        if duration.unit is TimeUnit.STEPS:
+            return f"{left} steps"
+        return f"{left / _PER[duration.unit]:.1f} s"
 
     def set_copied(self, entry: Entry, copied: bool) -> None:
         """Record that the offload tier has a copy of all blocks of the claim, or has not."""
@@ -231,6 +245,15 @@ class Registry:
             (blocks.add if live else blocks.remove)(entry.keys)
         offloadable = entry.claim.protection_mode is Mode.OFFLOADABLE
         self._others += 0 if offloadable else 1 if live else -1
+
+
+def _end_of(entry: Entry, duration: Duration) -> int:
+    """The reading of the clock of its duration, in ns or steps, at which a claim expires."""
+    return entry.accepted_at + ceil(duration.exact * _PER[duration.unit])
+
+
+def _begins(keys: Sequence[bytes], first: tuple[bytes, ...]) -> bool:
+    return tuple(keys[: len(first)]) == first
 
 
 def _digest(text: str) -> bytes:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from msgspec.structs import replace
 
 from runtime_hooks.claims.entry import WATCHED
-from runtime_hooks.claims.metadata import claim_of, release_of
+from runtime_hooks.claims.metadata import claim_of, rejected_name, release_of
 from runtime_hooks.claims.pins import Pins
 from runtime_hooks.claims.preregistration import Preregistration
 from runtime_hooks.trace.names import claim_terms, content_keys, name_of, object_of
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
     from runtime_hooks.claims.arrivals import Arrival
     from runtime_hooks.claims.entry import Entry
+    from runtime_hooks.claims.inbox import Inbox
     from runtime_hooks.claims.preregistration import Prompt
     from runtime_hooks.claims.registry import Registry
     from runtime_hooks.enforce.victim_exclusion import EvictablePool
@@ -36,7 +37,8 @@ __all__ = ["Admission"]
 class Admission:
     """Claims from their first mention to their end.
 
-    `pins` and `preregistration` bring claims in other ways than with a request.
+    `pins` and `preregistration` bring claims in other ways than with a request. `drains` says that
+    the operator lets the live claims end and no more begin.
 
     Args:
         identity: of the engine's cache.
@@ -44,6 +46,7 @@ class Admission:
         largest_need: the most blocks that any unfinished request needs besides those of claims.
         alarm: the reason why no more claims are accepted; empty while they are.
         tick: called when something happens; updates the time and ends the claims that expired.
+        inbox: hands the calls of other threads to the engine's.
     """
 
     def __init__(
@@ -59,13 +62,16 @@ class Admission:
         largest_need: Callable[[], int],
         alarm: Callable[[], str],
         tick: Callable[[], None],
+        inbox: Inbox,
     ) -> None:
+        self.drains = False
         self.pins = Pins(self._pin, self.release)
-        self.preregistration = Preregistration(identity, prompts, self.admit, self.release)
+        self.preregistration = Preregistration(identity, prompts, self.admit, self.release, inbox)
         self._identity, self._pool, self._registry = identity, pool, registry
         self._tracker, self._offloaded, self._emitter = tracker, offloaded, emitter
         self._largest_need, self._alarm, self._tick = largest_need, alarm, tick
         self._accepted: list[Entry] = []  # since `begin`
+        self._rejections = 0
 
     def begin(self) -> None:
         """Begin to decide on one request: `undo` ends what is accepted from now on."""
@@ -82,6 +88,8 @@ class Admission:
         claim = None
         try:
             claim = claim_of(arrival.claim, self._cache_of(arrival), arrival.keys, arrival.scope)
+            if self._registry.stands(claim, arrival.keys):
+                return ""  # its owner tries again, and gets the same answer
             reason = self._rejection(claim, arrival)
         except ClaimError as error:
             reason = str(error)
@@ -137,6 +145,8 @@ class Admission:
             return "its request asks not to be cached"
         if self.preregistration.is_waiting(claim.claim_id):
             return f"claim id {claim.claim_id} is registered ahead, for another request"
+        if self.drains:
+            return "the operator drains this engine: it accepts no more claims"
         if why := self._alarm():
             return why
         reusable, footprint = arrival.keys[: arrival.reusable], claim.footprint_blocks
@@ -157,15 +167,14 @@ class Admission:
         self._offloaded.add(entry)
 
     def _reject(self, claim: ResidentClaim | None, request_id: str) -> None:
-        """Report a rejection, under the claim's own id where no other claim has or had it.
+        """Report a rejection, under a name that no other claim has: the id stays free.
 
         A rejected claim of a watched mode has no object: events on its blocks do not concern it.
         """
         name = name_of(f"claim of {request_id}")
         if claim is not None:
-            waiting = self.preregistration.is_waiting(claim.claim_id)
-            if not waiting and self._registry.use_id(claim):
-                name = claim.claim_id
+            self._rejections += 1
+            name = rejected_name(claim.claim_id, self._rejections)
             fields = {**claim_terms(claim), "claim_id": name}
             if claim.protection_mode in WATCHED:
                 del fields["object_id"]

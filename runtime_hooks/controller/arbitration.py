@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Final, Protocol
 
 from runtime_hooks.claims.arrivals import Refusal
 from runtime_hooks.claims.capacity import blockers, in_conflict, proof
+from runtime_hooks.claims.entry import owners_of
 from runtime_hooks.trace.names import name_of
 from spec.claims.claim import Mode
 from spec.events.alphabet import Kind
@@ -225,6 +226,7 @@ class Arbitration:
             request_id,
             tuple(entry.claim_id for entry in named),
             proof(declared, needed, self._usable),
+            owners_of(named),
         )
         self._emitter.report(
             action,

@@ -6,17 +6,21 @@ moment: all its events bear the same time, and claims whose duration is over are
 
 from __future__ import annotations
 
+import secrets
 import time
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 from msgspec.structs import replace
 
-from runtime_hooks.claims.arrivals import Decision
+from runtime_hooks.claims.arrivals import Decision, Refusal
+from runtime_hooks.claims.entry import owners_of
+from runtime_hooks.claims.inbox import Inbox
 from runtime_hooks.claims.metadata import CLAIM, PIN, RELEASE
 from runtime_hooks.claims.ownership import Callers
 from runtime_hooks.claims.registry import Registry
 from runtime_hooks.controller.admission import Admission
 from runtime_hooks.controller.arbitration import Arbitration, SizedPool
+from runtime_hooks.controller.operator import Operator
 from runtime_hooks.enforce.victim_exclusion import EvictablePool
 from runtime_hooks.enforce.victim_order import RankedPool
 from runtime_hooks.trace.emitter import Emitter
@@ -26,11 +30,13 @@ from runtime_hooks.tracking.offloaded import OffloadTracker
 from runtime_hooks.tracking.tracker import BlockTracker
 from spec.claims.durations import TimeUnit
 from spec.events.alphabet import Kind
+from spec.language.errors import SpecError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
+    from concurrent.futures import Future
 
-    from runtime_hooks.claims.arrivals import Arrival, Refusal
+    from runtime_hooks.claims.arrivals import Arrival
     from runtime_hooks.claims.entry import Entry
     from runtime_hooks.claims.preregistration import Preregistration, Prompt
     from runtime_hooks.settings.config import Settings
@@ -40,6 +46,8 @@ if TYPE_CHECKING:
 
 __all__ = ["Controller", "Pool"]
 
+T = TypeVar("T")
+
 
 class Pool(EvictablePool, RankedPool, SizedPool, Protocol):
     """What the controller needs of the engine's block pool."""
@@ -48,8 +56,9 @@ class Pool(EvictablePool, RankedPool, SizedPool, Protocol):
 class Controller:
     """The claims and requests of one engine with one block pool.
 
-    `tracker` receives what happens to blocks, `offloaded` what happens to copies in the offload
-    tier. `faults` counts the exceptions that were caught.
+    `epoch` names this life of the engine, with which its claims end. `tracker` receives what
+    happens to blocks, `offloaded` what happens to copies in the offload tier. `operator` is for
+    the operator, whose calls come by the `inbox`. `faults` counts the exceptions that were caught.
 
     Args:
         identity: of the engine's cache.
@@ -71,6 +80,8 @@ class Controller:
         alarm: Callable[[], str] = lambda: "",
         clock: Callable[[], int] = time.monotonic_ns,
     ) -> None:
+        self.epoch = secrets.token_hex(8)
+        self.inbox = Inbox()
         self.faults = Faults()
         self._clock = clock
         self._now = dict.fromkeys(TimeUnit, 0)  # in ns; steps that have begun
@@ -99,6 +110,18 @@ class Controller:
             largest_need=self._arbitration.largest_need,
             alarm=alarm,
             tick=self.tick,
+            inbox=self.inbox,
+        )
+        self.operator = Operator(
+            self._registry,
+            self._admission,
+            self.tracker,
+            epoch=self.epoch,
+            stream=journal.stream,
+            usable=pool.usable,
+            now_ns=lambda: self._emitter.now_ns,
+            requests=lambda: len(self._arbitration.unfinished),
+            alarm=alarm,
         )
 
     # Requests.
@@ -128,8 +151,31 @@ class Controller:
         self.tick()
         self._admission.expire(TimeUnit.STEPS)  # claims that last until the step before
         self._now[TimeUnit.STEPS] += 1
-        self.preregistration.drain()
+        self.inbox.drain()
         return self._arbitration.decide_again()
+
+    def ask(self, act: Callable[[Operator], T]) -> Future[T]:
+        """Have the operator's call carried out between two steps; any thread may ask.
+
+        Returns:
+            What it returns or raises; cancelled where the engine ends before.
+        """
+
+        def call() -> T:
+            try:
+                return act(self.operator)
+            except SpecError:  # it was not possible, and nothing was done
+                raise
+            except Exception:
+                self.fail()
+                raise
+
+        return self.inbox.put(call)
+
+    def operate(self) -> None:
+        """Carry out the calls of other threads between two steps, while the engine is idle."""
+        self.tick()
+        self.inbox.drain()
 
     def stuck(self, arrival: Arrival) -> Refusal | None:
         """A request that may run gets no blocks although only claims use blocks.
@@ -168,6 +214,16 @@ class Controller:
     def may_concern_claims(self) -> bool:
         """Whether a request that arrives now may concern a claim that came earlier."""
         return bool(self.claims) or self.preregistration.waiting
+
+    def not_restored(self, request_id: str, claim_ids: tuple[str, ...]) -> Refusal:
+        """The refusal of a request for which these live claims were not restored."""
+        entries = [self._registry.live[claim_id] for claim_id in claim_ids]
+        return Refusal(request_id, claim_ids, owners=owners_of(entries))
+
+    @property
+    def private(self) -> bool:
+        """Whether a caller may not know the claims of others, because callers are authenticated."""
+        return self._callers is not None
 
     # Claims.
 

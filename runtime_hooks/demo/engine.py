@@ -25,7 +25,7 @@ Asked: TypeAlias = tuple[str, int] | tuple[str, int, dict[str, Any]]
 
 @dataclass(frozen=True)
 class Answer:
-    """The response to a request."""
+    """The response to a request; `metadata` are the plugin's answers, without the epoch."""
 
     request: str
     tokens: tuple[int, ...]
@@ -63,10 +63,15 @@ def serve(llm: LLM, *asked: Asked) -> list[Answer]:
             output.outputs[0].finish_reason,
             output.outputs[0].stop_reason,
             output.num_cached_tokens or 0,
-            (output.kv_transfer_params or {}).get("resident_claims", {}),
+            without_epoch((output.kv_transfer_params or {}).get("resident_claims", {})),
         )
         for output in llm.generate(prompts, params, use_tqdm=False)
     ]
+
+
+def without_epoch(said: dict[str, Any]) -> dict[str, Any]:
+    """The plugin's answers without the epoch, which is another in each life of an engine."""
+    return {name: value for name, value in said.items() if name != "epoch"}
 
 
 class Engine:
@@ -79,7 +84,8 @@ class Engine:
     def __init__(self, folder: Path, usable: int = 80, settings: Any = None, **engine: Any) -> None:
         self.trace = folder / "trace.jsonl"
         self._ending = sys.maxsize  # the number of the first event of the shutdown
-        self.armed: Armed = arm(Settings(trace=str(self.trace), **(settings or {})))
+        usual = {"trace": str(self.trace), "control": str(folder / "control")}
+        self.armed: Armed = arm(Settings(**{**usual, **(settings or {})}))
         try:
             self.llm = tiny_llm(folder, usable, **engine)
         except BaseException:

@@ -34,6 +34,12 @@ class Attachment(Protocol):
     def faults(self) -> dict[tuple[str, str], int]:
         """How often a hook failed, by hook and exception class."""
 
+    def operate(self) -> None:
+        """Carry out the calls of other threads, on the engine's thread between two steps."""
+
+    def give_up(self, why: str) -> None:
+        """Have the engine's thread detach the hooks with its next step; any thread may ask."""
+
     def detach(self) -> None:
         """Leave the engine as it was, and end the stream."""
 
@@ -73,12 +79,15 @@ class Adapter(Protocol):
         settings: Settings,
         made: Callable[[Any], None],
         ended: Callable[[Any], None],
+        runs: Callable[[Any, Callable[[Callable[[], None]], None]], None],
     ) -> Callable[[], None]:
         """Hook the engines, workers and servers that this process makes from now on.
 
         Args:
             made: called with every scheduler that is made.
             ended: called with the scheduler of an engine that ends, before its workers are stopped.
+            runs: called with the scheduler of an engine whose loop begins, and with a function for
+                any thread that has another one called on the engine's thread once it is idle.
 
         Returns:
             A function that ends this.

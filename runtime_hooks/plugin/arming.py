@@ -5,11 +5,15 @@ from __future__ import annotations
 import itertools
 import os
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
 
 from runtime_hooks.claims.api import closed, opened
 from runtime_hooks.claims.ownership import prepare
 from runtime_hooks.claims.preregistration import Prompt
+from runtime_hooks.control.folder import SUFFIX, default_folder, make_private
+from runtime_hooks.control.server import Server
 from runtime_hooks.engines import adapter_of, installed
 from runtime_hooks.engines.shared.checks import faults
 from runtime_hooks.settings.config import (
@@ -20,13 +24,14 @@ from runtime_hooks.settings.config import (
     SettingsError,
     load,
     load_ahead,
+    quotas_line,
 )
 from runtime_hooks.trace.faults import LOG
 from runtime_hooks.trace.file import TraceFile
 from runtime_hooks.trace.inline import Inline
 from runtime_hooks.trace.journal import Journal
 from spec.language.called import called
-from spec.language.errors import ClaimError
+from spec.language.errors import ClaimError, SpecError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -47,6 +52,7 @@ class Armed:
     adapter: Adapter
     end: Callable[[], None] = lambda: None
     attachments: list[Attachment] = field(default_factory=list)
+    _servers: dict[int, Server] = field(default_factory=dict)  # by the scheduler's id
     _numbers: Iterator[int] = field(default_factory=itertools.count)
 
     def attach(self, scheduler: Any) -> None:
@@ -62,6 +68,17 @@ class Armed:
         except Exception:
             LOG.exception("resident-claims is not armed: it failed while it hooked the engine")
 
+    def runs(self, scheduler: Any, wake: Callable[[Callable[[], None]], None]) -> None:
+        """The engine of a scheduler has a loop of its own.
+
+        Args:
+            wake: has a function called on the engine's thread once it is idle.
+        """
+        for attachment in self.attachments:
+            server = self._servers.get(id(scheduler))
+            if attachment.scheduler is scheduler and server is not None:
+                server.wake = partial(wake, attachment.operate)
+
     def leave(self, scheduler: Any) -> None:
         """The engine of a scheduler ends: end its hooks and its stream."""
         for attachment in self.attachments:
@@ -71,13 +88,15 @@ class Armed:
                     attachment.end()
                 except Exception:
                     LOG.exception("resident-claims: the stream could not be ended")
+                self.unserve(scheduler)
 
     def _attachment(self, scheduler: Any) -> Attachment:
         number = next(self._numbers)
         name = f"{os.getpid()}-{number}" if number else str(os.getpid())
         path, stream = self.settings.trace.replace("{pid}", name), f"vllm:{name}"
         waiting = load_ahead(self.settings.ahead) if self.settings.ahead else []
-        sinks: list[Sink] = [TraceFile(path)]
+        trace = TraceFile(path)
+        sinks: list[Sink] = [trace]
         inline, socket = None, ""
         if self.settings.monitor != "off":
             socket = self.settings.socket.replace("{pid}", name) or f"{path}.sock"
@@ -85,6 +104,8 @@ class Armed:
             sinks.append(inline)
 
         def alarm() -> str:
+            if trace.failed:
+                return _LOST
             return inline.alarm if inline and self.settings.monitor == "enforce" else ""
 
         journal = Journal(stream, sinks, self.settings.queue)
@@ -93,9 +114,34 @@ class Armed:
         except Exception:
             journal.close()
             raise
-        LOG.info("resident-claims is armed: %s", described(self.settings, path, socket))
+        if self.settings.without_trace == "end":
+            trace.lost = partial(attachment.give_up, _LOST)
+        control = self._serve(attachment, name)
+        epoch = attachment.controller.epoch
+        LOG.info(
+            "resident-claims is armed: %s", described(self.settings, path, socket, control, epoch)
+        )
         self._preregister(waiting, attachment.controller.preregistration)
         return attachment
+
+    def _serve(self, attachment: Attachment, name: str) -> str:
+        """Open the socket of an engine for its operator; its path, or why there is none."""
+        self.unserve(attachment.scheduler)
+        folder = Path(self.settings.control) if self.settings.control else default_folder()
+        try:
+            make_private(folder)
+            path = str(folder / f"{name}{SUFFIX}")
+            self._servers[id(attachment.scheduler)] = Server(path, attachment.controller)
+        except SpecError as error:
+            LOG.error("resident-claims: no operator can reach this engine: %s", error)
+            return "none, see above"
+        return os.path.abspath(path)
+
+    def unserve(self, scheduler: Any) -> None:
+        """Close the socket for the operator."""
+        server = self._servers.pop(id(scheduler), None)
+        if server is not None:
+            server.close()
 
     def _preregister(self, waiting: list[Waiting], preregistration: Preregistration) -> None:
         """Register the claims of the file `ahead`; what is not a claim is logged and left out."""
@@ -108,9 +154,13 @@ class Armed:
                 LOG.error("resident-claims: %s[%d]: %s", self.settings.ahead, number, error)
 
 
-def described(settings: Settings, trace: str, socket: str) -> str:
-    """How an engine is armed, in one line with absolute paths; `socket` without the monitor is
-    empty.
+def described(settings: Settings, trace: str, socket: str, control: str, epoch: str) -> str:
+    """How an engine is armed, in one line with absolute paths.
+
+    Args:
+        socket: of the monitor; empty where that is off.
+        control: the socket for the operator.
+        epoch: names this life of the engine.
     """
     enforced = [mode.value for mode in TAKEN if mode in settings.enforce]
     reported = [mode.value for mode in TAKEN if mode not in settings.enforce]
@@ -122,14 +172,17 @@ def described(settings: Settings, trace: str, socket: str) -> str:
         verdicts = os.path.abspath(f"{trace}.verdicts.jsonl")
         parts.append(f"monitor {settings.monitor}, with verdicts in {verdicts}")
         parts.append(f"listeners at {os.path.abspath(socket)}")
+    parts += [f"control: {control}", f"epoch {epoch}"]
     parts.append(f"enforced: {', '.join(enforced) or 'no mode'}")
     parts.append(f"only reported on: {', '.join(reported) or 'no mode'}")
     parts.append(f"scopes: {', '.join(owners) or 'none, a request names its owner'}")
-    parts.append(f"claims of one owner: at most {settings.claims}")
+    parts.append(f"quotas: {quotas_line(settings)}")
     if settings.drill != Drill():
         parts.append("faults are injected (drill)")
     return "; ".join(parts)
 
+
+_LOST: Final = "the trace can no longer be written"
 
 _armed: Armed | None = None
 
@@ -169,7 +222,7 @@ def arm(settings: Settings) -> Armed:
         raise ArmingError(f"vLLM {version} is not as it was tried: {name}: {why}", _supported())
     prepare(settings)
     _armed = Armed(settings, adapter)
-    _armed.end = adapter.hook(settings, _armed.attach, _armed.leave)
+    _armed.end = adapter.hook(settings, _armed.attach, _armed.leave, _armed.runs)
     return _armed
 
 
@@ -187,3 +240,4 @@ def disarm() -> None:
         for attachment in armed.attachments:
             closed(attachment.controller.preregistration)
             attachment.detach()
+            armed.unserve(attachment.scheduler)

@@ -6,8 +6,16 @@ from typing import TYPE_CHECKING, Final, Literal
 
 import msgspec
 
+from runtime_hooks.control.folder import default_folder
 from runtime_hooks.engines import adapter_of, installed, package_of
-from runtime_hooks.settings.config import ENFORCED, TAKEN, Settings, SettingsError, load
+from runtime_hooks.settings.config import (
+    ENFORCED,
+    TAKEN,
+    Settings,
+    SettingsError,
+    load,
+    quotas_line,
+)
 from runtime_hooks.settings.switch import SWITCH, switched_on
 from spec import __version__
 from spec.claims.claim import Mode
@@ -96,6 +104,9 @@ def as_text(found: Diagnosis) -> str:
         away = [mode for mode in Mode if mode not in TAKEN]
         for what, modes in (("enforces", found.keeps), ("reports on", watched), ("rejects", away)):
             lines.append(_row(what, ", ".join(modes) or "none"))
+        settings = found.settings or Settings()
+        lines.append(_row("quotas", quotas_line(settings)))
+        lines.append(_row("operator", f"socket in {settings.control or default_folder()}"))
     if found.hooks:
         lines.append("")
         for hook in found.hooks:

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Final, Literal, TypeVar, get_a
 import msgspec
 from msgspec import Meta
 
+from runtime_hooks.settings.quotas import Quotas, described
 from runtime_hooks.settings.switch import SWITCH
 from spec.claims.claim import Mode
 from spec.events.alphabet import Kind
@@ -33,6 +34,7 @@ __all__ = [
     "Waiting",
     "load",
     "load_ahead",
+    "quotas_line",
 ]
 
 ENFORCED: Final = (
@@ -95,26 +97,35 @@ class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     accepts no more claims once one is violated. Verdicts go to `trace` with `.verdicts.jsonl`
     appended, and to listeners on the Unix socket `socket`, by default `trace` with `.sock`
     appended.
+    `control` is the folder of the socket for the commands `claims`; nobody else may enter it. It is
+    made, by default in the user's runtime folder, or else in that for temporary files.
     `enforce` are the modes whose promises are enforced. A claim of another mode in `TAKEN` is
     accepted and only reported on.
     `defer_s` is how long a request that does not fit beside the claims waits, in seconds.
+    `without_trace` says what becomes of live claims once the trace cannot be written: `keep`, or
+    `end`, which disarms the plugin. Either way no more claims are accepted.
     `queue` is the most events that may wait to be written; an event over it is dropped and counted.
     `scopes` maps API keys to owner scopes; if there are any, a request without such a key cannot
     claim. `ahead` is a file of preregistered claims, which wait for a request with their prefix.
-    `claims` is the most live claims of one owner, `owner_lives` the most claims of one owner that
-    are decided on in one run, and `lives` the most of all owners together. `digests` compares what
-    is loaded from an offload tier with what was stored.
+    `claims` is the most live claims of an owner whose quota states no other number. `quotas` limit
+    what the claims of each owner take; with `scopes` an owner has half of the pool by default.
+    `owner_lives` is the most claims of one owner that are decided on in one run, and `lives` the
+    most of all owners together. `digests` compares what is loaded from an offload tier with what
+    was stored.
     """
 
     trace: str = "resident-claims.{pid}.jsonl"
     monitor: _Monitor = "off"
     socket: str = ""
+    control: str = ""
     enforce: tuple[Mode, ...] = ENFORCED
     defer_s: Seconds = 0.0
+    without_trace: Literal["keep", "end"] = "keep"
     queue: Count = 65_536
     scopes: dict[Key, Key] = {}
     ahead: str = ""
     claims: Count = 1_000
+    quotas: Quotas = Quotas()
     owner_lives: Count = 250_000
     lives: Count = 1_000_000
     digests: bool = True
@@ -127,6 +138,11 @@ class Waiting(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     claim: dict[str, Any]
     prompt_token_ids: list[TokenId] | None = None
     cache_salt: Annotated[str, Meta(max_length=1024)] = ""
+
+
+def quotas_line(settings: Settings) -> str:
+    """What an owner may claim, in one line."""
+    return described(settings.quotas, claims=settings.claims, half=bool(settings.scopes))
 
 
 def load(environ: Mapping[str, str] = os.environ) -> Settings:

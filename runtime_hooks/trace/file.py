@@ -9,7 +9,7 @@ from spec.events.canonical import as_jsonl
 from spec.files.plain import open_new
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from runtime_hooks.trace.journal import Line
 
@@ -55,6 +55,9 @@ class NewFile:
 class TraceFile:
     """The trace of one stream.
 
+    `failed` says that it is written no more; any thread may read it. `lost` is called then, on the
+    journal's thread.
+
     Raises:
         SettingsError: the file exists, or cannot be created.
     """
@@ -62,6 +65,8 @@ class TraceFile:
     def __init__(self, path: str) -> None:
         self._file = NewFile(path, "the trace", "trace")
         self._size = 0  # bytes of the whole lines
+        self.failed = False
+        self.lost: Callable[[], None] = lambda: None
 
     def take(self, lines: Sequence[Line]) -> None:
         """Write lines."""
@@ -78,5 +83,7 @@ class TraceFile:
 
     def fail(self) -> None:
         """Remove a partly written line. That the last mark is missing shows the failure."""
+        self.failed = True
+        self.lost()
         self._file.cut(self._size)
         self._file.close()

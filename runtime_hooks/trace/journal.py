@@ -7,6 +7,7 @@ dropped and counted. Its number stays used, so every reader sees the gap.
 from __future__ import annotations
 
 import threading
+import time
 from collections import deque
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Final, Protocol, TypeAlias
@@ -19,10 +20,13 @@ if TYPE_CHECKING:
 
     from spec.events.alphabet import Kind
 
-__all__ = ["Journal", "Line", "Sink"]
+__all__ = ["REMIND_S", "Journal", "Line", "Sink"]
 
 Line: TypeAlias = Event | StreamMark
 """A line of a stream: an event, or the mark at its beginning or end."""
+
+REMIND_S: Final = 60.0
+"""How often the log says that a sink gets no more lines, in seconds."""
 
 _IDLE_S: Final = 0.2  # events gather meanwhile, because waking up costs more than writing
 _PAUSE_S: Final = 0.001
@@ -48,7 +52,8 @@ class Sink(Protocol):
 class Journal:
     """One stream of events, with marks at its beginning and end.
 
-    Call `write`, `gap`, `end` and `close` on one thread.
+    Call `write`, `gap`, `end` and `close` on one thread. `lost` names the sinks that raised, and
+    `fault` is the last exception.
 
     Args:
         limit: the most events that may wait to be written.
@@ -58,6 +63,8 @@ class Journal:
         self.stream = stream
         self.dropped = 0
         self.fault: BaseException | None = None
+        self.lost: list[str] = []
+        self._remind_at = 0.0
         self._sinks, self._limit = list(sinks), limit
         self._waiting: deque[tuple[int, int, Kind, Mapping[str, Any]]] = deque()
         self._number = 1  # the first mark has 0
@@ -113,7 +120,18 @@ class Journal:
     def _hand_on(self) -> None:
         batch = self._batch()
         self._each(lambda sink: sink.take(batch) if batch else sink.idle())
+        if self.lost and time.monotonic() >= self._remind_at:
+            self._remind()
         self._closing.wait(_PAUSE_S if len(batch) == _BATCH else _IDLE_S)
+
+    def _remind(self) -> None:
+        self._remind_at = time.monotonic() + REMIND_S
+        LOG.error(
+            "resident-claims: %s is written no more (%s); %d events are lost",
+            " and ".join(self.lost),
+            self.fault,
+            self.dropped,
+        )
 
     def _each(self, act: Callable[[Sink], None]) -> None:
         """Call each sink; one that raises gets no more lines, and the others do."""
@@ -125,6 +143,8 @@ class Journal:
                 name = type(sink).__name__
                 LOG.error("resident-claims: %s is written no more", name, exc_info=fault)
                 self._sinks.remove(sink)
+                self.lost.append(name)
+                self._remind_at = time.monotonic() + REMIND_S
                 if not self._sinks:
                     self._limit = 0  # nothing is queued without a sink
                 with suppress(Exception):

@@ -14,7 +14,7 @@ from runtime_hooks.settings.config import SettingsError
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-__all__ = ["Broadcast"]
+__all__ = ["Broadcast", "listening"]
 
 _BEHIND: Final = 1 << 24
 """The most bytes that a listener may be behind before it is disconnected."""
@@ -34,21 +34,8 @@ class Broadcast:
     def __init__(self, path: str) -> None:
         self.path = path
         self._waiting: dict[socket.socket, bytearray] = {}
-        self._server = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM | socket.SOCK_NONBLOCK)
-        try:
-            _remove_dead(path)
-            before = os.umask(0o177)
-            try:
-                self._server.bind(path)
-            finally:
-                os.umask(before)
-            self._server.listen(_BACKLOG)
-        except (OSError, ValueError) as error:
-            self._server.close()
-            reason = getattr(error, "strerror", None) or str(error)
-            raise SettingsError(
-                f"the socket {path} cannot be made: {reason}", "name another as `socket`"
-            ) from None
+        self._server = listening(path, "socket")
+        self._server.setblocking(False)
 
     def accept(self, greeting: Callable[[], bytes]) -> None:
         """Accept new listeners, and send each what `greeting` returns first."""
@@ -118,6 +105,33 @@ class Broadcast:
         else:
             return
         self._disconnect(peer)
+
+
+def listening(path: str, setting: str) -> socket.socket:
+    """A Unix socket that listens, and that only its owner can open.
+
+    Args:
+        setting: the setting that names it.
+
+    Raises:
+        SettingsError: the socket cannot be created.
+    """
+    server = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+    try:
+        _remove_dead(path)
+        before = os.umask(0o177)
+        try:
+            server.bind(path)
+        finally:
+            os.umask(before)
+        server.listen(_BACKLOG)
+    except (OSError, ValueError) as error:
+        server.close()
+        reason = getattr(error, "strerror", None) or str(error)
+        raise SettingsError(
+            f"the socket {path} cannot be made: {reason}", f"name another as `{setting}`"
+        ) from None
+    return server
 
 
 def _remove_dead(path: str) -> None:

@@ -267,6 +267,8 @@ def run(
         with every_interrupt():
             code = command.main(arguments, prog_name=name, standalone_mode=False)
         sys.stdout.flush()
+        if code == Code.INTERRUPTED:  # typer makes a code of a KeyboardInterrupt
+            raise KeyboardInterrupt
     except theirs as problem:
         return _complain(str(problem), Code.BAD_INPUT)
     except (KeyboardInterrupt, typer.Abort):

@@ -55,6 +55,7 @@ COMMANDS: Final[dict[str, Listed]] = {
     "diagram": Listed("Draw the lifecycle, a mode or an obligation."),
     "spec": Listed("List, show and document the specification.", WHOLE),
     "doctor": Listed("Report, hook by hook, what the vLLM plugin would do here."),
+    "claims": Listed("List and end the claims of a running engine; drain it."),
     "demo": Listed("Run scenarios in a tiny real engine and judge them."),
 }
 """The commands in the order in which they are shown."""

@@ -1,4 +1,4 @@
-"""Raises an interrupt again that Python dropped."""
+"""Raises interrupts in a command, and again where Python dropped one."""
 
 from __future__ import annotations
 
@@ -7,6 +7,8 @@ import sys
 from contextlib import contextmanager
 from threading import Timer, main_thread
 from typing import TYPE_CHECKING, Final
+
+from spec.installed import end_at_once
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -21,9 +23,13 @@ def every_interrupt() -> Iterator[None]:
     """Within the block, no interrupt is lost, and none prints a traceback.
 
     One that arrives while an object is freed, as with Z3 happens often, is an exception in a
-    finalizer: Python prints it, and goes on.
+    finalizer: Python prints it, and goes on. Before and after the block an interrupt ends the
+    process at once, where it did so before.
     """
     before, again = sys.unraisablehook, list[Timer]()
+    handler = signal.getsignal(signal.SIGINT)
+    # The function is not the same object: the packages run its file by their own (spec/installed).
+    at_once = getattr(handler, "__qualname__", "") == end_at_once.__qualname__
 
     def hook(unraisable: sys.UnraisableHookArgs) -> None:
         if unraisable.exc_type is not KeyboardInterrupt:
@@ -35,8 +41,12 @@ def every_interrupt() -> Iterator[None]:
 
     sys.unraisablehook = hook
     try:
+        if at_once:
+            signal.signal(signal.SIGINT, signal.default_int_handler)
         yield
     finally:
+        if at_once:
+            signal.signal(signal.SIGINT, handler)
         sys.unraisablehook = before
         for timer in again:
             timer.cancel()

@@ -28,6 +28,8 @@ from spec.language.terms import (
 )
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from spec.events.alphabet import Kind
 
 __all__ = ["Known", "specialize", "substitute"]
@@ -53,9 +55,9 @@ def specialize(term: Term, kind: Kind, known: Known) -> Term:
             case Not(arg):
                 return ~go(arg)
             case And(args):
-                return _decided(conj(*map(go, args)), FALSE)
+                return _decided(conj(*until(FALSE, args)), FALSE)
             case Or(args):
-                return _decided(disj(*map(go, args)), TRUE)
+                return _decided(disj(*until(TRUE, args)), TRUE)
             case Compare(op, left, right):
                 return _compare(op, go(left), go(right))
             case Arith(op, left, right):
@@ -63,6 +65,14 @@ def specialize(term: Term, kind: Kind, known: Known) -> Term:
             case Ite(cond, then, otherwise):
                 return _choose(go(cond), go(then), go(otherwise))
         return t
+
+    def until(absorbing: Term, args: tuple[Term, ...]) -> Iterator[Term]:
+        """The parts, up to the first that decides all."""
+        for arg in args:
+            part = go(arg)
+            yield part
+            if part == absorbing:
+                return
 
     return go(term)
 

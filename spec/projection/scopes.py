@@ -120,7 +120,8 @@ class Scopes:
         self._all: Values[tuple[int, ...]] = Values()
         self._befell: Values[tuple[_Befell, ...]] = Values()
         self._after: dict[tuple[int, int], tuple[int, Effect]] = {}
-        self._turned: dict[tuple[int, int, _Frozen], tuple[int, _Frozen]] = {}
+        self._heads: Values[_Frozen] = Values()
+        self._turned: dict[tuple[int, int, int], tuple[int, int]] = {}
 
     def number(self, scopes: tuple[_Frozen, ...]) -> int:
         """The number of frozen scopes."""
@@ -151,30 +152,36 @@ class Scopes:
         return finding.verdict
 
     def _replay(self, number: int, befell: int) -> tuple[int, Effect]:
-        scopes, effect = list(self._all[number]), Effect()
+        scopes, effect = list(self._all[number]), NOTHING
         for each in self._befell[befell]:
             if isinstance(each, _Turned):
-                first = head = each.head
+                turn, turned = each.turn, self._turned
+                first = head = self._heads.number(each.head)
                 for at, scope in enumerate(scopes):
-                    scopes[at], head = self._turn(scope, each.turn, head)
-                effect = Effect(
-                    tuple(name for name in head[0] if name not in first[0]),
-                    tuple(name for name in head[-1] if name not in first[-1]),
-                )
+                    found = turned.get((scope, turn, head)) or self._turn(scope, turn, head)
+                    scopes[at], head = found
+                effect = NOTHING if head == first else self._effect(first, head)
             else:
                 scopes = self._moved(scopes, each)
-        return self._all.number(tuple(scopes)), NOTHING if effect == NOTHING else effect
+        return self._all.number(tuple(scopes)), effect
 
-    def _turn(self, scope: int, turn: int, head: _Frozen) -> tuple[int, _Frozen]:
-        """One scope after an event, and the head of the case."""
-        found = self._turned.get((scope, turn, head))
-        if found is None:
-            state, tainted, *_ = self._blank
-            self._case.thaw((state, tainted, *head, (self._scopes[scope],)))
-            self._case.turn(self._turns[turn])
-            *_, (after,) = frozen = self._case.frozen()
-            found = self._scopes.number(after), frozen[_HEAD]
-            self._turned[scope, turn, head] = found
+    def _effect(self, first: int, last: int) -> Effect:
+        """What a head that became another one adds to the case."""
+        old, new = self._heads[first], self._heads[last]
+        effect = Effect(
+            tuple(name for name in new[0] if name not in old[0]),
+            tuple(name for name in new[-1] if name not in old[-1]),
+        )
+        return NOTHING if effect == NOTHING else effect
+
+    def _turn(self, scope: int, turn: int, head: int) -> tuple[int, int]:
+        """One scope after an event, and the head of the case by its number."""
+        state, tainted, *_ = self._blank
+        self._case.thaw((state, tainted, *self._heads[head], (self._scopes[scope],)))
+        self._case.turn(self._turns[turn])
+        *_, (after,) = frozen = self._case.frozen()
+        found = self._scopes.number(after), self._heads.number(frozen[_HEAD])
+        self._turned[scope, turn, head] = found
         return found
 
     def _moved(self, scopes: list[int], by: _Renewed | _Measured) -> list[int]:

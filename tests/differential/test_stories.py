@@ -10,7 +10,7 @@ from spec.claims.claim import Mode
 from tests.differential.compare import Tally, asking, compare, lines
 from tests.streams.strategies import Stamped, streams
 
-STREAMS = 100
+STREAMS = 40
 """Of each mode; `make differential` runs more."""
 
 
@@ -41,7 +41,7 @@ class TestDifferential:
         """A monitor that forgets what ended is equal or inconclusive, and never says otherwise."""
 
         @settings(
-            max_examples=40,
+            max_examples=20,
             deadline=None,
             derandomize=True,
             database=None,

@@ -155,7 +155,7 @@ class TestReference:
         slow, taken = interpret(mode, Bundle.CONTRACT)
 
         @settings(
-            max_examples=120,
+            max_examples=40,
             deadline=None,
             derandomize=True,
             database=None,

@@ -13,7 +13,14 @@ import pytest
 from monitor.engine import ModeVerdict
 from runtime_hooks.claims import ownership
 from runtime_hooks.claims.metadata import CLAIM, NULL
-from runtime_hooks.claims.ownership import CALLER, WINDOW_S, Callers, prepare, signed
+from runtime_hooks.claims.ownership import (
+    CALLER,
+    CALLING,
+    WINDOW_S,
+    Callers,
+    prepare,
+    signed,
+)
 from runtime_hooks.claims.preregistration import Prompt
 from runtime_hooks.scopes import OwnerScopes
 from runtime_hooks.settings.config import Settings
@@ -98,6 +105,34 @@ class TestMiddleware:
         length = {name.lower(): value for name, value in headers.items()}[b"content-length"]
         assert str(len(got)).encode() == length
         assert ["http.request", "http.disconnect"] == kinds
+
+    def test_calling(self) -> None:
+        """What answers a request knows whose it is, in tasks of its own too; no request inherits
+        the caller of the one before."""
+        found: list[str] = []
+
+        async def receive() -> dict[str, Any]:
+            return {"type": "http.request", "body": b"{}", "more_body": False}
+
+        async def server(scope: dict[str, Any], receive: Any, send: Any) -> None:
+            async def look() -> None:
+                found.append(CALLING.get())
+
+            await asyncio.create_task(look())
+
+        async def send(message: dict[str, Any]) -> None:
+            raise AssertionError
+
+        async def several() -> None:
+            for key in ("key-a", "key-c", "key-b", ""):
+                headers = [(b"authorization", f"Bearer {key}".encode())]
+                http = {"type": "http", "method": "POST", "headers": headers}
+                await OwnerScopes(server)(http, receive, send)
+            CALLING.set("tenant-a")
+            await OwnerScopes(server)({"type": "websocket"}, receive, send)
+
+        asyncio.run(several())
+        assert ["tenant-a", "", "tenant-b", "", ""] == found
 
     @pytest.mark.parametrize("key", ["key-c", None])
     def test_unread(self, key: str | None) -> None:

@@ -230,7 +230,7 @@ class TestRun:
         [
             (SpecError("it is wrong", "do right"), 2, "error: it is wrong; do right\n"),
             (KeyError("x"), 70, f"KeyError: 'x'; set {DEBUG}=1 to see where\n"),
-            (KeyboardInterrupt(), 130, ""),
+            (KeyboardInterrupt(), 130, "error: interrupted\n"),
             (BrokenPipeError(32, "no reader"), 141, ""),
             (typer.Exit(3), 3, ""),
         ],

@@ -41,7 +41,7 @@ class TestHelp:
         """The commands listed are those that the packages declare, and those of the issue."""
         assert list(COMMANDS) == list(ENTRIES)
         names = "check follow evidence explain prove recheck label counterexamples models diagram "
-        names += "spec doctor demo"
+        names += "spec doctor claims demo"
         assert names.split() == list(COMMANDS)
 
     def test_overview(self, capsys: Capture) -> None:
@@ -55,7 +55,7 @@ class TestHelp:
     @pytest.mark.parametrize("name", COMMANDS)
     def test_each(self, name: str, capsys: Capture) -> None:
         """Each command is called as it is here in its usage and its example."""
-        inner = ["list"] if name in ("spec", "models") else []
+        inner = ["list"] if name in ("spec", "models", "claims") else []
         assert 0 == main([name, *inner, "--help"])
         out = capsys.readouterr().out
         called = " ".join(["resident-claims", name, *inner])

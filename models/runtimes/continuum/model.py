@@ -5,11 +5,11 @@ Source: a public fork of vLLM 0.7, `vllm/v1/core/sched/scheduler.py` (`unpin_req
 `estimate_with_func.py` (`set_up_pin`, `request_arrives`), as in an execution note of 2026-04-02.
 
 A turn that ends is pinned by not freeing its blocks, if it is not the last of its job and its tool
-is fast: without a tool that is parsed its TTL is 0. A step of the engine is one call of `schedule`,
-and one unit of the clock: it unpins what is over, gives running turns the block that they need
-next, and admits turns while they fit. That the waiting loop drops no pin, as in vLLM, is read from
-what the note lists as changed. That the engine ends with the `KeyError` is the note's "crash";
-nothing more is emitted then.
+is fast: else its TTL, a constant of 2.0 s, is 0, as it is without a tool that is parsed. A step of
+the engine is one call of `schedule`, and one unit of the clock: it unpins what is over, gives
+running turns the block that they need next, and admits turns while they fit. That the waiting loop
+drops no pin, as in vLLM, is read from what the note lists as changed. That the engine ends with the
+`KeyError` is the note's "crash"; nothing more is emitted then.
 
 Left out: tokens within a block, several prompts that share a prefix, the mean times of tools (a
 tool is fast or not), clients that give up, and the transfer to other tiers.
@@ -23,6 +23,7 @@ from typing import Any, ClassVar, Final
 from models.framework.inference import Inference
 from models.framework.model import Action, Model, Next, fact
 from models.framework.shims import Shim
+from models.framework.symmetry import alike
 from models.runtimes.continuum.scheduler import (
     SOURCE,
     Defect,
@@ -72,6 +73,7 @@ class Continuum(Model[State]):
     about: ClassVar = "Pins with a TTL in vLLM: the blocks of a turn stay until the next one."
     source: ClassVar = "vllm-continuum on vLLM 0.7, vllm/v1/core/sched/scheduler.py"
     left_out: ClassVar = "tokens within a block, shared prompts, tool times, other tiers"
+    by_name: ClassVar = ("held", "ended", "unpinned")
 
     def __init__(
         self,
@@ -139,6 +141,16 @@ class Continuum(Model[State]):
         )
         jobs = state.jobs if job in state.jobs else (*state.jobs, job)
         return Next(state._replace(waiting=(*state.waiting, turn.request_id), jobs=jobs), (came,))
+
+    @property
+    def interchangeable(self) -> Iterable[Iterable[tuple[str, ...]]]:
+        """Conversations of one turn without a job."""
+        chats = [turn.chat for turn in self.turns.values()]
+        single = [t for t in self.turns.values() if t.job_id is None and chats.count(t.chat) == 1]
+        return alike(
+            (each[2:], (each.request_id, each.chat, each.owner, f"chat:{each.chat}"))
+            for each in single
+        )
 
     @property
     def always(self) -> Mapping[str, Callable[[State], bool]]:

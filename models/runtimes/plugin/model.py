@@ -15,6 +15,8 @@ blocks lost by failures, so that no prompt is cached with a gap; a second load o
 one is under way; for offloadable claims, prompts that are shorter than the claim; vLLM's policy
 recompute; pins, claims registered ahead; which of several copies of a block a look-up finds (here a
 held one).
+
+Names are not interchangeable: requests arrive in a fixed order, with their claims.
 """
 
 from __future__ import annotations

@@ -7,7 +7,7 @@ got blocks the need is all that is known.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from models.framework.claims import Claim
 from models.framework.lineage import Lineage, Seen, lineages_of
@@ -26,19 +26,18 @@ _GETS = frozenset({Kind.BLOCK_CACHED, Kind.BLOCK_EVICTED, Kind.PREFIX_LOOKUP})
 """What is stated of a request only if it gets blocks."""
 
 
-def plugins_of(events: Sequence[Event]) -> Mapping[str, Plugin]:
+def plugins_of(events: Sequence[Event]) -> Iterator[tuple[str, Plugin]]:
     """The instances of the size of a stream, by what it leaves open: whether promises are enforced,
     and what prompts hold.
 
     Raises:
+        TooMany: there are more than were tried.
         SpecError: the stream has no request, or a claim or a prompt cannot be told.
     """
-    found: dict[str, Plugin] = {}
     for number, lineage in enumerate(lineages_of(events), 1):
         for name, enforce in {"enforcing": True, "reporting": False}.items():
             named = name if number == 1 else f"{name}-{number}"
-            found[named] = _plugin(events, lineage, enforce=enforce)
-    return found
+            yield named, _plugin(events, lineage, enforce=enforce)
 
 
 def plugin_of(events: Sequence[Event], *, enforce: bool = True) -> Plugin:
@@ -91,6 +90,7 @@ def _prompt(seen: Seen, claims: tuple[str, ...]) -> Prompt:
         seen.tail,
         claims,
         admitted=seen.start is not None,
+        between=seen.between,
     )
 
 

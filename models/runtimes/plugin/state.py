@@ -14,6 +14,8 @@ __all__ = ["Instance", "Prompt", "Running", "State", "Waiting"]
 class Prompt(NamedTuple):
     """A request: `shared` whole blocks of an object, `own` ones, and `tail` that are not whole.
 
+    `between` are blocks between the shared and the own ones that it has in common with the own
+    parts of other prompts: the request, and how many of the first blocks of its own part.
     `claims` are the holders whose claims come with it. It can reuse all whole blocks if it has a
     tail, and else all but the last, because one token is to be computed. Where it is not `admitted`
     nothing that it computes is cached.
@@ -26,22 +28,31 @@ class Prompt(NamedTuple):
     tail: int = 0
     claims: tuple[str, ...] = ()
     admitted: bool = True
+    between: tuple[tuple[str, int], ...] = ()
 
     @property
     def contents(self) -> tuple[Content, ...]:
         """The contents of its whole blocks."""
-        shared = tuple((self.object_id, position) for position in range(self.shared))
-        return (*shared, *((self.name, self.shared + at) for at in range(self.own)))
+        parts, found, at = (*self.between, (self.name, self.own)), [], self.shared
+        for name, size in parts:
+            found += [(name, place) for place in range(at, at + size)]
+            at += size
+        return (*((self.object_id, place) for place in range(self.shared)), *found)
+
+    @property
+    def before(self) -> int:
+        """How many blocks are before its own part."""
+        return self.shared + sum(size for _, size in self.between)
 
     @property
     def blocks(self) -> int:
         """The most blocks that it comes to use."""
-        return self.shared + self.own + self.tail
+        return self.before + self.own + self.tail
 
     @property
     def reusable(self) -> int:
         """How many of its first blocks it can find in the cache."""
-        return self.shared + self.own - (not self.tail)
+        return self.before + self.own - (not self.tail)
 
 
 class Instance(Protocol):

@@ -21,6 +21,8 @@ when an entry is set.
 
 Left out: what the pool's model leaves out, ranges that begin behind the prompt's first block, and
 the check that priorities do not rise along a prompt.
+
+Names are not interchangeable: requests of an instance differ in their directives.
 """
 
 from __future__ import annotations

@@ -4,19 +4,22 @@ Source: SGLang at bbe9c7e, `radix_cache.py` (`match_prefix`, `inc_lock_ref`, `ev
 `hiradix_cache.py` (`write_backup`, `load_back`, prefetch from L3), as read from the source; what
 happens to a page that is gone between `exists` and `get` is as reported in the issues 31108 (its
 content is used unchecked) and 31885 (it is counted as a hit, and computed again). Not read but
-inferred: that L3 is asked when a request comes, and that `cached_tokens` counts what it promised;
-that the host pool gives up only nodes that are not on the GPU, the oldest first; that a node whose
-copy the host pool cannot take is evicted without one; that write_through_selective copies at the
-second hit.
+inferred: that L3 is asked when a request comes, and that `cached_tokens` counts what it promised
+(issue 40193 has a hit of which it counts less); that the host pool gives up only nodes that are not
+on the GPU, the oldest first; that a node whose copy the host pool cannot take is evicted without
+one; that write_through_selective copies at the second hit.
 
 A request matches the longest prefix on the GPU and locks it up to the root. What is only on the
-host is loaded back, whole or not at all; if not, it is computed, and nothing says so. Victims are
-whole leaves without a lock, by the strategy. A prefix is one node here, and what a request adds to
-it another.
+host is loaded back, whole or not at all: not below a threshold, nor over a quota. What is not is
+computed, and nothing says so. Victims are whole leaves without a lock, by the strategy. A prefix is
+one node here, and what a request adds to it another.
 
 Left out: the strategies mru, filo and slru, splits of nodes, requests of different priority for one
-prefix, loads in progress, the stay of prefetched pages in the host pool, the policies by which a
-prefetch ends, and the 256 tokens from which on there is one.
+prefix, a load for which there is no room (here a request starts when all of it fits), loads in
+progress, the stay of prefetched pages in the host pool, the policies by which a prefetch ends, and
+the 256 tokens from which on there is one.
+
+Names are not interchangeable: requests of an instance differ, or come in a fixed order.
 """
 
 from __future__ import annotations

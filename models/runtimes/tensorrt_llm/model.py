@@ -14,19 +14,25 @@ block sets its priority, and how long the block keeps it once it is released. Th
 35 again, and no event says so. The next victim is the leaf of least priority, of these the least
 recently released; it is copied to the host pool, if there is one. Ranges are in blocks here.
 
-Left out: partial reuse, several windows, the priority of decoded blocks, loss of events, what
-`updated` says of a priority, and the least priority of what is copied to the host pool.
+By `GUARANTEED_NO_EVICT`, the default, a request that has started is never paused; by
+`MAX_UTILIZATION` it may be, and its blocks are released. Neither is about what a request leaves
+behind.
+
+Left out: partial reuse (on by default), several windows, the priority of decoded blocks, loss of
+events, what `updated` says of a priority, and the least priority of what is copied to the host
+pool.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from enum import StrEnum
 from typing import Any, ClassVar, Final
 
 from models.framework.inference import Inference
 from models.framework.model import Action, Model, Next, fact
 from models.framework.premises import forbids
+from models.framework.symmetry import alike
 from models.runtimes.tensorrt_llm.pools import DEFAULT, Ask, Block, Pools, Range, State
 from spec.claims.claim import Mode
 from spec.events.alphabet import Kind
@@ -66,6 +72,7 @@ class TensorrtLlm(Pools):
     about: ClassVar = "Retention priority and duration of blocks, a host pool, and KV events."
     source: ClassVar = "TensorRT-LLM, evictionPolicy.cpp at 05a91919; KVCacheEventSerializer"
     left_out: ClassVar = "partial reuse, windows, decoded blocks, loss of events, minimum priority"
+    by_name: ClassVar = ("ended", "clocks")
 
     def __init__(
         self,
@@ -119,6 +126,14 @@ class TensorrtLlm(Pools):
         finished = fact(Kind.REQUEST_FINISHED, request_id=ask.request_id)
         said = [self._to(ask.request_id, "request_done", by="runtime")] * bool(ask.object_id)
         return Next(done._replace(ended=ended), (finished, *said))
+
+    @property
+    def interchangeable(self) -> Iterable[Iterable[tuple[str, ...]]]:
+        """Requests in any order with one prefix and config, with what is their own."""
+        asks = () if self.in_order else self.asks.values()
+        return alike(
+            (each[1:], (each.request_id, f"owner:{each.request_id}", *each.owned)) for each in asks
+        )
 
     @property
     def always(self) -> Mapping[str, Callable[[State], bool]]:

@@ -32,10 +32,14 @@ class Ask(NamedTuple):
     ranges: tuple[Range, ...] = ()
 
     @property
+    def owned(self) -> tuple[str, ...]:
+        """What its own blocks hold."""
+        return tuple(f"{self.request_id}.{at}" for at in range(self.own))
+
+    @property
     def contents(self) -> tuple[str, ...]:
         """What its blocks hold, each the parent of the next."""
-        own = (f"{self.request_id}.{at}" for at in range(self.own))
-        return (*own,) if self.object_id is None else (self.object_id, *own)
+        return self.owned if self.object_id is None else (self.object_id, *self.owned)
 
     def retention(self, at: int) -> Range | None:
         """The first range that contains a block."""

@@ -9,31 +9,33 @@ Source: vLLM 0.32.0.
 
 A request looks up its prefix in the pool, and then what is missing in the tier. What the tier has
 is loaded between steps, and cached when it is there; what neither has is computed, and a store of
-it begins. A store that is under way does not keep the blocks of a request that ended. A request
-that is given them is fenced behind the store: the copy is whole, but complete only after the
-eviction, and perhaps after the end of that request. So it was recorded of vLLM 0.32.0 on a CPU.
+it begins. A store does not keep the blocks of a request that ended. A request that is given them is
+fenced behind the store: the copy is whole, but complete only after the eviction, and perhaps after
+the end of that request (so recorded of 0.32.0 on a CPU). Its KV event has by default no tokens.
 
 A load that fails: upstream cannot report it, because the worker asserts that each transfer
-succeeded, and the engine ends (`Policy.UPSTREAM`). `FAIL` and `RECOMPUTE` are what the scheduler
-does with the ids of blocks that a connector reports as invalid (`kv_load_failure_policy`): it ends
-the request with an error, or it keeps what was loaded before the first bad block, and computes the
-rest. If nothing was, the request asks the tier again. The messages name requests, never a claim.
+succeeded, and the engine ends (`Policy.UPSTREAM`). `FAIL`, the default, and `RECOMPUTE` are what
+the scheduler does with the ids of blocks that a connector reports as invalid
+(`kv_load_failure_policy`): it ends the request with an error, or it keeps what was loaded before
+the first bad block, and computes the rest. If nothing was, the request asks the tier again. The
+messages name requests, never a claim.
 
 Left out: tokens within a block, decoding, what requests compute beyond an object (it is neither
 cached nor stored), preemption, aborts, resets, several cache groups and workers, tiers behind the
-CPU. An object's copy is stored, evicted and lost as a whole. A client asks for an object before
-the first request on it comes. That a load fails is chosen by the run, at any load.
+CPU. An object's copy is stored, evicted and lost as a whole. A client asks for an object before the
+first request on it comes. That a load fails is chosen by the run, at any load.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from enum import StrEnum
 from typing import Any, ClassVar, Final, NamedTuple
 
 from models.framework.blocks import freed, hits
 from models.framework.claims import leading
 from models.framework.model import Action, Emitted, Model, Next, fact, signal
+from models.framework.symmetry import alike_for
 from spec.events.alphabet import Kind
 
 __all__ = ["FAILING", "Policy", "State", "VllmOffload"]
@@ -89,6 +91,7 @@ class VllmOffload(Model[State]):
     about: ClassVar = "The OffloadingConnector of vLLM: stores, loads, and loads that fail."
     source: ClassVar = "vLLM 0.32.0, the offloading connector and v1/core/sched/scheduler.py"
     left_out: ClassVar = "parts of blocks, decoding, preemption, aborts, resets, groups, more tiers"
+    by_name: ClassVar = ("asked", "copied", "ended")
 
     def __init__(
         self,
@@ -341,6 +344,11 @@ class VllmOffload(Model[State]):
 
     def _wanted(self, object_id: str) -> dict[str, Any]:
         return leading(object_id, self.objects[object_id], f"owner:{object_id}")
+
+    @property
+    def interchangeable(self) -> Iterable[Iterable[tuple[str, ...]]]:
+        """Requests for one object, and objects of one size with the requests for them."""
+        return alike_for(self.objects, self.prompts)
 
     @property
     def always(self) -> Mapping[str, Callable[[State], bool]]:

@@ -2,18 +2,20 @@
 
 Source: vLLM 0.32.0, `vllm/v1/core/block_pool.py` (`get_new_blocks`, `touch`, `free_blocks`,
 `_maybe_evict_cached_block`) and `kv_cache_manager.py` (`get_computed_blocks`, `allocate_slots`).
-The policies `no_admit` and `exclusion` are those of the prototype of "Resident KV Claims", section
-4.3: write no-admit, and hard exclusion of a claim's blocks from the victims.
+The policy `no_admit` is that of the prototype of "Resident KV Claims", section 4.3: write no-admit.
+Hard exclusion of a claim's blocks from the victims is `models.runtimes.vllm_pool_exclusion`.
 
-A request looks up the longest cached prefix of its prompt, takes these blocks out of the free
-queue and the rest from its head. A block that is taken from the queue loses what it cached. When a
+A request looks up the longest cached prefix of its prompt, takes these blocks out of the free queue
+and the rest from its head. A block that is taken from the queue loses what it cached. When a
 request is finished its blocks go back, the last one first: those that cache something to the end of
 the queue, the others to its head.
 
-vLLM has no call by which a client asks for a prefix to be kept. `keep` is that wish: the pool never
-learns of it, and does the same without it. The last token of a prompt is always computed, so a
-prompt here goes on behind its full blocks, in a block that is not counted; where an instance is
-compared with a recorded trace, prompts say how they end.
+vLLM has no call by which a client asks for a prefix to be kept (the envelope of KV hints that 0.32
+takes executes nothing). `keep` is that wish: the pool never learns of it, and does the same without
+it. `BlockRemoved` names hashes of blocks; that it is of an object is what a reader makes of it, who
+knows the hashes. A block is cached when it is allocated, before it is computed. The last token of a
+prompt is always computed, so a prompt here goes on behind its full blocks, in a block that is not
+counted; where an instance is compared with a recorded trace, prompts say how they end.
 
 Left out: tokens within a block, decoding, preemption, several cache groups, the null block, and the
 reset of the cache.
@@ -28,7 +30,7 @@ from typing import Any, ClassVar, NamedTuple
 
 from models.framework.blocks import freed
 from models.framework.model import Action, Emitted, Model, Next, fact, signal
-from models.framework.symmetry import relabelled
+from models.framework.symmetry import alike
 from spec.events.alphabet import Kind
 
 __all__ = ["Policy", "Prompt", "State", "VllmPool"]
@@ -44,7 +46,9 @@ class Policy(StrEnum):
 class Prompt(NamedTuple):
     """A request: the object that its prompt begins with, how many blocks of it, and its own.
 
-    `tail` are blocks behind its whole ones, which are taken and never cached. The last block of an
+    `between` are blocks between these that it has in common with the own parts of other prompts:
+    the request, and how many of the first blocks of its own part. `tail` are blocks behind its
+    whole ones, which are taken and never cached. The last block of an
     `exact` prompt is computed even where it is cached, because its last token is. One that is not
     `admitted` caches nothing.
     """
@@ -56,16 +60,22 @@ class Prompt(NamedTuple):
     tail: int = 0
     exact: bool = False
     admitted: bool = True
+    between: tuple[tuple[str, int], ...] = ()
+
+    @property
+    def before(self) -> int:
+        """How many blocks are before its own part."""
+        return self.shared + sum(size for _, size in self.between)
 
     @property
     def reusable(self) -> int:
         """How many of its first blocks it can find in the cache."""
-        return self.shared + self.own - self.exact
+        return self.before + self.own - self.exact
 
     @property
     def blocks(self) -> int:
         """The blocks that it uses."""
-        return self.shared + self.own + self.tail
+        return self.before + self.own + self.tail
 
 
 class State(NamedTuple):
@@ -98,6 +108,7 @@ class VllmPool(Model[State]):
     about: ClassVar = "The block pool of vLLM: LRU free queue, prefix reuse, no claim anywhere."
     source: ClassVar = "vLLM 0.32.0, vllm/v1/core/block_pool.py and kv_cache_manager.py"
     left_out: ClassVar = "tokens within a block, decoding, preemption, cache groups, resets"
+    by_name: ClassVar = ("ended",)
 
     def __init__(
         self,
@@ -284,23 +295,30 @@ class VllmPool(Model[State]):
 
     @property
     def interchangeable(self) -> Iterable[Iterable[tuple[str, ...]]]:
-        """Requests that differ in their names alone, and objects with the requests for them."""
-        alike: dict[Any, list[tuple[str, ...]]] = {}
-        objects: dict[str, list[Prompt]] = {name: [] for name in self.objects}
-        for prompt in self.prompts.values():
-            alike.setdefault(prompt[1:], []).append((prompt.request_id,))
-            objects.setdefault(prompt.object_id, []).append(prompt)
-        for name, prompts in objects.items():
-            prompts.sort(key=lambda prompt: prompt[2:])
-            shape = self.objects.get(name), *(prompt[2:] for prompt in prompts)
-            row = (name, f"owner:{name}", *(prompt.request_id for prompt in prompts))
-            alike.setdefault(shape, []).append(row)
-        return tuple(group for group in alike.values() if len(group) > 1)
+        """Requests that differ in their names alone, and objects with the requests for them.
 
-    def relabelled(self, state: State, names: Mapping[str, str]) -> State:
-        """A state where what is interchangeable has these names instead."""
-        after: State = relabelled(state, names)
-        return after._replace(ended=tuple(sorted(after.ended)))
+        None where prompts begin with parts of others: those name requests themselves.
+        """
+        if any(prompt.between for prompt in self.prompts.values()):
+            return ()
+        prompts = self.prompts.values()
+        objects = dict.fromkeys((*self.objects, *(prompt.object_id for prompt in prompts)))
+        of = {
+            name: sorted((p for p in prompts if p.object_id == name), key=lambda p: p[2:])
+            for name in objects
+        }
+        return alike(
+            [
+                *((prompt[1:], (prompt.request_id,)) for prompt in prompts),
+                *(
+                    (
+                        (self.objects.get(name), *(prompt[2:] for prompt in its)),
+                        (name, f"owner:{name}", *(prompt.request_id for prompt in its)),
+                    )
+                    for name, its in of.items()
+                ),
+            ]
+        )
 
     @property
     def always(self) -> Mapping[str, Callable[[State], bool]]:
@@ -326,6 +344,5 @@ class VllmPool(Model[State]):
 
 def _contents(prompt: Prompt) -> tuple[tuple[str, int], ...]:
     """What the blocks of a prompt hold: the shared object first, then what is its own."""
-    shared = [(prompt.object_id, at) for at in range(prompt.shared)]
-    own = [(prompt.request_id, at) for at in range(prompt.own)]
-    return (*shared, *own)
+    parts = (prompt.object_id, prompt.shared), *prompt.between, (prompt.request_id, prompt.own)
+    return tuple((name, at) for name, size in parts for at in range(size))

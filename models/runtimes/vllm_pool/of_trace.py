@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Sequence
 
 from models.framework.hooked import Hooked
 from models.framework.lineage import lineages_of
@@ -13,17 +13,17 @@ from spec.events.canonical import Event
 __all__ = ["pools_of"]
 
 
-def pools_of(events: Sequence[Event]) -> Mapping[str, Hooked]:
+def pools_of(events: Sequence[Event]) -> Iterator[tuple[str, Hooked]]:
     """The pools of the size of a trace, by what the trace leaves open of its prompts.
 
     A request that caches nothing is served without its blocks being admitted.
 
     Raises:
+        TooMany: there are more than were tried.
         SpecError: no request arrives, or what a prompt or a claim is about is undetermined.
     """
     usable = max((event.usable or 0 for event in events), default=0)
     loses = any(event.kind is Kind.BLOCK_LOST and event.block_ids for event in events)
-    found: dict[str, Hooked] = {}
     for number, lineage in enumerate(lineages_of(events), 1):
         prompts = tuple(
             Prompt(
@@ -34,10 +34,10 @@ def pools_of(events: Sequence[Event]) -> Mapping[str, Hooked]:
                 tail=each.tail,
                 exact=not each.tail,
                 admitted=each.start is not None,
+                between=each.between,
             )
             for each in lineage.prompts
         )
         pool = VllmPool(usable, prompts, {})
         name = "traced" if number == 1 else f"traced-{number}"
-        found[name] = Hooked(pool, lineage.watches, loses=loses)
-    return found
+        yield name, Hooked(pool, lineage.watches, loses=loses)

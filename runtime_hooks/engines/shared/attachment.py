@@ -44,6 +44,16 @@ class HookedScheduler:
         """Why the plugin was disarmed in this engine; empty where it was not."""
         return self._wraps.given_up
 
+    def give_up(self, why: str) -> None:
+        """Have the engine's thread detach the hooks with its next step; any thread may ask."""
+        self._wraps.give_up(why)
+        self._wraps.dirty = True  # last: a step looks for a reason after it
+
+    def operate(self) -> None:
+        """Carry out the calls of other threads, on the engine's thread between two steps."""
+        if not self._detached:
+            self._wraps.attempt("operate", self.controller.operate)
+
     def detach(self, *, wait: bool = True) -> None:
         """Leave the engine as it was, release every block, and end the stream.
 
@@ -55,7 +65,7 @@ class HookedScheduler:
         self._wraps.remove()
         self._detached = True
         self._wraps.attempt("detach", self._restore)
-        self._wraps.attempt("detach", self.controller.preregistration.close)
+        self._wraps.attempt("detach", self.controller.inbox.close)
         if self.controller.claims:
             self.controller.fail()
         if wait:
@@ -68,5 +78,5 @@ class HookedScheduler:
         if not self._detached:
             self._wraps.attempt("shutdown", self.controller.close)
             self._wraps.remove()
-            self._wraps.attempt("shutdown", self.controller.preregistration.close)
+            self._wraps.attempt("shutdown", self.controller.inbox.close)
         self.journal.close()

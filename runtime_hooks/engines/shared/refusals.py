@@ -4,10 +4,20 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
+from spec.language.prose import counted
+
 if TYPE_CHECKING:
     from runtime_hooks.claims.arrivals import Refusal
 
-__all__ = ["METADATA", "REASONS", "RESTORE_REASON", "STOP_REASON", "as_metadata", "message"]
+__all__ = [
+    "METADATA",
+    "REASONS",
+    "RESTORE_REASON",
+    "STOP_REASON",
+    "as_metadata",
+    "for_caller",
+    "message",
+]
 
 STOP_REASON: Final = "protected_resident_capacity_refused"
 """The stop reason of a request that did not fit beside claims."""
@@ -20,11 +30,17 @@ REASONS: Final = frozenset({STOP_REASON, RESTORE_REASON})
 METADATA: Final = "resident_claims"
 """The key of this plugin's answers in the response's `kv_transfer_params`."""
 
+_OWNERS: Final = "owners"  # the server leaves it out
+
 _SHOWN: Final = 8  # claims in a message; the metadata has them all
 
 
-def as_metadata(refusal: Refusal) -> dict[str, Any]:
-    """The refusal as it stands under `refusal` in the response's metadata."""
+def as_metadata(refusal: Refusal, *, private: bool = False) -> dict[str, Any]:
+    """The refusal as it stands under `refusal` in the metadata that leaves the engine.
+
+    Args:
+        private: with the owners of the claims, by which `for_caller` leaves out those of others.
+    """
     proof = refusal.proof
     fields: dict[str, Any] = {
         "reason": RESTORE_REASON if proof is None else STOP_REASON,
@@ -32,15 +48,38 @@ def as_metadata(refusal: Refusal) -> dict[str, Any]:
     }
     if proof is not None:
         fields["proof"] = {name: getattr(proof, name) for name in proof.__struct_fields__}
+    if private:
+        fields[_OWNERS] = [list(each) for each in refusal.owners]
     return fields
+
+
+def for_caller(refusal: dict[str, Any], caller: str) -> dict[str, Any]:
+    """A refusal as its caller may know it: of claims of others only how many there are, and how
+    many blocks they declare.
+
+    Args:
+        refusal: of an engine whose callers are authenticated.
+        caller: the scope of the caller; empty where it is unknown.
+    """
+    told = {name: value for name, value in refusal.items() if name != _OWNERS}
+    claims, owners = refusal.get("blocking_claim_ids", ()), refusal.get(_OWNERS, ())
+    whose = [(claim_id, *each) for claim_id, each in zip(claims, owners, strict=False)]
+    told["blocking_claim_ids"] = [each for each, owner, _ in whose if owner == caller and caller]
+    others = [blocks for _, owner, blocks in whose if owner != caller or not caller]
+    told["others"] = {"claims": len(others), "blocks": sum(others)}
+    return told
 
 
 def message(refusal: dict[str, Any]) -> str:
     """The refusal for people: the reason, the claims, and the sum where there is a proof."""
     text, claims = str(refusal["reason"]), refusal.get("blocking_claim_ids", ())
-    if claims:
-        more = f" and {len(claims) - _SHOWN} more" if len(claims) > _SHOWN else ""
-        text += f", because of {', '.join(claims[:_SHOWN])}{more}"
+    named = [*claims[:_SHOWN], *([f"{len(claims) - _SHOWN} more"] if len(claims) > _SHOWN else [])]
+    if others := refusal.get("others", {}).get("claims"):
+        blocks = counted(refusal["others"]["blocks"], "block")
+        named.append(f"{counted(others, 'claim')} of other owners, with {blocks}")
+    if named:
+        *first, last = named
+        text += f", because of {', '.join(first)}{' and ' if first else ''}{last}"
     if proof := refusal.get("proof"):
         text += ": {resident} blocks are claimed and {active} needed, of {usable}".format(**proof)
     return text

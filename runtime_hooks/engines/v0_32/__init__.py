@@ -19,6 +19,7 @@ from runtime_hooks.engines.v0_32.attributes import READS
 from runtime_hooks.engines.v0_32.blocks import BlockHooks
 from runtime_hooks.engines.v0_32.engine import identity_of, unfit, unfit_class
 from runtime_hooks.engines.v0_32.hook_points import POINTS
+from runtime_hooks.engines.v0_32.loop import wake_idle
 from runtime_hooks.engines.v0_32.offload import OffloadHooks, manager_of
 from runtime_hooks.engines.v0_32.pool import VllmPool
 from runtime_hooks.engines.v0_32.requests import prompts_of
@@ -76,7 +77,11 @@ class _Vllm032:
         return attachment
 
     def hook(
-        self, settings: Settings, made: Callable[[Any], None], ended: Callable[[Any], None]
+        self,
+        settings: Settings,
+        made: Callable[[Any], None],
+        ended: Callable[[Any], None],
+        runs: Callable[[Any, Callable[[Callable[[], None]], None]], None],
     ) -> Callable[[], None]:
         init, shutdown = Scheduler.__init__, EngineCore.shutdown
 
@@ -100,13 +105,16 @@ class _Vllm032:
             return kind
 
         SchedulerConfig.get_scheduler_cls = chosen
-        unchecked, unanswered = check_workers(digests=settings.digests), answer_refusals()
+        unchecked = check_workers(digests=settings.digests)
+        unanswered = answer_refusals(private=bool(settings.scopes))
+        unwoken = wake_idle(runs)
 
         def end() -> None:
             Scheduler.__init__, EngineCore.shutdown = init, shutdown
             SchedulerConfig.get_scheduler_cls = scheduler_class
             unchecked()
             unanswered()
+            unwoken()
 
         return end
 

@@ -34,6 +34,8 @@ READS: Final = (
             "num_spec_tokens",
         ),
     ),
+    Reads("vllm.v1.engine.core:EngineCoreProc", ("input_queue", "_idle_state_callbacks")),
+    Reads("vllm.v1.engine:EngineCoreRequestType", ("WAKEUP",)),
     Reads(
         "vllm.config.vllm:VllmConfig",
         (

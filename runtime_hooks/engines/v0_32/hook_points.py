@@ -52,6 +52,11 @@ POINTS: Final = (
     ),
     Hook("vllm.v1.engine.core:EngineCore.shutdown", ("self",), sees="the engine ends"),
     Hook(
+        "vllm.v1.engine.core:EngineCoreProc.run_busy_loop",
+        ("self",),
+        does="wakes an idle engine for its operator",
+    ),
+    Hook(
         "vllm.v1.core.kv_cache_manager:KVCacheManager.allocate_slots",
         (
             "self",

@@ -184,7 +184,7 @@ class OffloadHooks:
         asked = self._blocks.could_use(request, computed // size)
         keys, found = keys_of(request, asked * size, size), (computed + loads) // size
         if claims := self._controller.offloaded.withheld(request.request_id, keys, found):
-            refused.append(Refusal(request.request_id, claims))
+            refused.append(self._controller.not_restored(request.request_id, claims))
 
     def _loaded(self, call: Callable[[Any], None]) -> Callable[[Any], None]:
         def update_waiting_for_remote_kv(request: Any) -> None:
@@ -221,7 +221,7 @@ class OffloadHooks:
             if not invalid.isdisjoint(blocks):
                 claims = self._controller.offloaded.failed(request.request_id)
                 if claims and not request.is_finished():
-                    self._steps.refuse(Refusal(request.request_id, claims))
+                    self._steps.refuse(self._controller.not_restored(request.request_id, claims))
 
     def _still_loads(self, request: Any) -> bool:
         """Whether a load still writes to the blocks of a request that ends; then it ends later."""

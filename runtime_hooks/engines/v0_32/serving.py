@@ -8,7 +8,7 @@ handlers turn that into an answer of OpenAI's form. A Python caller of the engin
 from __future__ import annotations
 
 import json
-from contextlib import aclosing
+from contextlib import aclosing, suppress
 from http import HTTPStatus
 from typing import TYPE_CHECKING, Any
 
@@ -18,7 +18,8 @@ from vllm.entrypoints.serve.engine.protocol import ErrorInfo, ErrorResponse
 from vllm.entrypoints.serve.exception_handling.handlers import vllm_error
 from vllm.exceptions import GenerationError
 
-from runtime_hooks.engines.shared.refusals import METADATA, REASONS, message
+from runtime_hooks.claims.ownership import CALLING
+from runtime_hooks.engines.shared.refusals import METADATA, REASONS, for_caller, message
 from runtime_hooks.trace.faults import Faults
 
 if TYPE_CHECKING:
@@ -46,8 +47,8 @@ class Refused(GenerationError):
 class _Client:
     """A client of the engine that raises the output of a refused request as an error."""
 
-    def __init__(self, client: Any, faults: Faults) -> None:
-        self._client, self._faults = client, faults
+    def __init__(self, client: Any, faults: Faults, *, private: bool) -> None:
+        self._client, self._faults, self._private = client, faults, private
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._client, name)
@@ -68,23 +69,32 @@ class _Client:
         try:
             notes = (output.kv_transfer_params or {}).get(METADATA, {})
             if "refusal" in notes:
+                if self._private:
+                    notes = {**notes, "refusal": for_caller(notes["refusal"], CALLING.get())}
                 return Refused(notes)
             reasons = {answer.stop_reason for answer in output.outputs} & REASONS
             return Refused({**notes, "refusal": {"reason": reasons.pop()}}) if reasons else None
         except Exception as fault:
             self._faults.note("generate", fault)
+            if self._private:  # rather no answer than the claims of others
+                with suppress(Exception):
+                    output.kv_transfer_params = None
             return None
 
 
-def answer_refusals() -> Callable[[], None]:
-    """Hook every server that is made from now on; returns a function that ends this."""
+def answer_refusals(*, private: bool = False) -> Callable[[], None]:
+    """Hook every server that is made from now on; returns a function that ends this.
+
+    Args:
+        private: callers are authenticated, and do not learn of the claims of others.
+    """
     made = GenerateBaseServing.__init__
     streamed = GenerateBaseServing._convert_generation_error_to_streaming_response
     handler, faults = vllm_error.generation_error_handler, Faults()
 
     def init(self: Any, *args: Any, **named: Any) -> None:
         made(self, *args, **named)
-        self.engine_client = _Client(self.engine_client, faults)
+        self.engine_client = _Client(self.engine_client, faults, private=private)
 
     def convert(self: Any, e: GenerationError) -> str:
         return json.dumps(e.body) if isinstance(e, Refused) else streamed(self, e)

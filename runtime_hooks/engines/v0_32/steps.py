@@ -197,7 +197,7 @@ class StepHooks:
         """
         request = self._scheduler.requests.get(refusal.request_id)
         if request is not None:
-            why = as_metadata(refusal)
+            why = as_metadata(refusal, private=self._controller.private)
             self._refused.append((request, why))
             self._scheduler.finish_requests(refusal.request_id, RequestStatus.FINISHED_ABORTED)
             self._note_parts(_parent_of(request), why)
@@ -255,7 +255,7 @@ class StepHooks:
         for outs in outputs.values():
             for out in outs.outputs:
                 if out.finish_reason is not None and out.request_id in self._notes:
-                    note = {METADATA: self._notes.pop(out.request_id)}
+                    note = {METADATA: self._with_epoch(self._notes.pop(out.request_id))}
                     out.kv_transfer_params = {**(out.kv_transfer_params or {}), **note}
 
     def _end_refused(self, outputs: dict[int, Any]) -> None:
@@ -270,7 +270,7 @@ class StepHooks:
             self._notes.pop(self._ended.pop(), None)
 
     def _refusal_output(self, request: Any, why: dict[str, Any]) -> EngineCoreOutput:
-        note = {**self._notes.get(request.request_id, {}), "refusal": why}
+        note = self._with_epoch({**self._notes.get(request.request_id, {}), "refusal": why})
         return EngineCoreOutput(
             request_id=request.request_id,
             new_token_ids=[],
@@ -280,6 +280,10 @@ class StepHooks:
             kv_transfer_params={METADATA: note},
             trace_headers=request.trace_headers,
         )
+
+    def _with_epoch(self, note: dict[str, Any]) -> dict[str, Any]:
+        """An answer with the epoch of the engine: what it says holds as long as the engine."""
+        return {"epoch": self._controller.epoch, **note}
 
 
 def _parent_of(request: Any) -> str:

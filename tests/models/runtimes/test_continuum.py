@@ -7,10 +7,19 @@ import pytest
 from models.framework.explore import reach
 from models.framework.inference import Inference
 from models.framework.shims import Shim
-from models.runtimes.continuum.model import INFERENCES, SOURCE, Continuum, Defect, State, Turn
+from models.runtimes.continuum.model import (
+    INFERENCES,
+    SOURCE,
+    VARIANTS,
+    Continuum,
+    Defect,
+    State,
+    Turn,
+)
 from proofs.product.search import Answer, search
 from spec.claims.claim import Mode
 from spec.events.alphabet import Kind
+from tests.models.runtimes.symmetric import counts
 from tests.models.runtimes.walk import breaking, searched, shortest, told
 
 SUSPENDED = "a pin expires though its job waits"
@@ -202,3 +211,12 @@ class TestInferences:
             for name in ("ordered_lifecycle_events", "claim_demoted_before_loss")
         ]
         assert [Answer.BROKEN, Answer.KEPT, Answer.KEPT, Answer.KEPT] == answers
+
+
+@pytest.mark.parametrize(
+    ("variant", "without", "with_it"),
+    [("source", (1682, 2796), (854, 1431)), ("repaired", (4986, 9529), (2510, 4828))],
+)
+def test_symmetry(variant: str, without: tuple[int, int], with_it: tuple[int, int]) -> None:
+    """Conversations of one turn that state no job are alike."""
+    assert (without, with_it) == counts(VARIANTS[variant](), "a1")

@@ -13,6 +13,7 @@ from models.runtimes.dynamo import INFERENCES, VARIANTS, Dynamo, Prompt, State
 from proofs.product.search import Answer
 from spec.events.alphabet import Kind
 from tests.models.runtimes.inferred import Found, facts, find, found, made, run
+from tests.models.runtimes.symmetric import counts
 
 BY_NAME = {inference.name: inference for inference in INFERENCES}
 ROUTED = BY_NAME["prefix routed -> routed_reuse"]
@@ -153,3 +154,17 @@ def test_a_missing_report_is_found(tmp_path: Path) -> None:
     actions = ("arrive", "route", "serve", "finish")
     silent = find(ROUTED, PL, tmp_path, _Nowhere(1, in_order=True))
     assert Found(Answer.BROKEN, actions, 9) == silent
+
+
+@pytest.mark.parametrize(
+    ("variant", "tracked", "without", "with_it"),
+    [
+        ("two_workers", "a", (1683, 4582), (894, 2389)),
+        ("sessions", "s", (154, 324), (82, 167)),
+    ],
+)
+def test_symmetry(
+    variant: str, tracked: str, without: tuple[int, int], with_it: tuple[int, int]
+) -> None:
+    """Requests for one prefix in one session are alike."""
+    assert (without, with_it) == counts(VARIANTS[variant](), tracked)

@@ -22,6 +22,7 @@ from models.runtimes.lmcache import (
 from proofs.product.search import Answer
 from spec.claims.claim import Mode
 from tests.models.runtimes.judged import Found, found, kinds, transitions
+from tests.models.runtimes.symmetric import counts
 
 V, L, D = (
     "victim_exclusion_before_violation",
@@ -166,3 +167,8 @@ def test_inferences(name: str, obligation: str, line: int, tmp_path: Path) -> No
     (it,) = [each for each in INFERENCES if each.name == name]
     model: Any = it.model()
     assert found(model, it.mode, obligation, it.tracked, tmp_path, it.shim).line == line
+
+
+def test_symmetry() -> None:
+    """In the retrieve, requests for one object are alike."""
+    assert ((336, 596), (188, 332)) == counts(VARIANTS["retrieve"](), "a")

@@ -15,7 +15,6 @@ from models.runtimes.plugin.model import TAKES, VARIANTS, Plugin
 from models.runtimes.plugin.state import Prompt, State
 from proofs.product.search import Answer, search
 from spec.claims.claim import Mode
-from spec.contract.modes import MODES, Bundle
 from spec.events.alphabet import Kind
 from tests.models.runtimes.walk import breaking, judged, without
 from tests.models.runtimes.whole import unkept
@@ -82,16 +81,6 @@ class TestKept:
     @pytest.mark.slow
     @pytest.mark.parametrize("mode", TAKES)
     def test_every_obligation_of_every_mode_is_kept(self, mode: Mode) -> None:
-        """For the first claim, as `python -m proofs check MODE --runtime plugin` asks."""
-        answers = {
-            name: search(VARIANTS[mode](), PLAIN, mode, name, "c1").answer
-            for name in MODES[mode].names(Bundle.CONTRACT)
-        }
-        assert answers == dict.fromkeys(answers, Answer.KEPT)
-
-    @pytest.mark.slow
-    @pytest.mark.parametrize("mode", TAKES)
-    def test_it_is_so_for_each_claim(self, mode: Mode) -> None:
         """In one walk with all observers, for each of the three claims."""
         assert unkept(VARIANTS[mode](), mode) == {}
 

@@ -22,6 +22,7 @@ from models.runtimes.tensorrt_llm.model import (
 from proofs.product.search import Answer
 from spec.events.alphabet import Kind
 from tests.models.runtimes.inferred import Found, facts, find, found, made, run
+from tests.models.runtimes.symmetric import counts
 
 BY_NAME = {inference.name: inference for inference in INFERENCES}
 PRIORITY = BY_NAME["priority_value_in_event -> soft_priority"]
@@ -252,3 +253,8 @@ def test_a_changed_order_in_the_tree_is_found() -> None:
         reach(_RootFirst(2, asks, host=0)).broken
     )
     assert not reach(TensorrtLlm(2, asks, host=0)).broken
+
+
+def test_symmetry() -> None:
+    """Requests with one prefix and config are alike, with what is their own."""
+    assert ((82, 117), (43, 64)) == counts(VARIANTS["host"](), "r1")

@@ -20,10 +20,12 @@ from spec.claims.claim import Mode
 from spec.contract.modes import MODES, Bundle
 from spec.events.alphabet import Kind
 from tests.models.runtimes.judged import found, kinds, transitions
+from tests.models.runtimes.symmetric import counts
 
 MODE = Mode.OFFLOADABLE
 CALL = Shim(MODE, frozenset({"max_offload_tokens"}))
 R, RF = "offload_restorability", "restoration_failure_outcome"
+SINGLE = {"r1": "a", "r2": "b", "r3": "c"}
 AWAY = ["schedule(r1)", "finish(r1)", "schedule(r2)", "finish(r2)"]
 
 
@@ -263,3 +265,18 @@ def test_inferences(name: str, shown: str, rule: str, line: int, tmp_path: Path)
     (inference,) = [each for each in INFERENCES if each.name == name]
     run = found(inference.model(), MODE, shown, inference.tracked, tmp_path, inference.shim)
     assert (run.answer, run.rule, run.line) == (Answer.BROKEN, rule, line)
+
+
+@pytest.mark.parametrize(
+    ("model", "without", "with_it"),
+    [
+        (vllm_offload.VARIANTS["fail"](), (760, 1686), (428, 930)),
+        (VllmOffload(2, 2, dict.fromkeys("abc", 1), SINGLE, lag=False), (1760, 2724), (888, 1393)),
+        (vllm_offload_patched.VARIANTS["offloadable"](), (340, 596), (192, 332)),
+    ],
+    ids=["requests", "objects", "claims"],
+)
+def test_symmetry(model: VllmOffload, without: tuple[int, int], with_it: tuple[int, int]) -> None:
+    """Requests for one object are alike, and objects of one size with their requests; not the one
+    that is judged."""
+    assert (without, with_it) == counts(model, "a")

@@ -15,6 +15,7 @@ from proofs.product.search import Answer, search
 from spec.claims.claim import Mode
 from spec.contract.modes import MODES, Bundle
 from spec.events.canonical import as_jsonl
+from tests.models.runtimes.symmetric import counts
 
 HARD = Mode.HARD_PROTECTED
 KEEP = Shim(HARD, frozenset({"keep"}))
@@ -144,3 +145,10 @@ def test_two_claims_two_requests_six_blocks(name: str) -> None:
     found = search(model, KEEP, HARD, name, "a")
     assert TWO_CLAIMS[name] == (found.states, found.transitions)
     assert found.answer in (Answer.KEPT, Answer.UNTESTED)
+
+
+@pytest.mark.parametrize("kind", [VllmPool, VllmPoolExclusion])
+def test_symmetry(kind: type[VllmPool]) -> None:
+    """Requests of one shape are alike, with and without claims."""
+    prompts = (Prompt("r1", "a", 1, 0), Prompt("r2", "b", 0, 2), Prompt("r3", "b", 0, 2))
+    assert ((248, 502), (98, 217)) == counts(kind(3, prompts, {"a": 1}), "a")

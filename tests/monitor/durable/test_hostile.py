@@ -24,7 +24,7 @@ from spec.claims.claim import Mode
 from spec.language.errors import SpecError
 from tests.streams.wide import told
 
-SETTINGS: Final = settings(max_examples=300, deadline=None)
+SETTINGS: Final = settings(max_examples=150, deadline=None)
 MIB: Final = 1 << 20
 DEEP: Final = msgspec.Raw(b"\x91" * 200_000 + b"\x90")
 _PARTS: Final = st.one_of(

@@ -44,7 +44,7 @@ A, B, C = CLAIMS
 HARD = Mode.HARD_PROTECTED
 AFTER = at(Kind.REQUEST_DEFERRED, "request:after")  # by then what was owed is overdue
 SETTINGS = settings(
-    max_examples=200,
+    max_examples=80,
     deadline=None,
     derandomize=True,
     database=None,
@@ -135,7 +135,7 @@ class TestSame:
                 seen["same"] += expected == found
 
         compare()
-        assert seen["forgotten"] > 100
+        assert seen["forgotten"] > 50
         assert seen["violated"] > 10 * seen["missed"]
         assert seen["same"] > seen["vaguer"]
 
@@ -154,15 +154,15 @@ class TestSame:
             seen[whole, short] += 1
 
         compare()
-        assert seen[ModeVerdict.KEPT, ModeVerdict.KEPT] > 5
-        assert seen[ModeVerdict.VIOLATED, ModeVerdict.VIOLATED] > 50
+        assert seen[ModeVerdict.KEPT, ModeVerdict.KEPT] > 1
+        assert seen[ModeVerdict.VIOLATED, ModeVerdict.VIOLATED] > 20
 
     @pytest.mark.parametrize("mode", ENDING)
     def test_reference(self, mode: Mode) -> None:
         """The compiled monitor and the interpreted one forget and recall alike."""
         fast, (slow, _) = compile_mode(mode, Bundle.CONTRACT), interpret(mode, Bundle.CONTRACT)
 
-        @settings(SETTINGS, max_examples=40)
+        @settings(SETTINGS, max_examples=20)
         @given(ended_lives())
         def compare(events: list[Stamped]) -> None:
             one, other = Stream(fast, "run", Keep(ended=0)), Stream(slow, "run", Keep(ended=0))

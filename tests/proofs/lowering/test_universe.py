@@ -105,7 +105,10 @@ class TestFindsTheirs:
     @pytest.mark.parametrize(
         ("module", "name", "planted", "part"),
         [
-            (counting, "ADEQUATE", frozenset({Scope.CONFORMANCE_TRACE}), ITEMS),
+            pytest.param(
+                *(counting, "ADEQUATE", frozenset({Scope.CONFORMANCE_TRACE}), ITEMS),
+                marks=pytest.mark.slow,
+            ),
             (counting, "PRECONDITIONS", {d: p[1:] for d, p in PRECONDITIONS.items()}, READY),
             (relation, "TEMPTS", {**TEMPTS, Signal.PIN: frozenset()}, OTHERS),
             (relation, "_STATED", frozenset({Status.SUPPORTED}), OTHERS),
@@ -161,7 +164,12 @@ class TestFindsOurs:
     """Errors planted in the Z3 relation are found."""
 
     @pytest.mark.parametrize(
-        ("kind", "part"), [(DocsSuffice, ITEMS), (SilentIsReady, READY), (Unclaimed, OTHERS)]
+        ("kind", "part"),
+        [
+            pytest.param(DocsSuffice, ITEMS, marks=pytest.mark.slow),
+            (SilentIsReady, READY),
+            (Unclaimed, OTHERS),
+        ],
     )
     def test_statements(self, kind: type[Relation], part: str) -> None:
         """In what statements count for."""

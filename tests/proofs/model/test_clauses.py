@@ -87,8 +87,14 @@ class TestWaits:
         assert told == {(str(mode), clause, name) for mode, clause, name in WAITS}
 
 
+LONG = {Mode.HARD_PROTECTED, Mode.OFFLOADABLE}
+"""Their runs take the solver several seconds."""
+
+
 class TestCompared:
-    @pytest.mark.parametrize("mode", Mode)
+    @pytest.mark.parametrize(
+        "mode", [pytest.param(m, marks=pytest.mark.slow) if m in LONG else m for m in Mode]
+    )
     def test_each(self, mode: Mode) -> None:
         """Each clause says where it could be otherwise, and some run compares it there."""
         clauses = model_of(mode, Bundle.CONTRACT, Integers()).clauses
@@ -112,6 +118,7 @@ class TestCompared:
         assert found.complete
         assert not found.explained
 
+    @pytest.mark.slow
     def test_waiting_for_ever(self, monkeypatch: pytest.MonkeyPatch) -> None:
         """A clause that waits for what is owed wherever it could be broken is never compared."""
         late = theorems.RESPONSIBILITY

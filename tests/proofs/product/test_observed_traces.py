@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import random
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -14,14 +14,17 @@ import pytest
 from models.framework.hooked import Hooked, HookedState, facts_of
 from models.framework.model import Action
 from models.framework.shims import PLAIN
+from models.runtimes.plugin.model import Plugin
+from models.runtimes.plugin.of_trace import plugins_of
+from models.runtimes.plugin.state import Prompt as Part
 from models.runtimes.vllm_pool.model import Prompt, State, VllmPool
 from models.runtimes.vllm_pool.of_trace import pools_of
 from proofs.__main__ import main
 from proofs.product.accepts import Accepted, Rejected, accepts
-from proofs.product.recorded import ACCEPTED, REJECTED, StreamAcceptance, acceptance
+from proofs.product.recorded import ACCEPTED, REJECTED, UNDECIDED, StreamAcceptance, acceptance
 from proofs.product.runs import events_of
 from spec.events.alphabet import Kind
-from spec.events.canonical import Event, Mark
+from spec.events.canonical import Event, Mark, as_jsonl
 from spec.language.errors import SpecError
 from tests.recordings import OBSERVED, RECORDED, Observed
 
@@ -151,7 +154,7 @@ class TestModel:
     def test_a_wrong_model_rejects(self) -> None:
         """A pool with another order of its free queue does not make the recorded victims."""
         events = events_in(BY_NAME["L1 native"])
-        (right,) = pools_of(events).values()
+        ((_, right),) = pools_of(events)
         inner = right.inner
         wrong = Hooked(_FirstBlockFirst(inner.blocks, tuple(inner.prompts.values()), {}))
         facts = [event for _, event in facts_of(events)]
@@ -160,25 +163,160 @@ class TestModel:
         assert isinstance(found, Rejected)
         assert Kind.BLOCK_EVICTED == found.event.kind
 
-    def test_random_runs(self) -> None:
+    @pytest.mark.parametrize("trees", [False, True], ids=["parts of objects", "parts of prompts"])
+    def test_random_runs(self, trees: bool) -> None:
         """What a pool does with requests one by one is a run of the pool that its trace shows."""
         for seed in range(150):
-            events = list(_one_by_one(seed))
+            events = list(_one_by_one(seed, trees))
             facts = [event for _, event in facts_of(events)]
-            found = [accepts(each, facts) for each in pools_of(events).values()]
+            found = (accepts(each, facts) for _, each in pools_of(events))
             assert any(isinstance(each, Accepted) for each in found), seed
 
 
-def _one_by_one(seed: int) -> Iterator[Event]:
-    """The trace of a pool that serves a few requests, each a part of one of two objects or new."""
+BRANCHES = (
+    Prompt("r1", "a", 4, 0, tail=1),
+    Prompt("r2", "a", 2, 2, tail=1),
+    Prompt("r3", "a", 2, 1, tail=1, between=(("r2", 2),)),
+    Prompt("r4", "b", 4, 0, tail=1),
+    Prompt("r5", "a", 2, 1, tail=1, between=(("r2", 2),)),
+)
+"""The third prompt begins with the own part of the second, and that with a part of the first."""
+
+
+class TestTooMany:
+    def test_nothing_is_rejected(self, tmp_path: Path, capsys: Capture) -> None:
+        """Where a trace leaves more open than is tried, no run is undecided, and exits with 3."""
+        prompts = [Prompt(f"r{at}", f"o{at}", 2, 0, tail=1) for at in range(5)]
+        more = [Prompt(f"m{at}", "o0", 2, 1, tail=1) for at in range(3)]
+        last = Prompt("last", "z", 40, 0, tail=1)
+        events = list(_served([*prompts, *more, last], 41))
+        at = next(at for at, event in enumerate(events) if event.kind is Kind.BLOCK_EVICTED)
+        wrong = [*events]
+        wrong[at], wrong[at + 1] = events[at + 1], events[at]
+        assert (ACCEPTED, UNDECIDED) == (_verdict(events, tmp_path), _verdict(wrong, tmp_path))
+        assert 3 == main(["accepts", "vllm_pool", str(tmp_path / "trace.jsonl")])
+        assert "in more than 64 ways" in capsys.readouterr().out
+
+
+def _verdict(events: list[Event], folder: Path) -> str:
+    file = folder / "trace.jsonl"
+    file.write_bytes(as_jsonl(events))
+    return acceptance("vllm_pool", str(file)).verdict
+
+
+class TestBranches:
+    """A prompt that begins with what another one has beyond what both share with a third."""
+
+    def trace(self) -> list[Event]:
+        return list(_served(BRANCHES, 9))
+
+    def first(self, kind: Kind, events: list[Event]) -> int:
+        return next(at for at, event in enumerate(events) if event.kind is kind)
+
+    def found(self, events: list[Event]) -> list[bool]:
+        """Whether it is a run, by each possibility; there may be none."""
+        facts = [event for _, event in facts_of(events)]
+        try:
+            pools = [pool for _, pool in pools_of(events)]
+        except SpecError:
+            return []
+        return [isinstance(accepts(each, facts), Accepted) for each in pools]
+
+    def test_it_is_a_run(self) -> None:
+        """Which prompt the third one begins like shows in the victims of the fourth."""
+        found = self.found(self.trace())
+        assert (1, True) == (sum(found), len(found) > 1)
+
+    def test_the_victims_of_the_other_beginning(self) -> None:
+        """If it began like the first prompt other blocks would be older: that is a run, too."""
+        events, prompts = self.trace(), [*BRANCHES]
+        prompts[2] = Prompt("r3", "a", 4, 1, tail=1)
+        others = list(_served(prompts, 9))
+        at = self.first(Kind.BLOCK_EVICTED, events)
+        assert events[:at] == others[:at]
+        assert events[at] != others[at]
+        assert any(self.found(others))
+
+    @pytest.mark.parametrize("swapped", [(0, 1), (1, 2), (0, 2)])
+    def test_victims_in_another_order(self, swapped: tuple[int, int]) -> None:
+        """The last block of a prompt is older than the ones before it, whatever it begins with."""
+        events = self.trace()
+        one, other = (self.first(Kind.BLOCK_EVICTED, events) + at for at in swapped)
+        assert events[one].kind is events[other].kind is Kind.BLOCK_EVICTED
+        events[one], events[other] = events[other], events[one]
+        assert not any(self.found(events))
+
+    @pytest.mark.parametrize("victim", [0, 1])
+    @pytest.mark.parametrize("block", [0, 1, 4, 5])
+    def test_another_victim(self, victim: int, block: int) -> None:
+        """A block that was used last is no victim, nor one that the fifth prompt finds."""
+        events = self.trace()
+        at = self.first(Kind.BLOCK_EVICTED, events) + victim
+        events[at] = msgspec.structs.replace(events[at], block_ids=(block,))
+        assert not any(self.found(events))
+
+    def test_more_than_was_cached(self) -> None:
+        """The fifth prompt cannot find what was a victim of the fourth one."""
+        events = self.trace()
+        at = max(at for at, each in enumerate(events) if each.positions)
+        assert ("r5", (4,)) == (events[at].request_id, events[at].positions)
+        events[at] = msgspec.structs.replace(events[at], positions=(5,))
+        with pytest.raises(SpecError, match="shares with the ones before it is undetermined"):
+            next(pools_of(events))
+
+    def test_fewer_than_were_cached(self) -> None:
+        """Two blocks with one content are not both found: a run has no third one beside them."""
+        events = self.trace()
+        at = next(n for n, e in enumerate(events) if e.request_id == "r3" and e.positions)
+        more = msgspec.structs.replace(events[at], positions=(3,), block_ids=(8,))
+        assert not any(self.found([*events[:at], more, *events[at:]]))
+
+    def test_the_plugin(self) -> None:
+        """The model of the plugin has such runs, too, and not with victims in another order."""
+        prompts = [Part(*each[:5], between=each.between) for each in BRANCHES]
+        plugin = Plugin(9, [], prompts, enforce=False)
+        (state,), events = plugin.initial(), list[Event]()
+        for each in prompts:
+            for step in ("arrive", "schedule", "computed", "finish"):
+                state, emits = plugin.apply(state, Action(step, (each.name,)))
+                events += events_of(PLAIN, emits)
+        assert any(isinstance(accepts(each, events), Accepted) for _, each in plugins_of(events))
+        at = self.first(Kind.BLOCK_EVICTED, events)
+        turned = events[at].block_ids[::-1]
+        assert len(turned) > 1
+        events[at] = msgspec.structs.replace(events[at], block_ids=turned)
+        found = [accepts(each, events) for _, each in plugins_of(events)]
+        assert all(isinstance(each, Rejected) for each in found)
+
+
+def _one_by_one(seed: int, trees: bool) -> Iterator[Event]:
+    """The trace of a pool that serves a few requests, each a part of one of two objects or new.
+
+    Args:
+        trees: prompts begin with parts of earlier ones, whatever these are of.
+    """
     chosen = random.Random(seed)
-    prompts = []
+    prompts = list[Prompt]()
     for number in range(chosen.randint(1, 5)):
         shared, tail = chosen.randint(0, 3), chosen.randint(0, 1)
         own = 0 if shared else chosen.randint(1, 3)
-        name, of = f"r{number}", chosen.choice("ab")
-        prompts.append(Prompt(name, of, shared, own, tail=tail, exact=not tail))
-    pool = Hooked(VllmPool(7, tuple(prompts), {}))
+        name, of, between = f"r{number}", chosen.choice("ab"), tuple[tuple[str, int], ...]()
+        if trees and prompts and chosen.random() < 0.8:
+            like = chosen.choice(prompts)
+            parts = [*like.between, (like.request_id, like.own)]
+            cut = [(each, chosen.randint(1, size)) for each, size in parts[-1:] if size]
+            of, shared, between = like.object_id, like.shared, (*parts[:-1], *cut)
+            own = chosen.randint(not tail, 2)
+        elif trees:
+            shared, own = 0, chosen.randint(1, 3)
+        exact = not tail
+        prompts.append(Prompt(name, of, shared, own, tail=tail, exact=exact, between=between))
+    yield from _served(prompts, 7)
+
+
+def _served(prompts: Sequence[Prompt], blocks: int) -> Iterator[Event]:
+    """The trace of a pool that serves requests one by one."""
+    pool = Hooked(VllmPool(blocks, tuple(prompts), {}))
     (state,) = pool.initial()
     for prompt in prompts:
         for step in ("arrive", "admit", "output", "finish"):
@@ -201,7 +339,7 @@ class TestOpen:
     def test_no_request(self) -> None:
         """The size of the pool is in the arrivals."""
         with pytest.raises(SpecError, match="no request arrives"):
-            pools_of([])
+            next(pools_of([]))
 
     def test_a_look_up_of_nobodys_claim(self) -> None:
         """A look-up for a claim that is not registered leaves the prompt open."""
@@ -209,7 +347,7 @@ class TestOpen:
             e for e in events_in(BY_NAME["best effort"]) if e.claim_id is None or e.request_id
         ]
         with pytest.raises(SpecError, match="is for no claim that the stream registers"):
-            pools_of(events)
+            next(pools_of(events))
 
     def test_a_part_of_another_prompt(self, tmp_path: Path, capsys: Capture) -> None:
         """Where nothing that came before can be what a request found, one line says so."""

@@ -9,7 +9,7 @@ import pytest
 
 from models.framework.model import Action, Model
 from models.framework.shims import Shim
-from models.framework.symmetry import relabelled, relabelled_emission, renamings
+from models.framework.symmetry import relabelled, relabelled_emission, relabelled_state, renamings
 from models.registry import RUNTIMES, runtime
 from models.runtimes.vllm_pool import Prompt, VllmPool
 from proofs.product.accepts import is_run
@@ -83,7 +83,7 @@ def automorphic(model: Model[Any], names: dict[str, str]) -> Iterator[bool]:
     """Of each state near the first, whether its transitions under other names are those of it."""
     todo, seen = list(model.initial()), set(model.initial())
     for state in todo:
-        theirs = set(_leaving(model, model.relabelled(state, names), {}))
+        theirs = set(_leaving(model, relabelled_state(model, state, names), {}))
         yield theirs == set(_leaving(model, state, names))
         for action in model.actions(state):
             after = model.apply(state, action).state
@@ -96,7 +96,7 @@ def _leaving(model: Model[Any], state: Any, names: dict[str, str]) -> Iterator[t
     for action in model.actions(state):
         after, emits = model.apply(state, action)
         by: Action = relabelled(action, names)
-        reached = model.relabelled(after, names) if names else after
+        reached = relabelled_state(model, after, names) if names else after
         yield by, reached, tuple(relabelled_emission(each, names) for each in emits)
 
 

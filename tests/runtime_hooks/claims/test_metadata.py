@@ -106,7 +106,8 @@ class TestTurnedAway:
         said = engine.answers[1]["claim"]
         assert "it needs 25 blocks, and 20 of 80 are not claimed" == said
         assert ["claim:a"] == [event.claim_id for event in engine.kinds("claim_accepted")]
-        assert ["claim:b"] == [event.claim_id for event in engine.kinds("claim_rejected")]
+        (rejected,) = engine.kinds("claim_rejected")
+        assert "claim:b (rejected 1)" == rejected.claim_id
         assert [] == engine.kinds("claim_harmed", "block_evicted")
         assert ModeVerdict.KEPT is engine.judge(Mode.HARD_PROTECTED).verdict
 
@@ -114,9 +115,9 @@ class TestTurnedAway:
         """A second live claim of one id is turned away, under another name."""
         engine = TinyEngine(usable=200)
         assert engine.serve("first", 60, claim())
-        assert engine.serve("second", 60, claim())
+        assert engine.serve("second", 60, claim(owner_scope="other"))
         assert "was used before" in engine.answers[1]["claim"]
-        assert ["claim of second"] == [e.claim_id for e in engine.kinds("claim_rejected")]
+        assert ["claim:a (rejected 1)"] == [e.claim_id for e in engine.kinds("claim_rejected")]
         assert ModeVerdict.KEPT is engine.judge(Mode.HARD_PROTECTED).verdict
 
     def test_id_after_end(self) -> None:
@@ -144,29 +145,27 @@ class TestTurnedAway:
         for number in range(3_000):
             engine.serve(f"request {number}", 1, claim(f"claim:{number}", 1))
         assert 1_000 == sum(not answers["claim"] for answers in engine.answers)
-        assert "tenant has 1000 live claims, which is the most" == engine.answers[-1]["claim"]
+        assert "tenant has 1000 live claims, and 1000 are the most" == engine.answers[-1]["claim"]
         engine.serve("other", 1, claim("claim:other", 1, owner_scope="other"))
         assert "" == engine.answers[-1]["claim"]
 
     def test_lives(self) -> None:
-        """What is remembered of ids that were decided on is bounded, and then no more is taken."""
+        """What is remembered of ids is bounded, and then no more is accepted."""
         engine = TinyEngine(lives=10)
         for number in range(20):
             engine.serve(f"request {number}", 1, claim(f"claim:{number}", 1))
         assert 10 == sum(not answers["claim"] for answers in engine.answers)
-        assert "10 claims were decided on" in engine.answers[-1]["claim"]
+        assert "10 claims were accepted in this run" in engine.answers[-1]["claim"]
 
     def test_share(self) -> None:
-        """One owner cannot use up the ids of others, neither with claims that are taken nor with
-        such as are turned away; what is over its share spends no id.
-        """
+        """One owner cannot use up the ids of others, and claims that are rejected spend none."""
         engine = TinyEngine(lives=100, owner_lives=10)
-        for number in range(20):
+        for number in range(24):
             blocks = 1 if number % 2 else 2  # of one block
             engine.serve(f"request {number}", 1, claim(f"claim:{number}", blocks))
-        assert 5 == sum(not answers["claim"] for answers in engine.answers)
-        assert "10 claims of tenant were decided on" in engine.answers[-1]["claim"]
-        engine.serve("other", 1, claim("claim:19", 1, owner_scope="other"))
+        assert 10 == sum(not answers["claim"] for answers in engine.answers)
+        assert "10 claims of tenant were accepted" in engine.answers[-1]["claim"]
+        engine.serve("other", 1, claim("claim:22", 1, owner_scope="other"))
         assert "" == engine.answers[-1]["claim"]
         assert ModeVerdict.VIOLATED is not engine.judge(Mode.HARD_PROTECTED).verdict
 

@@ -98,7 +98,7 @@ class TestWaits:
         """A prompt that has fewer blocks than the claim."""
         engine = TinyEngine()
         ticket = waiting(engine, 61)
-        engine.controller.preregistration.drain()
+        engine.controller.operate()
         assert "the prompt has 60 whole blocks, and the claim is for 61" == ticket.reason
 
     def test_untellable(self, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -139,7 +139,7 @@ class TestWaits:
         """A request that is not cached brings nothing that could be claimed."""
         engine = TinyEngine()
         ticket = waiting(engine)
-        engine.controller.preregistration.drain()
+        engine.controller.operate()
         assert engine.serve("request", 60, prompt="p", no_admit=True)
         assert "waiting" == ticket.state
 
@@ -182,7 +182,7 @@ class TestRelease:
         """What the engine does not come to any more is cancelled."""
         engine = TinyEngine()
         done = engine.controller.preregistration.release("claim:a", "tenant")
-        engine.controller.preregistration.close()
+        engine.controller.inbox.close()
         with pytest.raises(CancelledError):
             done.result(0)
 
@@ -190,7 +190,7 @@ class TestRelease:
         """What nobody wants any more is not done."""
         engine = TinyEngine()
         ticket = waiting(engine)
-        engine.controller.preregistration.drain()
+        engine.controller.operate()
         assert engine.controller.preregistration.release("claim:a", "tenant").cancel()
         engine.begin_step()
         assert "waiting" == ticket.state

@@ -132,13 +132,26 @@ class TestEveryMode:
         """A claim that is turned away is owed no news of the blocks that another one has."""
         engine = engine_of()
         RequestSteps(engine, "first", 61, on(mode)).allocate().compute().end()
-        again = RequestSteps(engine, "again", 61, on(mode))
+        again = RequestSteps(engine, "again", 61, on(mode, owner_scope="other"))
         assert "claim id claim:a was used before" in again.answers["claim"]
         assert 60 == again.look()
         again.end()
         RequestSteps(engine, "third").end()
         assert ModeVerdict.VIOLATED is not engine.judge(mode).verdict
         assert KEPT is verdict(engine, mode, "claim:a")
+
+    def test_repeated(self, mode: Mode) -> None:
+        """A claim that is stated again by the same terms gets the same answer, and no event."""
+        engine = engine_of()
+        RequestSteps(engine, "first", 61, on(mode)).allocate().compute().end()
+        again = RequestSteps(engine, "again", 61, on(mode))
+        assert {"claim": ""} == again.answers
+        assert 60 == again.look()
+        again.end()
+        assert 1 == engine.controller.claims
+        assert 1 == len(engine.kinds("claim_registered"))
+        assert [] == engine.kinds("claim_rejected")
+        assert KEPT is engine.judge(mode).verdict
 
     def test_reset(self, mode: Mode) -> None:
         """A reset while a request waits to be scheduled again."""

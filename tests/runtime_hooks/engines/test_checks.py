@@ -123,4 +123,6 @@ class TestDoctor:
         assert 0 == main(["doctor"])
         said = capsys.readouterr().out
         assert "reports on best_effort\n" in said
+        assert "\nquotas     an owner has at most 1000 claims\n" in said
+        assert "\noperator   socket in /" in said
         assert "rejects    routed_reuse\n" in said

@@ -46,7 +46,7 @@ class TestKinds:
         assert e.mine == at_kind(e.mine | ~lost, Kind.BLOCK_LOST)
         assert e.lead == at_kind(lost.ite(e.lead, was.lead), Kind.BLOCK_LOST)
 
-    @settings(max_examples=200, deadline=None)
+    @settings(max_examples=80, deadline=None)
     @given(terms(Sort.BOOL), assignments())
     def test_same_meaning(
         self, term: Term, given_: tuple[Kind, dict[Scope, dict[str, Value]]]

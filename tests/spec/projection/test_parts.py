@@ -53,7 +53,7 @@ def _followed(model: Any, mode: Mode, name: str) -> Followed:
     return Followed(mode, claim_of(model.holders[0]), [name], claims, model.requests)
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=20, deadline=None)
 @given(seed=st.integers(0, 2**32), blocks=st.integers(3, 6), which=st.sampled_from(OBLIGATIONS))
 def test_as_a_whole(seed: int, blocks: int, which: tuple[Mode, str]) -> None:
     """Runs of the block pool, several over the same parts, come to what the stepper comes to."""
@@ -64,7 +64,7 @@ def test_as_a_whole(seed: int, blocks: int, which: tuple[Mode, str]) -> None:
         agree(model, Shim(mode, KEEP), mode, name, each, parts)
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=15, deadline=None)
 @given(seed=st.integers(0, 2**32), which=st.sampled_from(OTHERS), data=st.data())
 def test_other_models(seed: int, which: tuple[str, str, Mode], data: st.DataObject) -> None:
     """So do runs of models with loads, copies, leases and failures."""

@@ -32,15 +32,6 @@ def failures(monkeypatch: pytest.MonkeyPatch, kind: Kind) -> list[Failure]:
     return prover.answer(LEMMA).failures
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("mode", Mode)
-def test_proved(mode: Mode) -> None:
-    """Every function of every kind is proved, in each bundle."""
-    prover = Prover()
-    prove_kinds(prover, [mode], observers_of([mode]))
-    assert "proved" == prover.answer(LEMMA).result
-
-
 @pytest.mark.parametrize("kind", [Kind.BLOCK_EVICTED, Kind.CLAIM_ACCEPTED])
 def test_kind(kind: Kind, monkeypatch: pytest.MonkeyPatch) -> None:
     """The functions of a kind are proved as they are."""

@@ -96,6 +96,7 @@ class TestPlanted:
                 noticed += 1
         assert 0 < noticed
 
+    @pytest.mark.slow
     @pytest.mark.parametrize("name", OBLIGATIONS)
     def test_every_dropped_rule(self, name: str) -> None:
         """Each rule of each observer is missed, by its name, when it is dropped."""

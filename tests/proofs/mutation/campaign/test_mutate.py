@@ -264,6 +264,7 @@ class TestCommand:
         assert max(map(len, out.splitlines())) <= 80
         assert [1 + len(FEW)] == [len(f.read_bytes().splitlines()) for f in Path("build").iterdir()]
 
+    @pytest.mark.slow
     def test_survivor(self, capsys: Capture, monkeypatch: pytest.MonkeyPatch) -> None:
         """A survivor is named, with the run that shows the change, and exits 1."""
         deafen(monkeypatch)

@@ -1,0 +1,1 @@
+"""Connects the operator to a running engine: a Unix socket, and the commands `claims`."""

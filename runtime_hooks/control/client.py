@@ -1,0 +1,136 @@
+"""Asks a running engine on its Unix socket."""
+
+from __future__ import annotations
+
+import socket
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+import msgspec
+
+from runtime_hooks.control.folder import default_folder, sockets
+from runtime_hooks.control.messages import Answer
+from spec.language.errors import SpecError
+
+if TYPE_CHECKING:
+    from runtime_hooks.control.messages import Page, Request
+
+__all__ = ["Refused", "ask", "find"]
+
+_PATIENCE_S: Final = 30.0  # more than the engine takes to answer
+_AGAIN_S: Final = 0.05
+_MOST: Final = 64 << 20  # bytes of an answer
+_SHOWN: Final = 5  # engines in a message
+
+
+class Refused(SpecError):
+    """The engine did not do it; `code` is the exit code."""
+
+    def __init__(self, cause: str, remedy: str, code: int) -> None:
+        super().__init__(cause, remedy)
+        self.code = code
+
+
+def find(named: Path | None) -> Path:
+    """The socket of the only engine in a folder, or the socket that is named.
+
+    Args:
+        named: a socket or a folder; None for the folder where engines put theirs by default.
+
+    Raises:
+        SpecError: there is none, or more than one.
+    """
+    folder = default_folder() if named is None else named
+    if named is not None and not named.is_dir():
+        return named
+    found = sockets(folder)
+    live = [path for path in found if _listens(path)]
+    if len(live) == 1:
+        return live[0]
+    if not live:
+        gone = f"; {len(found)} have ended" if found else ""
+        raise SpecError(
+            f"no engine listens in {folder}{gone}", "see the engine's log for `control`"
+        )
+    names = ", ".join(path.name for path in live[:_SHOWN])
+    more = f" and {len(live) - _SHOWN} more" if len(live) > _SHOWN else ""
+    raise SpecError(f"{len(live)} engines listen in {folder}: {names}{more}", "give --socket")
+
+
+def ask(path: Path, request: Request) -> Page:
+    """Ask the engine whose socket this is, and wait for the answer.
+
+    Raises:
+        Refused: the engine did not do it.
+        SpecError: there is no such socket, the engine is gone, or this is no engine.
+    """
+    with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as peer:
+        peer.settimeout(_PATIENCE_S)
+        try:
+            _connect(peer, path)
+            peer.sendall(msgspec.json.encode(request) + b"\n")
+            content = _all_of(peer)
+        except FileNotFoundError:
+            raise SpecError(f"there is no socket {path}", _SOCKET) from None
+        except ConnectionRefusedError:
+            raise SpecError(f"the engine of {path} is gone", "its claims ended with it") from None
+        except TimeoutError:
+            said = f"{path} did not answer within {_PATIENCE_S:g} s"
+            raise Refused(said, "try again", 3) from None
+        except (OSError, ValueError) as error:
+            reason = getattr(error, "strerror", None) or str(error)
+            raise SpecError(f"{path} cannot be used: {reason}", _SOCKET) from None
+    return _page_of(content, path, request)
+
+
+def _page_of(content: bytes, path: Path, request: Request) -> Page:
+    if not content:
+        raise SpecError(f"the engine of {path} ended before it answered", "see its log")
+    try:
+        answer = msgspec.json.decode(content, type=Answer)
+        if answer.failure is not None:
+            raise Refused(answer.failure.message, answer.failure.hint, answer.failure.code)
+        kind: Any = request.answer
+        page: Page = msgspec.json.decode(answer.page, type=kind)
+    except msgspec.DecodeError:
+        raise SpecError(f"what listens at {path} is no engine of this version", _SOCKET) from None
+    return page
+
+
+def _all_of(peer: socket.socket) -> bytes:
+    content = bytearray()
+    while len(content) <= _MOST:
+        more = peer.recv(1 << 16)
+        if not more:
+            break
+        content += more
+    return bytes(content)
+
+
+def _connect(peer: socket.socket, path: Path) -> None:
+    """Connect; where too many others are about to, try again, because that does not wait."""
+    until = time.monotonic() + _PATIENCE_S
+    while True:
+        try:
+            return peer.connect(str(path))
+        except BlockingIOError:
+            if time.monotonic() > until:
+                raise TimeoutError from None
+            time.sleep(_AGAIN_S)
+
+
+def _listens(path: Path) -> bool:
+    """Whether somebody listens on a socket."""
+    with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as probe:
+        probe.setblocking(False)
+        try:
+            probe.connect(str(path))
+        except BlockingIOError:
+            return True  # and many others want to be heard
+        except OSError:
+            return False
+    return True
+
+
+_SOCKET: Final = "give the engine's socket, which its log names"

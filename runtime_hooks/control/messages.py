@@ -1,0 +1,140 @@
+"""Defines what the operator asks of an engine, one JSON object on a line, and the answers."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Final, Literal, TypeAlias
+
+import msgspec
+from msgspec import Meta
+
+from runtime_hooks.controller.views import (
+    ClaimsPage,
+    DrainPage,
+    QuotasPage,
+    ReleasePage,
+    ShowPage,
+)
+from runtime_hooks.settings.quotas import Most, Quota
+from spec.claims.claim import MAX_ID
+from spec.files.json_text import decode_json
+
+if TYPE_CHECKING:
+    from runtime_hooks.controller.operator import Operator
+
+__all__ = [
+    "MOST_ASKED",
+    "Answer",
+    "Drain",
+    "Failure",
+    "List",
+    "Page",
+    "Release",
+    "Request",
+    "SetQuotas",
+    "Show",
+    "read_request",
+]
+
+MOST_ASKED: Final = 1 << 16
+"""The most bytes of a request."""
+
+Id = Annotated[str, Meta(max_length=MAX_ID)]
+Page: TypeAlias = ClaimsPage | ShowPage | ReleasePage | DrainPage | QuotasPage
+
+
+class _Request(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag_field="do"):
+    """A request; `do` names its kind."""
+
+
+class List(_Request, frozen=True, tag="list"):
+    """List the claims, of one owner or of all."""
+
+    answer: ClassVar = ClaimsPage
+    owner: Id = ""
+
+    def call(self, operator: Operator) -> ClaimsPage:
+        """Carry it out, on the engine's thread."""
+        return operator.claims(self.owner)
+
+
+class Show(_Request, frozen=True, tag="show"):
+    """Show one claim."""
+
+    answer: ClassVar = ShowPage
+    claim_id: Id
+
+    def call(self, operator: Operator) -> ShowPage:
+        """Carry it out, on the engine's thread."""
+        return operator.show(self.claim_id)
+
+
+class Release(_Request, frozen=True, tag="release"):
+    """End a claim as the runtime."""
+
+    answer: ClassVar = ReleasePage
+    claim_id: Id
+
+    def call(self, operator: Operator) -> ReleasePage:
+        """Carry it out, on the engine's thread."""
+        return operator.release(self.claim_id)
+
+
+class Drain(_Request, frozen=True, tag="drain"):
+    """Accept no more claims; or accept them again."""
+
+    answer: ClassVar = DrainPage
+    undo: bool = False
+
+    def call(self, operator: Operator) -> DrainPage:
+        """Carry it out, on the engine's thread."""
+        return operator.drain(undo=self.undo)
+
+
+class SetQuotas(_Request, frozen=True, tag="quotas"):
+    """Show the quotas, after those of an owner, or of every owner, were changed.
+
+    `change` has the fields to set, and `lift` names those without a limit from now on.
+    """
+
+    answer: ClassVar = QuotasPage
+    owner: Id = ""
+    change: Quota = Quota()
+    lift: tuple[Literal["blocks", "claims", "duration", "priority"], ...] = ()
+    floor: Most | None = None
+
+    def call(self, operator: Operator) -> QuotasPage:
+        """Carry it out, on the engine's thread."""
+        change: dict[str, Any] = dict.fromkeys(self.lift)
+        stated = msgspec.structs.asdict(self.change)
+        change.update((name, value) for name, value in stated.items() if value is not None)
+        return operator.quotas(self.owner, change, self.floor)
+
+
+Request: TypeAlias = List | Show | Release | Drain | SetQuotas
+"""What may be asked."""
+
+
+class Failure(msgspec.Struct, frozen=True):
+    """Why a request was not carried out, with the exit code of the command."""
+
+    message: str
+    hint: str
+    code: int
+
+
+class Answer(msgspec.Struct, frozen=True):
+    """An answer: a page, or a failure."""
+
+    page: msgspec.Raw = msgspec.Raw(b"null")
+    failure: Failure | None = None
+
+
+def read_request(line: bytes) -> Request:
+    """The request of a line.
+
+    Raises:
+        ValueError: it is none.
+    """
+    kind: Any = Request
+    found: Request = decode_json(line, kind)
+    return found

@@ -1,0 +1,244 @@
+"""Shows the operator an engine's claims, ends those that the runtime may end, and drains it.
+
+Everything here runs on the engine's thread.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+from msgspec.structs import replace
+
+from runtime_hooks.controller.views import (
+    SCHEMA,
+    ClaimDetails,
+    ClaimsPage,
+    ClaimView,
+    DrainPage,
+    EngineView,
+    OwnerView,
+    QuotasPage,
+    ReleasePage,
+    ShowPage,
+    StepView,
+)
+from runtime_hooks.settings.quotas import Quota
+from runtime_hooks.trace.faults import LOG
+from spec.claims.claim import Mode
+from spec.events.alphabet import Kind
+from spec.events.fields import RUNTIME
+from spec.language.errors import SpecError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from runtime_hooks.claims.entry import Entry
+    from runtime_hooks.claims.preregistration import Ticket
+    from runtime_hooks.claims.registry import Registry
+    from runtime_hooks.controller.admission import Admission
+    from runtime_hooks.tracking.tracker import BlockTracker
+
+__all__ = ["MOST", "NotAllowed", "Operator", "UnknownClaim"]
+
+MOST: Final = 1_000
+"""The most claims in one answer."""
+
+_NS: Final = 1_000_000_000
+_OWNERS: Final = 1_000  # quotas of owners that may be set while the engine runs
+
+
+class UnknownClaim(SpecError):
+    """The engine has no live claim of this id, and none that waits."""
+
+
+class NotAllowed(SpecError):
+    """The contract gives nobody but the owner the right to do this."""
+
+
+class Operator:
+    """What the operator of one engine sees and does.
+
+    Args:
+        epoch, stream: of the engine.
+        usable: blocks of the pool without the null block.
+        now_ns: the time.
+        requests: how many requests are unfinished.
+        alarm: the reason why no more claims are accepted; empty while they are.
+    """
+
+    def __init__(
+        self,
+        registry: Registry,
+        admission: Admission,
+        tracker: BlockTracker,
+        *,
+        epoch: str,
+        stream: str,
+        usable: int,
+        now_ns: Callable[[], int],
+        requests: Callable[[], int],
+        alarm: Callable[[], str],
+    ) -> None:
+        self._registry, self._admission, self._tracker = registry, admission, tracker
+        self._epoch, self._stream, self._usable = epoch, stream, usable
+        self._now_ns, self._requests, self._alarm = now_ns, requests, alarm
+
+    def claims(self, owner: str = "") -> ClaimsPage:
+        """The live claims and those that wait, of one owner or of all, at most `MOST`."""
+        live = self._registry.live.values()
+        found = [e for e in live if owner in ("", e.claim.owner_scope)]
+        waiting = [t for t in self._waiting() if owner in ("", t.owner_scope)]
+        views = [*map(self._view, found[:MOST]), *map(_waiting_view, waiting)][:MOST]
+        left_out = len(found) + len(waiting) - len(views)
+        return ClaimsPage(SCHEMA, self._engine(), views, left_out)
+
+    def show(self, claim_id: str) -> ShowPage:
+        """One claim.
+
+        Raises:
+            UnknownClaim: there is none.
+        """
+        entry = self._registry.live.get(claim_id)
+        if entry is not None:
+            return ShowPage(SCHEMA, self._engine(), self._details(entry))
+        return ShowPage(SCHEMA, self._engine(), _waiting_details(self._waiting_one(claim_id)))
+
+    def release(self, claim_id: str) -> ReleasePage:
+        """End a claim as the runtime: demote it, or end its wait.
+
+        Raises:
+            UnknownClaim: there is none.
+            NotAllowed: only its owner may end it.
+        """
+        entry = self._registry.live.get(claim_id)
+        if entry is None:
+            self._waiting_one(claim_id)
+            self._admission.preregistration.withdraw(claim_id, "the operator ended its wait")
+            LOG.info("resident-claims: the operator ended the wait of claim %r", claim_id)
+            return ReleasePage(SCHEMA, self._engine(), claim_id, "withdrawn", RUNTIME, 0)
+        if entry.claim.protection_mode is not Mode.DEMOTABLE:
+            raise NotAllowed(f"claim {claim_id} is not ended: {self._ends(entry)}", _REMEDY)
+        self._admission.end(entry, Kind.CLAIM_DEMOTED)
+        LOG.info("resident-claims: the operator had claim %r demoted", claim_id)
+        report, blocks = Kind.CLAIM_DEMOTED.value, entry.footprint
+        return ReleasePage(SCHEMA, self._engine(), claim_id, report, RUNTIME, blocks)
+
+    def drain(self, *, undo: bool = False) -> DrainPage:
+        """Accept no more claims and let the live ones end; or accept claims again."""
+        if self._admission.drains is undo:
+            self._admission.drains = not undo
+            LOG.info("resident-claims: %s", "claims are accepted again" if undo else _DRAINS)
+        unlimited = sum(e.claim.duration is None for e in self._registry.live.values())
+        return DrainPage(SCHEMA, self._engine(), unlimited)
+
+    def quotas(
+        self, owner: str = "", change: dict[str, Any] | None = None, floor: int | None = None
+    ) -> QuotasPage:
+        """Change the quota of an owner, or of every owner, for claims to come; and the floor.
+
+        Args:
+            change: the fields of a quota to set; None lifts a field.
+
+        Raises:
+            SpecError: too many owners have a quota of their own.
+        """
+        owners = self._registry.owners
+        quotas = owners.quotas
+        if floor is not None:
+            quotas = replace(quotas, floor=floor)
+        if change and owner:
+            own = replace(quotas.owners.get(owner, Quota()), **change)
+            kept = {name: each for name, each in quotas.owners.items() if name != owner}
+            kept |= {} if own == Quota() else {owner: own}
+            if len(kept) > _OWNERS:
+                raise SpecError(f"{_OWNERS} owners have quotas already", "set that of every owner")
+            quotas = replace(quotas, owners=kept)
+        elif change:
+            quotas = replace(quotas, each=replace(quotas.each, **change))
+        if quotas != owners.quotas:
+            owners.quotas = quotas
+            LOG.info("resident-claims: the operator set quotas")
+        names = sorted({*owners.names, *quotas.owners})[:MOST]
+        views = [OwnerView(n, owners.claims(n), owners.blocks(n), owners.quota(n)) for n in names]
+        return QuotasPage(SCHEMA, self._engine(), owners.quota(""), views)
+
+    def _engine(self) -> EngineView:
+        registry = self._registry
+        return EngineView(
+            epoch=self._epoch,
+            stream=self._stream,
+            usable=self._usable,
+            claimed=len(registry.declared),
+            floor=registry.owners.quotas.floor,
+            live=len(registry.live),
+            requests=self._requests(),
+            drains=self._admission.drains,
+            alarm=self._alarm(),
+        )
+
+    def _view(self, entry: Entry) -> ClaimView:
+        return ClaimView(
+            claim_id=entry.claim_id,
+            owner_scope=entry.claim.owner_scope,
+            mode=entry.claim.protection_mode.value,
+            state=entry.lifecycle.state.value,
+            blocks=entry.footprint,
+            held=len(entry.held),
+            age_s=round((self._now_ns() - entry.since_ns) / _NS, 3),
+            left=self._registry.left(entry),
+        )
+
+    def _details(self, entry: Entry) -> ClaimDetails:
+        claim, excluded = entry.claim, self._tracker.excluded
+        return ClaimDetails(
+            claim=self._view(entry),
+            predicate=str(claim.materialization_predicate),
+            holds=entry.holds,
+            object_id=claim.object_id,
+            priority=claim.priority,
+            duration="" if claim.duration is None else str(claim.duration),
+            excluded=sum(any(b in excluded for b in c.blocks) for c in entry.contents),
+            shared=sum(len(c.owners) > 1 for c in entry.contents),
+            copied=len(entry.stored),
+            restores=entry.restores,
+            steps=[
+                StepView(each.what, str(each.by), each.dest.value)
+                for each in entry.lifecycle.history
+            ],
+            ends=self._ends(entry),
+        )
+
+    def _ends(self, entry: Entry) -> str:
+        """Who may end a claim, and when it ends by itself."""
+        mode, owner = entry.claim.protection_mode, entry.claim.owner_scope
+        if mode is Mode.DEMOTABLE:
+            return f"the runtime may demote it, and {owner} may release it"
+        left = self._registry.left(entry)
+        expires = f"; it expires in {left}" if left else ""
+        return f"it is {mode.value}, so only {owner} may release it{expires}"
+
+    def _waiting(self) -> list[Ticket]:
+        ahead = self._admission.preregistration
+        return [each for each in ahead.tickets() if ahead.is_waiting(each.claim_id)]
+
+    def _waiting_one(self, claim_id: str) -> Ticket:
+        for ticket in self._waiting():
+            if ticket.claim_id == claim_id:
+                return ticket
+        raise UnknownClaim(f"there is no live claim {claim_id!r:.100}", _LIST)
+
+
+_DRAINS: Final = "the operator drains this engine: it accepts no more claims"
+_REMEDY: Final = "to drain the engine accepts no more claims, and lets this one end"
+_LIST: Final = "the list of claims has them all"
+
+
+def _waiting_view(ticket: Ticket) -> ClaimView:
+    return ClaimView(
+        ticket.claim_id, ticket.owner_scope, ticket.mode.value, ticket.state, 0, 0, 0.0, ""
+    )
+
+
+def _waiting_details(ticket: Ticket) -> ClaimDetails:
+    ends = "it waits for a request with its prefix; the operator may end the wait"
+    return ClaimDetails(_waiting_view(ticket), "", False, "", None, "", 0, 0, 0, 0, [], ends)

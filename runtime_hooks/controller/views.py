@@ -1,0 +1,146 @@
+"""Describes claims, owners and an engine to its operator."""
+
+from __future__ import annotations
+
+from typing import Final, Literal
+
+import msgspec
+
+from runtime_hooks.settings.quotas import Quota
+
+__all__ = [
+    "SCHEMA",
+    "ClaimDetails",
+    "ClaimView",
+    "ClaimsPage",
+    "DrainPage",
+    "EngineView",
+    "OwnerView",
+    "QuotasPage",
+    "ReleasePage",
+    "ShowPage",
+    "StepView",
+]
+
+SCHEMA: Final = "resident-claims/claims/1"
+
+
+class EngineView(msgspec.Struct, frozen=True):
+    """An engine: its epoch, which is another in each life, its stream of events, its blocks.
+
+    `claimed` are the blocks that live claims declare, each once, of the `usable` ones; no claim
+    may take the last `floor`. `drains` says that it accepts no more claims, `alarm` why it accepts
+    none else. `requests` are unfinished ones.
+    """
+
+    epoch: str
+    stream: str
+    usable: int
+    claimed: int
+    floor: int
+    live: int
+    requests: int
+    drains: bool
+    alarm: str
+
+
+class ClaimView(msgspec.Struct, frozen=True):
+    """A claim: `state` as its lifecycle has it, or `waiting` if it was registered ahead.
+
+    `held` counts those of its `blocks` that are cached. `left` is what is left of its duration, and
+    `age_s` how long it lives, in seconds.
+    """
+
+    claim_id: str
+    owner_scope: str
+    mode: str
+    state: str
+    blocks: int
+    held: int
+    age_s: float
+    left: str
+
+
+class StepView(msgspec.Struct, frozen=True):
+    """A step of a claim's lifecycle: its report, by whom, and the state after it."""
+
+    report: str
+    by: str
+    state: str
+
+
+class ClaimDetails(msgspec.Struct, frozen=True):
+    """More of a claim: `excluded` of its blocks are excluded from eviction, `shared` of them belong
+    to other claims, too, and `copied` of them are in the offload tier. `steps` are its last ones.
+    `ends` says who may end it.
+    """
+
+    claim: ClaimView
+    predicate: str
+    holds: bool
+    object_id: str
+    priority: int | None
+    duration: str
+    excluded: int
+    shared: int
+    copied: int
+    restores: int
+    steps: list[StepView]
+    ends: str
+
+
+class OwnerView(msgspec.Struct, frozen=True):
+    """An owner: its live claims, the blocks that they declare, and its quota."""
+
+    owner_scope: str
+    claims: int
+    blocks: int
+    quota: Quota
+
+
+class ClaimsPage(msgspec.Struct, frozen=True):
+    """The claims of an engine, the oldest first; `left_out` are not among them."""
+
+    schema: Literal["resident-claims/claims/1"]
+    engine: EngineView
+    claims: list[ClaimView]
+    left_out: int
+
+
+class ShowPage(msgspec.Struct, frozen=True):
+    """One claim."""
+
+    schema: Literal["resident-claims/claims/1"]
+    engine: EngineView
+    shown: ClaimDetails
+
+
+class ReleasePage(msgspec.Struct, frozen=True):
+    """A claim that was ended: by this report, by whom, and the blocks that it declared."""
+
+    schema: Literal["resident-claims/claims/1"]
+    engine: EngineView
+    claim_id: str
+    report: str
+    by: str
+    blocks: int
+
+
+class DrainPage(msgspec.Struct, frozen=True):
+    """What is left to end of an engine that drains, or does so no more.
+
+    `unlimited` of its live claims have no duration: they end with their owner's release alone.
+    """
+
+    schema: Literal["resident-claims/claims/1"]
+    engine: EngineView
+    unlimited: int
+
+
+class QuotasPage(msgspec.Struct, frozen=True):
+    """The quota of every owner, and those of owners with live claims or a quota of their own."""
+
+    schema: Literal["resident-claims/claims/1"]
+    engine: EngineView
+    each: Quota
+    owners: list[OwnerView]
