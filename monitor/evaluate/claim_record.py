@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Final, Self
 from monitor.evaluate.compile import CLAIM_REGISTERS, REQUEST_REGISTERS
 from monitor.evaluate.observer_state import Finding, InHand, ObserverState
 from monitor.evaluate.positions import Positions
+from spec.claims.claim import Mode
 from spec.claims.states import TERMINAL, ClaimState
 from spec.contract.modes import MODES
 from spec.events.alphabet import FACTS, Kind
@@ -140,6 +141,19 @@ class ClaimRecord:
         self.base = list(compiled.first)
         self.object = ("claim", self.claim_id)
         self.held.fresh = set() if self.constants.tiered else None
+
+    @property
+    def goes_by(self) -> Mode:
+        """The mode that it asks for, or the judged one, where it asks for none that there is."""
+        asked = self.declared_mode
+        return Mode(asked) if asked in MODES else self.compiled.mode
+
+    def take_constants(self) -> None:
+        """The claim has the constants of the mode that it goes by."""
+        for name, value in MODES[self.goes_by].constants.items():
+            setattr(self.constants, name, value)
+        if not self.constants.tiered:
+            self.held.fresh = None
 
     @property
     def is_plain(self) -> bool:

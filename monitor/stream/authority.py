@@ -38,7 +38,7 @@ def authorised(event: Event, claim: ClaimRun, at: At, clock: Clock) -> bool:
             claim.doubt(AUTHORITY, at, why)
         return event.by == claim.owner_scope
     if event.kind is Kind.CLAIM_DEMOTED:
-        return claim.compiled.mode is Mode.DEMOTABLE
+        return claim.goes_by is Mode.DEMOTABLE
     if unknown is not None:
         claim.doubt(AUTHORITY, *unknown)
     return event.kind is Kind.CLAIM_EXPIRED and claim.elapsed and not claim.early

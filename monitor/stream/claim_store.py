@@ -308,7 +308,7 @@ class ClaimStore(KnownClaims):
             self._drop(claim)
             return
         alike = self.past.way(claim, self.clock.reason(claim))
-        if alike.troubled and len(self._stay) < TROUBLED:
+        if alike.troubled and claim.may_be_judged and len(self._stay) < TROUBLED:
             self._stay.add(claim.claim_id)
             return
         self.past.add(claim, alike)

@@ -161,7 +161,7 @@ class Stream(Shortcuts):
         if self._mode["ranked"] and event.kind in _STATES:  # or a registry may hold it from now on
             self._store.ranks.note(claim)
         claim.accepted = claim.accepted or event.kind is Kind.CLAIM_ACCEPTED
-        entered = event.kind in INTRODUCES and (claim.accepted or self._mode["watched"])
+        entered = event.kind in INTRODUCES and (claim.accepted or claim.constants.watched)
         if entered and (missing := unstated(claim)):
             claim.distrust(at, missing)
         if event.kind is Kind.DURATION_ELAPSED:
@@ -179,7 +179,7 @@ class Stream(Shortcuts):
     def _unwatch(self, claim: ClaimRun, event: Event) -> None:
         """Nothing more is owed of a claim that was watched and is over, if it was time for that."""
         due = claim.elapsed or event.by == claim.owner_scope is not None
-        if self._mode["watched"] and not claim.committed and due:
+        if claim.constants.watched and not claim.committed and due:
             self._store.unwatch(claim)
 
     def _concern(

@@ -15,7 +15,6 @@ from monitor.stream.authority import authorised, differs
 from monitor.stream.claim_store import ClaimStore
 from monitor.stream.known_claims import Keep
 from monitor.stream.order import Clock, Order
-from spec.claims.claim import Mode
 from spec.contract.modes import MODES
 from spec.contract.observed import reading
 from spec.events.alphabet import CONFLICT_ACTIONS, ENDS, FACTS, REPORTS, Kind
@@ -211,12 +210,12 @@ class StreamState:
                 claim.distrust(at, "two different owners of it are stated")
             fix_terms(claim, event)
             if claim.declared_mode in MODES:
-                claim.constants.lapses = claim.declared_mode == Mode.EXPIRING
+                claim.take_constants()
             if claim.elapsed:
                 self._clock.tell(claim)
             if claim.declared_mode not in (None, self._compiled.mode):
                 self._store.invite(claim, at)
-        elif self._mode["watched"] and not claim.registered and event.kind in _NAMES_CLAIM:
+        elif claim.constants.watched and not claim.registered and event.kind in _NAMES_CLAIM:
             claim.distrust(at, "an event named it before it was registered")
         if event.predicate is not None:
             claim.fix_predicate(predicate_of(event.predicate))
@@ -224,7 +223,7 @@ class StreamState:
 
     def _accepted_unseen(self, claim: ClaimRun) -> bool:
         """Whether a claim is accepted whose commitment may be among lines that are missing."""
-        entered = claim.accepted or claim.committed or self._mode["watched"]
+        entered = claim.accepted or claim.committed or claim.constants.watched
         return self._store.blocks.missed >= 0 and claim.registered and not entered
 
     def _check_identity(self, event: Event, claim: ClaimRun, at: At) -> bool:

@@ -20,7 +20,6 @@ from spec.language.terms import Scope
 from spec.language.verdicts import Verdict, pool
 from spec.machines import Automaton, mode_machine
 from spec.projection.pool import Claim
-from spec.projection.rights import lapses
 from spec.projection.unknown import CACHED_BY, without
 
 __all__ = ["Case", "Finding", "Reads", "Turn", "View"]
@@ -133,9 +132,7 @@ class Case:
         return _look(views, {Scope.WAS: self.claim.facts, Scope.CLAIM: self._constants()})
 
     def _constants(self) -> dict[str, Value]:
-        constants = {**MODES[self.mode].constants, "threshold": self.claim.threshold}
-        constants["lapses"] = lapses(self.claim, self.mode)
-        return constants
+        return {**MODES[self.claim.goes_by(self.mode)].constants, "threshold": self.claim.threshold}
 
     def take(
         self,

@@ -175,7 +175,7 @@ def _is_moot(sight: Sight) -> bool:
         return False
     if kind in ROUTE_REPORTS:
         return not claim.owed.get((sight.event.request_id, kind))
-    ranked = MODES[sight.moment.mode].constants["ranked"]
+    ranked = MODES[claim.goes_by(sight.moment.mode)].constants["ranked"]
     if not ranked or kind not in (Kind.CLAIM_BLOCK_LOST, Kind.CLAIM_UNMATERIALIZED):
         return False
     return not unsaid(claim, sight.event)

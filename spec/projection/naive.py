@@ -29,6 +29,7 @@ from spec.projection.pool import (
     Request,
     attributed,
     held_by,
+    is_to_watch,
     lead,
     object_of,
     owners,
@@ -249,7 +250,7 @@ class Naive:
             case.distrust(at)  # its blocks are not followed any more
         if not claim.met and self._lost >= 0 and event.kind not in _BEGINS:
             case.distrust(at)  # its acceptance may be among the events that are missing
-        if self.constants["watched"] and event.kind in _NAMES_CLAIM and not claim.introduced:
+        if is_to_watch(self.pool, claim) and event.kind in _NAMES_CLAIM and not claim.introduced:
             case.distrust(at)  # it is named before it is registered
         late = claim.facts["committed"] and claim.duration is None and event.duration is not None
         if event.kind in _INTRODUCES and late:
@@ -273,7 +274,7 @@ class Naive:
 
     def _enters_unseen(self, claim: Claim) -> bool:
         """Whether a claim that is registered is accepted without a commitment."""
-        entered = claim.facts["committed"] or claim.accepted or self.constants["watched"]
+        entered = claim.facts["committed"] or claim.accepted or is_to_watch(self.pool, claim)
         return claim.introduced and not entered
 
     def _object_of(self, claim: Claim) -> Object | None:
@@ -410,7 +411,7 @@ class Naive:
             rights.begin(claim, at, line.time_ns)
         if event.kind is Kind.DURATION_ELAPSED:
             claim.elapsed = claim.told = True
-        if event.kind is Kind.CLAIM_RETIRED and self.constants["watched"]:
+        if event.kind is Kind.CLAIM_RETIRED and is_to_watch(self.pool, claim):
             due = claim.elapsed or event.by == claim.owner is not None
             claim.unwatched |= due and not claim.facts["committed"]
 
@@ -438,7 +439,7 @@ class Naive:
     def _introduce(self, case: Case, at: int) -> None:
         """What a claim has to state by the time that anything is owed to it."""
         claim = case.claim
-        entered = claim.accepted or self.constants["watched"]
+        entered = claim.accepted or is_to_watch(self.pool, claim)
         if entered and (not _EITHER & set(claim.stated) or claim.predicate is None):
             case.distrust(at)
 

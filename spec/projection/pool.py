@@ -16,6 +16,7 @@ from spec.claims.predicates import MaterializationPredicate, parse_predicate
 from spec.claims.states import TERMINAL, ClaimState
 from spec.contract.interpret import Value
 from spec.contract.ledgers import CLAIM_FACTS, DECLARED
+from spec.contract.modes import MODES
 from spec.events.alphabet import Kind
 from spec.events.canonical import Event
 from spec.events.fields import IDENTITY
@@ -37,6 +38,7 @@ __all__ = [
     "held_by",
     "in_hand",
     "is_over",
+    "is_to_watch",
     "is_tracked",
     "lead",
     "means",
@@ -56,6 +58,7 @@ LARGEST: Final = 4_096
 _INTRODUCES: Final = frozenset({Kind.CLAIM_REGISTERED, Kind.CLAIM_COMMITTED, Kind.CLAIM_ACCEPTED})
 _OWNS: Final = _INTRODUCES - {Kind.CLAIM_ACCEPTED}
 _WITHIN: Final = ("cache_identity", "token_map")
+_WATCHED: Final = frozenset(mode for mode, spec in MODES.items() if spec.constants["watched"])
 
 predicate_of = cache(parse_predicate)
 
@@ -167,6 +170,10 @@ class Claim:
         """Whether it asked for the mode, or for none that there is, or was accepted in it."""
         return mode in {self.mode, self.other_mode} or self.mode not in set(Mode)
 
+    def goes_by(self, mode: Mode) -> Mode:
+        """The mode that it asks for, or this one, where it asks for none that there is."""
+        return Mode(self.mode) if self.mode in set(Mode) else mode
+
     @property
     def alive(self) -> bool:
         """Whether it was met, and its end was not reported, or the runtime is responsible still."""
@@ -213,7 +220,7 @@ class Placed(NamedTuple):
 class Pool:
     """Claims and requests by their ids, and what is held where.
 
-    `watched` says that news is owed of every claim that is registered.
+    `watched` says that news is owed, by the mode that judges, of every claim that is registered.
     """
 
     claims: dict[str, Claim]
@@ -309,15 +316,22 @@ def means(about: Object, claim: Claim) -> bool:
 # Blocks.
 
 
+def is_to_watch(pool: Pool, claim: Claim) -> bool:
+    """Whether news is owed of the claim once it is registered: by the mode that it states, or by
+    the one that judges where it states none that there is.
+    """
+    return pool.watched if claim.mode not in set(Mode) else claim.mode in _WATCHED
+
+
 def is_tracked(pool: Pool, claim: Claim) -> bool:
     """Whether hooks say what becomes of the claim's blocks: it is responsible, or watched."""
-    watched = pool.watched and claim.introduced and not claim.unwatched
+    watched = is_to_watch(pool, claim) and claim.introduced and not claim.unwatched
     return claim.responsible or (watched and claim.state is not ClaimState.REFUSED)
 
 
 def is_over(pool: Pool, claim: Claim) -> bool:
     """Whether the end of the claim was reported, and nothing is owed for it."""
-    return claim.state in TERMINAL and not claim.responsible and not pool.watched
+    return claim.state in TERMINAL and not (claim.responsible or is_to_watch(pool, claim))
 
 
 def held_by(pool: Pool, claim: Claim) -> set[tuple[int, int | None]]:

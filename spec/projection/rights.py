@@ -33,7 +33,7 @@ def lapses(claim: Claim, mode: Mode) -> bool:
     """Whether responsibility for the claim ends at its duration: in the mode that it asks for, or
     in the one that judges where it asks for none that there is.
     """
-    return (claim.mode if claim.mode in set(Mode) else mode) == Mode.EXPIRING
+    return claim.goes_by(mode) is Mode.EXPIRING
 
 
 def enter(claim: Claim, seen_ns: int | None) -> None:
@@ -125,7 +125,7 @@ def authorised(sight: Sight) -> bool:
     if event.by != RUNTIME:
         return event.by == claim.owner
     if event.kind is Kind.CLAIM_DEMOTED:
-        return sight.moment.mode is Mode.DEMOTABLE
+        return sight.claim.goes_by(sight.moment.mode) is Mode.DEMOTABLE
     return event.kind is Kind.CLAIM_EXPIRED and claim.elapsed and not claim.early
 
 

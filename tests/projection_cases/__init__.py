@@ -19,6 +19,7 @@ from tests.projection_cases.durations import durations, guests, unseen_ends
 from tests.projection_cases.gaps import gaps
 from tests.projection_cases.losses import losses
 from tests.projection_cases.names import names
+from tests.projection_cases.others import beside_others
 from tests.projection_cases.partial import doubts, unobserved
 from tests.projection_cases.ranks import ranks
 from tests.projection_cases.restores import (
@@ -134,6 +135,8 @@ def _families() -> Iterator[tuple[str, Sequence[Case]]]:
         yield f"hidden, {mode}", _all(mode, hidden(mode))
         yield f"opened again, {mode}", _all(mode, opened_again(mode))
         yield f"stated twice, {mode}", _all(mode, stated_twice(mode))
+    for mode in Mode:
+        yield f"beside others, {mode}", _all(mode, beside_others(mode))
     yield "proofs", _all(Mode.HARD_PROTECTED, proofs(Mode.HARD_PROTECTED))
 
 

@@ -10,7 +10,9 @@ from tests.streams.honest_requests import Server
 from tests.streams.wide import told
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
     from random import Random
+    from typing import Any
 
     from spec.projection.lines import Line
     from tests.streams.honest import Promise
@@ -51,3 +53,23 @@ class Mixed(Server):
             self._evict_ranked(claim, keys)
         else:
             self.lose(keys, Kind.BLOCK_EVICTED)
+
+    def _load_quietly(self, claim: Promise, request: str) -> None:
+        """Nothing is loaded without a word that other claims would have to be restored for."""
+        missing = set(self._missing(claim).values())
+        beside = [c for c in self.claims if c.mode is Mode.OFFLOADABLE and c.responsible]
+        if not any(missing & set(c.keys) for c in beside):
+            super()._load_quietly(claim, request)
+
+    def lose(self, keys: Iterable[str], kind: Kind, of: Promise | None = None, **more: Any) -> None:
+        """These contents are gone; hooks need not say so of what only claims hold that are over,
+        and their blocks are the next that are taken.
+        """
+        keys = list(keys)
+        users = [c for c in self.claims if set(keys) & set(c.keys)]
+        if any(c.live for c in users) or self.chance.random() < 0.3:
+            super().lose(keys, kind, of, **more)
+            return
+        gone = [block for key in keys for block in self.blocks.pop(key, ())]
+        self.free[:0] = gone
+        self.look(users)

@@ -23,6 +23,7 @@ from spec.contract.modes import Bundle
 from spec.events.alphabet import Kind
 from spec.events.canonical import CapacityProof, Event
 from spec.language.verdicts import Verdict
+from tests.differential.compare import asking
 from tests.monitor.lives import ENDING, WATCHED, ended_lives, lives
 from tests.monitor.reference import interpret
 from tests.monitor.test_reference import inside
@@ -62,9 +63,11 @@ def numbered(events: Iterable[Event]) -> list[Stamped]:
 
 
 def read(mode: Mode, events: Iterable[Stamped], keep: Keep | None) -> Stream:
-    """A stream that has taken in these events, and is over."""
+    """A stream that has taken in these events, in which each claim asks for the mode that judges,
+    and is over.
+    """
     stream = Stream(compile_mode(mode, Bundle.CONTRACT), "run", keep)
-    for line, (number, event) in enumerate(events, 1):
+    for line, (number, event) in enumerate(asking(list(events), mode), 1):
         place = At("f", line, number)
         stream.stamp(Stamp("run", number, event.time_ns), place)
         stream.take(event, place)

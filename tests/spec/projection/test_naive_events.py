@@ -280,7 +280,16 @@ class TestEntries:
         """A claim to which the runtime committed goes on, as in modes that need acceptance."""
         committed = event(Kind.CLAIM_COMMITTED, "a", footprint=2)
         assert self.followed(committed, self.retired("owner"))
-        assert self.followed(self.retired("owner"), mode=Mode.HARD_PROTECTED)
+
+    def test_stated(self) -> None:
+        """The mode that the claim states decides; the one that judges, where it states none."""
+        hard = begun("a", Mode.HARD_PROTECTED)[0]
+        silent = msgspec.structs.replace(hard, mode=None)
+        for mode, watches in ((Mode.BEST_EFFORT, True), (Mode.HARD_PROTECTED, False)):
+            assert not self.followed(self.retired("owner"), mode=mode)
+            for asked, over in ((hard, False), (silent, watches)):
+                naive = taken(asked, self.retired("owner"), mode=mode)
+                assert over is naive.pool.claims["a"].unwatched
 
     def test_no_owner(self) -> None:
         """Where no owner is stated nobody is the owner."""
