@@ -17,7 +17,7 @@ export PYTHONDONTWRITEBYTECODE :=
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help demo test test-slow test-wheel test-vllm test-vllm-gpu setup-vllm witness bench soak differential mutate runs lint docs suite lock clean
+.PHONY: help demo test test-slow test-deep test-wheel test-vllm test-vllm-gpu setup-vllm witness bench soak differential mutate runs lint docs suite lock clean
 
 help: ## Show these targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-13s %s\n", $$1, $$2 }' Makefile
@@ -34,10 +34,13 @@ demo: $(STAMP) ## Prove a mode, check a sample stream, draw the lifecycle
 	@printf '\nDone. The drawings: build/lifecycle.svg, build/lifecycle.png\n'
 
 test: $(STAMP) ## Run the tests, but for those that take long
-	$(BIN)/python -m pytest -n 2 --dist worksteal -m 'not slow'
+	$(BIN)/python -m pytest -n 2 --dist worksteal -m 'not slow and not deep'
 
 test-slow: $(STAMP) ## Run those that take long: every mode asked everything, by every engine
-	$(BIN)/python -m pytest -n 2 --dist worksteal -m slow
+	$(BIN)/python -m pytest -n 2 --dist worksteal -m 'slow and not deep'
+
+test-deep: $(STAMP) ## Run those that take half an hour together, which CI leaves out
+	$(BIN)/python -m pytest -n 2 --dist worksteal -m deep
 
 # With every extra, and with none; the versions are those of the lock.
 test-wheel: $(STAMP) ## Build the wheel, install it, and run the README's commands outside this folder

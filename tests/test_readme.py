@@ -49,8 +49,8 @@ class TestReadme:
         [
             pytest.param(SERVER, id="server"),
             pytest.param(RUNTIME, id="runtime"),
-            pytest.param(PROVED, id="paper", marks=pytest.mark.slow),
-            pytest.param(CERTIFIED, id="certificate", marks=pytest.mark.slow),
+            pytest.param(PROVED, id="paper", marks=pytest.mark.deep),
+            pytest.param(CERTIFIED, id="certificate", marks=pytest.mark.deep),
         ],
     )
     def test_calls(self, block: list[tuple[int, list[str]]], place: Path, tmp_path: Path) -> None:

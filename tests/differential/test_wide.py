@@ -29,7 +29,7 @@ class TestWide:
         ("first", "end"),
         [
             pytest.param(0, SEEDS, id="few"),
-            pytest.param(SEEDS, MORE, id="more", marks=pytest.mark.slow),
+            pytest.param(SEEDS, MORE, id="more", marks=pytest.mark.deep),
         ],
     )
     @pytest.mark.parametrize("mode", Mode)
@@ -48,7 +48,7 @@ class TestWide:
         ("first", "end"),
         [
             pytest.param(0, EDITED, id="few"),
-            pytest.param(EDITED, MORE_EDITED, id="more", marks=pytest.mark.slow),
+            pytest.param(EDITED, MORE_EDITED, id="more", marks=pytest.mark.deep),
         ],
     )
     @pytest.mark.parametrize("mode", Mode)

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 LIVE, ENDED = 5, 10
 MANY = [
     pytest.param(1_400, id="few"),
-    pytest.param(21_000, id="many", marks=pytest.mark.slow),
+    pytest.param(8_400, id="many", marks=pytest.mark.deep),
 ]
 """Claims; more than 1,000, of which those that were violated stay in hand."""
 

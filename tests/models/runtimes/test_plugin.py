@@ -80,12 +80,14 @@ class TestKept:
 
     @pytest.mark.slow
     @pytest.mark.parametrize("mode", TAKES)
+    @pytest.mark.deep
     def test_every_obligation_of_every_mode_is_kept(self, mode: Mode) -> None:
         """In one walk with all observers, for each of the three claims."""
         assert unkept(VARIANTS[mode](), mode) == {}
 
     @pytest.mark.slow
     @pytest.mark.parametrize("mode", [Mode.HARD_PROTECTED, Mode.DEMOTABLE, Mode.OFFLOADABLE])
+    @pytest.mark.deep
     def test_it_is_so_for_claims_of_two_sizes_on_one_prompt(self, mode: Mode) -> None:
         """They have different objects, and share contents."""
         claims = (Claim("c1", "a", 1, mode), Claim("c2", "a", 2, mode))

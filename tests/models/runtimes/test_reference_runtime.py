@@ -110,12 +110,14 @@ class TestKept:
 
     @pytest.mark.slow
     @pytest.mark.parametrize("mode", [Mode.BEST_EFFORT, Mode.HARD_PROTECTED, Mode.DEMOTABLE])
+    @pytest.mark.deep
     def test_it_is_so_for_each_claim(self, mode: Mode) -> None:
         """In one walk with all observers, for each of the three claims."""
         assert unkept(VARIANTS[mode](), mode) == {}
 
     @pytest.mark.slow
     @pytest.mark.parametrize("mode", TAKES)
+    @pytest.mark.deep
     def test_every_obligation_of_every_mode_is_kept(self, mode: Mode) -> None:
         """With claims on two objects and a shared one, for the first claim, one at a time."""
         model = VARIANTS[mode]()

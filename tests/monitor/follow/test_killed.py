@@ -96,7 +96,7 @@ class Rounds:
 
 
 @pytest.mark.parametrize(
-    ("kills", "claims"), [(4, 60), pytest.param(200, 400, marks=pytest.mark.slow)]
+    ("kills", "claims"), [(4, 60), pytest.param(200, 400, marks=pytest.mark.deep)]
 )
 def test_killed(kills: int, claims: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Nothing is lost, and nothing written twice, though checkpoints and verdicts are torn."""

@@ -20,6 +20,7 @@ TRACE = [line.rstrip() for line in trace(9)]
 
 
 @pytest.mark.slow
+@pytest.mark.deep
 class TestEpisode:
     @pytest.mark.parametrize("seed", [20261125, 100])
     def test_as_it_must_be(self, seed: int, tmp_path: Path) -> None:

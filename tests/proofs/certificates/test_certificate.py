@@ -51,6 +51,7 @@ def folder(tmp_path: Path) -> Path:
 
 class TestRoundTrip:
     @pytest.mark.parametrize("mode", Mode)
+    @pytest.mark.deep
     def test_both_solvers(self, mode: Mode, tmp_path: Path) -> None:
         """All that is shown of a mode is written, and both solvers answer each question unsat."""
         manifest = certify(tmp_path, mode)

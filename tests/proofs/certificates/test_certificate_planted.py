@@ -67,6 +67,7 @@ def run(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
     )
 
 
+@pytest.mark.deep
 class TestPlanted:
     def test_older_certificate(self, planted: Path, before: Path) -> None:
         """A certificate from before the change is refused: it is about something else."""

@@ -64,6 +64,7 @@ class TestNecessity:
         assert GUARDS_NOT_NEEDED[mode] == {g for g, r in results.items() if r == "redundant"}
 
     @pytest.mark.parametrize("mode", [Mode.BEST_EFFORT, Mode.SOFT_PRIORITY, Mode.ROUTED_REUSE])
+    @pytest.mark.deep
     def test_without_knowing_what_clauses_rest_on(self, mode: Mode) -> None:
         """A search that is not told what clauses rest on finds the same lengths."""
         runs, check = AssumptionBmc(mode), checked(mode)

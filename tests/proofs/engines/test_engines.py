@@ -70,6 +70,7 @@ class TestContract:
     """Every engine on every mode; what is proved by one is refuted by none."""
 
     @pytest.mark.parametrize("mode", EXPLICIT)
+    @pytest.mark.deep
     def test_explicit(self, mode: Mode) -> None:
         """No state of the pinned number of an instance breaks a clause: bounded, not proved."""
         blocks, states, transitions = EXPLICIT[mode]
@@ -87,6 +88,7 @@ class TestContract:
         assert 1_000 < seen.states
 
     @pytest.mark.parametrize("mode", K)
+    @pytest.mark.deep
     def test_induction(self, mode: Mode) -> None:
         """Each mode is proved by a pinned k, or unknown with a state that may be unreachable."""
         found = induct(Question(mode).model(Integers()))
@@ -160,6 +162,7 @@ class TestPlantedBug:
 
     @engines
     @pytest.mark.parametrize("mode", Mode)
+    @pytest.mark.deep
     def test_same_length(self, mode: Mode, engine: EngineName) -> None:
         """Each engine finds the bug in the pinned number of events, and shows a run; induction
         does up to its k, and beyond that claims nothing."""
@@ -177,6 +180,7 @@ class TestPlantedBug:
         assert answer.shown.found.failed
 
     @pytest.mark.parametrize("mode", Mode)
+    @pytest.mark.deep
     def test_explicit_finds_all(self, mode: Mode) -> None:
         """One block is enough to find the loss of any necessary obligation in as few events."""
         for name, length in NECESSARY[mode].items():

@@ -65,6 +65,7 @@ def test_the_full_product_says_the_same(which: str, mode: Mode, name: str) -> No
 @pytest.mark.slow
 @pytest.mark.parametrize("which", POOLS)
 @pytest.mark.parametrize(("mode", "name"), EVERY)
+@pytest.mark.deep
 def test_of_each_obligation(which: str, mode: Mode, name: str) -> None:
     """So they are for each obligation of each mode."""
     compare(POOLS[which], mode, name)

@@ -250,6 +250,7 @@ class TestOtherObservers:
         assert [] == refuted(of_any(observer))
 
     @pytest.mark.parametrize("name", [o.name for o in OBLIGATIONS.values() if o.per_request])
+    @pytest.mark.deep
     def test_actions_concern_some(self, name: str) -> None:
         """If rules at actions asked who is responsible or named, actions would open requests for
         those alone, and claims that were not met would miss none."""

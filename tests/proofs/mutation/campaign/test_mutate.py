@@ -56,6 +56,7 @@ class TestCampaign:
     """Many mutants."""
 
     @pytest.mark.slow
+    @pytest.mark.deep
     def test_sample(self) -> None:
         """Of a fixed sample of rules and tables each mutant is killed or equivalent, by a pinned
         count of checks."""

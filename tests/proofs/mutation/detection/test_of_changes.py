@@ -113,6 +113,7 @@ class TestDelivery:
         assert CHECKS["frame"](change) == "claim observers, explicit_acceptance: is refuted"
         assert CHECKS["pins"](change) is None
 
+    @pytest.mark.deep
     def test_subsumed(self) -> None:
         """What another reason delivers anyway is no change of any verdict."""
         change = next(c for c in delivery_changes() if c.name == "claim.due:more-13")

@@ -20,6 +20,7 @@ pytestmark = pytest.mark.slow
 class TestEquivalent:
     """What is no change at all, and what is one."""
 
+    @pytest.mark.deep
     def test_shown(self) -> None:
         """A register that no event can move otherwise is the same; one that stands still is not."""
         same = saying("ledgers", "seen: more, in e.kind in {request_arrived}")
@@ -67,6 +68,7 @@ class TestEquivalent:
         ],
         ids=["stages that allow the same", "read only when set", "read only when it is the same"],
     )
+    @pytest.mark.deep
     def test_searched(self, part: str, same: str, other: str) -> None:
         """Registers that differ where nobody minds are no change; where somebody does a run shows
         it."""
