@@ -22,7 +22,7 @@ from rich.console import Console
 
 from spec import __version__
 from spec.cli.arguments import path_option
-from spec.cli.interrupts import every_interrupt
+from spec.cli.interrupts import every_interrupt, is_interrupt
 from spec.digest import short_digest
 from spec.files.writing import stale, write_bytes, write_pages
 from spec.language.called import retold
@@ -280,6 +280,8 @@ def run(
             return _hang_up(stdout, leaving.__context__)
         return leaving.code if isinstance(leaving.code, int) else Code.OK
     except Exception as problem:
+        if is_interrupt(problem):
+            return _complain("interrupted", Code.INTERRUPTED)
         return _hang_up(stdout, problem) if _is_unwritable(problem) else _internal(problem)
     return code if isinstance(code, int) else Code.OK
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 import signal
 import sys
 from contextlib import contextmanager
@@ -13,7 +14,7 @@ from spec.installed import end_at_once
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-__all__ = ["every_interrupt"]
+__all__ = ["every_interrupt", "is_interrupt"]
 
 _SOON_S: Final = 0.02
 
@@ -50,6 +51,13 @@ def every_interrupt() -> Iterator[None]:
         sys.unraisablehook = before
         for timer in again:
             timer.cancel()
+
+
+def is_interrupt(problem: Exception) -> bool:
+    """Whether the exception is what ctypes makes of an interrupt that arrives while it converts an
+    argument, as it does for each call of Z3; of its cause it keeps the name only.
+    """
+    return isinstance(problem, ctypes.ArgumentError) and KeyboardInterrupt.__name__ in str(problem)
 
 
 def _interrupt() -> None:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import ctypes
 import signal
 from pathlib import Path
 
 import pytest
 
-from spec.cli.interrupts import every_interrupt
+from spec.cli.interrupts import every_interrupt, is_interrupt
 from spec.installed import end_at_once, interrupts_end
 from tests.installation import ROOT, call, environment
 
@@ -91,3 +92,22 @@ class TestHandler:
                 assert signal.SIG_IGN == signal.getsignal(signal.SIGINT)
         finally:
             signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+class TestInAnArgument:
+    """An interrupt that arrives while ctypes converts an argument."""
+
+    @pytest.mark.parametrize(("raised", "of_it"), [(KeyboardInterrupt, True), (OSError, False)])
+    def test_is_one(self, raised: type[BaseException], of_it: bool) -> None:
+        """It is told apart from other errors of a conversion."""
+
+        class Argument:
+            @classmethod
+            def from_param(cls, _: object) -> object:
+                raise raised
+
+        function = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_int)(abs)
+        function.argtypes = [Argument]
+        with pytest.raises(ctypes.ArgumentError) as found:
+            function(1)
+        assert of_it == is_interrupt(found.value)
