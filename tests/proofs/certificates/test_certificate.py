@@ -67,6 +67,7 @@ class TestRoundTrip:
             ]
 
     @pytest.mark.parametrize("mode", [Mode.HARD_PROTECTED, Mode.SOFT_PRIORITY])
+    @pytest.mark.deep
     def test_lemmas(self, mode: Mode, tmp_path: Path) -> None:
         """Each lemma has files of its own, and each part of an induction is asked by its name."""
         certify(tmp_path, mode)

@@ -49,6 +49,7 @@ class TestCores:
             )
 
     @modes
+    @pytest.mark.deep
     def test_guards_are_unused(self, mode: Mode) -> None:
         """Each clause is proved anew of its core where no unused guard is in force."""
         for clause, core in checked_cores(mode).core.items():

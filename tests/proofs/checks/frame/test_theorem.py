@@ -98,11 +98,13 @@ class TestDroppedDelivery:
     """A delivery that is not made, though it is needed."""
 
     @pytest.mark.parametrize(("scope", "reason"), REASONS)
+    @pytest.mark.deep
     def test_each_reason_is_needed(self, scope: str, reason: str) -> None:
         """Without any one reason some obligation is refuted."""
         assert first_refuted(without(scope, reason)) is not None
 
     @pytest.mark.parametrize(("scope", "reason"), REASONS)
+    @pytest.mark.deep
     def test_each_reason_can_be_too_narrow(self, scope: str, reason: str) -> None:
         """A reason that asks for one thing more than it says is refuted."""
         narrower = {**DELIVERY.reasons[scope], reason: DELIVERY.reasons[scope][reason] & e.hit}
