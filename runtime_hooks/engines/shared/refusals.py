@@ -61,13 +61,19 @@ def for_caller(refusal: dict[str, Any], caller: str) -> dict[str, Any]:
         refusal: of an engine whose callers are authenticated.
         caller: the scope of the caller; empty where it is unknown.
     """
-    told = {name: value for name, value in refusal.items() if name != _OWNERS}
+    shown = {name: value for name, value in refusal.items() if name != _OWNERS}
+    own, others = list[str](), list[int]()
     claims, owners = refusal.get("blocking_claim_ids", ()), refusal.get(_OWNERS, ())
-    whose = [(claim_id, *each) for claim_id, each in zip(claims, owners, strict=False)]
-    told["blocking_claim_ids"] = [each for each, owner, _ in whose if owner == caller and caller]
-    others = [blocks for _, owner, blocks in whose if owner != caller or not caller]
-    told["others"] = {"claims": len(others), "blocks": sum(others)}
-    return told
+    for claim_id, (owner, blocks) in zip(claims, owners, strict=False):
+        if caller and owner == caller:
+            own.append(claim_id)
+        else:
+            others.append(blocks)
+    return {
+        **shown,
+        "blocking_claim_ids": own,
+        "others": {"claims": len(others), "blocks": sum(others)},
+    }
 
 
 def message(refusal: dict[str, Any]) -> str:

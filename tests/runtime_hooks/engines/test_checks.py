@@ -1,5 +1,7 @@
 """Tests of engines: hook points are checked by name and signature, versions by a table."""
 
+from pathlib import Path
+
 import pytest
 
 from runtime_hooks import engines
@@ -113,6 +115,24 @@ class TestDoctor:
         said = capsys.readouterr().out
         assert "No such file" in said
         assert "RESIDENT_CLAIMS is on here" in said
+
+    @pytest.mark.parametrize("form", ["text", "json"])
+    def test_keys(
+        self,
+        form: str,
+        tmp_path: Path,
+        monkeypatch: pytest.MonkeyPatch,
+        capsys: pytest.CaptureFixture[str],
+    ) -> None:
+        """The API keys of `scopes` are not printed; their owners are, for programs."""
+        settings = tmp_path / "settings.json"
+        settings.write_text('{"scopes": {"sk-one": "tenant-a", "sk-two": "tenant-b"}}')
+        monkeypatch.setenv("RESIDENT_CLAIMS", str(settings))
+        monkeypatch.setattr("runtime_hooks.plugin.doctor.adapter_of", lambda _: (None, ""))
+        assert 0 == main(["doctor", "--format", form])
+        said = capsys.readouterr().out
+        assert "sk-" not in said
+        assert ("tenant-a" in said) is (form == "json")
 
     def test_modes(
         self, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
