@@ -10,6 +10,7 @@ import pytest
 
 from tests.once import SHARED
 
+_ROUND = 50_000
 _FOLDER = pytest.StashKey[TemporaryDirectory[str]]()
 
 
@@ -26,5 +27,7 @@ def pytest_unconfigure(config: pytest.Config) -> None:
 
 
 def pytest_collection_finish() -> None:
-    """Thousands of tests were made that stay: the collector need not look at them again."""
+    """Thousands of tests were made that stay: the collector need not look at them again, nor so
+    often at terms and formulas, which go by count."""
     gc.freeze()
+    gc.set_threshold(_ROUND)

@@ -62,6 +62,7 @@ class TestReadme:
             assert done.stdout or "-o" in words
             assert "Traceback" not in done.stderr
 
+    @pytest.mark.slow
     def test_evidence(self, tmp_path: Path, place: Path) -> None:
         """A label without evidence, the evidence, and the label with it, as the README says."""
         shown = []

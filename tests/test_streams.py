@@ -26,6 +26,7 @@ def shell(command: str, ending: str) -> tuple[int, str, str]:
     return done.returncode, done.stdout, done.stderr
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("command", [COMMANDS[name] for name in ("list", "verdict", "proof")])
 def test_closed_output(command: str) -> None:
     """With standard output closed nothing is done, and one line says so."""
@@ -33,6 +34,7 @@ def test_closed_output(command: str) -> None:
     assert expected == shell(command, ">&-")
 
 
+@pytest.mark.slow
 @EACH
 def test_full_disk(command: str) -> None:
     """A page that could not be written is no success and no verdict."""
@@ -53,6 +55,7 @@ def test_no_errors(ending: str) -> None:
     assert (2, "", "") == shell("spec show nonesuch", ending)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("columns", ["0", "20", "1000"])
 @pytest.mark.parametrize("name", ["list", "help", "verdict", "proof"])
 def test_piped_width(name: str, columns: str, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -13,6 +13,7 @@ import sys
 import traceback
 from contextlib import contextmanager, suppress
 from enum import IntEnum, StrEnum
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Final, TextIO, TypeGuard
 
@@ -255,7 +256,7 @@ def run(
         program: how `app` is called; `python -m` and its name if None.
     """
     name = program or f"python -m {app.info.name}"
-    command = typer.main.get_command(app)
+    command = _command(app)
     arguments = sys.argv[1:] if argv is None else list(argv)
     stdout = sys.stdout
     if sys.stderr is None:  # it was closed; a file opened later must not take its place
@@ -284,6 +285,12 @@ def run(
             return _complain("interrupted", Code.INTERRUPTED)
         return _hang_up(stdout, problem) if _is_unwritable(problem) else _internal(problem)
     return code if isinstance(code, int) else Code.OK
+
+
+@cache
+def _command(app: typer.Typer) -> Any:
+    """The command of an app that has all its commands; to make it takes as long as many calls."""
+    return typer.main.get_command(app)
 
 
 def _usage(problem: Exception, name: str) -> int:

@@ -17,6 +17,7 @@ SEEDS = 12
 
 
 class TestOthers:
+    @pytest.mark.slow
     @pytest.mark.parametrize("mode", Mode)
     def test_kept(self, mode: Mode) -> None:
         """Whatever became of a claim of another mode, one to which all was done that was owed is
@@ -25,12 +26,14 @@ class TestOthers:
         for _, lines in honest_beside_others(mode):
             assert "kept" == compare(lines, mode)
 
+    @pytest.mark.slow
     @pytest.mark.parametrize("mode", Mode)
     def test_forgetful(self, mode: Mode) -> None:
         """A monitor that forgets what ended says the same of some written cases, or less."""
         for _, lines in Random(0).sample([*beside_others(mode)], 60):
             compare(lines, mode, keep=Keep(ended=0))
 
+    @pytest.mark.slow
     @pytest.mark.parametrize("mode", Mode)
     def test_mixed(self, mode: Mode) -> None:
         """Whichever mode judges a pool of claims of several modes, an honest runtime is accused of

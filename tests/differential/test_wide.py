@@ -25,6 +25,7 @@ MORE_EDITED = 120
 
 
 class TestWide:
+    @pytest.mark.slow
     @pytest.mark.parametrize(
         ("first", "end"),
         [
@@ -44,6 +45,7 @@ class TestWide:
         assert len(seeds) * KEPT <= 100 * found.honest.streams["kept"]
         assert 0 < found.every.streams["violated"]
 
+    @pytest.mark.slow
     @pytest.mark.parametrize(
         ("first", "end"),
         [

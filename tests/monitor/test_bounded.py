@@ -71,6 +71,7 @@ def held(stream: Stream) -> int:
     return max(map(len, (*kept, store.objects._of, store.room._claims, store.ranks._holding)))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("many", MANY)
 @pytest.mark.parametrize("mode", Mode)
 def test_monitor(mode: Mode, many: int) -> None:
@@ -87,6 +88,7 @@ def test_monitor(mode: Mode, many: int) -> None:
     assert many // len(Mode) == sum(number for each, number in judged if each.judged)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("many", MANY)
 def test_auto(many: int) -> None:
     """Where each claim is judged by its own mode, in the monitors of all seven."""

@@ -32,6 +32,7 @@ def told(report: Report) -> tuple[Any, ...]:
     return report.verdict, report.obligations, whys
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", CROWDS)
 def test_crowd(name: str, tmp_path: Path) -> None:
     """Both judges agree on a few, and the monitor says the same of many."""

@@ -131,6 +131,7 @@ def codes(name: str, mode: str) -> list[int]:
     return [main(["check", *form, file, "--mode", mode]) for form in ([], ["--reference"])]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", DUE)
 def test_due(name: str) -> None:
     """Both judges give the exit code that is due."""

@@ -160,6 +160,7 @@ def missed(mode: Mode, taken: Taken) -> set[tuple[Mode, str, str]]:
 class TestReference:
     """The reference interprets what the monitor compiles."""
 
+    @pytest.mark.slow
     @pytest.mark.parametrize("mode", MODES)
     def test_agreement_and_coverage(self, mode: Mode) -> None:
         """On told, mixed and spoilt stories both conclude the same; every rule and state occurs."""
@@ -182,6 +183,7 @@ class TestReference:
         agree()
         assert {key for key in OUT_OF_REACH if key[0] is mode} == missed(mode, taken)
 
+    @pytest.mark.slow
     @pytest.mark.parametrize("mode", MODES)
     def test_every_rule_matters(self, mode: Mode) -> None:
         """A monitor that forgets any one rule is told apart by the stories or the traces."""

@@ -38,6 +38,7 @@ def told(report: Report) -> tuple[Any, ...]:
     return report.verdict, report.why, report.obligations, claims, report.theorem.applies
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("sample", SAMPLES, ids=[path.stem for path in SAMPLES])
 def test_agree(sample: Path, tmp_path: Path) -> None:
     """Neither judge crashes, and they come to the same; what one cannot read the other cannot."""

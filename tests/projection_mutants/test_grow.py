@@ -20,6 +20,7 @@ NAME = "ranks.spared:swap-1"
 """A change that is noticed by some hand-written trace."""
 
 
+@pytest.mark.slow
 def test_finds_one(tmp_path: Path) -> None:
     """What is found for a change kills it when it is read again."""
     names, out = tmp_path / "names", tmp_path / "found.jsonl"
@@ -41,6 +42,7 @@ def test_no_time(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert NAME in capsys.readouterr().out
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("text", ["", "ranks.nonesuch:lack-1", None])
 def test_no_such_change(tmp_path: Path, text: str | None) -> None:
     """A name that is no change, no name at all, and no file are errors of usage."""

@@ -43,6 +43,7 @@ def shared(monkeypatch: pytest.MonkeyPatch) -> None:
 class TestOwn:
     """The command as it is."""
 
+    @pytest.mark.slow
     def test_same(self, capsys: pytest.CaptureFixture[str], request: pytest.FixtureRequest) -> None:
         """The command says the same where it finds everything itself."""
         own = run(capsys, "check", "best_effort", "-v")
@@ -93,6 +94,7 @@ class TestCheck:
         assert "Guards" not in out
         assert all(len(line) <= 80 for line in out.splitlines())
 
+    @pytest.mark.slow
     def test_json(self, capsys: pytest.CaptureFixture[str]) -> None:
         """The JSON of a full check has the published form and decodes by its own schema."""
         code, out, _ = run(capsys, "check", "expiring", "--full", "--format", "json")
@@ -130,6 +132,7 @@ class TestCheck:
         assert {"necessary"} == {found["result"] for found in only["necessary"].values()}
         msgspec.json.decode(out, type=Checks)
 
+    @pytest.mark.slow
     def test_refutation(self, capsys: pytest.CaptureFixture[str]) -> None:
         """A refuted bundle exits 1, names the clause and prints the shortest run."""
         code, out, _ = run(capsys, "check", "expiring", "--bundle", "paper")
@@ -167,6 +170,7 @@ class TestCheck:
         assert ("0", "1") == (suite.get("failures"), suite.get("errors"))
         assert "no witness of up to 2 events" in junit.read_text()
 
+    @pytest.mark.slow
     def test_redundant_is_said_and_passes(self, capsys: pytest.CaptureFixture[str]) -> None:
         """A redundant obligation is named as such; it fails nothing."""
         code, out, _ = run(capsys, "check", "routed_reuse")
@@ -182,6 +186,7 @@ class TestCheck:
         assert "Necessary: 4 of 6 obligations" in out
         assert "Paper's bundle: proved, as printed, it equals the contract." in out
 
+    @pytest.mark.slow
     def test_story(self, capsys: pytest.CaptureFixture[str]) -> None:
         """--story prints the runs that the paper's bundle and each left-out obligation allow."""
         code, out, _ = run(capsys, "check", "expiring", "--story")
@@ -192,6 +197,7 @@ class TestCheck:
         assert "Without claim_expired_boundary, 3 events can break responsibility:" in said
         assert all(len(line) <= 80 for line in out.splitlines())
 
+    @pytest.mark.slow
     def test_guards(self, capsys: pytest.CaptureFixture[str]) -> None:
         """The rules that no clause needs are named; --story lists each rule that binds."""
         code, out, _ = run(capsys, "check", "best_effort", "--full", "-v")
@@ -208,6 +214,7 @@ class TestCheck:
         assert f"redundant {redundant}" in rows
         assert "2 events usefulness" == rows[rows.index(f"necessary {needed}") + 1]
 
+    @pytest.mark.slow
     def test_junit(self, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
         """JUnit XML has a case for each part, and a failure where the bundle asked about is
         refuted."""

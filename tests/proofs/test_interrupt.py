@@ -38,6 +38,7 @@ class TestInterrupt:
         assert ["the end"] == reached
         assert signal.default_int_handler is signal.getsignal(signal.SIGINT)
 
+    @pytest.mark.slow
     @pytest.mark.parametrize("after", [2, 3])
     def test_exit_130(self, after: float) -> None:
         """Whatever it was doing, the command ends with the code of an interrupt, and no verdict."""

@@ -186,6 +186,7 @@ class TestRun:
 class TestCompletion:
     """What the shell is offered."""
 
+    @pytest.mark.slow
     @pytest.mark.parametrize(
         ("words", "offered"),
         [

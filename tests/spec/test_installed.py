@@ -44,6 +44,7 @@ def strange(folder: Path, path: str) -> Path:
 class TestNeeds:
     """What a package imports of the others."""
 
+    @pytest.mark.slow
     @pytest.mark.parametrize("package", NEEDS)
     def test_needs(self, package: str) -> None:
         """NEEDS names exactly the packages that its modules import."""
@@ -78,6 +79,7 @@ class TestShadowed:
         assert f"error: {tmp_path / path} is imported as {name}, and shadows" in done.stderr
         assert "or as the command resident-claims" in done.stderr
 
+    @pytest.mark.slow
     @pytest.mark.parametrize(
         ("path", "command"),
         [
@@ -165,6 +167,7 @@ class TestExtras:
         """An environment that has none of the extras."""
         return environment(without(tmp_path, "z3", "cvc5", "graphviz"))
 
+    @pytest.mark.slow
     @pytest.mark.parametrize(
         "command",
         [

@@ -44,6 +44,7 @@ BROKEN = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", BROKEN)
 def test_breaks_what_is_inferred(name: str, tmp_path: Path) -> None:
     """Each inference is refuted by just these obligations, in runs of so many events."""

@@ -63,6 +63,7 @@ class TestSize:
 
 
 class TestKept:
+    @pytest.mark.slow
     @pytest.mark.parametrize(
         ("mode", "obligation"),
         [

@@ -107,6 +107,7 @@ def streams() -> Iterator[bytes]:
 class TestLikeByMode:
     """No claim is judged otherwise than `--mode` judges it."""
 
+    @pytest.mark.slow
     def test_equal(self) -> None:
         """On streams of a whole runtime whose claims state several modes each claim, and where
         every claim states one each mode, comes to what it comes to when its mode is asked for."""
@@ -136,6 +137,7 @@ class TestLikeByMode:
             kept += "kept" == auto.verdict
         assert min(several, silent, violated, kept) >= 5, (several, silent, violated, kept)
 
+    @pytest.mark.slow
     def test_reference(self) -> None:
         """The naive projection comes to the same verdict of each claim and each mode."""
         for content in (content for n, content in enumerate(streams()) if n % 4 == 0):

@@ -67,6 +67,7 @@ class TestSame:
         """Two processes report what one does, by one mode and each claim by its own."""
         assert reported(traces, mode, 1) == reported(traces, mode, 2)
 
+    @pytest.mark.slow
     def test_what_is_asked_for(self, traces: list[str], tmp_path: Path) -> None:
         """One claim, a window, skipped lines and standard input are as in one process."""
         bad = tmp_path / "bad.jsonl"

@@ -69,6 +69,7 @@ def feed(monitor: Monitor, lines: Iterable[Line]) -> None:
         monitor.take(record(line))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("own", [False, True])
 @pytest.mark.parametrize("mode", Mode)
 def test_goes_on(mode: Mode, own: bool) -> None:

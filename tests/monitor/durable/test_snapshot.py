@@ -81,6 +81,7 @@ class TestWhole:
         assert whole.violations() == parted.violations()
         assert whole.finish() == parted.finish()
 
+    @pytest.mark.slow
     @pytest.mark.parametrize("seed", range(4))
     def test_another_process(self, seed: int, tmp_path: Path) -> None:
         """In a process that hashes texts otherwise the report is the same, too."""

@@ -16,6 +16,7 @@ from spec.events.alphabet import Kind
 Capture = pytest.CaptureFixture[str]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("mode", Mode)
 def test_python(mode: Mode, capsys: Capture) -> None:
     """What is printed is Python: of every kind four functions, about the claim and beside it."""

@@ -51,6 +51,7 @@ def some(random: Random, kinds: list[Kind]) -> tuple[Any, ...]:
     return (EventView(random.choice(kinds), None, **numbers, **flags), CONSTANTS, *held)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("observer", "unknown"),
     PAIRS,

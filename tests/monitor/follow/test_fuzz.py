@@ -182,6 +182,7 @@ class TestMemory:
         judge.take(b'{"kind":' + text * ((LINE_LIMIT - 9) // len(text)) + b"}")
         assert judge._counts.rejected == {"s": 1}
 
+    @pytest.mark.slow
     def test_names(self) -> None:
         """Lines that each name a stream of their own are bounded, held back or not."""
         judge = Judge("s", None, Counts(), window=WINDOW)

@@ -73,6 +73,7 @@ class TestAgreesWithACheck:
         for key, claim in due.items():
             assert (claim.verdict, claim.state) == (last[key].verdict, last[key].state)
 
+    @pytest.mark.slow
     def test_ids(self, path: Path) -> None:
         """No two lines have one id, and whoever judges again writes the same lines."""
         lines, _ = judged(path)
@@ -93,6 +94,7 @@ TRACE = [line.rstrip() for line in trace(9)]
 
 
 class TestSnapshot:
+    @pytest.mark.slow
     @settings(max_examples=15, deadline=None)
     @given(st.lists(st.integers(0, len(TRACE)), max_size=3))
     def test_anywhere(self, cuts: list[int]) -> None:

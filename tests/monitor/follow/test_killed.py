@@ -95,6 +95,7 @@ class Rounds:
         return process.returncode, self.verdicts.read_bytes()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("kills", "claims"), [(4, 60), pytest.param(200, 400, marks=pytest.mark.deep)]
 )

@@ -22,6 +22,7 @@ def schemas(path: Path) -> list[str]:
     return [msgspec.json.decode(line)["schema"].split("/")[1] for line in lines]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
 def test_end_by_the_verdict(number: int, tmp_path: Path) -> None:
     """What was received is judged, and the exit code is that of the verdict."""
@@ -56,6 +57,7 @@ def test_a_violation_is_stated_at_once(tmp_path: Path) -> None:
     ]
 
 
+@pytest.mark.slow
 def test_goes_on_after_a_stop(tmp_path: Path) -> None:
     """With a checkpoint, a stop states no verdict on a claim that is not over, and loses none."""
     source, verdicts = tmp_path / "a.jsonl", tmp_path / "v.jsonl"

@@ -203,6 +203,7 @@ LIKELY = st.sampled_from(
 
 
 class TestAnything:
+    @pytest.mark.slow
     @settings(max_examples=150, deadline=None)
     @given(
         st.lists(

@@ -90,6 +90,7 @@ def overtaken(data: st.DataObject, ordered: Sequence[Record]) -> list[Record]:
 class TestVerdicts:
     """What comes out is judged as the stream, or less is concluded."""
 
+    @pytest.mark.slow
     @settings(deadline=None)
     @given(streams(), st.data(), st.sampled_from(MODES))
     def test_shuffled_within_the_window(

@@ -245,6 +245,7 @@ class TestFollowed:
 
 
 class TestOwnMode:
+    @pytest.mark.slow
     def test_same_verdicts(self) -> None:
         """Claims of several modes in one pool are judged as if each mode judged them all, unless
         what is said of the others comes after they were dropped."""

@@ -112,6 +112,7 @@ class TestSame:
         stream = read(HARD, numbered(told), Keep(ended=0))
         assert Verdict.SATISFIED is verdicts(stream, "claim:stranger")["claim_identity"]
 
+    @pytest.mark.slow
     @pytest.mark.parametrize("mode", Mode)
     def test_verdicts(self, mode: Mode) -> None:
         """Each obligation of each claim is judged alike, or inconclusive where blocks or requests

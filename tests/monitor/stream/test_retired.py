@@ -54,6 +54,7 @@ def harm_of(trace: Trace, keep: Keep | None = None) -> tuple[str, int | None]:
     return verdict.value, line
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("later", [0, 1, ENDED_KEPT, 3 * ENDED_KEPT])
 @pytest.mark.parametrize("again", [False, True])
 def test_harm_after_another_outcome(later: int, again: bool) -> None:

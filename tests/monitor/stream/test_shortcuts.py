@@ -59,6 +59,7 @@ def lines_of(events: list[Event]) -> list[Line]:
     return [Line(at, (each,), at - 1, each.time_ns) for at, each in enumerate(events, 1)]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("each", [pytest.param(1, marks=pytest.mark.deep), 12])
 @pytest.mark.parametrize("mode", Mode)
 def test_same(mode: Mode, each: int) -> None:

@@ -26,6 +26,7 @@ class TestTheorem:
         """A store or load may finish at any time: neither is the runtime's to hold back."""
         assert {Kind.STORE_FINISHED, Kind.LOAD_FINISHED} <= ENVIRONMENT
 
+    @pytest.mark.slow
     @pytest.mark.parametrize("mode", Mode)
     def test_the_runtime_ends_requests(self, mode: Mode) -> None:
         """If the ends of requests came unasked every mode would be refuted."""

@@ -143,6 +143,7 @@ PLANTED: Final[dict[Plant, str]] = {
 """What is changed in a model, and an inference about it."""
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("plant", PLANTED, ids=lambda plant: plant.__name__)
 def test_a_planted_change_is_noticed(plant: Plant, monkeypatch: pytest.MonkeyPatch) -> None:
     """With a change in the model of a runtime, what is found of an inference is another."""

@@ -226,6 +226,7 @@ def called(folder: Path, *more: str, path: Path | None = None) -> tuple[int, str
     return done.returncode, done.stdout + done.stderr
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("adapter", PASS)
 def test_a_faithful_adapter_passes(ran: dict[str, tuple[int, str]], adapter: str) -> None:
     """An adapter that loses nothing gets the verdict of each run, whatever it prints."""
@@ -275,6 +276,7 @@ def test_an_adapter_that_makes_something_else_fails(
     assert "Traceback" not in text
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("change", "says"),
     [

@@ -102,6 +102,7 @@ def test_it_is_a_run_of_the_model(row: Row) -> None:
     assert is_run(inference.model(), inference.shim, events_of(row))
 
 
+@pytest.mark.slow
 @EACH
 def test_no_event_can_be_left_out(row: Row) -> None:
     """Without any one event the rest is no run of the model, or no longer breaks the obligation."""

@@ -112,6 +112,7 @@ both = pytest.mark.parametrize("numbers", [Integers(), Bits(12)], ids=["Integers
 class TestRandomTerms:
     """Terms over every node and every scope."""
 
+    @pytest.mark.slow
     @both
     @settings(max_examples=120, deadline=None, suppress_health_check=list(HealthCheck))
     @given(term=terms(Sort.BOOL) | terms(Sort.INT), assignment=assignments())
@@ -161,6 +162,7 @@ def likely(term: Term, rng: random.Random) -> Assignment:
 class TestSpecification:
     """Every term that the specification has."""
 
+    @pytest.mark.slow
     @both
     def test_agreement(self, numbers: Numbers) -> None:
         """Python and Z3 give each guard and register the same value; no other term is constant."""

@@ -68,6 +68,7 @@ class TestPages:
         """The pages in docs are the ones that the descriptors make (else: make docs)."""
         assert [] == stale(DOCS, pages())
 
+    @pytest.mark.slow
     def test_command(self, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
         """The command writes them, and exits 1 where one is stale."""
         where = ["--dir", str(tmp_path)]
@@ -100,6 +101,7 @@ class TestPages:
         assert 8 == first.count("| 16/16 |")
         assert sum(MUTANTS) == sum(int(n) for n in re.findall(r"(\d+)/\1 \|", second))
 
+    @pytest.mark.slow
     @pytest.mark.parametrize("name", ["descriptor", "evidence", "lowering"])
     def test_schemas(self, name: str) -> None:
         """Each schema names itself and admits no other fields."""

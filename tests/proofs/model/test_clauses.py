@@ -46,6 +46,7 @@ def without_waiting(mode: Mode, of: str, name: str, monkeypatch: pytest.MonkeyPa
 
 
 class TestWaits:
+    @pytest.mark.slow
     @pytest.mark.parametrize(("mode", "clause", "name"), WAITS)
     def test_minimal(
         self, mode: Mode, clause: str, name: str, monkeypatch: pytest.MonkeyPatch

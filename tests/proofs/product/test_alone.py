@@ -87,6 +87,7 @@ def _shim(name: str, mode: Mode) -> Shim:
     return shims[-1] if shims else PLAIN
 
 
+@pytest.mark.slow
 @settings(max_examples=60, deadline=None)
 @given(seed=st.integers(0, 2**32), which=st.sampled_from(MODELS), data=st.data())
 def test_verdicts_are_those_of_the_reference(

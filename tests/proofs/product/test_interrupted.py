@@ -111,6 +111,7 @@ def test_nothing_is_written(
     assert not folder.exists()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "command",
     [

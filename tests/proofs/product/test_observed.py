@@ -22,6 +22,7 @@ PROMPTS = (Prompt("r1", "a", 2, 1), Prompt("r2", "b", 2, 1), Prompt("r3", "a", 1
 OBLIGATIONS = [(mode, name) for mode in Mode for name in MODES[mode].names(Bundle.CONTRACT)]
 
 
+@pytest.mark.slow
 @settings(max_examples=40, deadline=None)
 @given(
     seed=st.integers(0, 2**32),

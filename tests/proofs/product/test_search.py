@@ -57,6 +57,7 @@ def everything(mode: Mode, names: tuple[str, ...]) -> dict[str, set[Verdict]]:
     return found
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("mode", MODES_QUICK)
 def test_one_obligation_at_a_time_is_all_at_once(mode: Mode) -> None:
     """An obligation that is searched for by itself comes to what the whole product comes to."""

@@ -54,6 +54,7 @@ def compare(model: VllmPool, mode: Mode, name: str) -> tuple[int, int, int, int]
     return one.states, one.transitions, all_.states, all_.transitions
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("which", POOLS)
 @pytest.mark.parametrize(("mode", "name"), ASKED)
 def test_the_full_product_says_the_same(which: str, mode: Mode, name: str) -> None:
@@ -101,6 +102,7 @@ def _leaving(model: Model[Any], state: Any, names: dict[str, str]) -> Iterator[t
         yield by, reached, tuple(relabelled_emission(each, names) for each in emits)
 
 
+@pytest.mark.slow
 def test_what_is_interchangeable_is() -> None:
     """Of every model that states rows, in every state, other names make the same transitions."""
     models = [make() for name in RUNTIMES for make in runtime(name).variants.values()]

@@ -55,6 +55,7 @@ class TestWitnesses:
 
 
 class TestEndings:
+    @pytest.mark.slow
     @pytest.mark.parametrize("mode", Mode)
     def test_pinned(self, mode: Mode) -> None:
         """What may happen without each obligation, and why the clause then fails, is pinned."""

@@ -51,6 +51,7 @@ def judged(
 
 
 class TestWitnesses:
+    @pytest.mark.slow
     @pytest.mark.parametrize("bundle", Bundle)
     @pytest.mark.parametrize("mode", Mode)
     def test_kept(
@@ -77,6 +78,7 @@ class TestRefutations:
         assert predicted(model, found) == verdicts
         assert "violated" not in verdicts.values()
 
+    @pytest.mark.slow
     @pytest.mark.parametrize(
         ("mode", "name"), [(m, n) for m in Mode for n in MODES[m].names()], ids=str
     )

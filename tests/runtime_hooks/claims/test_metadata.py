@@ -139,6 +139,7 @@ class TestTurnedAway:
         assert taken is (said == "")
         assert taken or "an unfinished request needs 30 more blocks, and 29 are left" == said
 
+    @pytest.mark.slow
     def test_quota(self) -> None:
         """One owner's claims meet a quota, and another's do not."""
         engine = TinyEngine(usable=10_000, claims=1_000)

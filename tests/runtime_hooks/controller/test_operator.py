@@ -66,6 +66,7 @@ class TestRelease:
         assert used + 1 == engine.journal.used
 
 
+@pytest.mark.slow
 def test_most_owners() -> None:
     """The quotas that are set while the engine runs are bounded."""
     operator = TinyEngine().controller.operator

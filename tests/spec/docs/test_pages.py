@@ -33,6 +33,7 @@ class TestPages:
         """The pages in docs are the ones that the specification makes (else: make docs)."""
         assert [] == stale(DOCS, PAGES)
 
+    @pytest.mark.slow
     @EACH
     def test_head(self, name: str) -> None:
         """Each page says at its top that it is generated, and by which command."""

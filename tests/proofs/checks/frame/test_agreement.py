@@ -241,6 +241,7 @@ class TestStreams:
 
     RUNS = 150
 
+    @pytest.mark.slow
     @pytest.mark.parametrize("mode", Mode)
     def test_agreement(self, mode: Mode) -> None:
         """Both agree after every event, and much is not delivered."""

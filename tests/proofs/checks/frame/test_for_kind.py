@@ -65,6 +65,7 @@ INLINED = [
 """A text of the functions for an eviction, what is put in its place, and what is found."""
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("old", "new", "finds"), INLINED)
 def test_planted(old: str, new: str, finds: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """A bug in a function that moves a claim is found where it is."""

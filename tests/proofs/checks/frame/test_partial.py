@@ -49,6 +49,7 @@ class TestFields:
 class TestAsItIs:
     """The partial observers of the monitor."""
 
+    @pytest.mark.slow
     @pytest.mark.parametrize("name", OBLIGATIONS)
     def test_each(self, name: str) -> None:
         """Each is what it must be, runs as it was read, and finds only what the whole one finds."""
@@ -58,6 +59,7 @@ class TestAsItIs:
             answer = judged(each.whole, each.partial, each.fields)
             assert "proved" == answer.result
 
+    @pytest.mark.slow
     def test_every_set_is_seen(self) -> None:
         """Where the monitor leaves rules out they are found to be left out."""
         for name, observer in OBLIGATIONS.items():

@@ -81,6 +81,7 @@ class TestPlanted:
 
     PLACES = 12
 
+    @pytest.mark.slow
     @pytest.mark.parametrize("bug", BUGS)
     def test_each(self, bug: str) -> None:
         """A bug at a random place is found wherever a random input shows that it is one."""
@@ -142,6 +143,7 @@ class TestPlanted:
         found = failures(edited(line, f"{line}\n{again}"))
         assert {"claim: losses"} == {failure.part for failure in found}
 
+    @pytest.mark.slow
     @pytest.mark.parametrize(
         ("old", "new", "says"),
         [

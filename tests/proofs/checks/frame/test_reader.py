@@ -61,6 +61,7 @@ def differ(one: Any, other: Any) -> bool:
 class TestTerms:
     """What the monitor's translation makes of terms."""
 
+    @pytest.mark.slow
     @settings(max_examples=300, deadline=None, suppress_health_check=list(HealthCheck))
     @given(term=terms(Sort.BOOL) | terms(Sort.INT))
     def test_agreement(self, term: Term) -> None:

@@ -94,6 +94,7 @@ class TestPlain:
 
 
 class TestMinimise:
+    @pytest.mark.slow
     @pytest.mark.parametrize("mode", Mode)
     def test_of_a_witness(self, mode: Mode) -> None:
         """A witness found by any means becomes the plain one."""

@@ -321,6 +321,7 @@ class TestPage:
         assert f"{len(lines.runs()):,} runs" in self.PAGE
         assert f"{sum(OF_PLACES.values()):,} mutants" in self.PAGE
 
+    @pytest.mark.slow
     def test_recorded(self) -> None:
         """The figures are of a campaign against these mutants, told by these runs."""
         found = recorded()

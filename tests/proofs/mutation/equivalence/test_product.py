@@ -26,6 +26,7 @@ class TestEquivalent:
 
         assert [Compared.STEP, Compared.REACHED] == found
 
+    @pytest.mark.slow
     def test_run(self) -> None:
         """What no run can reach makes no difference, by an invariant that Spacer finds."""
         found = mutant(Mode.BEST_EFFORT, self.RUN)

@@ -35,6 +35,7 @@ class TestRuns:
         assert set(found) <= set(lines.runs())
         assert record.handwritten(TRACES / "README.md") == lines.HAND.read_text(encoding="utf-8")
 
+    @pytest.mark.slow
     def test_pinned(self) -> None:
         """The specification judges every run as pinned, and the file is as it would be written."""
         assert [] == pins.unlike()
