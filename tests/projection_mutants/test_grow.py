@@ -34,6 +34,7 @@ def test_finds_one(tmp_path: Path) -> None:
     assert {NAME} == {*fates.verdict, *fates.exception}
 
 
+@pytest.mark.slow
 def test_no_time(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """Without time nothing is found, and the exit code and the page say so."""
     names = tmp_path / "names"

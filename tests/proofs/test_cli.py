@@ -62,7 +62,9 @@ class TestCheck:
         [
             pytest.param(Mode.HARD_PROTECTED, [], id="hard_protected-short"),
             pytest.param(Mode.ROUTED_REUSE, [], id="routed_reuse-short"),
-            pytest.param(Mode.ROUTED_REUSE, ["--full"], id="routed_reuse-full"),
+            pytest.param(
+                Mode.ROUTED_REUSE, ["--full"], id="routed_reuse-full", marks=pytest.mark.slow
+            ),
             pytest.param(
                 Mode.HARD_PROTECTED, ["--full"], id="hard_protected-full", marks=pytest.mark.slow
             ),

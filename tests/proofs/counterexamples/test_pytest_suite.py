@@ -10,6 +10,8 @@ import pytest
 
 from proofs.__main__ import main
 
+pytestmark = pytest.mark.slow
+
 ADAPTERS = '''
 import json, sys, msgspec
 from spec.events.canonical import EVENT_ENCODER, Event
@@ -226,7 +228,6 @@ def called(folder: Path, *more: str, path: Path | None = None) -> tuple[int, str
     return done.returncode, done.stdout + done.stderr
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("adapter", PASS)
 def test_a_faithful_adapter_passes(ran: dict[str, tuple[int, str]], adapter: str) -> None:
     """An adapter that loses nothing gets the verdict of each run, whatever it prints."""
@@ -276,7 +277,6 @@ def test_an_adapter_that_makes_something_else_fails(
     assert "Traceback" not in text
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(
     ("change", "says"),
     [

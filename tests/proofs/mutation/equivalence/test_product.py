@@ -43,6 +43,7 @@ class TestEquivalent:
         assert Compared.DIFFERENT is compare(found.mode, found.original, changed(found))
         assert run is not None
 
+    @pytest.mark.slow
     def test_unknown(self, monkeypatch: pytest.MonkeyPatch) -> None:
         """Where the solver's work runs out, nothing is taken for equivalent."""
         monkeypatch.setattr(product, "RLIMIT", 1)
