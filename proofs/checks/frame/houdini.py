@@ -1,8 +1,7 @@
 """Finds inductive invariants among candidates (Houdini); the result is checked again.
 
-Houdini: candidates that some event can break, while all the others hold before it, are dropped
-until none is left to drop. The rest is inductive; of it the invariants that the lemmas need are
-kept. `proofs.checks.frame.lemmas` proves again that these are inductive.
+Of the inductive part of the candidates the invariants that the lemmas need are kept.
+`proofs.checks.frame.lemmas` proves again that these are inductive.
 """
 
 from __future__ import annotations
@@ -13,6 +12,7 @@ import z3
 
 from proofs.checks.frame.candidates import Situation, candidates
 from proofs.checks.frame.space import CLAIM_FIRST, REQUEST_FIRST, constants_of, solver_of
+from proofs.engines.inductive_part import inductive_part
 from spec.language.terms import Scope
 
 if TYPE_CHECKING:
@@ -62,28 +62,15 @@ def inductive(space: Space, observer: Observer, rlimit: int) -> list[Candidate]:
     Candidates about states that others exclude are left out.
     """
     solver = solver_of(rlimit, *space.given)
-    first, was, then = start(space), before(space), after(space, observer)
+    first = start(space)
     left = []
     for candidate in candidates(observer):
         solver.push()
         solver.add(z3.Not(candidate.holds(first)))
         left += [candidate] if solver.check() == z3.unsat else []
         solver.pop()
-    named = [(c, z3.Bool(f"holds {n}"), z3.Bool(f"breaks {n}")) for n, c in enumerate(left)]
-    for candidate, holds, breaks in named:
-        solver.add(z3.Implies(holds, candidate.holds(was)))
-        solver.add(breaks == z3.Not(candidate.holds(then)))
-    while named:
-        solver.push()
-        solver.add(z3.Or([breaks for _, _, breaks in named]))
-        answer = solver.check([holds for _, holds, _ in named])
-        model = solver.model() if answer == z3.sat else None
-        solver.pop()
-        if model is None:
-            named = named if answer == z3.unsat else []
-            break
-        named = [each for each in named if not z3.is_true(model.eval(each[2], True))]
-    found = [candidate for candidate, _, _ in named]
+    now, then = ([c.holds(at) for c in left] for at in (before(space), after(space, observer)))
+    found = [left[place] for place in inductive_part(solver, now, then) or []]
     never = {about for candidate in found if candidate.never for about in candidate.about}
     return [c for c in found if c.never or not never.intersection(c.about)]
 

@@ -1,7 +1,7 @@
 """Weakens an invariant after obligations were removed: drops the lemmas that no longer hold.
 
-Lemmas that one event can break are dropped until none is left to drop (Houdini). The rest is
-inductive; that it still implies the clauses is checked from scratch.
+Of its lemmas the inductive part is kept (Houdini); that it still implies the clauses is checked
+from scratch.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 import z3
 
 from proofs.engines.bounded.search import RLIMIT
+from proofs.engines.inductive_part import inductive_part
 from proofs.engines.invariants.recheck import Invariant, Proof, ProofResult, recheck
 
 if TYPE_CHECKING:
@@ -38,25 +39,11 @@ def houdini(system: Model, invariant: Invariant, of: Model) -> Proof:
     solver = z3.Solver()
     solver.set("rlimit", RLIMIT)
     solver.add(step.possible, step.kept)
-    stands = [z3.Bool(f"lemma {number}") for number in range(len(before))]
-    breaks = [z3.Bool(f"broken {number}") for number in range(len(before))]
-    for number, (here, there) in enumerate(zip(before, after, strict=True)):
-        solver.add(z3.Implies(stands[number], here), breaks[number] == z3.Not(there))
     left = [n for n, lemma in enumerate(before) if _starts(system, state, lemma)]
-    while True:
-        solver.push()
-        solver.add(z3.Or([breaks[n] for n in left]))
-        answer = solver.check(*(stands[n] for n in left))
-        if answer != z3.sat:
-            break
-        model = solver.model()
-        left = [n for n in left if not z3.is_true(model.eval(breaks[n], model_completion=True))]
-        solver.pop()
-    kept = frozenset(left)
-    rest = Invariant(
-        lambda at: z3.And([lemma for n, lemma in enumerate(_at(before, state, at)) if n in kept])
-    )
-    if answer == z3.unsat and recheck(system, rest) == "":
+    part = inductive_part(solver, [before[n] for n in left], [after[n] for n in left])
+    kept = [before[left[place]] for place in part or []]
+    rest = Invariant(lambda at: z3.And(_at(kept, state, at)))
+    if part is not None and recheck(system, rest) == "":
         return Proof(ProofResult.PROVED, True, invariant=rest)
     return Proof(ProofResult.UNKNOWN, False, "the lemmas that are left do not suffice")
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 import z3
 
+from proofs.engines.inductive_part import inductive_part
 from spec.language.terms import Const, Sort, children
 
 if TYPE_CHECKING:
@@ -71,24 +72,12 @@ def preserved(
     """
     first = z3.Solver()
     first.add(initial)
-    kept = [i for i, each in enumerate(now) if first.check(z3.Not(each)) == z3.unsat]
+    left = [i for i, each in enumerate(now) if first.check(z3.Not(each)) == z3.unsat]
     solver = z3.SolverFor("QF_LIA")
     solver.set("rlimit", RLIMIT)
     solver.add(possible)
-    holds = {i: z3.Bool(f"holds {i}") for i in kept}
-    breaks = {i: z3.Bool(f"breaks {i}") for i in kept}
-    for i in kept:
-        solver.add(z3.Implies(holds[i], now[i]), breaks[i] == z3.Not(then[i]))
-    while kept:
-        solver.push()
-        solver.add(z3.Or([breaks[i] for i in kept]))
-        answer = solver.check([holds[i] for i in kept])
-        model = solver.model() if answer == z3.sat else None
-        solver.pop()
-        if model is None:
-            return kept if answer == z3.unsat else None
-        kept = [i for i in kept if not z3.is_true(model.eval(breaks[i], model_completion=True))]
-    return kept
+    kept = inductive_part(solver, [now[i] for i in left], [then[i] for i in left])
+    return None if kept is None else [left[place] for place in kept]
 
 
 def _candidates(
