@@ -39,7 +39,7 @@ test: $(STAMP) ## Run the tests, but for those that take long
 test-slow: $(STAMP) ## Run those that take long: every mode asked everything, by every engine
 	$(BIN)/python -m pytest -n 2 --dist worksteal -m 'slow and not deep'
 
-test-deep: $(STAMP) ## Run those that take half an hour together, which CI leaves out
+test-deep: $(STAMP) ## Run those that repeat at more places what the others show, which CI leaves out
 	$(BIN)/python -m pytest -n 2 --dist worksteal -m deep
 
 # With every extra, and with none; the versions are those of the lock.

@@ -296,6 +296,20 @@ class TestToys:
         assert [] == check["consistent"]["reached"]["missing"]
         assert "block_notice" == shown["name"]
 
+    def test_tests(self, copies: Callable[[Toy], Copy]) -> None:
+        """Of the tests of the contract and of the relation those fail that the page names."""
+        copy, tests = (
+            copies(OBLIGATION),
+            ("tests/spec/contract", "tests/spec/lowering/test_relation.py"),
+        )
+        shutil.copytree(ROOT / "tests", copy.folder / "tests", dirs_exist_ok=True)
+        done = copy.run(f"python -m pytest -q -p no:cacheprovider -m 'not slow' {' '.join(tests)}")
+        failed = set(re.findall(r"^FAILED (\S+?)::\w+::(\w+)", done.stdout, re.M))
+        (row,) = re.findall(r"^\| sizes of bundles and counts .*$", PAGE, re.M)
+        assert {test for _, test in failed} <= set(re.findall(r"`(test_\w+)`", row)), done.stdout
+        assert {file for file, _ in failed} <= set(re.findall(r"`(tests/[\w/]+\.py)`", row))
+        assert "test_sizes" in {test for _, test in failed}
+
     def test_without_its_answer(self, copies: Callable[[Toy], Copy], tmp_path: Path) -> None:
         """A pending state that nothing answers is found: the theorem of receptiveness fails."""
         text = (TOYS / "block_notice.py").read_text(encoding="utf-8")

@@ -48,7 +48,8 @@ class TestTables:
 
     def test_rows(self) -> None:
         """The rows of table 1 are numbered without a gap, and the lists follow them."""
-        assert list(range(1, len(STATED) + 1)) == [stated.row for stated in STATED.values()]
+        rows = [stated.row for stated in STATED.values() if stated.row]
+        assert list(range(1, len(rows) + 1)) == rows
         assert list(STATED) == list(OBLIGATIONS)
 
     @pytest.mark.parametrize("mode", Mode)

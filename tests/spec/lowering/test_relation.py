@@ -31,6 +31,8 @@ from tests.spec.lowering.described import (
 HARD = MODES[Mode.HARD_PROTECTED].paper
 PATCH = Depth.BACKEND_PATCH
 PAPER = Bundle.PAPER
+PRINTED = {name: mode for mode, spec in reversed(MODES.items()) for name in spec.paper}
+"""For each obligation of the paper the first mode that has it."""
 
 
 def patched(mode: Mode, obligations: tuple[str, ...], **parts: Any) -> Any:
@@ -135,10 +137,10 @@ class TestCounts:
         row = lower(made, Mode.DEMOTABLE, PATCH, PAPER)
         assert (4, Label.APPROXIMATE) == (len(row.missing), row.label)
 
-    @pytest.mark.parametrize("name", RELEVANT_ORDER)
+    @pytest.mark.parametrize("name", PRINTED)
     def test_order(self, name: str) -> None:
         """A run shows an obligation with the one order that matters for it, and not without."""
-        mode = next(mode for mode, spec in MODES.items() if name in spec.paper)
+        mode = PRINTED[name]
         for order, missing in ([RELEVANT_ORDER[name]], False), ([], True):
             made = descriptor(
                 native=[item(name, mode, anchor="own")],
@@ -288,8 +290,8 @@ class TestDepth:
     @pytest.mark.parametrize("depth", LADDER[1:])
     def test_preconditions(self, depth: Depth) -> None:
         """Without any one precondition of its depth an adapter supplies nothing."""
-        name = min(MAY_SUPPLY[depth])
-        mode = next(mode for mode, spec in MODES.items() if name in spec.paper)
+        name = min(MAY_SUPPLY[depth] & PRINTED.keys())
+        mode = PRINTED[name]
         whole = adapter(depth, [item(name, mode)])
         assert name not in lower(descriptor(adapters=[whole]), mode, depth, PAPER).missing
         for i in range(len(PRECONDITIONS[depth])):
@@ -302,10 +304,10 @@ class TestDepth:
                 made = descriptor(adapters=[{**whole, "preconditions": stated}])
                 assert name in lower(made, mode, depth, PAPER).missing
 
-    @pytest.mark.parametrize("name", sorted(NEVER_BY_TELEMETRY))
+    @pytest.mark.parametrize("name", sorted(NEVER_BY_TELEMETRY & PRINTED.keys()))
     def test_telemetry(self, name: str) -> None:
         """A join of telemetry that states enforcement supplies none of it."""
-        mode = next(mode for mode, spec in MODES.items() if name in spec.paper)
+        mode = PRINTED[name]
         made = descriptor(adapters=[adapter(Depth.TELEMETRY_JOIN, [item(name, mode)])])
         assert name in lower(made, mode, Depth.TELEMETRY_JOIN, PAPER).missing
 

@@ -78,15 +78,18 @@ class TestFresh:
                 assert recall(question.name, question.model(Integers())) is not None, question.name
 
     def write(self, mode: Mode) -> None:
-        for question in possible(mode):
-            if recall(question.name, question.model(Integers())) is None:
-                file_of(question.name).unlink(missing_ok=True)
-        for question in useful(mode):
-            system = question.model(Integers())
-            if not file_of(question.name).exists():
-                found = spacer.prove(system).invariant
-                assert found is not None
-                keep(question.name, system, found)
+        lacking = {
+            question.name: question.model(Integers())
+            for question in (*possible(mode), *useful(mode))
+            if recall(question.name, question.model(Integers())) is None
+        }
+        for name in [question.name for question in useful(mode) if question.name in lacking]:
+            system = lacking.pop(name)
+            found = spacer.prove(system).invariant
+            assert found is not None
+            keep(name, system, found)
+        for name in lacking:
+            file_of(name).unlink(missing_ok=True)
 
     def test_no_other(self) -> None:
         """There is no file of anything that is not proved."""
