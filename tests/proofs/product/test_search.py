@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 from collections import deque
 from typing import Any
 
@@ -211,3 +212,27 @@ def test_what_is_no_event_is_refused(emits: Any, says: str) -> None:
         list(simulate(Strange(), 0, 60))
     with pytest.raises(SpecError, match=refused):
         reach(Strange())
+
+
+@pytest.mark.parametrize("collects", [True, False])
+def test_the_collector_is_as_before(collects: bool) -> None:
+    """A search has the collector stay away, and leaves it as it was, also where it raises."""
+    mode, seen = Mode.HARD_PROTECTED, set[bool]()
+
+    class Looking(VllmPool):
+        def actions(self, state: Any) -> Any:
+            seen.add(gc.isenabled())
+            if state.ended:
+                raise SpecError("enough")
+            return super().actions(state)
+
+    was = gc.isenabled()
+    (gc.enable if collects else gc.disable)()
+    try:
+        with pytest.raises(SpecError, match="enough"):
+            search(Looking(), Shim(mode, KEEP), mode, "claim_identity", "a")
+        assert ({False}, collects) == (seen, gc.isenabled())
+        search(SMALL, Shim(mode, KEEP), mode, "claim_identity", "a", limit=5)
+        assert collects is gc.isenabled()
+    finally:
+        (gc.enable if was else gc.disable)()
