@@ -72,7 +72,7 @@ class Runtime:
 @cache
 def runtime(name: str) -> Runtime:
     """The model of this name; raises UnknownName."""
-    found = resolve(name, list(RUNTIMES), what="model")
+    found = resolve(name, list(RUNTIMES), what="model", listed="models list")
     module = import_module(f"models.runtimes.{found}")
     takes = tuple(getattr(module, "TAKES", ()))
     listed = tuple(getattr(module, "INFERENCES", ()))

@@ -8,6 +8,7 @@ from collections.abc import Callable
 from itertools import takewhile
 from typing import TypeAlias
 
+from runtime_hooks.controller.operator import Operator
 from tests_vllm.engine import Engine
 
 __all__ = [
@@ -15,6 +16,9 @@ __all__ = [
     "Act",
     "after_a_minute",
     "counters",
+    "demote",
+    "drain",
+    "drain_no_more",
     "held",
     "left",
     "look",
@@ -59,6 +63,29 @@ def after_a_minute(engine: Engine) -> None:
     """The plugin's clock goes ahead."""
     (attachment,) = engine.armed.attachments
     attachment.controller._clock = lambda: time.monotonic_ns() + 60_000_000_000
+
+
+def _operate(engine: Engine, call: Callable[[Operator], object]) -> None:
+    """The operator asks, and the idle engine carries it out."""
+    (attachment,) = engine.armed.attachments
+    done = attachment.controller.ask(call)
+    attachment.controller.operate()
+    done.result(0)
+
+
+def demote(engine: Engine) -> None:
+    """The operator has the claim on the resident prefix demoted."""
+    _operate(engine, lambda operator: operator.release("claim:resident"))
+
+
+def drain(engine: Engine) -> None:
+    """The operator drains the engine."""
+    _operate(engine, lambda operator: operator.drain())
+
+
+def drain_no_more(engine: Engine) -> None:
+    """The operator has claims accepted again."""
+    _operate(engine, lambda operator: operator.drain(undo=True))
 
 
 def counters(engine: Engine) -> int:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import itertools
+import json
 import logging
 import time
 from collections.abc import Callable, Iterator
@@ -14,9 +15,11 @@ import pytest
 from vllm.platforms.cpu import CpuPlatform
 
 from runtime_hooks.trace.faults import LOG
+from spec.claims.claim import Mode
 from tests_vllm.engine import Engine
 
 Make = Callable[..., Engine]
+Keep = Callable[[str, Path, Mode], None]
 LONG_S = 600
 """More than anything here takes on a slow machine; what never comes is waited for no longer."""
 
@@ -98,7 +101,26 @@ def caplog(caplog: pytest.LogCaptureFixture) -> Iterator[pytest.LogCaptureFixtur
     LOG.removeFilter(take)
 
 
+@pytest.fixture
+def keep(pytestconfig: pytest.Config) -> Keep:
+    """Leaves the trace of an honest engine that enforces where `tests_vllm.witness` takes it, with
+    the mode in which it is kept; only with `--keep`."""
+    kept = pytestconfig.getoption("keep")
+
+    def leave(name: str, trace: Path, mode: Mode) -> None:
+        if kept is None:
+            return
+        folder = Path(kept, name)
+        folder.mkdir(parents=True, exist_ok=True)
+        (folder / "trace.jsonl").write_bytes(trace.read_bytes())
+        due = {"trace": "trace.jsonl", "mode": mode, "code": 0, "model": "vllm_pool"}
+        expected = json.dumps({**due, "enforced": True, "honest": True})
+        (folder / "expected.json").write_text(expected)
+
+    return leave
+
+
 def pytest_addoption(parser: pytest.Parser) -> None:
-    """How many runs `test_repeat` makes, and where `test_table` leaves its traces."""
+    """How many runs `test_repeat` makes, and where traces are kept."""
     parser.addoption("--runs", type=int, default=9, help="runs of test_repeat, 131 for all")
-    parser.addoption("--keep", metavar="FOLDER", help="keep the traces of test_table here")
+    parser.addoption("--keep", metavar="FOLDER", help="keep traces for tests_vllm.witness here")

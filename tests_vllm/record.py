@@ -1,7 +1,8 @@
 """Records scenes of the demo in a real engine, redacted: `python -m tests_vllm.record`.
 
 It writes the traces of tests/recordings anew, and refuses one whose verdict is not the one due, or
-is another one after the redaction. Rows of the table that enforce nothing are recorded as well.
+is another one after the redaction. Rows of the table are recorded as well: some that enforce
+nothing, and those with an operator.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ from pathlib import Path
 
 from monitor.check.by_name import check_files
 from runtime_hooks.demo.play import play_all
-from tests.recordings import OBSERVED, RECORDED, Recorded
+from tests.recordings import OBSERVED, OPERATED, RECORDED, Recorded
 from tests.recordings.redact import redacted
 from tests_vllm.stage import play
 from tests_vllm.table import ROWS
@@ -27,7 +28,7 @@ def main() -> None:
         play_all(lambda _: None, folder)
         for recorded in RECORDED:
             _write(recorded, folder)
-        for observed in OBSERVED:
+        for observed in (*OBSERVED, *OPERATED):
             row = ROWS[observed.row]
             settings = row.twins[observed.twin].settings if observed.twin else {}
             played = play(row, folder / observed.path.stem, settings)

@@ -26,7 +26,10 @@ LEFT_OUT: Final = {
 """What the model of the plugin leaves out, by the beginning of the names of the traces with it."""
 
 UNSTORED: Final = "a-store-that-fails"
-"""vLLM takes every store to succeed, and so does its model; the plugin sees this one fail."""
+"""vLLM takes every store to succeed, and so does its model; the plugin sees this one fail.
+
+Its prompts are whole objects: where they may be others the model rejects nothing.
+"""
 
 UNTOLD: Final = "live-pressure-a-refusal-after-a-deferral"
 """A request that waits may end by its client, so that its refusal is missing shows in no run."""
@@ -53,7 +56,8 @@ def not_runs(folder: Path, accepts: Command) -> tuple[list[str], int]:
             asked[plugin] = False
         watched = due["enforced"] and Kind.CLAIM_REGISTERED in Path(trace).read_text()
         if due["honest"] and not watched:
-            asked[due["model"]] = not name.startswith(UNSTORED)
+            unstored = name.startswith(UNSTORED)
+            asked[due["model"] + (":objects-fail" if unstored else "")] = not unstored
         for model, accepted in asked.items():
             code, said = accepts(model, trace)
             runs += code == 0

@@ -15,6 +15,9 @@ from spec.events.alphabet import Kind
 from tests_vllm.actions import (
     RESIDENT,
     after_a_minute,
+    demote,
+    drain,
+    drain_no_more,
     left,
     look,
     lose_first,
@@ -30,6 +33,10 @@ HARD, DEMOTABLE, EXPIRING = Mode.HARD_PROTECTED, Mode.DEMOTABLE, Mode.EXPIRING
 SOFT, BEST = Mode.SOFT_PRIORITY, Mode.BEST_EFFORT
 ACTIVE, CLAIM = ("active", 70), ("claim:resident",)
 REFUSED, HARMED = Kind.REQUEST_REFUSED, Kind.CLAIM_HARMED
+
+
+SECOND, LARGER = (("second", n, claim("claim:second", n)) for n in (10, 25))
+GIVEN_UP = ("third", 2, {"release_claim": {"claim_id": CLAIM[0], "owner_scope": "tenant"}})
 
 
 def claimed(mode: Mode, **more: Any) -> Asked:
@@ -211,6 +218,37 @@ ROWS: Final = {
         named=CLAIM,
         proofs=((60, 70, 130, 80, 50),),
         twins=twins(HARMED, off="claim_expired_boundary", untold="claim_harm_attribution"),
+    ),
+    "a demotion by the operator": Row(
+        DEMOTABLE,
+        (claimed(DEMOTABLE), demote, look, ACTIVE, look),
+        code=0,
+        ends="0 0",
+        victims=50,
+        told="accepted materialized end demoted evicted end",
+        looks=((60, 60), (10, 10)),
+        twins=twins(Kind.CLAIM_DEMOTED, untold="ordered_lifecycle_events"),
+    ),
+    "a drain": Row(
+        HARD,
+        (claimed(HARD), drain, SECOND, drain_no_more, SECOND, GIVEN_UP, ACTIVE, look),
+        code=0,
+        ends="0 0 9 0 0",
+        victims=63,
+        told="accepted materialized end rejected end accepted materialized end released end "
+        "evicted end",
+        looks=((0, 0),),
+    ),
+    "a claim after its rejection": Row(
+        HARD,
+        (claimed(HARD), LARGER, GIVEN_UP, LARGER, ACTIVE),
+        code=0,
+        ends="0 refused 0 0 refused",
+        victims=7,
+        told="accepted materialized end rejected refused end released end accepted evicted "
+        "materialized end refused end",
+        named=(*CLAIM, "claim:second"),
+        proofs=((60, 25, 85, 80, 5), (25, 70, 95, 80, 15)),
     ),
     "priority": ranked(1, 9),
     "priority, swapped": replace(

@@ -18,7 +18,7 @@ from runtime_hooks.demo.engine import claim
 from runtime_hooks.demo.tiny import tokens
 from spec.claims.claim import Mode
 from spec.contract.modes import Bundle
-from tests_vllm.conftest import Make
+from tests_vllm.conftest import Keep, Make
 from tests_vllm.serve import Server
 
 
@@ -30,7 +30,7 @@ def asked(folder: Path, *words: str) -> tuple[int, Any, str]:
     return done.returncode, json.loads(done.stdout or "null"), done.stderr
 
 
-def test_server(tmp_path: Path) -> None:
+def test_server(tmp_path: Path, keep: Keep) -> None:
     """An idle server answers at once: claims are listed, demoted and drained on the engine's own
     thread, what only the owner may end is not ended, and the trace is kept in every mode."""
     control = tmp_path / "control"
@@ -80,9 +80,10 @@ def test_server(tmp_path: Path) -> None:
     for mode in (Mode.HARD_PROTECTED, Mode.DEMOTABLE):
         assert ModeVerdict.VIOLATED is not check([str(trace)], mode, Bundle.CONTRACT).verdict
     assert ModeVerdict.KEPT is check([str(trace)], None, Bundle.CONTRACT).verdict
+    keep("operator-of-a-server", trace, Mode.DEMOTABLE)
 
 
-def test_process(make: Make, tmp_path: Path) -> None:
+def test_process(make: Make, tmp_path: Path, keep: Keep) -> None:
     """An engine in the caller's process takes it with its next step; the trace is kept."""
     engine = make(control=str(tmp_path / "control"))
     engine.serve(("resident", 60, claim("claim:a", 60, "demotable")))
@@ -100,3 +101,4 @@ def test_process(make: Make, tmp_path: Path) -> None:
     engine.close()
     assert ["claim:a"] == [event.claim_id for event in engine.kinds("claim_demoted")]
     assert ModeVerdict.KEPT is engine.judge(Mode.DEMOTABLE).verdict
+    keep("operator-of-a-process", engine.trace, Mode.DEMOTABLE)

@@ -22,7 +22,10 @@ WATCHED: Final = frozenset(mode for mode, spec in MODES.items() if spec.constant
 
 
 class Claim(NamedTuple):
-    """What an owner asks for: the first `size` blocks of an object, in a mode."""
+    """What an owner asks for: the first `size` blocks of an object, in a mode.
+
+    `named` is the name that the owner gives the object, where it is another one than the runtime's.
+    """
 
     holder: str
     object_id: str
@@ -31,6 +34,7 @@ class Claim(NamedTuple):
     priority: int | None = None
     duration: str | None = None
     owner: str = "tenant"
+    named: str = ""
 
     @property
     def contents(self) -> tuple[Content, ...]:

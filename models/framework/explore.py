@@ -8,7 +8,7 @@ from collections.abc import Hashable, Iterator
 from dataclasses import dataclass
 from typing import Any, Final, NamedTuple, TypeVar
 
-from models.framework.model import Action, Emitted, Model
+from models.framework.model import Action, Emitted, Model, step
 from spec.language.errors import SpecError
 
 __all__ = ["LIMIT", "Reach", "Step", "reach", "simulate"]
@@ -70,7 +70,7 @@ def reach(model: Model[Any], limit: int = LIMIT, *, symmetric: bool = False) -> 
             for action in actions:
                 transitions += 1
                 done[action.name] = None
-                after, _ = one_of(model.apply(state, action).state)
+                after, _ = one_of(step(model, state, action).state)
                 if after not in seen:
                     seen.add(after)
                     found.append(after)
@@ -96,5 +96,5 @@ def simulate(model: Model[Any], seed: int, steps: int) -> Iterator[Step]:
         if not actions:
             return
         action = chance.choice(actions)
-        state, emits = model.apply(state, action)
+        state, emits = step(model, state, action)
         yield Step(action, state, emits)

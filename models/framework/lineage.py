@@ -21,7 +21,7 @@ from spec.events.alphabet import Kind
 from spec.events.canonical import Event
 from spec.language.errors import SpecError
 
-__all__ = ["Lineage", "Seen", "TooMany", "lineages_of"]
+__all__ = ["Lineage", "Parted", "Seen", "TooMany", "Untried", "lineages_of"]
 
 _MOST: Final = 64
 """Possibilities that are tried."""
@@ -30,7 +30,15 @@ _CHOICES: Final = 4_096
 """Choices that are made for them; some lead to none."""
 
 
-class TooMany(SpecError):
+class Untried(SpecError):
+    """A trace leaves open what was not tried: that none of the others fits rejects nothing."""
+
+
+class Parted(Untried):
+    """Prompts may be other than the model can have, unless the name of an instance excludes it."""
+
+
+class TooMany(Untried):
     """A trace leaves open more possibilities than are tried."""
 
 

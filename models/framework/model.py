@@ -36,9 +36,11 @@ __all__ = [
     "Next",
     "Signal",
     "fact",
+    "fault",
     "given_of",
     "renamed",
     "signal",
+    "step",
 ]
 
 State = TypeVar("State")
@@ -207,3 +209,25 @@ class Model(Generic[State]):
         actions name none.
         """
         return state, ()
+
+
+def step(model: Model[State], state: State, action: Action) -> Next[State]:
+    """The state after an action, and what it emits.
+
+    Raises:
+        SpecError: the action emits what is no event and no signal; it is named.
+    """
+    try:
+        found = model.apply(state, action)
+        for each in found[1]:
+            if not isinstance(each, Fact | Signal):
+                raise SpecError(f"{each!r:.100} is no event and no signal")
+    except SpecError as error:
+        raise fault(model, state, action, error) from None
+    return found
+
+
+def fault(model: Model[Any], state: object, action: Action, error: SpecError) -> SpecError:
+    """The error where an action in a state does what cannot be."""
+    cause = f"{model.name}, action {action} in {state}: {error.cause}"
+    return SpecError(cause, "the model states what cannot be")

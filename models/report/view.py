@@ -8,7 +8,7 @@ from typing import Any, Final
 import msgspec
 
 from models.framework.explore import Step, reach
-from models.framework.model import Model
+from models.framework.model import Model, step
 from models.framework.shims import Shim, stream_of
 from models.registry import Runtime
 from spec.events.canonical import Event
@@ -85,7 +85,7 @@ def diagram(model: Model[Any]) -> str | None:
     numbers = {state: number for number, state in enumerate(todo)}
     for state in todo:
         for action in model.actions(state):
-            after = model.apply(state, action).state
+            after = step(model, state, action).state
             if after not in numbers:
                 numbers[after] = len(numbers)
                 todo.append(after)

@@ -106,7 +106,11 @@ def _counterexamples(
 
 
 def _chosen(name: str | None, mode: str | None) -> list[tuple[str, Inference]]:
-    names = list(RUNTIMES) if name is None else [resolve(name, list(RUNTIMES), what="runtime")]
+    names = (
+        list(RUNTIMES)
+        if name is None
+        else [resolve(name, list(RUNTIMES), what="runtime", listed="models list")]
+    )
     wanted = None if mode is None else Mode(resolve(mode, list(Mode), what="mode"))
     found = [
         (each, inference)

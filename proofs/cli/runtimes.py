@@ -143,7 +143,10 @@ def _compare(
 
     Exit 0: they agree. 1: some differ. 2: bad input. 3: interrupted, or nothing to compare.
     """
-    chosen = [resolve(each, list(RUNTIMES), what="model") for each in names or RUNTIMES]
+    chosen = [
+        resolve(each, list(RUNTIMES), what="model", listed="models list")
+        for each in names or RUNTIMES
+    ]
     found: list[Compared] = []
     whole = True
     try:

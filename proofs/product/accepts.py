@@ -14,7 +14,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from dataclasses import dataclass
 from typing import Any, Final, NamedTuple, TypeAlias
 
-from models.framework.model import Action, Model
+from models.framework.model import Action, Model, step
 from models.framework.shims import PLAIN, Shim
 from proofs.product.runs import events_of
 from spec.events.alphabet import Kind
@@ -195,7 +195,7 @@ def _moves(
             yield config, path
             continue
         for action in model.actions(config.state):
-            state, emits = model.apply(config.state, action)
+            state, emits = step(model, config.state, action)
             told = tuple(each for each in events_of(shim, emits) if each.kind not in unseen)
             after = _Config(state, told, config.names)
             if after not in known:

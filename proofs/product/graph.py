@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias
 
-from models.framework.model import Action, Emitted, Model
+from models.framework.model import Action, Emitted, Model, fault, step
 from models.framework.symmetry import relabelled_state, renamings
 from proofs.product.runs import events_of
-from spec.language.errors import SpecError
 
 if TYPE_CHECKING:
     from collections.abc import Collection
 
     from models.framework.shims import Shim
+    from spec.language.errors import SpecError
 
 __all__ = ["Edge", "Graph", "Names"]
 
@@ -71,10 +71,7 @@ class Graph:
     def _leaving(self, number: int) -> list[Edge]:
         state, found = self.states[number], []
         for action in self.model.actions(state):
-            try:
-                after, emits = self.model.apply(state, action)
-            except SpecError as error:
-                raise self.fault(number, action, error) from None
+            after, emits = step(self.model, state, action)
             reached, names = self._number(after)
             found.append((reached, emits, action, names))
         return found
@@ -99,8 +96,7 @@ class Graph:
 
     def fault(self, number: int, action: Action, error: SpecError) -> SpecError:
         """The error where an action in a state does what cannot be."""
-        cause = f"{self.model.name}, action {action} in {self.states[number]}: {error.cause}"
-        return SpecError(cause, "the model states what cannot be")
+        return fault(self.model, self.states[number], action, error)
 
     def objects(self, shim: Shim) -> dict[str, tuple[str, ...]]:
         """The objects that claims are on, by their ids, as far as states near the first say so."""

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 import msgspec
 
 from models.framework.hooked import Hooked, facts_of
-from models.framework.lineage import TooMany
+from models.framework.lineage import Parted, Untried
 from models.framework.shims import PLAIN, Shim
 from models.registry import model_of, runtime
 from monitor.check.parts import place_of, text_of
@@ -223,6 +223,8 @@ def _of_size(found: Runtime, variant: str, stream: _Stream) -> Iterator[tuple[st
                 yield name, model
     except SpecError as error:
         refusal = error
+        if isinstance(error, Parted) and variant in names:
+            refusal = None
     if variant and variant not in names and not refusal:
         resolve(variant, [*names, *found.variants], what="variant")
     if not found.takes and not variant:
@@ -241,8 +243,8 @@ def _judged(
     """The verdict of one that accepts, else of an undecided one, else of the nearest."""
     best: tuple[tuple[bool, bool, int, bool], str, Accepted | Rejected | Bounded] | None = None
     untried = ""
-    for instance, model in _until_too_many(instances):
-        if isinstance(model, TooMany):
+    for instance, model in _until_untried(instances):
+        if isinstance(model, Untried):
             untried = str(model)
             continue
         found = compare(model, stream)
@@ -254,6 +256,9 @@ def _judged(
             best = rank, instance, found
         if fits:
             break
+    if best is None and untried:
+        open_ = Bounded(0, 0)
+        return msgspec.structs.replace(_view(name, stream, 0, "", open_), why=untried)
     if best is None:
         raise SpecError(f"stream {name} leaves no instance of the model")
     rank, instance, found = best
@@ -263,13 +268,13 @@ def _judged(
     return view
 
 
-def _until_too_many(
+def _until_untried(
     instances: Iterable[tuple[str, Model[Any]]],
-) -> Iterator[tuple[str, Model[Any] | TooMany]]:
-    """The instances; in the end the error that there are more."""
+) -> Iterator[tuple[str, Model[Any] | Untried]]:
+    """The instances; in the end why others were not tried, if there are any."""
     try:
         yield from instances
-    except TooMany as error:
+    except Untried as error:
         yield "", error
 
 

@@ -8,6 +8,7 @@ searched behind it.
 
 from __future__ import annotations
 
+import gc
 from collections import defaultdict
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -104,6 +105,8 @@ def search(
         SpecError: the model emits facts that contradict each other; the action is named.
     """
     graph = graph or Graph(model, symmetric=symmetric, fixed=(tracked,))
+    collects = gc.isenabled()
+    gc.disable()  # a search makes no cycles, and the collector looks at every state again and again
     try:
         for follow_all in (whole, True):
             try:
@@ -116,6 +119,9 @@ def search(
                 return search(*given, tracked, limit=limit, progress=progress, graph=one)
     except KeyboardInterrupt:
         return Outcome(obligation, Answer.STOPPED, 0, 0, 0, 0)
+    finally:
+        if collects:
+            gc.enable()
     raise AssertionError(f"{obligation}: everything is followed, and something is shared")
 
 

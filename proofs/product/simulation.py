@@ -13,6 +13,7 @@ import msgspec
 from models.framework.explore import simulate
 from models.framework.shims import claim_of
 from proofs.product.runs import Run
+from proofs.product.search import validate
 from spec.contract.modes import MODES, Bundle
 from spec.contract.obligations import OBLIGATIONS
 from spec.language.verdicts import Verdict
@@ -94,7 +95,11 @@ def simulated(
     Args:
         seed: that of the first run; the next has the next one.
         progress: receives the number of runs that are done.
+
+    Raises:
+        SpecError: an action emits what is no event, or facts that contradict each other.
     """
+    validate(subject.model, subject.shim, subject.mode, subject.tracked)
     found, complete = _Found(), True
     try:
         for number in range(runs):

@@ -31,12 +31,14 @@ def resolve(
     *,
     what: str = "name",
     aliases: Mapping[str, str] | None = None,
+    listed: str = "spec list",
 ) -> str:
     """The name among `known` that `text` stands for, whatever its case and its dashes.
 
     Args:
         what: the kind of thing, for the error: "mode", "obligation".
         aliases: other names, each for one of `known`.
+        listed: the command that lists them, where they are many.
 
     Raises:
         UnknownName: there is none; the remedy is the nearest names, or a list of all where short.
@@ -53,7 +55,7 @@ def resolve(
     close = difflib.get_close_matches(typed, worth, n=3)
     raise UnknownName(
         f"there is no {what} {text[:_LONGEST]!r}",
-        _remedy(tuple(dict.fromkeys(meant[word] for word in close))[:2], names),
+        _remedy(tuple(dict.fromkeys(meant[word] for word in close))[:2], names, listed),
     )
 
 
@@ -61,9 +63,9 @@ def _plain(text: str) -> str:
     return "_".join(text.strip().casefold().replace("-", "_").split())
 
 
-def _remedy(close: tuple[str, ...], names: tuple[str, ...]) -> str:
+def _remedy(close: tuple[str, ...], names: tuple[str, ...], listed: str) -> str:
     if close:
         return f"did you mean {' or '.join(close)}?"
     if len(names) <= _LISTED:
         return f"use one of {', '.join(names)}"
-    return f"{called('spec list')} shows the names"
+    return f"{called(listed)} shows the names"

@@ -8,7 +8,7 @@ from typing import Final, NamedTuple
 
 from spec.claims.claim import Mode
 
-__all__ = ["FOLDER", "OBSERVED", "RECORDED", "Observed", "Recorded"]
+__all__ = ["FOLDER", "OBSERVED", "OPERATED", "RECORDED", "Observed", "Recorded"]
 
 FOLDER: Final = Path(__file__).parent
 
@@ -38,7 +38,7 @@ RECORDED: Final = (
 
 
 class Observed(NamedTuple):
-    """A row of the table of `tests_vllm` in which nothing is enforced, and the model that it is of.
+    """A row of the table of `tests_vllm`, and the model that it is of.
 
     `twin` is that of the row in which its enforcement is off; empty where there is no claim.
     """
@@ -68,3 +68,11 @@ OBSERVED: Final = (
     Observed("path A, success", _OFF, "vllm_offload"),
     Observed("path C, two claims", _OFF, "vllm_offload"),
 )
+"""Rows in which nothing is enforced."""
+
+OPERATED: Final = (
+    Observed("a demotion by the operator", "", "plugin"),
+    Observed("a drain", "", "plugin"),
+    Observed("a claim after its rejection", "", "plugin"),
+)
+"""Rows in which an operator acts, or a claim is rejected and stated again."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from itertools import groupby
 from typing import Any
 
@@ -43,15 +43,34 @@ class Blocks(Moment[State]):
         runs = (run for run in self.state.running if run.how == "runs")
         return {block for run in runs for block in run.blocks[run.start :]}
 
-    def places(self, without: Collection[int] = ()) -> dict[Content, list[int]]:
-        """The blocks that hold each content, the one that is held first."""
-        places: dict[Content, list[int]] = {}
-        away = {*without, *self.uncomputed()}
-        for block, content in enumerate(self.state.cached):
-            if content is not None and block not in away:
-                copies = places.setdefault(content, [])
-                copies.insert(0 if block in self.state.held else len(copies), block)
-        return places
+    def filed(self) -> dict[Content, list[int]]:
+        """The blocks that are filed under each content, in that order."""
+        filed: dict[Content, list[int]] = {}
+        first = [block for block in range(len(self.state.cached)) if block not in self.state.again]
+        for block in (*first, *self.state.again):
+            if (content := self.state.cached[block]) is not None:
+                filed.setdefault(content, []).append(block)
+        return filed
+
+    def file(self, contents: Mapping[int, Content]) -> None:
+        """File blocks under contents, in this order."""
+        filed = self.filed()
+        self.change(
+            cached=tuple(contents.get(block, each) for block, each in enumerate(self.state.cached)),
+            again=(*self.state.again, *(b for b, content in contents.items() if content in filed)),
+        )
+
+    def unfile(self, blocks: Collection[int]) -> None:
+        """Blocks hold nothing any more."""
+        cached = (None if at in blocks else each for at, each in enumerate(self.state.cached))
+        again = tuple(block for block in self.state.again if block not in blocks)
+        self.change(cached=tuple(cached), again=again)
+
+    def places(self) -> dict[Content, list[int]]:
+        """The blocks that hold each content, in the order in which they were filed."""
+        away = self.uncomputed()
+        there = {at: [b for b in blocks if b not in away] for at, blocks in self.filed().items()}
+        return {content: blocks for content, blocks in there.items() if blocks}
 
     def holds(self, claim: Claim, places: Collection[Content]) -> bool:
         """Whether a predicate is true of what blocks hold."""
@@ -122,10 +141,29 @@ class Blocks(Moment[State]):
 
     # Blocks are cached and lost: tracking/tracker.py, tracking/watched.py.
 
-    def gain(self, claim: Claim, pairs: Sequence[tuple[Content, int]], by: str | None) -> None:
-        """State that a claim gained blocks: `report_gained`, without the report."""
-        if pairs:
-            self.of(claim, Kind.BLOCK_CACHED, **_cached(pairs, by))
+    def gain(
+        self,
+        claim: Claim,
+        pairs: Sequence[tuple[Content, int]],
+        by: str | None,
+        *,
+        whole: bool,
+    ) -> None:
+        """State that a claim gained blocks, and copies of them apart: `report_gained`.
+
+        Args:
+            whole: its predicate became true by it.
+        """
+        parts: list[dict[Content, int]] = []
+        for content, block in pairs:
+            part = next((part for part in parts if content not in part), None)
+            if part is None:
+                parts.append(part := {})
+            part[content] = block
+        for number, part in enumerate(parts):
+            self.of(claim, Kind.BLOCK_CACHED, **_cached([*part.items()], by))
+            if whole and number == 0:
+                self.of(claim, Kind.CLAIM_MATERIALIZED)
 
     def place(
         self,
@@ -146,9 +184,8 @@ class Blocks(Moment[State]):
         first = {claim: pairs.index(own[0]) for claim, own in gained.items() if own}
         for claim in sorted(first, key=lambda each: (each.mode in WATCHED, first[each])):
             if claim.holder not in loaded_for:
-                self.gain(claim, gained[claim], by)
-                if self.holds(claim, places) and not self.holds(claim, before):
-                    self.of(claim, Kind.CLAIM_MATERIALIZED)
+                whole = self.holds(claim, places) and not self.holds(claim, before)
+                self.gain(claim, gained[claim], by, whole=whole)
         owned = blocks_of(self.live)
         rest = [pair for pair in pairs if pair[0] not in owned]
         if rest:
@@ -179,9 +216,8 @@ class Blocks(Moment[State]):
 
     def lose(self, kind: Kind, blocks: Collection[int], **fields: Any) -> None:
         """Blocks lose what they hold: state it, and report it of claims: BlockTracker._removed."""
-        before, held = self.places(), {block: self.state.cached[block] for block in blocks}
-        cached = (None if at in held else each for at, each in enumerate(self.state.cached))
-        self.change(cached=tuple(cached))
+        before = self.places()
+        self.unfile(blocks)
         after = self.places()
         self.say(kind, **fields)
         fell = [c for c in self.live if self.holds(c, before) and not self.holds(c, after)]

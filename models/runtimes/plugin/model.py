@@ -1,20 +1,23 @@
 """Models this project's plugin in vLLM: what its controller does with claims and requests.
 
 Source: `runtime_hooks` of this project, beside vLLM 0.32.0: `controller/admission.py`,
-`controller/arbitration.py`, `tracking/tracker.py`, `tracking/offloaded.py`, `tracking/watched.py`,
-`enforce`, and of `engines/v0_32` what is observed when. The free queue is that of vLLM's
+`controller/arbitration.py`, `controller/operator.py`, `tracking/tracker.py`,
+`tracking/offloaded.py`, `tracking/watched.py`, `enforce`, and of `engines/v0_32` what is observed
+when. The free queue is that of vLLM's
 `block_pool.py`: freed blocks go to its end in the order given, those that hold nothing to its
 front.
 
 An action is what happens in one call of the controller, or in one step of vLLM for one request.
 Claims come with requests; owners release them at any time (`runtime_hooks.claims.release`). Waits
-and durations are over at any time.
+and durations are over at any time. The operator demotes what is demotable between two steps, and
+drains the engine or ends the drain before any request. No event states a drain: it shows only where
+a claim that fits is rejected. A quota, the floor, an id that was used before or a fault of the
+claim itself shows in the same way, so that they are no actions of their own.
 
 Left out: decoding, preemption, requests that end while they compute or load; failed stores and
 blocks lost by failures, so that no prompt is cached with a gap; a second load of an object while
 one is under way; for offloadable claims, prompts that are shorter than the claim; vLLM's policy
-recompute; pins, claims registered ahead; which of several copies of a block a look-up finds (here a
-held one).
+recompute; pins, claims registered ahead.
 
 Names are not interchangeable: requests arrive in a fixed order, with their claims.
 """
@@ -45,6 +48,7 @@ class Plugin(Model[State]):
         defer: whether a request that does not fit waits before it is refused (`defer_s`).
         enforce: whether promises are enforced, not only reported on.
         tier: whether there is an offload tier.
+        drains: whether the operator drains the engine at times.
     """
 
     name: ClassVar = "plugin"
@@ -66,8 +70,10 @@ class Plugin(Model[State]):
         defer: bool = False,
         enforce: bool = True,
         tier: bool = False,
+        drains: bool = True,
     ) -> None:
         self.usable, self.defer, self.enforce, self.tier = usable, defer, enforce, tier
+        self.drains = drains
         self.claims: Mapping[str, Claim] = {each.holder: each for each in claims}
         self.prompts: Mapping[str, Prompt] = {each.name: each for each in prompts}
         self.holders, self.requests = tuple(self.claims), tuple(self.prompts)
@@ -86,8 +92,12 @@ class Plugin(Model[State]):
         yield Action("close")
         for name in self.requests[state.arrived : state.arrived + 1]:
             yield Action("arrive", (name,))
+            if self.drains and self.prompts[name].claims:
+                yield Action("arrive_drained", (name,))
         for holder in state.live:
             yield Action("give_up", (holder,))
+            if self.claims[holder].mode is Mode.DEMOTABLE:
+                yield Action("demote", (holder,))
             if self.claims[holder].duration is not None:
                 yield Action("expire", (holder,))
         for each in state.waiting:
@@ -172,7 +182,8 @@ def _usual(mode: Mode) -> Plugin:
     """Three claims, two of them on one object; the last request does not fit beside the first.
 
     Where claims are offloaded there are two, on one object, and the second request comes back to
-    it: what is under way between the engine and its tier makes many states.
+    it: what is under way between the engine and its tier makes many states. Nobody can judge a
+    rejected claim of a watched mode, which is registered without its object, so there is no drain.
     """
     ranks = {"c1": 1, "c2": 5, "c3": 3} if mode is Mode.SOFT_PRIORITY else {}
     lasts = "9 steps" if mode is Mode.EXPIRING else None
@@ -188,7 +199,8 @@ def _usual(mode: Mode) -> Plugin:
     ]
     prompts.append(Prompt(f"r{len(on)}", name, 1, own=1, tail=1, claims=(last,)))
     defer = mode in (Mode.HARD_PROTECTED, Mode.EXPIRING)
-    return Plugin(3, claims, prompts, defer=defer, tier=mode is Mode.OFFLOADABLE)
+    tier, drains = mode is Mode.OFFLOADABLE, mode not in WATCHED
+    return Plugin(3, claims, prompts, defer=defer, tier=tier, drains=drains)
 
 
 VARIANTS: Mapping[str, Callable[[], Plugin]] = {str(mode): partial(_usual, mode) for mode in TAKES}

@@ -10,6 +10,7 @@ from collections.abc import Iterable, Sequence
 from itertools import takewhile
 
 from models.framework.claims import WATCHED, Claim, blocks_of, least
+from models.framework.shims import claim_of
 from models.runtimes.plugin.state import Prompt, Waiting
 from models.runtimes.plugin.steps import Steps
 from spec.claims.claim import Mode
@@ -65,12 +66,16 @@ class Moment(Steps):
 
     # Requests arrive and end: Controller.arrive, Arbitration.decide, Controller.finish.
 
-    def arrive(self, name: str) -> None:
+    def arrive_drained(self, name: str) -> None:
+        """A request arrives while the operator drains the engine: Operator.drain."""
+        self.arrive(name, drained=True)
+
+    def arrive(self, name: str, *, drained: bool = False) -> None:
         """A request arrives, with what comes with it."""
         prompt = self.model.prompts[name]
         self.change(arrived=self.state.arrived + 1)
         for holder in prompt.claims:
-            self._admit(self.model.claims[holder], prompt)
+            self._admit(holder, prompt, drained=drained)
         needed, yielding = self._need(prompt), self.yielding(prompt)
         waits = self.model.defer and yielding is None
         needed = prompt.blocks if waits else needed
@@ -108,9 +113,7 @@ class Moment(Steps):
             if run.how == "loads":
                 self.load_failed(run)
             if run.how == "runs":  # at the shutdown: what it did not compute is never known
-                never = {*run.blocks[run.start :]}
-                cached = self.state.cached
-                self.change(cached=tuple(None if b in never else c for b, c in enumerate(cached)))
+                self.unfile(run.blocks[run.start :])
             self.change(running=tuple(each for each in self.state.running if each is not run))
             self.release(run.blocks[::-1])
         self.say(Kind.REQUEST_FINISHED, request_id=name)
@@ -125,9 +128,14 @@ class Moment(Steps):
 
     # Claims begin and end: controller/admission.py.
 
-    def _admit(self, claim: Claim, prompt: Prompt) -> None:
-        fields = {**claim.terms, "object_id": f"{claim.object_id}:{claim.size}"}
-        if self._rejects(claim, prompt):
+    def _admit(self, holder: str, prompt: Prompt, *, drained: bool) -> None:
+        claim = self.model.claims.get(holder)
+        if claim is None:
+            self.say(Kind.CLAIM_REJECTED, claim_id=claim_of(holder))
+            return
+        prefix = claim.named or f"{claim.object_id}:{claim.size}"
+        fields = {**claim.terms, "object_id": prefix}
+        if drained or self._rejects(claim, prompt):
             if claim.mode in WATCHED:
                 del fields["object_id"]
             self.of(claim, Kind.CLAIM_REGISTERED, **fields)
@@ -145,11 +153,11 @@ class Moment(Steps):
         self.settle(claim.contents)
         pairs = [(at, block) for at in claim.contents for block in places.get(at, ())]
         self.rerank(ranks, [block for _, block in reversed(pairs)])
-        for owned in (True, False):
-            found = [(at, block) for at, block in pairs if (at in known) is owned]
-            self.gain(claim, found, None)
-        if self.holds(claim, places):
-            self.of(claim, Kind.CLAIM_MATERIALIZED)
+        there = [(at, block) for at, block in pairs if at in known]
+        found = [(at, block) for at, block in pairs if at not in known]
+        whole = self.holds(claim, places)
+        self.gain(claim, there, None, whole=whole and not found)
+        self.gain(claim, found, None, whole=whole)
         if self.copied(claim.holder):
             self.of(claim, Kind.HOST_COPY_FOUND)
             self.of(claim, Kind.CLAIM_OFFLOADED)
@@ -173,6 +181,10 @@ class Moment(Steps):
         """The owner releases a claim: Admission.release."""
         claim = self.model.claims[holder]
         self._end(claim, Kind.CLAIM_RELEASED, claim.owner)
+
+    def demote(self, holder: str) -> None:
+        """The operator has a claim demoted: Operator.release."""
+        self._end(self.model.claims[holder], Kind.CLAIM_DEMOTED, "runtime")
 
     def expire(self, holder: str) -> None:
         """The duration of a claim is over: Admission.expire."""

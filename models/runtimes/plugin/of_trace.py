@@ -53,12 +53,14 @@ def plugin_of(events: Sequence[Event], *, enforce: bool = True) -> Plugin:
 
 
 def _plugin(events: Sequence[Event], lineage: Lineage, *, enforce: bool) -> Plugin:
-    objects = {each.claim_id: each.object_id for each in lineage.watches}
     registered = [event for event in events if event.kind is Kind.CLAIM_REGISTERED]
+    known = {event.claim_id for event in registered}
+    objects = _objects(registered, lineage)
     claims = [_claim(event, objects) for event in registered]
     came, since = dict[str, tuple[str, ...]](), list[str]()
     for event in events:
-        if event.kind is Kind.CLAIM_REGISTERED:
+        unread = event.kind is Kind.CLAIM_REJECTED and event.claim_id not in known
+        if unread or event.kind is Kind.CLAIM_REGISTERED:
             since.append(event.claim_id or "")
         elif event.kind is Kind.REQUEST_ARRIVED:
             came[event.request_id or ""], since = tuple(since), []
@@ -94,6 +96,20 @@ def _prompt(seen: Seen, claims: tuple[str, ...]) -> Prompt:
     )
 
 
+def _objects(registered: Sequence[Event], lineage: Lineage) -> dict[str, str]:
+    """The object that each claim is on, as the model names it; none for one of which it is unknown.
+
+    An accepted claim is on what its request looked up. Of a rejected one nothing is looked up: it
+    is on the object of an accepted one that the stream names alike.
+    """
+    objects = {each.claim_id: each.object_id for each in lineage.watches}
+    named = {e.object_id: objects[e.claim_id] for e in registered if e.claim_id in objects}
+    for each in registered:
+        if each.claim_id and each.object_id in named:
+            objects.setdefault(each.claim_id, named[each.object_id])
+    return objects
+
+
 def _claim(event: Event, objects: Mapping[str, str]) -> Claim:
     predicate = parse_predicate(event.predicate or "")
     if event.claim_id is None or event.mode not in set(Mode) or predicate.start:
@@ -101,6 +117,15 @@ def _claim(event: Event, objects: Mapping[str, str]) -> Claim:
     size = event.footprint or predicate.end
     if size != predicate.end:
         raise SpecError(f"claim {event.claim_id} declares other blocks than its predicate needs")
+    unknown = event.claim_id not in objects
     object_id = objects.get(event.claim_id, event.object_id or event.claim_id)
-    named = event.claim_id, object_id, size, Mode(event.mode)
-    return Claim(*named, event.priority, event.duration, event.owner_scope or "")
+    return Claim(
+        event.claim_id,
+        object_id,
+        size,
+        Mode(event.mode),
+        event.priority,
+        event.duration,
+        event.owner_scope or "",
+        named=object_id if unknown else "",
+    )

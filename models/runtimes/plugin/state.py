@@ -16,9 +16,10 @@ class Prompt(NamedTuple):
 
     `between` are blocks between the shared and the own ones that it has in common with the own
     parts of other prompts: the request, and how many of the first blocks of its own part.
-    `claims` are the holders whose claims come with it. It can reuse all whole blocks if it has a
-    tail, and else all but the last, because one token is to be computed. Where it is not `admitted`
-    nothing that it computes is cached.
+    `claims` are the holders whose claims come with it; the claim of one that the instance does not
+    know cannot be read, and is rejected without a registration. It can reuse all whole blocks if it
+    has a tail, and else all but the last, because one token is to be computed. Where it is not
+    `admitted` nothing that it computes is cached.
     """
 
     name: str
@@ -96,12 +97,14 @@ class State(NamedTuple):
     """The engine.
 
     `free` are the blocks that no request uses, the next victim first; `cached` says of each block
-    what it is filed under; `held` are the blocks that are excluded from eviction, the oldest first.
-    `copies` says of an object how many of its first blocks the tier has.
+    what it is filed under, and `again` has those that were filed under what another one was, in
+    that order. `held` are the blocks that are excluded from eviction, the oldest first. `copies`
+    says of an object how many of its first blocks the tier has.
     """
 
     free: tuple[int, ...]
     cached: tuple[Content | None, ...]
+    again: tuple[int, ...] = ()
     held: tuple[int, ...] = ()
     live: tuple[str, ...] = ()
     waiting: tuple[Waiting, ...] = ()

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from itertools import takewhile
-from typing import Any
 
 from models.framework.claims import WATCHED, Claim, blocks_of
 from models.framework.shims import claim_of
@@ -29,14 +28,9 @@ class Steps(Blocks):
 
     def _hits(self, prompt: Prompt) -> tuple[int, ...]:
         """The blocks of the longest cached prefix that a request can use."""
-        places: dict[Any, int] = {}
-        for block, content in enumerate(self.state.cached):
-            if content is not None and (content not in places or block in self.state.held):
-                places[content] = block
-        return tuple(
-            places[content]
-            for content in takewhile(places.__contains__, prompt.contents[: prompt.reusable])
-        )
+        filed = self.filed()
+        found = takewhile(filed.__contains__, prompt.contents[: prompt.reusable])
+        return tuple(filed[content][0] for content in found)
 
     def _to_load(self, prompt: Prompt, hits: int) -> int:
         """How many blocks behind those that are cached the tier has."""
@@ -80,9 +74,8 @@ class Steps(Blocks):
     def _file(self, run: Running) -> None:
         """File the whole blocks that a request is about to compute, as allocate_slots does."""
         contents = dict(zip(run.blocks, self.model.prompts[run.name].contents, strict=False))
-        new = {block: contents[block] for block in run.blocks[run.start :] if block in contents}
-        cached = (new.get(block, each) for block, each in enumerate(self.state.cached))
-        self.change(cached=tuple(cached))
+        new = (block for block in run.blocks[run.start :] if block in contents)
+        self.file({block: contents[block] for block in new})
 
     def _look_up(self, prompt: Prompt, asked: int, found: int) -> None:
         """State what a request found of each claim, and what it reuses: BlockTracker.look_up."""

@@ -8,8 +8,9 @@ its commits state them; the pool itself is that of `models.runtimes.vllm_pool`.
 A request may state token ranges with a priority and a duration, and a scope. When its blocks are
 full, each gets an entry in the sidecar. Freed blocks with an entry at or above the threshold go to
 a heap by (priority, time of freeing); the LRU list is drained first. The last commit stamps tuples
-with a generation, so that one from before a reuse is skipped; `generations=False` is the queue
-before it. Where the sources are silent, it is assumed that directives apply to reused blocks too;
+with a generation, so that one from before a reuse is skipped; `generations=False` leaves that out.
+The same commit brought the threshold and the draining of expired blocks, which are here in both.
+Where the sources are silent, it is assumed that directives apply to reused blocks too;
 that the client that raises an entry owns it from then on (`escalator_owns`); that no client owns an
 entry that was set without a scope; that expired blocks go to the end of the LRU list; and that an
 entry goes with its block's content. The default of the threshold is not stated; it is above 50, as

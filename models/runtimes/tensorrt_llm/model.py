@@ -5,9 +5,10 @@ Source: TensorRT-LLM, `evictionPolicy.cpp` at 05a91919 (`claimBlock`, `releaseBl
 inferred: that a reuse without a retention config keeps the priority of a block and loses its
 duration (`claimBlock` always overwrites the duration, and the priority only if one is given); that
 a block whose children are all in the host pool is a leaf; that a block leaves the host pool as it
-is loaded back; that blocks without content are taken first; that an expired block goes to the end
-of the queue of its new priority; that a paused request waits behind the others. `refresh` runs in
-every step here; nothing that was read says how often it does.
+is loaded back; that the host pool gives up what has the least priority, of that the oldest; that
+blocks without content are taken first; that an expired block goes to the end of the queue of its
+new priority; that a paused request waits behind the others. `refresh` runs in every step here;
+nothing that was read says how often it does.
 
 A retention config is part of a request and names ranges of its prompt; the first that contains a
 block sets its priority, and how long the block keeps it once it is released. Then the priority is
@@ -19,8 +20,8 @@ By `GUARANTEED_NO_EVICT`, the default, a request that has started is never pause
 behind.
 
 Left out: partial reuse (on by default), several windows, the priority of decoded blocks, loss of
-events, what `updated` says of a priority, and the least priority of what is copied to the host
-pool.
+events, what `updated` says of a priority, durations in the host pool, and the least priority of
+what is copied to it.
 """
 
 from __future__ import annotations

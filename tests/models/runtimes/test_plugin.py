@@ -9,7 +9,7 @@ import pytest
 
 from models.framework.claims import Claim
 from models.framework.explore import reach
-from models.framework.model import Action, Next
+from models.framework.model import Action, Fact, Next
 from models.framework.shims import PLAIN
 from models.runtimes.plugin.model import TAKES, VARIANTS, Plugin
 from models.runtimes.plugin.state import Prompt, State
@@ -22,10 +22,10 @@ from tests.models.runtimes.whole import unkept
 SIZES = {
     Mode.BEST_EFFORT: (656, 2402),
     Mode.SOFT_PRIORITY: (684, 2498),
-    Mode.HARD_PROTECTED: (783, 2940),
-    Mode.DEMOTABLE: (454, 1666),
-    Mode.EXPIRING: (783, 3630),
-    Mode.OFFLOADABLE: (272, 964),
+    Mode.HARD_PROTECTED: (1127, 4532),
+    Mode.DEMOTABLE: (677, 3257),
+    Mode.EXPIRING: (1127, 5407),
+    Mode.OFFLOADABLE: (335, 1236),
 }
 
 STUCK = "who may run beside claims gets blocks"
@@ -60,6 +60,47 @@ class TestSize:
             *("arrive(r1)", "arrive(r2)", "finish(r1)", "schedule(r2)", "computed(r2)"),
             *("finish(r2)", "stored(b)", "arrive(r3)", "tier_reset"),
         ]
+
+
+class TestOperator:
+    def test_it_has_demotable_claims_demoted_and_no_others(self) -> None:
+        """An operator acts as the runtime, which may demote, and not as an owner."""
+        for mode in TAKES:
+            assert ("demote" in reach(VARIANTS[mode]()).actions) is (mode is Mode.DEMOTABLE)
+
+    def test_a_drain_has_claims_rejected_and_requests_served(self) -> None:
+        """No claim is live after it, and the request runs as one without a claim."""
+        model = _pressed(Mode.HARD_PROTECTED)
+        (state,) = model.initial()
+        drained, emits = model.apply(state, Action("arrive_drained", ("r1",)))
+        assert () == drained.live
+        assert ("runs",) == tuple(each.how for each in drained.waiting)
+        said = [each.event.kind for each in emits if isinstance(each, Fact)]
+        assert [Kind.CLAIM_REGISTERED, Kind.CLAIM_REJECTED, Kind.REQUEST_ARRIVED] == said
+
+    def test_only_a_request_with_a_claim_meets_a_drain(self) -> None:
+        """What a drain changes is the answer to a claim."""
+        model = _pressed(Mode.HARD_PROTECTED)
+        (state,) = model.initial()
+        after, _ = model.apply(state, Action("arrive_drained", ("r1",)))
+        assert Action("arrive_drained", ("r1",)) in {*model.actions(state)}
+        assert Action("arrive_drained", ("r2",)) not in {*model.actions(after)}
+
+
+class TestCopies:
+    def test_a_look_up_finds_the_copy_that_was_filed_first(self) -> None:
+        """A prompt without a tail computes its last block again, and then two blocks hold it."""
+        prompts = [Prompt("r1", "a", 2), Prompt("r2", "a", 2), Prompt("r3", "a", 2, tail=1)]
+        model = Plugin(4, [], prompts)
+        (state,) = model.initial()
+        for name in ("r1", "r2"):
+            for step in ("arrive", "schedule", "computed", "finish"):
+                state = model.apply(state, Action(step, (name,))).state
+        assert (None, ("a", 0), ("a", 1), ("a", 1), None) == state.cached
+        assert (3,) == state.again
+        state = model.apply(state, Action("arrive", ("r3",))).state
+        state = model.apply(state, Action("schedule", ("r3",))).state
+        assert (1, 2, 4) == state.running[0].blocks
 
 
 class TestKept:

@@ -35,6 +35,12 @@ BY_NAME = {f"{each.row} {each.twin}".strip(): each for each in OBSERVED}
 EVICTING = [each for each in OBSERVED if '"block_evicted"' in each.path.read_text()]
 
 
+def _named(observed: Observed) -> str:
+    policy = "recompute" if "recompute" in observed.row else "fail"
+    of_objects = observed.model == "vllm_offload"
+    return f"{observed.model}:objects-{policy}" if of_objects else observed.model
+
+
 def lines_of(observed: Observed) -> list[Line]:
     return [json.loads(line) for line in observed.path.read_bytes().splitlines()]
 
@@ -46,13 +52,16 @@ def events_in(observed: Observed) -> list[Event]:
 
 @pytest.fixture
 def judged(tmp_path: Path) -> Callable[[Observed, list[Line]], StreamAcceptance]:
-    """What is found of some lines, numbered again, by the model of a recording."""
+    """What is found of some lines, numbered again, by the model of a recording.
+
+    Prompts of the connector's are taken to be whole objects.
+    """
 
     def judge(observed: Observed, lines: list[Line]) -> StreamAcceptance:
         file = tmp_path / "trace.jsonl"
         numbered = ({**line, "sequence": number} for number, line in enumerate(lines))
         file.write_text("".join(f"{json.dumps(line)}\n" for line in numbered))
-        (stream,) = acceptance(observed.model, str(file)).streams
+        (stream,) = acceptance(_named(observed), str(file)).streams
         return stream
 
     return judge
@@ -67,7 +76,8 @@ class TestRecorded:
         """Every event of it is one of a run of the model, of the size of the trace."""
         assert 0 == main(["accepts", observed.model, str(observed.path)])
         n = len(events_in(observed))
-        said = f"accepted: {n} of {n} events are a run of {observed.model}:traced"
+        instance = "objects" if observed.model == "vllm_offload" else "traced"
+        said = f"accepted: {n} of {n} events are a run of {observed.model}:{instance}"
         assert capsys.readouterr().out.startswith(said)
 
     @pytest.mark.parametrize("observed", EVICTING, ids=lambda each: each.path.stem)
@@ -128,8 +138,8 @@ class TestRecorded:
         """What becomes of a failed load tells the policy; the other one makes no such run."""
         path = str(BY_NAME["control: fallback recompute"].path)
         (found,) = acceptance("vllm_offload", path).streams
-        assert (ACCEPTED, "traced-recompute") == (found.verdict, found.instance)
-        (other,) = acceptance("vllm_offload:traced-fail", path).streams
+        assert (ACCEPTED, "objects-recompute") == (found.verdict, found.instance)
+        (other,) = acceptance("vllm_offload:objects-fail", path).streams
         assert REJECTED == other.verdict
         assert ("fail(request:4, 4): request_finished request:4",) == other.instead
 
@@ -137,7 +147,7 @@ class TestRecorded:
     def test_enforcement_is_no_run_of_vllm(self, scene: str) -> None:
         """What the plugin enforces vLLM does not do: refusals, victims, and orders are others."""
         path = next(each.path for each in RECORDED if each.scene == scene)
-        model = "vllm_offload" if scene == "offloadable" else "vllm_pool"
+        model = "vllm_offload:objects-fail" if scene == "offloadable" else "vllm_pool"
         assert REJECTED == acceptance(model, str(path)).verdict
 
 
@@ -202,6 +212,34 @@ def _verdict(events: list[Event], folder: Path) -> str:
     file = folder / "trace.jsonl"
     file.write_bytes(as_jsonl(events))
     return acceptance("vllm_pool", str(file)).verdict
+
+
+class TestParts:
+    """The connector's model stores objects as wholes, and a prompt may have a part of one."""
+
+    ROW = BY_NAME["control: ordinary offload"]
+
+    def test_a_wrong_step_is_undecided(self, tmp_path: Path, capsys: Capture) -> None:
+        """Where prompts may share parts nothing is rejected; a named instance rules that out."""
+        lines = lines_of(self.ROW)
+        evicts = next(line for line in lines if line["kind"] == Kind.BLOCK_EVICTED)
+        evicts["block_ids"] = evicts["block_ids"][::-1]
+        file = tmp_path / "trace.jsonl"
+        file.write_text("".join(f"{json.dumps(line)}\n" for line in lines))
+        assert 3 == main(["accepts", "vllm_offload", str(file)])
+        assert "prompts may share parts of objects" in capsys.readouterr().out
+        assert 1 == main(["accepts", "vllm_offload:objects-fail", str(file)])
+
+    def test_a_prompt_that_ends_within_a_block(self, tmp_path: Path, capsys: Capture) -> None:
+        """One that needs a block behind its whole ones is no object: nothing is decided."""
+        lines = lines_of(self.ROW)
+        for line in lines:
+            if line["kind"] == Kind.REQUEST_ARRIVED:
+                line["needed"] += 1
+        file = tmp_path / "trace.jsonl"
+        file.write_text("".join(f"{json.dumps(line)}\n" for line in lines))
+        assert 3 == main(["accepts", "vllm_offload", str(file)])
+        assert "undecided: 0 of" in capsys.readouterr().out
 
 
 class TestBranches:

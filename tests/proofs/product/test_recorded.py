@@ -16,7 +16,8 @@ from proofs.__main__ import main
 from proofs.product.recorded import ACCEPTED, REJECTED, UNDECIDED, Acceptance, acceptance
 from spec.events.alphabet import FACTS, Kind
 from spec.events.canonical import Mark
-from tests.recordings import RECORDED, Recorded
+from spec.language.errors import SpecError
+from tests.recordings import OPERATED, RECORDED, Observed, Recorded
 
 ROOT = Path(__file__).parents[3]
 SUITE = ROOT / "proofs" / "counterexamples" / "recorded"
@@ -111,6 +112,104 @@ class TestPlugin:
         (instead,) = (each for each in stream.instead if Kind.BLOCK_EVICTED in each)
         ends = "with block_ids [{}, {}, {}, ..., {}, {}, {}]"
         assert ends.format(*right[:3], *right[-3:]) in instead
+
+
+def _lines(row: Observed) -> Lines:
+    return [json.loads(line) for line in row.path.read_bytes().splitlines()]
+
+
+DEMOTED, DRAINED, AGAIN = OPERATED
+
+
+class TestOperator:
+    """An operator demotes and drains, and a claim is stated again after its rejection."""
+
+    @pytest.mark.parametrize("row", OPERATED, ids=[each.row for each in OPERATED])
+    def test_each_recording_is_accepted(self, row: Observed) -> None:
+        """To the last event."""
+        found = acceptance("plugin:enforcing", str(row.path))
+        assert ACCEPTED == found.verdict
+        assert found.streams[0].complete
+
+    def test_the_actions_are_the_operators(self) -> None:
+        """A demotion without a request in need, and a claim that came while the engine drained."""
+        (demoted,) = acceptance("plugin:enforcing", str(DEMOTED.path)).streams
+        assert "demote(claim:resident)" in demoted.actions
+        (drained,) = acceptance("plugin:enforcing", str(DRAINED.path)).streams
+        assert ["arrive_drained(request:2)"] == [a for a in drained.actions if "drained" in a]
+
+    @pytest.mark.parametrize(
+        ("row", "kind", "change"),
+        [
+            (DEMOTED, Kind.CLAIM_DEMOTED, {"by": "tenant"}),
+            (DEMOTED, Kind.CLAIM_DEMOTED, {"claim_id": "claim:another"}),
+            (DEMOTED, Kind.CLAIM_DEMOTED, {"kind": Kind.CLAIM_RELEASED}),
+            (DEMOTED, Kind.CLAIM_RETIRED, {"by": "tenant"}),
+            (DRAINED, Kind.CLAIM_RELEASED, {"kind": Kind.CLAIM_DEMOTED}),
+            (DRAINED, Kind.CLAIM_RELEASED, {"by": "runtime"}),
+            (DRAINED, Kind.CLAIM_REJECTED, {"claim_id": "claim:another"}),
+            (AGAIN, Kind.CLAIM_ACCEPTED, {"claim_id": "claim:another"}),
+            (AGAIN, Kind.REQUEST_REFUSED, {"blocking_claim_ids": ["claim:second"]}),
+        ],
+    )
+    def test_a_wrong_step_is_rejected(
+        self, row: Observed, kind: Kind, change: dict[str, Any], accepted: Accept
+    ) -> None:
+        """A step by somebody else, of another claim, or of another kind is none of the model's."""
+        lines = _lines(row)
+        line = next(each for each in lines if each["kind"] == kind)
+        line.update(change)
+        assert REJECTED == accepted("plugin:enforcing", lines).verdict
+
+    @pytest.mark.parametrize(
+        ("row", "kind"),
+        [
+            (DEMOTED, Kind.CLAIM_RETIRED),
+            (DEMOTED, Kind.CLAIM_DEMOTED),
+            (DRAINED, Kind.CLAIM_REJECTED),
+            (AGAIN, Kind.CLAIM_RELEASED),
+        ],
+    )
+    def test_a_missing_step_is_noticed(self, row: Observed, kind: Kind, accepted: Accept) -> None:
+        """The last report or fact of its kind is left out."""
+        lines = _lines(row)
+        last = max(n for n, each in enumerate(lines) if each["kind"] == kind)
+        left = [*lines[:last], *lines[last + 1 :]]
+        for number, line in enumerate(left):
+            line["sequence"] = number
+        assert REJECTED == accepted("plugin:enforcing", left).verdict
+
+    def test_a_rejection_of_a_claim_that_is_used(self, accepted: Accept) -> None:
+        """A claim that was rejected is looked up by nobody."""
+        lines = _lines(DRAINED)
+        line = next(each for each in lines if each["kind"] == Kind.CLAIM_REJECTED)
+        line["claim_id"] = "claim:resident"
+        with pytest.raises(SpecError, match="is for no claim that the stream registers"):
+            accepted("plugin:enforcing", lines)
+
+    def test_an_eviction_before_the_demotion_is_rejected(self, accepted: Accept) -> None:
+        """The claim's blocks are held until then."""
+        lines = _lines(DEMOTED)
+        kinds = [line["kind"] for line in lines]
+        start, stop = kinds.index(Kind.CLAIM_RETIRED), kinds.index(Kind.BLOCK_EVICTED)
+        moved = [*lines[:start], *lines[start + 2 : stop + 1], *lines[start : start + 2]]
+        moved += lines[stop + 1 :]
+        for number, line in enumerate(moved):
+            line["sequence"] = number
+        assert REJECTED == accepted("plugin:enforcing", moved).verdict
+
+    def test_a_claim_that_cannot_be_read(self, accepted: Accept) -> None:
+        """It is rejected without a registration; the events around it stay."""
+        lines = [each for each in _lines(DRAINED) if " (rejected" not in each.get("claim_id", "")]
+        arrives = [n for n, each in enumerate(lines) if each["kind"] == Kind.REQUEST_ARRIVED][1]
+        unread = {**lines[arrives], "kind": Kind.CLAIM_REJECTED, "claim_id": "claim of request:2"}
+        for field in ("request_id", "needed", "usable"):
+            del unread[field]
+        lines.insert(arrives, unread)
+        for number, line in enumerate(lines):
+            line["sequence"] = number
+        found = accepted("plugin:enforcing", lines)
+        assert ACCEPTED == found.verdict, found.streams[0].instead
 
 
 class TestReading:

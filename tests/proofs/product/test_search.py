@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import gc
 from collections import deque
 from typing import Any
 
 import pytest
 
+from models.framework.explore import reach, simulate
 from models.framework.model import Action, Next, fact
 from models.framework.shims import Shim, claim_of
 from models.runtimes.vllm_pool import Prompt, VllmPool
@@ -184,3 +186,54 @@ def test_facts_that_contradict_are_refused() -> None:
     mode = Mode.HARD_PROTECTED
     with pytest.raises(SpecError, match=r"action finish\(r\d\)"):
         search(Twice(), Shim(mode, KEEP), mode, "blocking_claim_ids", "a")
+
+
+@pytest.mark.parametrize(
+    ("emits", "says"),
+    [
+        (lambda: fact("nonsense"), "there is no kind of event 'nonsense'"),  # type: ignore[arg-type]
+        (lambda: fact(Kind.REQUEST_FINISHED, priority=3), "request_finished has no field priority"),
+        (lambda: "hello", "'hello' is no event and no signal"),
+    ],
+    ids=["no kind", "no field", "no event"],
+)
+def test_what_is_no_event_is_refused(emits: Any, says: str) -> None:
+    """A model that emits it is refused, whoever asks, and the action is named."""
+
+    class Strange(VllmPool):
+        def apply(self, state: Any, action: Action) -> Next[Any]:
+            after, said = super().apply(state, action)
+            return Next(after, (*said, emits()) if action.name == "finish" else said)
+
+    mode = Mode.HARD_PROTECTED
+    refused = rf"vllm_pool, action finish\(r\d\) in State.*: {says}"
+    with pytest.raises(SpecError, match=refused):
+        search(Strange(), Shim(mode, KEEP), mode, "claim_identity", "a")
+    with pytest.raises(SpecError, match=refused):
+        list(simulate(Strange(), 0, 60))
+    with pytest.raises(SpecError, match=refused):
+        reach(Strange())
+
+
+@pytest.mark.parametrize("collects", [True, False])
+def test_the_collector_is_as_before(collects: bool) -> None:
+    """A search has the collector stay away, and leaves it as it was, also where it raises."""
+    mode, seen = Mode.HARD_PROTECTED, set[bool]()
+
+    class Looking(VllmPool):
+        def actions(self, state: Any) -> Any:
+            seen.add(gc.isenabled())
+            if state.ended:
+                raise SpecError("enough")
+            return super().actions(state)
+
+    was = gc.isenabled()
+    (gc.enable if collects else gc.disable)()
+    try:
+        with pytest.raises(SpecError, match="enough"):
+            search(Looking(), Shim(mode, KEEP), mode, "claim_identity", "a")
+        assert ({False}, collects) == (seen, gc.isenabled())
+        search(SMALL, Shim(mode, KEEP), mode, "claim_identity", "a", limit=5)
+        assert collects is gc.isenabled()
+    finally:
+        (gc.enable if was else gc.disable)()

@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
+from typing import Any
 
 import pytest
 
+from models.framework.model import Action, Next
+from models.runtimes.vllm_pool import VllmPool
 from proofs.__main__ import main
 from proofs.product.check import check_runtime
 from proofs.product.simulation import simulated
 from proofs.product.subject import subjects
 from spec.claims.claim import Mode
+from spec.language.errors import SpecError
 
 
 def test_what_runs_break_a_search_breaks() -> None:
@@ -56,3 +61,16 @@ def test_bad_input(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> 
     """A number of runs that is none, or without a runtime, exits 2 with one line."""
     assert 2 == main(["check", *arguments])
     assert 1 == capsys.readouterr().err.count("\n")
+
+
+def test_facts_that_contradict_are_refused() -> None:
+    """Nothing is concluded from a model that ends a request twice; the action is named."""
+
+    class Twice(VllmPool):
+        def apply(self, state: Any, action: Action) -> Next[Any]:
+            after, emits = super().apply(state, action)
+            return Next(after, emits * 2 if action.name == "finish" else emits)
+
+    (subject,) = subjects("vllm_pool", Mode.HARD_PROTECTED)
+    with pytest.raises(SpecError, match=r"action finish\(r\d\)"):
+        simulated(replace(subject, model=Twice()), 5)
