@@ -29,6 +29,7 @@ __all__ = [
     "List",
     "Page",
     "Release",
+    "ReleaseOwn",
     "Request",
     "SetQuotas",
     "Show",
@@ -58,14 +59,15 @@ class List(_Request, frozen=True, tag="list"):
 
 
 class Show(_Request, frozen=True, tag="show"):
-    """Show one claim."""
+    """Show one claim, of any owner or of this one."""
 
     answer: ClassVar = ShowPage
     claim_id: Id
+    owner: Id = ""
 
     def call(self, operator: Operator) -> ShowPage:
         """Carry it out, on the engine's thread."""
-        return operator.show(self.claim_id)
+        return operator.show(self.claim_id, self.owner)
 
 
 class Release(_Request, frozen=True, tag="release"):
@@ -77,6 +79,18 @@ class Release(_Request, frozen=True, tag="release"):
     def call(self, operator: Operator) -> ReleasePage:
         """Carry it out, on the engine's thread."""
         return operator.release(self.claim_id)
+
+
+class ReleaseOwn(_Request, frozen=True, tag="release_own"):
+    """Release a claim in its owner's name; `caller` has the proof that the owner asks."""
+
+    answer: ClassVar = ReleasePage
+    claim_id: Id
+    caller: dict[str, Any]
+
+    def call(self, operator: Operator) -> ReleasePage:
+        """Carry it out, on the engine's thread."""
+        return operator.release_own(self.claim_id, self.caller)
 
 
 class Drain(_Request, frozen=True, tag="drain"):
@@ -110,16 +124,20 @@ class SetQuotas(_Request, frozen=True, tag="quotas"):
         return operator.quotas(self.owner, change, self.floor)
 
 
-Request: TypeAlias = List | Show | Release | Drain | SetQuotas
+Request: TypeAlias = List | Show | Release | ReleaseOwn | Drain | SetQuotas
 """What may be asked."""
 
 
 class Failure(msgspec.Struct, frozen=True):
-    """Why a request was not carried out, with the exit code of the command."""
+    """Why a request was not carried out, with the exit code of the command.
+
+    `unknown` says that there is no such claim.
+    """
 
     message: str
     hint: str
     code: int
+    unknown: bool = False
 
 
 class Answer(msgspec.Struct, frozen=True):

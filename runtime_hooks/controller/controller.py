@@ -122,6 +122,7 @@ class Controller:
             now_ns=lambda: self._emitter.now_ns,
             requests=lambda: len(self._arbitration.unfinished),
             alarm=alarm,
+            scope_of=lambda *asked: self._callers.scope_of(*asked) if self._callers else "",
         )
 
     # Requests.

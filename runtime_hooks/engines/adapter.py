@@ -5,14 +5,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Protocol
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Awaitable, Callable, Sequence
 
     from runtime_hooks.controller.controller import Controller
     from runtime_hooks.engines.shared.checks import Point
     from runtime_hooks.settings.config import Settings
     from runtime_hooks.trace.journal import Journal
 
-__all__ = ["Adapter", "Attachment"]
+__all__ = ["Adapter", "Attachment", "Front"]
 
 
 class Attachment(Protocol):
@@ -45,6 +45,18 @@ class Attachment(Protocol):
 
     def end(self) -> None:
         """The engine ends, and the stream with it."""
+
+
+class Front(Protocol):
+    """What every process of the server that answers HTTP adds to it."""
+
+    @property
+    def owns(self) -> str:
+        """The path below which `app` answers; empty where it answers nothing."""
+
+    @property
+    def app(self) -> Callable[[Any, Any, Any], Awaitable[None]]:
+        """An ASGI application for owners of claims."""
 
 
 class Adapter(Protocol):
@@ -80,6 +92,7 @@ class Adapter(Protocol):
         made: Callable[[Any], None],
         ended: Callable[[Any], None],
         runs: Callable[[Any, Callable[[Callable[[], None]], None]], None],
+        front: Front,
     ) -> Callable[[], None]:
         """Hook the engines, workers and servers that this process makes from now on.
 
@@ -88,6 +101,7 @@ class Adapter(Protocol):
             ended: called with the scheduler of an engine that ends, before its workers are stopped.
             runs: called with the scheduler of an engine whose loop begins, and with a function for
                 any thread that has another one called on the engine's thread once it is idle.
+            front: what a server adds to its answers.
 
         Returns:
             A function that ends this.
