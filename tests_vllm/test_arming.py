@@ -56,7 +56,10 @@ OTHERS = {
 }
 OTHERS |= {"SERVICE_UNAVAILABLE", "__qualname__", "__struct_fields__", "model_dump", "value"}
 OTHERS |= {"contiguous", "cpu", "dtype", "numpy", "shape", "tobytes"}
-"""Attributes of objects that are no part of the engine: of Python, Pydantic, torch and NumPy."""
+OTHERS |= {"FULL", "NONE", "routes"}
+"""Attributes of objects that are no part of the engine: of Python, Pydantic, torch, NumPy,
+Starlette and prometheus_client.
+"""
 
 
 def attributes(path: Path) -> set[str]:

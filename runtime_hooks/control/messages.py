@@ -10,6 +10,7 @@ from msgspec import Meta
 from runtime_hooks.controller.views import (
     ClaimsPage,
     DrainPage,
+    FiguresPage,
     QuotasPage,
     ReleasePage,
     ShowPage,
@@ -26,6 +27,7 @@ __all__ = [
     "Answer",
     "Drain",
     "Failure",
+    "Figures",
     "List",
     "Page",
     "Release",
@@ -40,7 +42,7 @@ MOST_ASKED: Final = 1 << 16
 """The most bytes of a request."""
 
 Id = Annotated[str, Meta(max_length=MAX_ID)]
-Page: TypeAlias = ClaimsPage | ShowPage | ReleasePage | DrainPage | QuotasPage
+Page: TypeAlias = ClaimsPage | ShowPage | FiguresPage | ReleasePage | DrainPage | QuotasPage
 
 
 class _Request(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag_field="do"):
@@ -68,6 +70,16 @@ class Show(_Request, frozen=True, tag="show"):
     def call(self, operator: Operator) -> ShowPage:
         """Carry it out, on the engine's thread."""
         return operator.show(self.claim_id, self.owner)
+
+
+class Figures(_Request, frozen=True, tag="figures"):
+    """Count what there is and what happened."""
+
+    answer: ClassVar = FiguresPage
+
+    def call(self, operator: Operator) -> FiguresPage:
+        """Carry it out, on the engine's thread."""
+        return operator.figures()
 
 
 class Release(_Request, frozen=True, tag="release"):
@@ -124,7 +136,7 @@ class SetQuotas(_Request, frozen=True, tag="quotas"):
         return operator.quotas(self.owner, change, self.floor)
 
 
-Request: TypeAlias = List | Show | Release | ReleaseOwn | Drain | SetQuotas
+Request: TypeAlias = List | Show | Figures | Release | ReleaseOwn | Drain | SetQuotas
 """What may be asked."""
 
 

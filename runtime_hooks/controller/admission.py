@@ -38,7 +38,8 @@ class Admission:
     """Claims from their first mention to their end.
 
     `pins` and `preregistration` bring claims in other ways than with a request. `drains` says that
-    the operator lets the live claims end and no more begin.
+    the operator lets the live claims end and no more begin. `decided` counts the decisions: by
+    mode, which is empty where there was no claim, those that accepted and those that did not.
 
     Args:
         identity: of the engine's cache.
@@ -65,6 +66,7 @@ class Admission:
         inbox: Inbox,
     ) -> None:
         self.drains = False
+        self.decided: dict[str, list[int]] = {}
         self.pins = Pins(self._pin, self.release)
         self.preregistration = Preregistration(identity, prompts, self.admit, self.release, inbox)
         self._identity, self._pool, self._registry = identity, pool, registry
@@ -93,6 +95,8 @@ class Admission:
             reason = self._rejection(claim, arrival)
         except ClaimError as error:
             reason = str(error)
+        counts = self.decided.setdefault("" if claim is None else claim.protection_mode, [0, 0])
+        counts[claim is None or bool(reason)] += 1
         if claim is None or reason:
             self._reject(claim, arrival.request_id)
             return reason

@@ -20,6 +20,7 @@ from runtime_hooks.claims.ownership import Callers
 from runtime_hooks.claims.registry import Registry
 from runtime_hooks.controller.admission import Admission
 from runtime_hooks.controller.arbitration import Arbitration, SizedPool
+from runtime_hooks.controller.figures import Figures, MeasuredPool
 from runtime_hooks.controller.operator import Operator
 from runtime_hooks.enforce.victim_exclusion import EvictablePool
 from runtime_hooks.enforce.victim_order import RankedPool
@@ -49,7 +50,7 @@ __all__ = ["Controller", "Pool"]
 T = TypeVar("T")
 
 
-class Pool(EvictablePool, RankedPool, SizedPool, Protocol):
+class Pool(EvictablePool, RankedPool, SizedPool, MeasuredPool, Protocol):
     """What the controller needs of the engine's block pool."""
 
 
@@ -122,6 +123,16 @@ class Controller:
             now_ns=lambda: self._emitter.now_ns,
             requests=lambda: len(self._arbitration.unfinished),
             alarm=alarm,
+            figures=Figures(
+                pool,
+                self._registry,
+                self._admission,
+                self.tracker,
+                self._emitter,
+                journal,
+                self.faults,
+                alarm=alarm,
+            ).page,
             scope_of=lambda *asked: self._callers.scope_of(*asked) if self._callers else "",
         )
 

@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from runtime_hooks.claims.entry import Entry
     from runtime_hooks.claims.registry import Registry
     from runtime_hooks.controller.admission import Admission
+    from runtime_hooks.controller.views import FiguresPage
     from runtime_hooks.tracking.tracker import BlockTracker
 
 __all__ = ["MOST", "NotAllowed", "Operator", "UnknownClaim"]
@@ -65,6 +66,7 @@ class Operator:
         now_ns: the time.
         requests: how many requests are unfinished.
         alarm: the reason why no more claims are accepted; empty while they are.
+        figures: makes the figures for Prometheus, with this epoch.
         scope_of: the scope of a caller who asks for this; empty where it is unknown.
     """
 
@@ -80,12 +82,13 @@ class Operator:
         now_ns: Callable[[], int],
         requests: Callable[[], int],
         alarm: Callable[[], str],
+        figures: Callable[[str], FiguresPage],
         scope_of: Callable[[dict[str, Any], dict[str, Any]], str],
     ) -> None:
         self._registry, self._admission, self._tracker = registry, admission, tracker
         self._epoch, self._stream, self._usable = epoch, stream, usable
         self._now_ns, self._requests, self._alarm = now_ns, requests, alarm
-        self._scope_of = scope_of
+        self._figures, self._scope_of = figures, scope_of
 
     def claims(self, owner: str = "") -> ClaimsPage:
         """The live claims and those that wait, of one owner or of all, at most `MOST`."""
@@ -95,6 +98,10 @@ class Operator:
         views = [*map(self._view, found[:MOST]), *map(_waiting_view, waiting)][:MOST]
         left_out = len(found) + len(waiting) - len(views)
         return ClaimsPage(SCHEMA, self._engine(), views, left_out)
+
+    def figures(self) -> FiguresPage:
+        """The figures for Prometheus."""
+        return self._figures(self._epoch)
 
     def show(self, claim_id: str, owner: str = "") -> ShowPage:
         """One claim.

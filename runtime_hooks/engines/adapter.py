@@ -58,6 +58,10 @@ class Front(Protocol):
     def app(self) -> Callable[[Any, Any, Any], Awaitable[None]]:
         """An ASGI application for owners of claims."""
 
+    @property
+    def figures(self) -> Any:
+        """A collector of metrics, for a registry of prometheus_client."""
+
 
 class Adapter(Protocol):
     """An engine version: what the plugin hooks in it, and how.

@@ -199,4 +199,9 @@ POINTS: Final = (
         ("args", "app", "supported_tasks", "model_config"),
         does="answers owners about their claims, where there are scopes",
     ),
+    Hook(
+        "vllm.entrypoints.serve.instrumentator.metrics:get_prometheus_registry",
+        (),
+        does="adds the metrics of claims to the server's",
+    ),
 )
