@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Sequence
+    from collections.abc import Awaitable, Callable, Mapping, Sequence
 
     from runtime_hooks.controller.controller import Controller
     from runtime_hooks.engines.shared.checks import Point
     from runtime_hooks.settings.config import Settings
     from runtime_hooks.trace.journal import Journal
 
-__all__ = ["Adapter", "Attachment", "Front"]
+__all__ = ["Adapter", "Attachment", "Configuration", "Front"]
 
 
 class Attachment(Protocol):
@@ -47,6 +48,22 @@ class Attachment(Protocol):
         """The engine ends, and the stream with it."""
 
 
+@dataclass(frozen=True, slots=True)
+class Configuration:
+    """What an engine makes of the flags of its server.
+
+    `unfit` says why it cannot be hooked, or is empty. `unknown` are the checks that need the model
+    loaded; if it was, `usable` is the number of blocks of its pool. `flags` are all flags by their
+    names, with defaults.
+    """
+
+    model: str
+    unfit: str
+    unknown: tuple[str, ...]
+    usable: int | None
+    flags: Mapping[str, Any]
+
+
 class Front(Protocol):
     """What every process of the server that answers HTTP adds to it."""
 
@@ -76,6 +93,16 @@ class Adapter(Protocol):
 
     def unfit(self, scheduler: Any) -> str:
         """Why the engine of a scheduler cannot be hooked as configured; empty where it can be."""
+
+    def configured(self, flags: Sequence[str], *, load: bool) -> Configuration:
+        """What the engine makes of a model and the flags of its server; the process is used up.
+
+        Args:
+            load: load the model, too, and look at the engine.
+
+        Raises:
+            SpecError: the engine does not take the flags, or cannot load the model.
+        """
 
     def attach(
         self, scheduler: Any, settings: Settings, journal: Journal, alarm: Callable[[], str]

@@ -17,6 +17,7 @@ from runtime_hooks.engines.shared.attachment import HookedScheduler
 from runtime_hooks.engines.shared.wraps import Wraps
 from runtime_hooks.engines.v0_32.attributes import READS
 from runtime_hooks.engines.v0_32.blocks import BlockHooks
+from runtime_hooks.engines.v0_32.configured import configured
 from runtime_hooks.engines.v0_32.engine import identity_of, unfit, unfit_class
 from runtime_hooks.engines.v0_32.front import add_to_server
 from runtime_hooks.engines.v0_32.hook_points import POINTS
@@ -30,9 +31,9 @@ from runtime_hooks.engines.v0_32.worker import check_workers
 from runtime_hooks.trace.faults import not_armed
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
-    from runtime_hooks.engines.adapter import Adapter, Front
+    from runtime_hooks.engines.adapter import Adapter, Configuration, Front
     from runtime_hooks.settings.config import Settings
     from runtime_hooks.trace.journal import Journal
 
@@ -46,6 +47,9 @@ class _Vllm032:
 
     def unfit(self, scheduler: Any) -> str:
         return unfit(scheduler)
+
+    def configured(self, flags: Sequence[str], *, load: bool) -> Configuration:
+        return configured(flags, load=load)
 
     def attach(
         self, scheduler: Any, settings: Settings, journal: Journal, alarm: Callable[[], str]
