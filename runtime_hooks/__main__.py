@@ -29,13 +29,31 @@ app = new_app(
 app.add_typer(claims)
 
 
-@app.command("doctor", epilog="Example: python -m runtime_hooks doctor")
-def doctor(form: FormatOption = Format.TEXT) -> None:
+@app.command(
+    "doctor", epilog="Example: python -m runtime_hooks doctor -- MODEL --max-model-len 4096"
+)
+def doctor(
+    flags: Annotated[
+        list[str] | None,
+        typer.Argument(
+            metavar="[-- MODEL FLAGS...]", help="What vllm serve is given.", show_default=False
+        ),
+    ] = None,
+    load: Annotated[
+        bool, typer.Option("--load", help="Load MODEL, for the checks that need it.")
+    ] = False,
+    form: FormatOption = Format.TEXT,
+) -> None:
     """Say whether the plugin would arm, and what each hook would do.
+
+    With the flags of a server it answers for that configuration. Where RESIDENT_CLAIMS is set, it
+    makes and removes a file where the trace would be.
 
     Exit 0: the plugin would arm. 2: it would not; the output says why.
     """
-    found = diagnose()
+    if load and not flags:
+        raise SpecError("--load needs a model", "give -- MODEL FLAGS...")
+    found = diagnose(flags or (), load=load)
     if form is Format.JSON:
         print_json(found)
     else:

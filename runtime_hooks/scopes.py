@@ -51,10 +51,10 @@ class OwnerScopes:
 
     async def __call__(self, scope: Message, receive: Receive, send: Send) -> None:
         """Pass a request on, with its caller if it has parameters for the engine."""
-        posted = scope["type"] == "http" and scope.get("method") == "POST"
-        caller = self._caller(scope) if posted else ""
+        http = scope["type"] == "http"
+        caller = self._caller(scope) if http else ""
         CALLING.set(caller)  # what the server answers may name the caller's own claims
-        if not caller:
+        if not caller or scope.get("method") != "POST":
             await self._app(scope, receive, send)
             return
         messages, size = [await receive()], 0

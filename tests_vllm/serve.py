@@ -41,10 +41,11 @@ class Server:
 
     Args:
         options: of the server, beside the usual ones.
+        armed: whether the plugin is turned on.
         settings: of the plugin.
     """
 
-    def __init__(self, folder: Path, *options: str, **settings: Any) -> None:
+    def __init__(self, folder: Path, *options: str, armed: bool = True, **settings: Any) -> None:
         self.log, self._folder = folder / "log", folder
         given = folder / "settings.json"
         usual = {"trace": f"{folder}/{{pid}}.trace", "control": f"{folder}/control"}
@@ -54,7 +55,9 @@ class Server:
             self.port = free.getsockname()[1]
         where = f"--host 127.0.0.1 --port {self.port} --served-model-name {_MODEL}"
         command = [sys.executable, "-m", "vllm.entrypoints.openai.api_server", "--model"]
-        environment = {**os.environ, "RESIDENT_CLAIMS": str(given)}
+        if "--api-server-count" in options:  # only the command line starts several
+            command[2:] = ["vllm.entrypoints.cli.main", "serve"]
+        environment = {**os.environ, "RESIDENT_CLAIMS": str(given) if armed else ""}
         del environment["VLLM_ENABLE_V1_MULTIPROCESSING"]
         with self.log.open("wb") as log:
             self.process = subprocess.Popen(

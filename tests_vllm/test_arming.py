@@ -56,7 +56,12 @@ OTHERS = {
 }
 OTHERS |= {"SERVICE_UNAVAILABLE", "__qualname__", "__struct_fields__", "model_dump", "value"}
 OTHERS |= {"contiguous", "cpu", "dtype", "numpy", "shape", "tobytes"}
-"""Attributes of objects that are no part of the engine: of Python, Pydantic, torch and NumPy."""
+OTHERS |= {"FULL", "NONE", "routes"}
+OTHERS |= {"model_tag", "parse_args", "from_cli_args", "create_engine_config", "get_class"}
+OTHERS |= {"OPENAI_API_SERVER", "rpartition", "getvalue"}
+"""Attributes of objects that are no part of the engine: of Python, Pydantic, torch, NumPy,
+Starlette and prometheus_client; and what only doctor reads, of vLLM's command line.
+"""
 
 
 def attributes(path: Path) -> set[str]:

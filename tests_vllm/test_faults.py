@@ -80,6 +80,8 @@ ELSEWHERE = {
     "GenerateBaseServing.__init__": "the server",
     "GenerateBaseServing._convert_generation_error_to_streaming_response": "the server",
     "generation_error_handler": "the server",
+    "register_api_routers": "the server",
+    "get_prometheus_registry": "the server",
 }
 """The hooks that this load does not reach, and what reaches them."""
 

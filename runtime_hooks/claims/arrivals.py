@@ -20,7 +20,8 @@ class Arrival(msgspec.Struct, frozen=True):
 
     `keys` are the contents of these blocks. `blocks` is the most blocks that the request can come
     to use. It may use cached blocks for the first `reusable` ones.
-    `claim`, `release` and `pin` came with it and are not parsed yet. `no_admit` says that its
+    `claim`, `release`, `pin`, `renewal` and `trial` (a claim that is only tried) came with it and
+    are not parsed yet. `no_admit` says that its
     blocks are not cached. `faults` says why other parts of its metadata are rejected.
     `caller` is who calls by the request's own word, with a proof. `scope` is the authenticated
     owner scope: empty for an unknown caller, None where callers are not authenticated.
@@ -34,6 +35,8 @@ class Arrival(msgspec.Struct, frozen=True):
     claim: object = None
     release: object = None
     pin: object = None
+    renewal: object = None
+    trial: object = None
     no_admit: bool = False
     faults: dict[str, str] = {}
     caller: object = None
@@ -44,7 +47,8 @@ class Arrival(msgspec.Struct, frozen=True):
     @property
     def asks(self) -> bool:
         """Whether it asks for something in the name of a scope."""
-        return not (self.claim is None and self.release is None and self.pin is None)
+        asked = (self.claim, self.release, self.pin, self.renewal, self.trial)
+        return any(each is not None for each in asked)
 
     @property
     def plain(self) -> bool:
@@ -70,8 +74,9 @@ class Decision:
     """What the controller decided on a request that arrived.
 
     `runs` says that it may be scheduled. Otherwise it waits, or it is refused, if there is a
-    `refusal`. `answers` says for `claim`, `release`, `pin` and `no_admit`, as far as they came with
-    it, why each was rejected; empty where it was not. `scope` is as in `Arrival`.
+    `refusal`. `answers` says for `claim`, `release`, and for everything else by its key in the
+    metadata, as far as it came with the request, why it was rejected; empty where it was not.
+    `scope` is as in `Arrival`.
     """
 
     runs: bool

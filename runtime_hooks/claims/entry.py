@@ -52,6 +52,7 @@ class Entry:
     whose load brought part of the claim back, as long as that was not reported.
     `lifecycle` is the claim's state by its own reports, `accepted_at` the reading of the clock of
     its duration, in ns or steps, when it was accepted, and `since_ns` the time then.
+    `follows` is the id of the claim whose renewal this one is.
     """
 
     claim: ResidentClaim
@@ -67,6 +68,7 @@ class Entry:
     brought: str | None = None
     accepted_at: int = 0
     since_ns: int = 0
+    follows: str = ""
     lifecycle: ClaimLifecycle = field(init=False)
 
     def __post_init__(self) -> None:

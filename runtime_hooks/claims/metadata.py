@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from contextlib import suppress
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from pydantic import ValidationError
 
@@ -23,10 +23,14 @@ __all__ = [
     "NULL",
     "PIN",
     "RELEASE",
+    "RENEW",
+    "TRY",
+    "Renewal",
     "check_caller",
     "claim_of",
     "rejected_name",
     "release_of",
+    "renewal_of",
 ]
 
 CLAIM: Final = "resident_claim"
@@ -34,6 +38,14 @@ CLAIM: Final = "resident_claim"
 
 RELEASE: Final = "release_claim"
 """The key of a release: an object with the `claim_id` and `owner_scope` of a claim."""
+
+RENEW: Final = "renew_claim"
+"""The key of a renewal: an object with `claim_id`, the `successor`'s id, its `duration`, and the
+`owner_scope`.
+"""
+
+TRY: Final = "try_claim"
+"""The key of a claim that is not made: the answer says whether it would be accepted."""
 
 NO_ADMIT: Final = "no_admit"
 """The key of a boolean: true keeps what the request computes out of the prefix cache."""
@@ -47,6 +59,7 @@ NULL: Final = object()
 DEFAULT_OWNER: Final = "default"
 """The owner scope where callers are not authenticated and the request names none."""
 
+_RENEWS: Final = frozenset({"claim_id", "successor", "duration", "owner_scope"})
 _REJECTED: Final = re.compile(r" \(rejected \d+\)$")
 _MOST_FIELDS: Final = 32
 _LONGEST: Final = 500  # characters of a reason
@@ -114,6 +127,39 @@ def release_of(raw: object, scope: str | None = None) -> tuple[str, str]:
     if scope is not None and owner != scope:
         raise ClaimError(f"{scope} cannot act for {owner[:_SHOWN]}", "leave owner_scope out")
     return claim_id, owner
+
+
+class Renewal(NamedTuple):
+    """A renewal: a claim, the id of the one that follows it, whose both are, and the duration of
+    the second; None for that of the first.
+    """
+
+    claim_id: str
+    successor: str
+    owner: str
+    duration: str | None
+
+
+def renewal_of(raw: object, scope: str | None = None) -> Renewal:
+    """Parse a renewal.
+
+    Raises:
+        ClaimError: this is not a renewal, or not one by this caller.
+    """
+    check_caller(scope)
+    if not isinstance(raw, dict) or not {"claim_id", "successor"} <= raw.keys() <= _RENEWS:
+        raise ClaimError(
+            f"{RENEW} is no object with claim_id and successor", "docs/vllm.md has one"
+        )
+    owner = raw.get("owner_scope", scope or DEFAULT_OWNER)
+    ids, duration = (raw["claim_id"], raw["successor"], owner), raw.get("duration")
+    if not all(isinstance(text, str) and len(text) <= MAX_ID for text in ids):
+        raise ClaimError("the ids are no texts", f"give at most {MAX_ID} characters in quotes")
+    if not isinstance(duration, str | None):
+        raise ClaimError("the duration is no text", "give one such as '60 s'")
+    if scope is not None and owner != scope:
+        raise ClaimError(f"{scope} cannot act for {owner[:_SHOWN]}", "leave owner_scope out")
+    return Renewal(*ids, duration)
 
 
 def rejected_name(claim_id: str, number: int) -> str:

@@ -23,7 +23,7 @@ import time
 from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any, Final
 
-from runtime_hooks.claims.metadata import CLAIM, NULL, PIN, RELEASE
+from runtime_hooks.claims.metadata import CLAIM, NULL, PIN, RELEASE, RENEW, TRY
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -45,7 +45,7 @@ MOST: Final = 1 << 16
 """The most proofs that are accepted within `WINDOW_S`; each is remembered that long."""
 
 _SECRET: Final = "RESIDENT_CLAIMS_SECRET"
-_ASKED: Final = (CLAIM, RELEASE, PIN)
+_ASKED: Final = (CLAIM, RELEASE, PIN, RENEW, TRY)
 _NS: Final = 1_000_000_000
 
 

@@ -59,7 +59,7 @@ def pin_of(raw: object, scope: str | None) -> Pin:
 
 
 class Pins:
-    """The pins of jobs.
+    """The pins of jobs; `pinned` and `rejected` count the answers to those who asked for one.
 
     Args:
         claim: decides on a claim on an arrival's prompt; returns why it was rejected, or empty.
@@ -70,6 +70,7 @@ class Pins:
         self, claim: Callable[[Arrival, dict[str, Any]], str], release: Callable[[str, str], str]
     ) -> None:
         self._claim, self._release = claim, release
+        self.pinned = self.rejected = 0
         self._asked: dict[str, tuple[Arrival, Pin]] = {}
         self._held: dict[tuple[str, str], str] = {}  # the claim of a job
         self._jobs: dict[str, tuple[str, str]] = {}  # the job of a claim
@@ -79,6 +80,7 @@ class Pins:
         try:
             self._asked[arrival.request_id] = (arrival, pin_of(arrival.pin, arrival.scope))
         except ClaimError as error:
+            self.rejected += 1
             return str(error)
         return ""
 
@@ -104,7 +106,9 @@ class Pins:
                 "duration": pin.ttl,
             }
             if reason := self._claim(arrival, stated):
+                self.rejected += 1
                 return reason
+            self.pinned += 1
             self._held[job], self._jobs[name] = name, job
         if before is not None:
             self._release(before, pin.scope)

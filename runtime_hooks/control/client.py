@@ -9,14 +9,14 @@ from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
 
-from runtime_hooks.control.folder import default_folder, sockets
+from runtime_hooks.control.folder import default_folder, own_sockets, sockets
 from runtime_hooks.control.messages import Answer
 from spec.language.errors import SpecError
 
 if TYPE_CHECKING:
     from runtime_hooks.control.messages import Page, Request
 
-__all__ = ["Refused", "ask", "find"]
+__all__ = ["Refused", "Unknown", "ask", "find", "find_own"]
 
 _PATIENCE_S: Final = 30.0  # more than the engine takes to answer
 _AGAIN_S: Final = 0.05
@@ -30,6 +30,10 @@ class Refused(SpecError):
     def __init__(self, cause: str, remedy: str, code: int) -> None:
         super().__init__(cause, remedy)
         self.code = code
+
+
+class Unknown(Refused):
+    """The engine has no such claim."""
 
 
 def find(named: Path | None) -> Path:
@@ -58,17 +62,33 @@ def find(named: Path | None) -> Path:
     raise SpecError(f"{len(live)} engines listen in {folder}: {names}{more}", "give --socket")
 
 
-def ask(path: Path, request: Request) -> Page:
-    """Ask the engine whose socket this is, and wait for the answer.
+def find_own(folder: Path) -> Path:
+    """The socket of this server's engine.
 
     Raises:
+        SpecError: there is none.
+    """
+    live = [path for path in own_sockets(folder) if _listens(path)]
+    if not live:
+        raise SpecError("no engine of this server can be asked about claims", "see its log")
+    return live[-1]
+
+
+def ask(path: Path, request: Request, patience_s: float = _PATIENCE_S) -> Page:
+    """Ask the engine whose socket this is, and wait for the answer.
+
+    Args:
+        patience_s: the most seconds that each part of the exchange may take.
+
+    Raises:
+        Unknown: there is no such claim.
         Refused: the engine did not do it.
         SpecError: there is no such socket, the engine is gone, or this is no engine.
     """
     with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as peer:
-        peer.settimeout(_PATIENCE_S)
+        peer.settimeout(patience_s)
         try:
-            _connect(peer, path)
+            _connect(peer, path, patience_s)
             peer.sendall(msgspec.json.encode(request) + b"\n")
             content = _all_of(peer)
         except FileNotFoundError:
@@ -76,7 +96,7 @@ def ask(path: Path, request: Request) -> Page:
         except ConnectionRefusedError:
             raise SpecError(f"the engine of {path} is gone", "its claims ended with it") from None
         except TimeoutError:
-            said = f"{path} did not answer within {_PATIENCE_S:g} s"
+            said = f"{path} did not answer within {patience_s:g} s"
             raise Refused(said, "try again", 3) from None
         except (OSError, ValueError) as error:
             reason = getattr(error, "strerror", None) or str(error)
@@ -90,7 +110,8 @@ def _page_of(content: bytes, path: Path, request: Request) -> Page:
     try:
         answer = msgspec.json.decode(content, type=Answer)
         if answer.failure is not None:
-            raise Refused(answer.failure.message, answer.failure.hint, answer.failure.code)
+            kind_of = Unknown if answer.failure.unknown else Refused
+            raise kind_of(answer.failure.message, answer.failure.hint, answer.failure.code)
         kind: Any = request.answer
         page: Page = msgspec.json.decode(answer.page, type=kind)
     except msgspec.DecodeError:
@@ -108,9 +129,9 @@ def _all_of(peer: socket.socket) -> bytes:
     return bytes(content)
 
 
-def _connect(peer: socket.socket, path: Path) -> None:
+def _connect(peer: socket.socket, path: Path, patience_s: float) -> None:
     """Connect; where too many others are about to, try again, because that does not wait."""
-    until = time.monotonic() + _PATIENCE_S
+    until = time.monotonic() + patience_s
     while True:
         try:
             return peer.connect(str(path))

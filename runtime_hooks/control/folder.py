@@ -1,8 +1,14 @@
-"""Finds the folder of the engines' sockets, which nobody else may read, and the sockets in it."""
+"""Finds the folder of the engines' sockets, which nobody else may read, and the sockets in it.
+
+The processes of one server share a mark, so that those that answer HTTP find the socket of their
+own engine among those of others.
+"""
 
 from __future__ import annotations
 
+import multiprocessing
 import os
+import secrets
 import stat
 import tempfile
 from pathlib import Path
@@ -10,10 +16,18 @@ from typing import Final
 
 from spec.language.errors import SpecError
 
-__all__ = ["SUFFIX", "default_folder", "make_private", "sockets"]
+__all__ = [
+    "default_folder",
+    "make_private",
+    "mark_server",
+    "name_of_socket",
+    "own_sockets",
+    "sockets",
+]
 
-SUFFIX: Final = ".sock"
-"""The end of the name of a socket; before it stands the process of the engine."""
+_SUFFIX: Final = ".sock"
+_MARK: Final = "RESIDENT_CLAIMS_SERVER"
+_marked = ""
 
 
 def default_folder() -> Path:
@@ -42,6 +56,34 @@ def make_private(folder: Path) -> None:
         raise SpecError(f"others may enter the folder {folder}", "chmod 700, or name another")
 
 
+def mark_server() -> str:
+    """The mark of this server, which the processes inherit that it starts.
+
+    The first process of a server makes it, also where it was itself started by a marked one.
+    """
+    global _marked
+    if not _marked:
+        inherited = os.environ.get(_MARK, "") if multiprocessing.parent_process() else ""
+        _marked = inherited if inherited.isalnum() else secrets.token_hex(4)
+        os.environ[_MARK] = _marked
+    return _marked
+
+
+def name_of_socket(engine: str) -> str:
+    """The name of an engine's socket: the engine's process, and the mark of its server."""
+    return f"{engine}.{mark_server()}{_SUFFIX}"
+
+
+def own_sockets(folder: Path) -> list[Path]:
+    """The sockets of this server's engines.
+
+    Raises:
+        SpecError: the folder cannot be read.
+    """
+    end = name_of_socket("")
+    return [path for path in sockets(folder) if path.name.endswith(end)]
+
+
 def sockets(folder: Path) -> list[Path]:
     """The sockets in a folder, of live engines and of dead ones; none where there is no folder.
 
@@ -54,7 +96,7 @@ def sockets(folder: Path) -> list[Path]:
         return []
     except OSError as error:
         raise SpecError(f"{folder} cannot be read: {error.strerror}", "name a socket") from None
-    return [folder / name for name in names if name.endswith(SUFFIX)]
+    return [folder / name for name in names if name.endswith(_SUFFIX)]
 
 
 _REMEDY: Final = "name another folder as `control`"

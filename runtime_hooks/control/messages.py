@@ -10,6 +10,7 @@ from msgspec import Meta
 from runtime_hooks.controller.views import (
     ClaimsPage,
     DrainPage,
+    FiguresPage,
     QuotasPage,
     ReleasePage,
     ShowPage,
@@ -26,9 +27,11 @@ __all__ = [
     "Answer",
     "Drain",
     "Failure",
+    "Figures",
     "List",
     "Page",
     "Release",
+    "ReleaseOwn",
     "Request",
     "SetQuotas",
     "Show",
@@ -39,7 +42,7 @@ MOST_ASKED: Final = 1 << 16
 """The most bytes of a request."""
 
 Id = Annotated[str, Meta(max_length=MAX_ID)]
-Page: TypeAlias = ClaimsPage | ShowPage | ReleasePage | DrainPage | QuotasPage
+Page: TypeAlias = ClaimsPage | ShowPage | FiguresPage | ReleasePage | DrainPage | QuotasPage
 
 
 class _Request(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag_field="do"):
@@ -58,14 +61,25 @@ class List(_Request, frozen=True, tag="list"):
 
 
 class Show(_Request, frozen=True, tag="show"):
-    """Show one claim."""
+    """Show one claim, of any owner or of this one."""
 
     answer: ClassVar = ShowPage
     claim_id: Id
+    owner: Id = ""
 
     def call(self, operator: Operator) -> ShowPage:
         """Carry it out, on the engine's thread."""
-        return operator.show(self.claim_id)
+        return operator.show(self.claim_id, self.owner)
+
+
+class Figures(_Request, frozen=True, tag="figures"):
+    """Count what there is and what happened."""
+
+    answer: ClassVar = FiguresPage
+
+    def call(self, operator: Operator) -> FiguresPage:
+        """Carry it out, on the engine's thread."""
+        return operator.figures()
 
 
 class Release(_Request, frozen=True, tag="release"):
@@ -77,6 +91,18 @@ class Release(_Request, frozen=True, tag="release"):
     def call(self, operator: Operator) -> ReleasePage:
         """Carry it out, on the engine's thread."""
         return operator.release(self.claim_id)
+
+
+class ReleaseOwn(_Request, frozen=True, tag="release_own"):
+    """Release a claim in its owner's name; `caller` has the proof that the owner asks."""
+
+    answer: ClassVar = ReleasePage
+    claim_id: Id
+    caller: dict[str, Any]
+
+    def call(self, operator: Operator) -> ReleasePage:
+        """Carry it out, on the engine's thread."""
+        return operator.release_own(self.claim_id, self.caller)
 
 
 class Drain(_Request, frozen=True, tag="drain"):
@@ -110,16 +136,20 @@ class SetQuotas(_Request, frozen=True, tag="quotas"):
         return operator.quotas(self.owner, change, self.floor)
 
 
-Request: TypeAlias = List | Show | Release | Drain | SetQuotas
+Request: TypeAlias = List | Show | Figures | Release | ReleaseOwn | Drain | SetQuotas
 """What may be asked."""
 
 
 class Failure(msgspec.Struct, frozen=True):
-    """Why a request was not carried out, with the exit code of the command."""
+    """Why a request was not carried out, with the exit code of the command.
+
+    `unknown` says that there is no such claim.
+    """
 
     message: str
     hint: str
     code: int
+    unknown: bool = False
 
 
 class Answer(msgspec.Struct, frozen=True):

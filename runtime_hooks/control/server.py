@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Final
 import msgspec
 
 from runtime_hooks.control.messages import MOST_ASKED, Answer, Failure, read_request
-from runtime_hooks.controller.operator import NotAllowed
+from runtime_hooks.controller.operator import NotAllowed, UnknownClaim
 from runtime_hooks.trace.faults import LOG
 from runtime_hooks.trace.socket import listening
 from spec.language.errors import SpecError
@@ -101,6 +101,8 @@ class Server:
             return Answer(failure=Failure(error.cause, error.remedy, 1))
         except _Busy as error:
             return Answer(failure=Failure(error.cause, error.remedy, 3))
+        except UnknownClaim as error:
+            return Answer(failure=Failure(error.cause, error.remedy, 2, unknown=True))
         except SpecError as error:
             return _failure(error.cause, error.remedy)
         except CancelledError:

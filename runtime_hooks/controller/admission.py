@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from msgspec.structs import replace
 
 from runtime_hooks.claims.entry import WATCHED
-from runtime_hooks.claims.metadata import claim_of, rejected_name, release_of
+from runtime_hooks.claims.metadata import claim_of, rejected_name, release_of, renewal_of
 from runtime_hooks.claims.pins import Pins
 from runtime_hooks.claims.preregistration import Preregistration
 from runtime_hooks.trace.names import claim_terms, content_keys, name_of, object_of
+from spec.claims.durations import Duration
 from spec.claims.lifecycle import RUNTIME as THE_RUNTIME
 from spec.claims.lifecycle import Caller
 from spec.events.alphabet import Kind
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
     from runtime_hooks.claims.arrivals import Arrival
     from runtime_hooks.claims.entry import Entry
     from runtime_hooks.claims.inbox import Inbox
+    from runtime_hooks.claims.metadata import Renewal
     from runtime_hooks.claims.preregistration import Prompt
     from runtime_hooks.claims.registry import Registry
     from runtime_hooks.enforce.victim_exclusion import EvictablePool
@@ -33,12 +35,15 @@ if TYPE_CHECKING:
 
 __all__ = ["Admission"]
 
+_NO_CLAIM: Final = "there is no live claim of that id that the caller owns"
+
 
 class Admission:
     """Claims from their first mention to their end.
 
     `pins` and `preregistration` bring claims in other ways than with a request. `drains` says that
-    the operator lets the live claims end and no more begin.
+    the operator lets the live claims end and no more begin. `decided` counts the decisions: by
+    mode, which is empty where there was no claim, those that accepted and those that did not.
 
     Args:
         identity: of the engine's cache.
@@ -65,6 +70,7 @@ class Admission:
         inbox: Inbox,
     ) -> None:
         self.drains = False
+        self.decided: dict[str, list[int]] = {}
         self.pins = Pins(self._pin, self.release)
         self.preregistration = Preregistration(identity, prompts, self.admit, self.release, inbox)
         self._identity, self._pool, self._registry = identity, pool, registry
@@ -101,6 +107,68 @@ class Admission:
             self._tracker.drop_unreachable(keys, claiming=True)
         self._accept(claim, keys)
         return ""
+
+    def would_reject(self, arrival: Arrival) -> str:
+        """Why the claim that a request tries would be rejected, or empty; nothing happens."""
+        try:
+            claim = claim_of(arrival.trial, self._cache_of(arrival), arrival.keys, arrival.scope)
+            if self._registry.stands(claim, arrival.keys):
+                return ""
+            return self._rejection(claim, arrival)
+        except ClaimError as error:
+            return str(error)
+
+    def renew(self, arrival: Arrival) -> str:
+        """Decide on a renewal; returns why it is rejected, or empty.
+
+        By the contract a duration is fixed at the acceptance. So another claim, on the same blocks
+        and by the same terms, follows: it is accepted first, and then its owner releases this one.
+        """
+        try:
+            asked = renewal_of(arrival.renewal, arrival.scope)
+            entry, follower = map(self._registry.live.get, (asked.claim_id, asked.successor))
+            if entry is None or entry.claim.owner_scope != asked.owner:
+                return "" if self._followed(follower, asked) else _NO_CLAIM
+            if entry.claim.duration is None:
+                return "it has no duration"
+            stated = {
+                **entry.claim.model_dump(mode="json", exclude_none=True),
+                "claim_id": asked.successor,
+                "duration": asked.duration or str(entry.claim.duration),
+            }
+            claim = claim_of(stated, entry.claim.cache_identity, entry.keys, arrival.scope)
+        except ClaimError as error:
+            return str(error)
+        if reason := self._renewal_rejection(entry, claim):
+            self._reject(claim, arrival.request_id)
+            return reason
+        self._accept(claim, entry.keys).follows = entry.claim_id
+        self.end(entry, Kind.CLAIM_RELEASED)
+        return ""
+
+    def _followed(self, follower: Entry | None, asked: Renewal) -> bool:
+        """Whether this renewal was made already: its owner tries again."""
+        if follower is None or follower.claim.owner_scope != asked.owner:
+            return False
+        if follower.follows != asked.claim_id:
+            return False
+        return asked.duration is None or Duration.parse(asked.duration) == follower.claim.duration
+
+    def _renewal_rejection(self, entry: Entry, claim: ResidentClaim) -> str:
+        """Why a claim cannot follow another one, which does not count any more for the quota.
+
+        It takes no block that is not claimed, so what requests need is no reason.
+        """
+        if claim.claim_id in self._registry.live:
+            return f"claim id {claim.claim_id} is live; a new promise needs a new id"
+        if why := self._closed(claim):
+            return why
+        owners = self._registry.owners
+        owners.remove(entry)
+        try:
+            return self._registry.rejection(claim, entry.keys, 0)
+        finally:
+            owners.add(entry)
 
     def release_for(self, arrival: Arrival) -> str:
         """Release the claim that a request gives up; returns why it is not released, or empty."""
@@ -143,20 +211,25 @@ class Admission:
         """Why the claim cannot be accepted: its own faults, or what unfinished requests need."""
         if arrival.no_admit:
             return "its request asks not to be cached"
-        if self.preregistration.is_waiting(claim.claim_id):
-            return f"claim id {claim.claim_id} is registered ahead, for another request"
-        if self.drains:
-            return "the operator drains this engine: it accepts no more claims"
-        if why := self._alarm():
+        if why := self._closed(claim):
             return why
         reusable, footprint = arrival.keys[: arrival.reusable], claim.footprint_blocks
         own = arrival.blocks - self._tracker.ledger.spared(reusable, more=footprint)
         return self._registry.rejection(claim, arrival.keys, max(own, self._largest_need()))
 
-    def _accept(self, claim: ResidentClaim, keys: tuple[bytes, ...]) -> None:
+    def _closed(self, claim: ResidentClaim) -> str:
+        """Why no claim of this id is accepted, or no claim at all."""
+        if self.preregistration.is_waiting(claim.claim_id):
+            return f"claim id {claim.claim_id} is registered ahead, for another request"
+        if self.drains:
+            return "the operator drains this engine: it accepts no more claims"
+        return self._alarm()
+
+    def _accept(self, claim: ResidentClaim, keys: tuple[bytes, ...]) -> Entry:
         """Accept a claim. In a mode without acceptance the registration alone is reported."""
         fields = {**claim_terms(claim), "object_id": object_of(keys[-1])}
         self._emitter.fact(Kind.CLAIM_REGISTERED, **fields)
+        self._decided(claim)[0] += 1
         entry = self._registry.add(claim, keys)
         self._accepted.append(entry)
         self._tracker.add(entry)
@@ -165,6 +238,7 @@ class Admission:
             self._emitter.report(Kind.CLAIM_ACCEPTED, **fields)
         self._tracker.find(entry)
         self._offloaded.add(entry)
+        return entry
 
     def _reject(self, claim: ResidentClaim | None, request_id: str) -> None:
         """Report a rejection, under a name that no other claim has: the id stays free.
@@ -172,6 +246,7 @@ class Admission:
         A rejected claim of a watched mode has no object: events on its blocks do not concern it.
         """
         name = name_of(f"claim of {request_id}")
+        self._decided(claim)[1] += 1
         if claim is not None:
             self._rejections += 1
             name = rejected_name(claim.claim_id, self._rejections)
@@ -180,6 +255,9 @@ class Admission:
                 del fields["object_id"]
             self._emitter.fact(Kind.CLAIM_REGISTERED, **fields)
         self._emitter.report(Kind.CLAIM_REJECTED, claim_id=name)
+
+    def _decided(self, claim: ResidentClaim | None) -> list[int]:
+        return self.decided.setdefault("" if claim is None else claim.protection_mode, [0, 0])
 
     def _pin(self, arrival: Arrival, stated: dict[str, Any]) -> str:
         """Claim the prompt of a request that ended; returns why that was rejected, or empty."""

@@ -15,11 +15,12 @@ from msgspec.structs import replace
 from runtime_hooks.claims.arrivals import Decision, Refusal
 from runtime_hooks.claims.entry import owners_of
 from runtime_hooks.claims.inbox import Inbox
-from runtime_hooks.claims.metadata import CLAIM, PIN, RELEASE
+from runtime_hooks.claims.metadata import CLAIM, PIN, RELEASE, RENEW, TRY
 from runtime_hooks.claims.ownership import Callers
 from runtime_hooks.claims.registry import Registry
 from runtime_hooks.controller.admission import Admission
 from runtime_hooks.controller.arbitration import Arbitration, SizedPool
+from runtime_hooks.controller.figures import Figures, MeasuredPool
 from runtime_hooks.controller.operator import Operator
 from runtime_hooks.enforce.victim_exclusion import EvictablePool
 from runtime_hooks.enforce.victim_order import RankedPool
@@ -49,7 +50,7 @@ __all__ = ["Controller", "Pool"]
 T = TypeVar("T")
 
 
-class Pool(EvictablePool, RankedPool, SizedPool, Protocol):
+class Pool(EvictablePool, RankedPool, SizedPool, MeasuredPool, Protocol):
     """What the controller needs of the engine's block pool."""
 
 
@@ -122,6 +123,17 @@ class Controller:
             now_ns=lambda: self._emitter.now_ns,
             requests=lambda: len(self._arbitration.unfinished),
             alarm=alarm,
+            figures=Figures(
+                pool,
+                self._registry,
+                self._admission,
+                self.tracker,
+                self._emitter,
+                journal,
+                self.faults,
+                alarm=alarm,
+            ).page,
+            scope_of=lambda *asked: self._callers.scope_of(*asked) if self._callers else "",
         )
 
     # Requests.
@@ -139,10 +151,14 @@ class Controller:
         answers = dict(arrival.faults)
         if arrival.release is not None:
             answers["release"] = self._admission.release_for(arrival)
+        if arrival.renewal is not None:
+            answers[RENEW] = self._admission.renew(arrival)
         if arrival.claim is not None:
             answers["claim"] = self._admission.admit(arrival)
         if arrival.pin is not None:
             answers["pin"] = self._admission.pins.ask(arrival)
+        if arrival.trial is not None:
+            answers[TRY] = self._admission.would_reject(arrival)
         runs, refusal = self._arbitration.decide(arrival)
         return Decision(runs, answers, refusal, arrival.scope)
 
@@ -274,6 +290,7 @@ class Controller:
         if self._callers is None or not arrival.asks or arrival.scope is not None:
             return arrival
         asks = {CLAIM: arrival.claim, RELEASE: arrival.release, PIN: arrival.pin}
+        asks |= {RENEW: arrival.renewal, TRY: arrival.trial}
         return replace(arrival, scope=self._callers.scope_of(arrival.caller, asks))
 
     def _is_unfinished(self, request_id: str) -> bool:

@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Any, Final
 
 from msgspec.structs import replace
 
+from runtime_hooks.claims.metadata import RELEASE
+from runtime_hooks.claims.preregistration import Ticket
 from runtime_hooks.controller.views import (
     SCHEMA,
     ClaimDetails,
@@ -33,9 +35,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from runtime_hooks.claims.entry import Entry
-    from runtime_hooks.claims.preregistration import Ticket
     from runtime_hooks.claims.registry import Registry
     from runtime_hooks.controller.admission import Admission
+    from runtime_hooks.controller.views import FiguresPage
     from runtime_hooks.tracking.tracker import BlockTracker
 
 __all__ = ["MOST", "NotAllowed", "Operator", "UnknownClaim"]
@@ -64,6 +66,8 @@ class Operator:
         now_ns: the time.
         requests: how many requests are unfinished.
         alarm: the reason why no more claims are accepted; empty while they are.
+        figures: makes the figures for Prometheus, with this epoch.
+        scope_of: the scope of a caller who asks for this; empty where it is unknown.
     """
 
     def __init__(
@@ -78,10 +82,13 @@ class Operator:
         now_ns: Callable[[], int],
         requests: Callable[[], int],
         alarm: Callable[[], str],
+        figures: Callable[[str], FiguresPage],
+        scope_of: Callable[[dict[str, Any], dict[str, Any]], str],
     ) -> None:
         self._registry, self._admission, self._tracker = registry, admission, tracker
         self._epoch, self._stream, self._usable = epoch, stream, usable
         self._now_ns, self._requests, self._alarm = now_ns, requests, alarm
+        self._figures, self._scope_of = figures, scope_of
 
     def claims(self, owner: str = "") -> ClaimsPage:
         """The live claims and those that wait, of one owner or of all, at most `MOST`."""
@@ -92,16 +99,22 @@ class Operator:
         left_out = len(found) + len(waiting) - len(views)
         return ClaimsPage(SCHEMA, self._engine(), views, left_out)
 
-    def show(self, claim_id: str) -> ShowPage:
+    def figures(self) -> FiguresPage:
+        """The figures for Prometheus."""
+        return self._figures(self._epoch)
+
+    def show(self, claim_id: str, owner: str = "") -> ShowPage:
         """One claim.
+
+        Args:
+            owner: whose claim it must be; empty for anybody's.
 
         Raises:
             UnknownClaim: there is none.
         """
-        entry = self._registry.live.get(claim_id)
-        if entry is not None:
-            return ShowPage(SCHEMA, self._engine(), self._details(entry))
-        return ShowPage(SCHEMA, self._engine(), _waiting_details(self._waiting_one(claim_id)))
+        found = self._one(claim_id, owner)
+        shown = _waiting_details(found) if isinstance(found, Ticket) else self._details(found)
+        return ShowPage(SCHEMA, self._engine(), shown)
 
     def release(self, claim_id: str) -> ReleasePage:
         """End a claim as the runtime: demote it, or end its wait.
@@ -110,9 +123,8 @@ class Operator:
             UnknownClaim: there is none.
             NotAllowed: only its owner may end it.
         """
-        entry = self._registry.live.get(claim_id)
-        if entry is None:
-            self._waiting_one(claim_id)
+        entry = self._one(claim_id)
+        if isinstance(entry, Ticket):
             self._admission.preregistration.withdraw(claim_id, "the operator ended its wait")
             LOG.info("resident-claims: the operator ended the wait of claim %r", claim_id)
             return ReleasePage(SCHEMA, self._engine(), claim_id, "withdrawn", RUNTIME, 0)
@@ -122,6 +134,29 @@ class Operator:
         LOG.info("resident-claims: the operator had claim %r demoted", claim_id)
         report, blocks = Kind.CLAIM_DEMOTED.value, entry.footprint
         return ReleasePage(SCHEMA, self._engine(), claim_id, report, RUNTIME, blocks)
+
+    def release_own(self, claim_id: str, caller: dict[str, Any]) -> ReleasePage:
+        """Release a claim, or end its wait, in the name of its owner.
+
+        Args:
+            caller: the owner, with a proof for this release; it is used up where there is a claim.
+
+        Raises:
+            UnknownClaim: there is none of this owner.
+            NotAllowed: the proof is none, or callers are not authenticated.
+        """
+        owner = caller.get("scope")
+        if not isinstance(owner, str) or not owner:
+            raise NotAllowed("the caller is not known", "the server has no scopes")
+        entry = self._one(claim_id, owner)
+        if self._scope_of(caller, {RELEASE: {"claim_id": claim_id}}) != owner:
+            raise NotAllowed("the caller is not known", "its proof is none, or was used before")
+        if isinstance(entry, Ticket):
+            self._admission.preregistration.withdraw(claim_id, "its owner ended its wait")
+            return ReleasePage(SCHEMA, self._engine(), claim_id, "withdrawn", owner, 0)
+        self._admission.end(entry, Kind.CLAIM_RELEASED)
+        report, blocks = Kind.CLAIM_RELEASED.value, entry.footprint
+        return ReleasePage(SCHEMA, self._engine(), claim_id, report, owner, blocks)
 
     def drain(self, *, undo: bool = False) -> DrainPage:
         """Accept no more claims and let the live ones end; or accept claims again."""
@@ -221,9 +256,13 @@ class Operator:
         ahead = self._admission.preregistration
         return [each for each in ahead.tickets() if ahead.is_waiting(each.claim_id)]
 
-    def _waiting_one(self, claim_id: str) -> Ticket:
-        for ticket in self._waiting():
-            if ticket.claim_id == claim_id:
+    def _one(self, claim_id: str, owner: str = "") -> Entry | Ticket:
+        """A live or waiting claim, of one owner or of anybody."""
+        entry = self._registry.live.get(claim_id)
+        if entry is not None and owner in ("", entry.claim.owner_scope):
+            return entry
+        for ticket in self._waiting() if entry is None else ():
+            if ticket.claim_id == claim_id and owner in ("", ticket.owner_scope):
                 return ticket
         raise UnknownClaim(f"there is no live claim {claim_id!r:.100}", _LIST)
 

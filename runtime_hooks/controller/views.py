@@ -15,6 +15,8 @@ __all__ = [
     "ClaimsPage",
     "DrainPage",
     "EngineView",
+    "FiguresPage",
+    "ModeFigures",
     "OwnerView",
     "QuotasPage",
     "ReleasePage",
@@ -124,6 +126,47 @@ class ReleasePage(msgspec.Struct, frozen=True):
     report: str
     by: str
     blocks: int
+
+
+class ModeFigures(msgspec.Struct, frozen=True):
+    """The claims of a mode: the live ones, the blocks that they have excluded from eviction, and
+    how many claims were accepted and rejected.
+    """
+
+    live: int
+    held: int
+    accepted: int
+    rejected: int
+
+
+class FiguresPage(msgspec.Struct, frozen=True):
+    """The figures of an engine; counts are since its start.
+
+    Each is of all owners and names no claim. `modes` has the empty mode for what was no claim.
+    Of the `usable` blocks of the pool `claimed` are declared by live claims, `used` are not free,
+    `held` are excluded from eviction, and `idle` of these nobody else uses. `faults` are the
+    exceptions at each hook. `waiting` events are not written yet, the oldest of them for `lag_s`
+    seconds.
+    """
+
+    schema: Literal["resident-claims/claims/1"]
+    epoch: str
+    modes: dict[str, ModeFigures]
+    usable: int
+    claimed: int
+    used: int
+    held: int
+    idle: int
+    refusals: dict[str, int]
+    harms: int
+    restores: dict[str, int]
+    pins: dict[str, int]
+    faults: dict[str, int]
+    accepting: bool
+    trace_alive: bool
+    waiting: int
+    lag_s: float
+    dropped: int
 
 
 class DrainPage(msgspec.Struct, frozen=True):

@@ -79,6 +79,11 @@ class VictimExclusion:
         """The excluded blocks."""
         return self._pins.keys()
 
+    @property
+    def contents(self) -> Collection[Content]:
+        """Their contents."""
+        return self._pins.values()
+
     def suspend(self) -> None:
         """Release every excluded block for a moment."""
         if self._pins:

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Awaitable, Callable, Mapping, Sequence
 
     from runtime_hooks.controller.controller import Controller
     from runtime_hooks.engines.shared.checks import Point
     from runtime_hooks.settings.config import Settings
     from runtime_hooks.trace.journal import Journal
 
-__all__ = ["Adapter", "Attachment"]
+__all__ = ["Adapter", "Attachment", "Configuration", "Front"]
 
 
 class Attachment(Protocol):
@@ -47,6 +48,38 @@ class Attachment(Protocol):
         """The engine ends, and the stream with it."""
 
 
+@dataclass(frozen=True, slots=True)
+class Configuration:
+    """What an engine makes of the flags of its server.
+
+    `unfit` says why it cannot be hooked, or is empty. `unknown` are the checks that need the model
+    loaded; if it was, `usable` is the number of blocks of its pool. `flags` are all flags by their
+    names, with defaults.
+    """
+
+    model: str
+    unfit: str
+    unknown: tuple[str, ...]
+    usable: int | None
+    flags: Mapping[str, Any]
+
+
+class Front(Protocol):
+    """What every process of the server that answers HTTP adds to it."""
+
+    @property
+    def owns(self) -> str:
+        """The path below which `app` answers; empty where it answers nothing."""
+
+    @property
+    def app(self) -> Callable[[Any, Any, Any], Awaitable[None]]:
+        """An ASGI application for owners of claims."""
+
+    @property
+    def figures(self) -> Any:
+        """A collector of metrics, for a registry of prometheus_client."""
+
+
 class Adapter(Protocol):
     """An engine version: what the plugin hooks in it, and how.
 
@@ -60,6 +93,16 @@ class Adapter(Protocol):
 
     def unfit(self, scheduler: Any) -> str:
         """Why the engine of a scheduler cannot be hooked as configured; empty where it can be."""
+
+    def configured(self, flags: Sequence[str], *, load: bool) -> Configuration:
+        """What the engine makes of a model and the flags of its server; the process is used up.
+
+        Args:
+            load: load the model, too, and look at the engine.
+
+        Raises:
+            SpecError: the engine does not take the flags, or cannot load the model.
+        """
 
     def attach(
         self, scheduler: Any, settings: Settings, journal: Journal, alarm: Callable[[], str]
@@ -80,6 +123,7 @@ class Adapter(Protocol):
         made: Callable[[Any], None],
         ended: Callable[[Any], None],
         runs: Callable[[Any, Callable[[Callable[[], None]], None]], None],
+        front: Front,
     ) -> Callable[[], None]:
         """Hook the engines, workers and servers that this process makes from now on.
 
@@ -88,6 +132,7 @@ class Adapter(Protocol):
             ended: called with the scheduler of an engine that ends, before its workers are stopped.
             runs: called with the scheduler of an engine whose loop begins, and with a function for
                 any thread that has another one called on the engine's thread once it is idle.
+            front: what a server adds to its answers.
 
         Returns:
             A function that ends this.

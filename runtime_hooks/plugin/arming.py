@@ -12,10 +12,16 @@ from typing import TYPE_CHECKING, Any, Final
 from runtime_hooks.claims.api import closed, opened
 from runtime_hooks.claims.ownership import prepare
 from runtime_hooks.claims.preregistration import Prompt
-from runtime_hooks.control.folder import SUFFIX, default_folder, make_private
+from runtime_hooks.control.folder import (
+    default_folder,
+    make_private,
+    mark_server,
+    name_of_socket,
+)
 from runtime_hooks.control.server import Server
 from runtime_hooks.engines import adapter_of, installed
 from runtime_hooks.engines.shared.checks import faults
+from runtime_hooks.front.end import FrontEnd
 from runtime_hooks.settings.config import (
     TAKEN,
     ArmingError,
@@ -130,7 +136,7 @@ class Armed:
         folder = Path(self.settings.control) if self.settings.control else default_folder()
         try:
             make_private(folder)
-            path = str(folder / f"{name}{SUFFIX}")
+            path = str(folder / name_of_socket(name))
             self._servers[id(attachment.scheduler)] = Server(path, attachment.controller)
         except SpecError as error:
             LOG.error("resident-claims: no operator can reach this engine: %s", error)
@@ -221,8 +227,11 @@ def arm(settings: Settings) -> Armed:
         name, why = next(iter(wrong.items()))
         raise ArmingError(f"vLLM {version} is not as it was tried: {name}: {why}", _supported())
     prepare(settings)
+    mark_server()
     _armed = Armed(settings, adapter)
-    _armed.end = adapter.hook(settings, _armed.attach, _armed.leave, _armed.runs)
+    _armed.end = adapter.hook(
+        settings, _armed.attach, _armed.leave, _armed.runs, FrontEnd(settings)
+    )
     return _armed
 
 

@@ -2,20 +2,22 @@
 
 from __future__ import annotations
 
+import os
 from typing import TYPE_CHECKING, Final, Literal
 
 import msgspec
 
 from runtime_hooks.control.folder import default_folder
 from runtime_hooks.engines import adapter_of, installed, package_of
+from runtime_hooks.plugin.configuration import Configured, about, try_trace
 from runtime_hooks.settings.config import (
     ENFORCED,
     TAKEN,
     Settings,
     SettingsError,
-    load,
     quotas_line,
 )
+from runtime_hooks.settings.config import load as read_settings
 from runtime_hooks.settings.switch import SWITCH, switched_on
 from spec import __version__
 from spec.claims.claim import Mode
@@ -45,6 +47,7 @@ class HookReport(msgspec.Struct, frozen=True):
 class Diagnosis(msgspec.Struct, frozen=True):
     """The diagnosis. `armed` says that the plugin would arm; `why` says why not.
 
+    `configuration` answers for the flags of a server, if there were any.
     `asked` says that the environment turns the plugin on. `settings` are those that the environment
     names, with the API keys of `scopes` left out; None where the plugin is off or they cannot be
     used.
@@ -60,10 +63,20 @@ class Diagnosis(msgspec.Struct, frozen=True):
     keeps: list[Mode]
     asked: bool
     settings: Settings | None
+    configuration: Configured | None = None
 
 
-def diagnose() -> Diagnosis:
-    """Diagnose the installed engine, which imports it, and the environment."""
+def diagnose(flags: Sequence[str] = (), *, load: bool = False) -> Diagnosis:
+    """Diagnose the installed engine, which imports it, and the environment.
+
+    Args:
+        flags: a model and the flags of its server, to answer for them, too.
+        load: load that model.
+
+    Raises:
+        SpecError: the engine does not take the flags, or cannot load the model.
+    """
+    os.environ.setdefault("VLLM_LOGGING_STREAM", "ext://sys.stderr")  # ours is for the diagnosis
     version = installed()
     adapter, why = adapter_of(version)
     name, hooks = "", list[HookReport]()
@@ -74,9 +87,15 @@ def diagnose() -> Diagnosis:
     settings, asked = None, switched_on()
     if asked:
         try:
-            settings = _without_keys(load())
+            settings = read_settings()
+            why = why or try_trace(settings)
         except SettingsError as error:
             why = why or str(error)
+    configuration = None
+    if flags and adapter is not None:
+        configuration = about(adapter, settings, flags, load=load)
+        why = why or configuration.why
+    settings = None if settings is None else _without_keys(settings)
     keeps = list(ENFORCED if settings is None else settings.enforce)
     return Diagnosis(
         schema=SCHEMA,
@@ -89,6 +108,7 @@ def diagnose() -> Diagnosis:
         keeps=[] if why else keeps,
         asked=asked,
         settings=settings,
+        configuration=configuration,
     )
 
 
@@ -114,6 +134,10 @@ def as_text(found: Diagnosis) -> str:
         settings = found.settings or Settings()
         lines.append(_row("quotas", quotas_line(settings)))
         lines.append(_row("operator", f"socket in {settings.control or default_folder()}"))
+        if found.settings is not None:
+            lines.append(_row("trace", f"{settings.trace}, which can be made"))
+    if found.configuration is not None:
+        lines += _configuration_rows(found.configuration)
     if found.hooks:
         lines.append("")
         for hook in found.hooks:
@@ -125,6 +149,15 @@ def as_text(found: Diagnosis) -> str:
             if hook.fault:
                 lines.append(wrap(f"because: {hook.fault}", _INDENT, _INDENT + 8))
     return "\n".join(lines) + "\n"
+
+
+def _configuration_rows(found: Configured) -> list[str]:
+    rows = [("model", found.model)]
+    if found.usable is not None:
+        rows.append(("loaded", f"{found.usable} blocks"))
+    rows += [("unknown", f"{each}: only --load tells") for each in found.unknown if not found.why]
+    rows += [("note", each) for each in found.notes]
+    return [_row(what, text) for what, text in rows]
 
 
 def _row(what: str, text: str) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -16,10 +17,14 @@ class Emitter:
     """Writes the events of one stream.
 
     `now_ns` is the time of every event until it is set anew: one call of a hook is one moment.
+    `reports` counts the reports by kind, also those that a drill suppresses, and
+    `restore_refusals` those refusals among them for which a claim was not restored.
     """
 
     def __init__(self, journal: Journal, drill: Drill) -> None:
         self.now_ns = 0
+        self.reports: Counter[Kind] = Counter()
+        self.restore_refusals = 0
         self._journal, self._drill = journal, drill
 
     def fact(self, kind: Kind, **fields: Any) -> None:
@@ -28,6 +33,8 @@ class Emitter:
 
     def report(self, kind: Kind, **fields: Any) -> None:
         """Write a report, unless the drill suppresses it or has it name another claim."""
+        self.reports[kind] += 1
+        self.restore_refusals += bool(fields.get("restore"))
         if kind in self._drill.suppress:
             return
         other = self._drill.misattribute.get(kind)

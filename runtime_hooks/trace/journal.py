@@ -91,6 +91,14 @@ class Journal:
         """How many events wait to be written."""
         return len(self._waiting)
 
+    @property
+    def oldest_ns(self) -> int | None:
+        """The time of the oldest event that waits to be written; None where none does."""
+        try:
+            return self._waiting[0][1]
+        except IndexError:
+            return None
+
     def gap(self) -> None:
         """Use a number without an event: something happened that was not observed."""
         self._number += 1

@@ -16,7 +16,7 @@ from spec.events.alphabet import Kind
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Container, Sequence
 
-    from runtime_hooks.claims.entry import Entry
+    from runtime_hooks.claims.entry import Content, Entry
     from runtime_hooks.claims.registry import Registry
     from runtime_hooks.trace.emitter import Emitter
 
@@ -115,6 +115,11 @@ class BlockTracker:
     def excluded(self) -> Collection[int]:
         """The blocks that are excluded from eviction."""
         return self._exclusion.blocks
+
+    @property
+    def excluded_contents(self) -> Collection[Content]:
+        """The contents of these blocks."""
+        return self._exclusion.contents
 
     def before_reset(self) -> None:
         """The engine is about to clear the cache, which needs every block free: release all.

@@ -122,6 +122,14 @@ class TinyPool:
         """Those that nobody uses."""
         return [block for block in blocks if not self.users[block]]
 
+    def used(self) -> int:
+        """How many are not free."""
+        return self.usable - len(self.free)
+
+    def alone(self, blocks: Iterable[int]) -> int:
+        """Those that have one user."""
+        return sum(self.users[block] == 1 for block in blocks)
+
     def find(self, keys: Sequence[bytes]) -> list[tuple[bytes, int]]:
         """Cached contents, with every block."""
         where: dict[bytes, list[int]] = {}

@@ -17,7 +17,9 @@ from runtime_hooks.engines.shared.attachment import HookedScheduler
 from runtime_hooks.engines.shared.wraps import Wraps
 from runtime_hooks.engines.v0_32.attributes import READS
 from runtime_hooks.engines.v0_32.blocks import BlockHooks
+from runtime_hooks.engines.v0_32.configured import configured
 from runtime_hooks.engines.v0_32.engine import identity_of, unfit, unfit_class
+from runtime_hooks.engines.v0_32.front import add_to_server
 from runtime_hooks.engines.v0_32.hook_points import POINTS
 from runtime_hooks.engines.v0_32.loop import wake_idle
 from runtime_hooks.engines.v0_32.offload import OffloadHooks, manager_of
@@ -29,9 +31,9 @@ from runtime_hooks.engines.v0_32.worker import check_workers
 from runtime_hooks.trace.faults import not_armed
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
-    from runtime_hooks.engines.adapter import Adapter
+    from runtime_hooks.engines.adapter import Adapter, Configuration, Front
     from runtime_hooks.settings.config import Settings
     from runtime_hooks.trace.journal import Journal
 
@@ -45,6 +47,9 @@ class _Vllm032:
 
     def unfit(self, scheduler: Any) -> str:
         return unfit(scheduler)
+
+    def configured(self, flags: Sequence[str], *, load: bool) -> Configuration:
+        return configured(flags, load=load)
 
     def attach(
         self, scheduler: Any, settings: Settings, journal: Journal, alarm: Callable[[], str]
@@ -82,6 +87,7 @@ class _Vllm032:
         made: Callable[[Any], None],
         ended: Callable[[Any], None],
         runs: Callable[[Any, Callable[[Callable[[], None]], None]], None],
+        front: Front,
     ) -> Callable[[], None]:
         init, shutdown = Scheduler.__init__, EngineCore.shutdown
 
@@ -108,6 +114,7 @@ class _Vllm032:
         unchecked = check_workers(digests=settings.digests)
         unanswered = answer_refusals(private=bool(settings.scopes))
         unwoken = wake_idle(runs)
+        unadded = add_to_server(front)
 
         def end() -> None:
             Scheduler.__init__, EngineCore.shutdown = init, shutdown
@@ -115,6 +122,7 @@ class _Vllm032:
             unchecked()
             unanswered()
             unwoken()
+            unadded()
 
         return end
 

@@ -87,6 +87,11 @@ READS: Final = (
         ("num_free_blocks", "fake_free_list_head", "prepend_n", "append"),
     ),
     Reads(
+        "prometheus_fastapi_instrumentator.instrumentation:CollectorRegistry",
+        ("register", "unregister"),
+        does="adds the metrics of claims to the server's, with several API processes",
+    ),
+    Reads(
         "vllm.v1.request:Request",
         (
             "request_id",

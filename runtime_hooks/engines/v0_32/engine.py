@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from vllm.v1.core.sched.async_scheduler import AsyncScheduler
 from vllm.v1.core.sched.scheduler import Scheduler
@@ -11,8 +11,19 @@ from vllm.v1.kv_cache_interface import FullAttentionSpec
 
 from spec.claims.claim import CacheIdentity
 
-__all__ = ["identity_of", "unfit", "unfit_class"]
+if TYPE_CHECKING:
+    from vllm.config import VllmConfig
 
+__all__ = ["LOADED", "identity_of", "unfit", "unfit_class", "unfit_config"]
+
+LOADED: Final = (
+    "the model has one cache, of full attention",
+    "blocks are hashed in the size in which they are kept",
+    "the number of blocks",
+)
+"""What is known only once the model is loaded."""
+
+_UNCACHED: Final = "prefix caching is off, so there is nothing to claim"
 _CONNECTORS: Final = ("OffloadingConnector",)
 _DRAFTING: Final = ("ngram",)
 
@@ -29,7 +40,11 @@ _PARALLEL: Final = (
 
 def unfit(scheduler: Scheduler) -> str:
     """Why an engine cannot be hooked as it is configured; empty where it can be."""
-    return unfit_class(type(scheduler)) or _unfit_config(scheduler) or _unfit_cache(scheduler)
+    if why := unfit_class(type(scheduler)) or unfit_config(scheduler.vllm_config):
+        return why
+    if not scheduler.cache_config.enable_prefix_caching:
+        return _UNCACHED
+    return _unfit_cache(scheduler)
 
 
 def unfit_class(kind: type) -> str:
@@ -39,8 +54,8 @@ def unfit_class(kind: type) -> str:
     return f"the scheduler is {kind.__module__}.{kind.__qualname__}, and vLLM's own was tried"
 
 
-def _unfit_config(scheduler: Scheduler) -> str:
-    config = scheduler.vllm_config
+def unfit_config(config: VllmConfig) -> str:
+    """Why no engine of a configuration can be hooked; empty where one may be."""
     for name in _PARALLEL:
         size = getattr(config.parallel_config, name)
         if size is not None and size > 1:
@@ -61,8 +76,6 @@ def _unfit_config(scheduler: Scheduler) -> str:
 
 def _unfit_cache(scheduler: Scheduler) -> str:
     """Why the blocks cannot be claimed."""
-    if not scheduler.cache_config.enable_prefix_caching:
-        return "prefix caching is off, so there is nothing to claim"
     groups = scheduler.kv_cache_config.kv_cache_groups
     if len(groups) != 1 or type(groups[0].kv_cache_spec) is not FullAttentionSpec:
         return "the model has other caches than one of full attention"

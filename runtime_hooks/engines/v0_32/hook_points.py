@@ -194,4 +194,14 @@ POINTS: Final = (
         ("req", "exc"),
         does="answers a refused request with status 503, the refusal and its claims",
     ),
+    Hook(
+        "vllm.entrypoints.launchers.app:register_api_routers",
+        ("args", "app", "supported_tasks", "model_config"),
+        does="answers owners about their claims, where there are scopes",
+    ),
+    Hook(
+        "vllm.entrypoints.serve.instrumentator.metrics:get_prometheus_registry",
+        (),
+        does="adds the metrics of claims to the server's",
+    ),
 )

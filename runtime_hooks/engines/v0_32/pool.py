@@ -67,6 +67,15 @@ class VllmPool:
         """Those of these blocks that are free."""
         return [block for block in blocks if not self._pool.blocks[block].ref_cnt]
 
+    def used(self) -> int:
+        """How many blocks are not free, as vLLM counts its usage."""
+        free: int = self._pool.free_block_queue.num_free_blocks
+        return int(self.usable) - free
+
+    def alone(self, blocks: Iterable[int]) -> int:
+        """How many of these excluded blocks nobody else uses."""
+        return sum(self._pool.blocks[block].ref_cnt == 1 for block in blocks)
+
     def find(self, keys: Sequence[bytes]) -> Iterable[tuple[bytes, int]]:
         """Pairs of content and block for those of these contents that are cached and computed."""
         return list(self._found(keys))

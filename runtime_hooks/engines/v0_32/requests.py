@@ -11,7 +11,7 @@ from vllm.v1.core.kv_cache_utils import get_request_block_hasher, make_block_has
 from vllm.v1.request import Request
 
 from runtime_hooks.claims.arrivals import Arrival
-from runtime_hooks.claims.metadata import CLAIM, NO_ADMIT, NULL, PIN, RELEASE
+from runtime_hooks.claims.metadata import CLAIM, NO_ADMIT, NULL, PIN, RELEASE, RENEW, TRY
 from runtime_hooks.claims.ownership import CALLER
 from runtime_hooks.trace.names import namespace_of
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 __all__ = ["arrival_of", "keys_of", "loadable", "prompts_of"]
 
-_ACTIONS: Final = (CLAIM, RELEASE, PIN)
+_ACTIONS: Final = (CLAIM, RELEASE, PIN, RENEW, TRY)
 _VERSION: Final = "1"  # of the actions of hints
 _MOST_LOADED: Final = "max_load_tokens"  # vLLM's own
 
@@ -67,7 +67,7 @@ def arrival_of(request: Any, scheduler: Scheduler, *, claims: bool) -> Arrival:
         claims: whether there may be claims already that it shares blocks with.
     """
     size, metadata = scheduler.block_size, _metadata(request)
-    wanted = claims or not metadata.keys().isdisjoint((CLAIM, PIN))
+    wanted = claims or not metadata.keys().isdisjoint((CLAIM, PIN, TRY))
     arrival = Arrival(
         request.request_id,
         tuple(keys_of(request, request.num_prompt_tokens, size)) if wanted else (),
@@ -78,13 +78,15 @@ def arrival_of(request: Any, scheduler: Scheduler, *, claims: bool) -> Arrival:
     )
     if not metadata:
         return arrival
-    claim, release, pin = (_stated(metadata, key) for key in _ACTIONS)
+    claim, release, pin, renewal, trial = (_stated(metadata, key) for key in _ACTIONS)
     no_admit = metadata.get(NO_ADMIT, False)
     return replace(
         arrival,
         claim=claim,
         release=release,
         pin=pin,
+        renewal=renewal,
+        trial=trial,
         no_admit=no_admit is True,
         faults={} if isinstance(no_admit, bool) else {NO_ADMIT: "it is neither true nor false"},
         caller=metadata.get(CALLER),

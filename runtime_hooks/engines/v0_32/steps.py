@@ -10,6 +10,7 @@ from msgspec.structs import replace
 from vllm.v1.engine import EngineCoreOutput, EngineCoreOutputs, FinishReason
 from vllm.v1.request import RequestStatus
 
+from runtime_hooks.claims.metadata import TRY
 from runtime_hooks.engines.shared.refusals import METADATA, as_metadata
 from runtime_hooks.engines.v0_32.requests import arrival_of
 
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
 __all__ = ["StepHooks"]
 
 _ACCEPTED: Final = {"decision": "accepted"}
+_FITS: Final = {"decision": "fits"}
 _PARENTS: Final = 1024  # requests with several answers that are remembered
 _PART: Final = re.compile(r"\d+_(.+)", re.DOTALL)
 
@@ -86,7 +88,8 @@ class StepHooks:
         arrival = arrival_of(request, self._scheduler, claims=claims)
         first = self._first_part(request)
         if first is not None:
-            arrival = replace(arrival, claim=None, release=None, scope=first.scope)
+            done = {"claim": None, "release": None, "renewal": None, "trial": None}
+            arrival = replace(arrival, **done, scope=first.scope)
         decision = self._controller.arrive(arrival)
         if not decision.runs:
             self._kept_waiting.add(request.request_id)
@@ -121,7 +124,8 @@ class StepHooks:
     def _note(self, request_id: str, answers: dict[str, str]) -> None:
         """Keep the answers to what came with a request for its response."""
         for what, reason in answers.items():
-            decision = {"decision": "rejected", "reason": reason} if reason else _ACCEPTED
+            well = _FITS if what == TRY else _ACCEPTED
+            decision = {"decision": "rejected", "reason": reason} if reason else well
             self._notes.setdefault(request_id, {})[what] = decision
 
     # A step is scheduled.

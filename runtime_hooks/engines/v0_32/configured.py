@@ -1,0 +1,89 @@
+"""Reads the flags of `vllm serve` as vLLM 0.32 does, without serving."""
+
+from __future__ import annotations
+
+import io
+from contextlib import redirect_stderr, redirect_stdout
+from typing import TYPE_CHECKING, Any, Final
+
+from runtime_hooks.engines.adapter import Configuration
+from runtime_hooks.engines.v0_32.engine import LOADED, unfit, unfit_class, unfit_config
+from spec.language.errors import SpecError
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+__all__ = ["configured"]
+
+_LONGEST: Final = 500  # characters of what vLLM complains
+_REMEDY: Final = "vllm serve --help=all lists the flags"
+
+
+def configured(flags: Sequence[str], *, load: bool) -> Configuration:
+    """What vLLM makes of a model and flags (`runtime_hooks.engines.adapter.Adapter`)."""
+    found = _parsed(flags)
+    try:
+        with redirect_stdout(io.StringIO()):
+            config = _config(found)
+            kind = config.scheduler_config.get_scheduler_cls()
+        why = unfit_class(kind) or unfit_config(config)
+        if not why and not config.cache_config.enable_prefix_caching:
+            why = "prefix caching is off, so there is nothing to claim"
+        usable = None
+        if load and not why:
+            why, usable = _loaded(config)
+    except SpecError:
+        raise
+    except Exception as error:
+        raise SpecError(f"vLLM cannot use these flags: {_said(error)}", _REMEDY) from None
+    unknown = () if usable is not None else LOADED
+    return Configuration(str(config.model_config.model), why, unknown, usable, vars(found))
+
+
+def _parsed(flags: Sequence[str]) -> Any:
+    """The flags, as `vllm serve` parses them."""
+    from vllm.entrypoints.launchers.cli_args import make_arg_parser, validate_parsed_serve_args
+    from vllm.utils.argparse_utils import FlexibleArgumentParser
+
+    said = io.StringIO()
+    try:
+        with redirect_stderr(said), redirect_stdout(said):
+            # The parser reads a configuration file only behind the name of the command.
+            parsed = make_arg_parser(FlexibleArgumentParser()).parse_args(["serve", *flags][1:])
+            if parsed.model_tag is not None:
+                parsed.model = parsed.model_tag
+            validate_parsed_serve_args(parsed)
+    except SystemExit:
+        last = said.getvalue().strip().rpartition("\n")[2].rpartition("error: ")[2]
+        last = last or "help was asked for"
+        raise SpecError(f"vLLM does not take these flags: {last[:_LONGEST]}", _REMEDY) from None
+    except Exception as error:
+        raise SpecError(f"vLLM does not take these flags: {_said(error)}", _REMEDY) from None
+    return parsed
+
+
+def _config(parsed: Any) -> Any:
+    from vllm.engine.arg_utils import AsyncEngineArgs
+    from vllm.usage.usage_lib import UsageContext
+
+    made = AsyncEngineArgs.from_cli_args(parsed)
+    return made.create_engine_config(usage_context=UsageContext.OPENAI_API_SERVER)
+
+
+def _loaded(config: Any) -> tuple[str, int | None]:
+    """Load the model in this process; why its engine cannot be hooked, and its blocks."""
+    from vllm.v1.engine.core import EngineCore
+    from vllm.v1.executor import Executor
+
+    with redirect_stdout(io.StringIO()):
+        core = EngineCore(config, Executor.get_class(config), log_stats=False)
+    try:
+        scheduler = core.scheduler
+        return unfit(scheduler), scheduler.kv_cache_manager.block_pool.num_gpu_blocks - 1
+    finally:
+        core.shutdown()
+
+
+def _said(error: Exception) -> str:
+    """An exception in one line."""
+    return " ".join(str(error).split())[:_LONGEST] or type(error).__name__

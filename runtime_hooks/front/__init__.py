@@ -1,0 +1,1 @@
+"""Answers HTTP about claims, in the processes of a server that are not its engine."""

@@ -1,0 +1,40 @@
+"""Connects a process of the server that answers HTTP to the socket of the server's engine."""
+
+from __future__ import annotations
+
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+from runtime_hooks.control.client import ask, find_own
+from runtime_hooks.control.folder import default_folder
+from runtime_hooks.control.server import WAIT_S
+from runtime_hooks.front.metrics import EngineFigures
+from runtime_hooks.front.owners import PATH, OwnClaims
+
+if TYPE_CHECKING:
+    from runtime_hooks.control.messages import Page, Request
+    from runtime_hooks.settings.config import Settings
+
+__all__ = ["FrontEnd"]
+
+_SCRAPE_S: Final = 5.0
+_PATIENCE_S: Final = WAIT_S + 2.0  # the engine's own limit comes first, with a reason
+
+
+class FrontEnd:
+    """What a server adds to its answers (`runtime_hooks.engines.adapter.Front`)."""
+
+    def __init__(self, settings: Settings) -> None:
+        self._folder = Path(settings.control) if settings.control else default_folder()
+        self.owns = PATH if settings.scopes else ""
+        self.app = OwnClaims(partial(self._ask, _PATIENCE_S))
+        self.figures = EngineFigures(partial(self._ask, _SCRAPE_S))
+
+    def _ask(self, patience_s: float, request: Request) -> Page:
+        """Ask the engine of this server.
+
+        Raises:
+            SpecError: it did not do it, or there is none.
+        """
+        return ask(find_own(self._folder), request, patience_s)
