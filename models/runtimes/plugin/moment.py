@@ -143,7 +143,7 @@ class Moment(Steps):
             return
         ranks = self.ranks()
         self.of(claim, Kind.CLAIM_REGISTERED, **fields)
-        known = {content for each in self.live for content in each.contents}
+        known = blocks_of(self.overseen if claim.mode in WATCHED else self.kept)
         self.change(live=(*self.state.live, claim.holder))
         if claim.mode not in WATCHED:
             self.changed()

@@ -120,6 +120,23 @@ class TestLosses:
         assert [Kind.BLOCK_LOST, Kind.CLAIM_UNMATERIALIZED] == said
 
 
+class TestFound:
+    def test_what_a_kept_claim_owns_is_new_to_a_watched_one(self) -> None:
+        """The ledgers of kept and of watched claims are apart, so one event has all its blocks."""
+        claims = [
+            Claim("c1", "a", 1, Mode.HARD_PROTECTED),
+            Claim("c2", "a", 2, Mode.BEST_EFFORT),
+        ]
+        prompts = [Prompt(f"r{n}", "a", 2, tail=1, claims=(f"c{n}",)) for n in (1, 2)]
+        model = Plugin(6, claims, prompts)
+        (state,) = model.initial()
+        for step in ("arrive", "schedule", "computed", "finish"):
+            state = model.apply(state, Action(step, ("r1",))).state
+        _, emits = model.apply(state, Action("arrive", ("r2",)))
+        events = [each.event for each in emits if isinstance(each, Fact)]
+        assert [(1, 2)] == [e.block_ids for e in events if e.kind is Kind.BLOCK_CACHED]
+
+
 class TestCopies:
     def test_a_look_up_finds_the_copy_that_was_filed_first(self) -> None:
         """A prompt without a tail computes its last block again, and then two blocks hold it."""
