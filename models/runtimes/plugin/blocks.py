@@ -32,6 +32,11 @@ class Blocks(Moment[State]):
         """The claims that can keep a request out."""
         return [claim for claim in self.live if claim.mode not in WATCHED]
 
+    @property
+    def overseen(self) -> list[Claim]:
+        """The claims that are watched."""
+        return [claim for claim in self.live if claim.mode in WATCHED]
+
     def copied(self, holder: str) -> bool:
         """Whether the tier has a copy of all blocks of an offloadable claim."""
         claim = self.model.claims[holder]
@@ -178,6 +183,7 @@ class Blocks(Moment[State]):
             before: the contents that blocks held before.
             loaded_for: the holders whose claims they were loaded for.
         """
+        self.own([block for _, block in pairs])
         self.settle(content for content, _ in pairs)
         places = self.places()
         gained = {claim: [p for p in pairs if p[0] in claim.contents] for claim in self.live}
@@ -214,23 +220,54 @@ class Blocks(Moment[State]):
             self.lose(Kind.BLOCK_EVICTED, part, request_id=name, block_ids=part, **more)
         return taken
 
-    def lose(self, kind: Kind, blocks: Collection[int], **fields: Any) -> None:
-        """Blocks lose what they hold: state it, and report it of claims: BlockTracker._removed."""
-        before = self.places()
-        self.unfile(blocks)
+    def own(self, blocks: Iterable[int] = ()) -> None:
+        """Claims own blocks of their contents, these after those that they had: Ledger.place."""
+        away, ledgers = self.uncomputed(), dict[str, tuple[int, ...]]()
+        for name, its in (("owned", self.kept), ("watched", self.overseen)):
+            contents = blocks_of(its)
+            known = (*getattr(self.state, name), *blocks)
+            there = (b for b in known if b not in away and self.state.cached[b] in contents)
+            ledgers[name] = tuple(dict.fromkeys(there))
+        self.change(**ledgers)
+
+    def lose(self, kind: Kind, blocks: Collection[int] | None, **fields: Any) -> None:
+        """Blocks (None: all) lose what they hold: state it, and report it: BlockTracker._removed.
+
+        The reports are in the order of the blocks.
+        """
+        before, cached, state = self.places(), self.state.cached, self.state
+        self.unfile(range(len(cached)) if blocks is None else blocks)
         after = self.places()
+        self.own()
         self.say(kind, **fields)
-        fell = [c for c in self.live if self.holds(c, before) and not self.holds(c, after)]
-        for claim in fell:
-            if claim.mode not in WATCHED and not self.copied(claim.holder):
-                self.of(claim, Kind.CLAIM_HARMED)
-        for claim in self.live:
-            if claim in fell and claim.mode in WATCHED:
-                self.of(claim, Kind.CLAIM_UNMATERIALIZED)
-            elif claim.mode in WATCHED and claim.priority is not None:
-                gone = [at for at in claim.contents if at in before and at not in after]
-                if lost := tuple(block for at in gone for block in before[at]):
-                    self.of(claim, Kind.CLAIM_BLOCK_LOST, block_ids=lost)
+        for of, claims in ((state.owned, self.kept), (state.watched, self.overseen)):
+            gone = of if blocks is None else [block for block in blocks if block in of]
+            pairs = [(block, content) for block in gone if (content := cached[block])]
+            for claim, its in _losers(pairs, before, claims).items():
+                fell = self.holds(claim, before) and not self.holds(claim, after)
+                if claim.mode not in WATCHED:
+                    if fell and not self.copied(claim.holder):
+                        self.of(claim, Kind.CLAIM_HARMED)
+                elif fell:
+                    self.of(claim, Kind.CLAIM_UNMATERIALIZED)
+                elif claim.priority is not None:
+                    self.of(claim, Kind.CLAIM_BLOCK_LOST, block_ids=tuple(its))
+
+
+def _losers(
+    pairs: Iterable[tuple[int, Content]],
+    before: Mapping[Content, Sequence[int]],
+    claims: Sequence[Claim],
+) -> dict[Claim, list[int]]:
+    """The claims that lose a content, with the last blocks of such contents: Ledger.lose."""
+    losers: dict[Claim, list[int]] = {}
+    left = {content: len(there) for content, there in before.items()}
+    for block, content in pairs:
+        left[content] -= 1
+        for claim in claims if not left[content] else ():
+            if content in claim.contents:
+                losers.setdefault(claim, []).append(block)
+    return losers
 
 
 def _cached(pairs: Sequence[tuple[Content, int]], by: str | None) -> dict[str, Any]:

@@ -143,7 +143,7 @@ class Moment(Steps):
             return
         ranks = self.ranks()
         self.of(claim, Kind.CLAIM_REGISTERED, **fields)
-        known = {content for each in self.live for content in each.contents}
+        known = blocks_of(self.overseen if claim.mode in WATCHED else self.kept)
         self.change(live=(*self.state.live, claim.holder))
         if claim.mode not in WATCHED:
             self.changed()
@@ -152,6 +152,7 @@ class Moment(Steps):
         places = self.places()
         self.settle(claim.contents)
         pairs = [(at, block) for at in claim.contents for block in places.get(at, ())]
+        self.own([block for _, block in pairs])
         self.rerank(ranks, [block for _, block in reversed(pairs)])
         there = [(at, block) for at, block in pairs if at in known]
         found = [(at, block) for at, block in pairs if at not in known]
@@ -198,6 +199,7 @@ class Moment(Steps):
         ranks, places = self.ranks(), self.places()
         self.change(live=tuple(each for each in self.state.live if each != claim.holder))
         last_first = [block for at in reversed(claim.contents) for block in places.get(at, ())]
+        self.own()
         self.rerank(ranks, last_first)
         self.unhold(claim.contents[::-1])
         if claim.mode not in WATCHED:
@@ -210,7 +212,7 @@ class Moment(Steps):
         held = self.state.held
         self.change(held=())
         self.release(held)
-        self.lose(Kind.BLOCK_LOST, range(len(self.state.cached)))
+        self.lose(Kind.BLOCK_LOST, None)
 
     def close(self) -> None:
         """The engine shuts down: requests end, demotable claims too, and all blocks are lost."""

@@ -98,14 +98,17 @@ class State(NamedTuple):
 
     `free` are the blocks that no request uses, the next victim first; `cached` says of each block
     what it is filed under, and `again` has those that were filed under what another one was, in
-    that order. `held` are the blocks that are excluded from eviction, the oldest first. `copies`
-    says of an object how many of its first blocks the tier has.
+    that order. `held` are the blocks that are excluded from eviction, the oldest first. `owned` are
+    the blocks of claims that are kept, `watched` those of watched ones, in the order in which they
+    came to be. `copies` says of an object how many of its first blocks the tier has.
     """
 
     free: tuple[int, ...]
     cached: tuple[Content | None, ...]
     again: tuple[int, ...] = ()
     held: tuple[int, ...] = ()
+    owned: tuple[int, ...] = ()
+    watched: tuple[int, ...] = ()
     live: tuple[str, ...] = ()
     waiting: tuple[Waiting, ...] = ()
     running: tuple[Running, ...] = ()

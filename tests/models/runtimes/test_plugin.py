@@ -87,6 +87,56 @@ class TestOperator:
         assert Action("arrive_drained", ("r2",)) not in {*model.actions(after)}
 
 
+class TestLosses:
+    def test_harm_is_reported_in_the_order_of_blocks(self) -> None:
+        """After a reset two claims on the first block are reported before an older one on another,
+        as in a trace of a real engine."""
+        named = {"c0": "b", "c1": "a", "c2": "b"}
+        claims = [Claim(each, name, 1, Mode.HARD_PROTECTED) for each, name in named.items()]
+        prompts = [Prompt("r", "a", 1, tail=1)]
+        prompts += [Prompt(f"r-{e}", o, 1, tail=1, claims=(e,)) for e, o in named.items()]
+        model = Plugin(8, claims, prompts)
+        (state,) = model.initial()
+        for name in model.requests:
+            for step in ("arrive", "schedule", "computed", "finish"):
+                state = model.apply(state, Action(step, (name,))).state
+        assert ("c0", "c1", "c2") == state.live
+        _, emits = model.apply(state, Action("reset"))
+        harmed = [e.event.claim_id for e in emits if isinstance(e, Fact) and e.event.claim_id]
+        assert ["claim:c0", "claim:c2", "claim:c1"] == harmed
+
+    def test_the_last_block_of_a_content_is_the_one_that_is_lost(self) -> None:
+        """Of a content that two blocks hold a claim loses the last one, and reports that."""
+        claims = [Claim("c1", "a", 2, Mode.SOFT_PRIORITY, priority=3)]
+        prompts = [Prompt("r1", "a", 2), Prompt("r2", "a", 2, claims=("c1",))]
+        model = Plugin(3, claims, prompts, drains=False)
+        (state,) = model.initial()
+        for name in ("r1", "r2"):
+            for step in ("arrive", "schedule", "computed", "finish"):
+                state = model.apply(state, Action(step, (name,))).state
+        assert (1, 2, 3) == state.watched
+        _, emits = model.apply(state, Action("reset"))
+        said = [each.event.kind for each in emits if isinstance(each, Fact)]
+        assert [Kind.BLOCK_LOST, Kind.CLAIM_UNMATERIALIZED] == said
+
+
+class TestFound:
+    def test_what_a_kept_claim_owns_is_new_to_a_watched_one(self) -> None:
+        """The ledgers of kept and of watched claims are apart, so one event has all its blocks."""
+        claims = [
+            Claim("c1", "a", 1, Mode.HARD_PROTECTED),
+            Claim("c2", "a", 2, Mode.BEST_EFFORT),
+        ]
+        prompts = [Prompt(f"r{n}", "a", 2, tail=1, claims=(f"c{n}",)) for n in (1, 2)]
+        model = Plugin(6, claims, prompts)
+        (state,) = model.initial()
+        for step in ("arrive", "schedule", "computed", "finish"):
+            state = model.apply(state, Action(step, ("r1",))).state
+        _, emits = model.apply(state, Action("arrive", ("r2",)))
+        events = [each.event for each in emits if isinstance(each, Fact)]
+        assert [(1, 2)] == [e.block_ids for e in events if e.kind is Kind.BLOCK_CACHED]
+
+
 class TestCopies:
     def test_a_look_up_finds_the_copy_that_was_filed_first(self) -> None:
         """A prompt without a tail computes its last block again, and then two blocks hold it."""
