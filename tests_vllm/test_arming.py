@@ -58,7 +58,7 @@ OTHERS |= {"SERVICE_UNAVAILABLE", "__qualname__", "__struct_fields__", "model_du
 OTHERS |= {"contiguous", "cpu", "dtype", "numpy", "shape", "tobytes"}
 OTHERS |= {"FULL", "NONE", "routes"}
 OTHERS |= {"model_tag", "parse_args", "from_cli_args", "create_engine_config", "get_class"}
-OTHERS |= {"OPENAI_API_SERVER", "rpartition", "getvalue"}
+OTHERS |= {"OPENAI_API_SERVER", "getvalue"}
 """Attributes of objects that are no part of the engine: of Python, Pydantic, torch, NumPy,
 Starlette and prometheus_client; and what only doctor reads, of vLLM's command line.
 """

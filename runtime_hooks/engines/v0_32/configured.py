@@ -86,4 +86,4 @@ def _loaded(config: Any) -> tuple[str, int | None]:
 
 def _said(error: Exception) -> str:
     """An exception in one line."""
-    return " ".join(str(error).split())[:_LONGEST] or type(error).__name__
+    return " ".join(str(error).split())[:_LONGEST] or type(error).__qualname__

@@ -1,0 +1,117 @@
+"""Measures the memory of a process over many requests and ids, with the plugin and without.
+
+`python -m tests_vllm.memory 20000` prints, for each engine in a process of its own, the resident
+memory after each fifth of the requests, and the bytes that each request of the last three fifths
+added. Every request has an id of its own, and all but a few have a claim of their own.
+"""
+
+from __future__ import annotations
+
+import argparse
+import gc
+import json
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+from typing import Any, Final
+
+from runtime_hooks.demo.tiny import tokens
+from tests.runtime_hooks.elements import elements
+from tests_vllm.engine import Engine
+
+__all__ = ["RUNS", "ask", "main"]
+
+RUNS: Final = ("bare", "claims", "claims, monitor")
+_PARTS: Final = 5
+_STATM: Final = Path("/proc/self/statm")
+_PAGE: Final = 4096
+_PROMPTS: Final = 8  # as many prompts as fit the pool, so that the cache itself is full soon
+
+
+def ask(engine: Engine, n: int, *, claims: bool = True) -> None:
+    """One request, which claims, renews, releases, tries, pins or is refused, by its number."""
+    name, blocks = f"p{n % _PROMPTS}", 1 + n % 3
+    metadata: dict[str, Any] = {}
+    mode = ("hard_protected", "expiring", "demotable", "soft_priority", "best_effort")[n % 5]
+    stated = {
+        "claim_id": f"c{n}",
+        "owner_scope": "tenant",
+        "protection_mode": mode,
+        "materialization_predicate": f"leading_prefix_at_least({blocks})",
+        "duration": f"{3 + n % 5} steps",
+    }
+    if mode == "soft_priority":
+        stated["priority"] = n % 3
+    if n % 11 == 0:
+        metadata["pin"] = {"job_id": f"job{n}", "ttl": "1 s"}
+    elif n % 13 == 0:
+        metadata["try_claim"] = stated
+    else:
+        metadata["resident_claim"] = stated
+    if n % 3 == 0:
+        before = {"claim_id": f"c{n - 1}", "owner_scope": "tenant"}
+        metadata["release_claim"] = before
+    elif n % 7 == 0:
+        renewal = {"claim_id": f"c{n - 1}", "successor": f"s{n}", "owner_scope": "tenant"}
+        metadata["renew_claim"] = {**renewal, "duration": "4 steps"}
+    if n % 97 == 0:
+        metadata = {"no_admit": True}
+    given = (metadata,) if claims else ()
+    engine.serve((name, 79 if n % 101 == 0 else blocks, *given))
+    if n % 997 == 0:
+        engine.core.scheduler.reset_prefix_cache()
+
+
+def _run(kind: str, requests: int, folder: Path) -> dict[str, Any]:
+    """Ask that often; the memory in MB after each part, and what the containers hold."""
+    monitor = "observe" if kind == RUNS[2] else "off"
+    engine = Engine(folder, settings={"monitor": monitor})
+    if kind == RUNS[0]:
+        engine.armed.attachments[0].detach()
+    for n in range(_PROMPTS):
+        tokens(f"p{n}", 3)
+    memory, held, began = [], [], time.monotonic()
+    for part in range(_PARTS):
+        for n in range(part * requests // _PARTS, (part + 1) * requests // _PARTS):
+            ask(engine, n + 1, claims=kind != RUNS[0])
+        gc.collect()
+        memory.append(int(_STATM.read_text().split()[1]) * _PAGE)
+        held.append(elements(engine.armed.attachments[0].controller))
+    took = time.monotonic() - began
+    grown = {k: (held[1][k], v) for k, v in held[-1].items() if v > held[1][k] + 32}
+    faults = dict(engine.armed.attachments[0].faults)
+    engine.close()
+    return {"memory": memory, "grown": grown, "seconds": round(took), "faults": len(faults)}
+
+
+def _table(requests: int) -> str:
+    lines = [f"{'MB after':18}" + "".join(f"{(i + 1) * requests // 5:>8}" for i in range(_PARTS))]
+    for kind in RUNS:
+        command = [sys.executable, "-m", "tests_vllm.memory", str(requests), "--only", kind]
+        done = subprocess.run(command, capture_output=True, text=True, check=True)
+        found = json.loads(done.stdout.splitlines()[-1])
+        memory = found["memory"]
+        each = (memory[-1] - memory[1]) / (requests * (_PARTS - 2) / _PARTS)
+        row = "".join(f"{size / 1e6:8.1f}" for size in memory)
+        lines.append(f"{kind:18}{row}   {each:6.0f} bytes a request, {found['seconds']} s")
+        lines.append(f"{'':18}faults: {found['faults']}; grown: {found['grown'] or 'none'}")
+    return "\n".join(lines)
+
+
+def main() -> None:
+    """Print the table."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("requests", type=int, nargs="?", default=20_000)
+    parser.add_argument("--only", choices=RUNS)
+    given = parser.parse_args()
+    if given.only is None:
+        print(_table(given.requests))
+        return
+    with tempfile.TemporaryDirectory() as folder:
+        print(json.dumps(_run(given.only, given.requests, Path(folder))))
+
+
+if __name__ == "__main__":
+    main()

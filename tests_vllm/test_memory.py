@@ -1,0 +1,31 @@
+"""Requests and ids leave nothing behind in a real engine: no container of the plugin grows."""
+
+from __future__ import annotations
+
+from tests.runtime_hooks.elements import elements
+from tests_vllm.conftest import Make
+from tests_vllm.memory import ask
+
+REMEMBERED = {"Registry._used_ids"}
+"""What is remembered of every accepted claim, up to the setting `lives`."""
+LIVE = 32
+"""By so much a container may differ with the claims that happen to live."""
+
+
+def test_flat(make: Make) -> None:
+    """After three times as many requests only the ids of accepted claims are more.
+
+    The longer measure, of 20,000 requests, is `python -m tests_vllm.memory`.
+    """
+    engine = make(monitor="observe")
+    for n in range(150):
+        ask(engine, n + 1)
+    (attachment,) = engine.armed.attachments
+    first = elements(attachment.controller)
+    for n in range(150, 600):
+        ask(engine, n + 1)
+    second = elements(attachment.controller)
+    assert {} == attachment.faults
+    grown = {name for name in second if second[name] > first[name] + LIVE}
+    assert REMEMBERED == grown
+    assert second["Registry._used_ids"] > 400
