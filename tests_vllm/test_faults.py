@@ -159,6 +159,12 @@ class Load:
         self.ask(("job", 3, {"pin": {"job_id": "j", "last_step": False, "ttl": "9 s"}}))
         self.ask(("job", 3, {"pin": {"job_id": "j", "last_step": True}}))
         self.ask(("brief", 3, claim("brief", 3, "expiring", duration="2 steps")), ("plain", 4))
+        timed, tried = claim("timed", 3, "expiring", duration="99 steps"), claim("tried", 2)
+        self.ask(("timed", 3, timed), ("plain", 2, {"try_claim": tried["resident_claim"]}))
+        again = {"claim_id": "timed", "successor": "timed again", "owner_scope": "tenant"}
+        self.ask(("plain", 2, {"renew_claim": again}))
+        done = {"claim_id": "timed again", "owner_scope": "tenant"}
+        self.ask(("plain", 2, {"release_claim": done}))
         self.ask(("weak", 3, claim("weak", 3, "demotable")), ("plain", 5))
         self.ask(("demotes", 19))
         self.ask(("best", 3, claim("best", 3, "best_effort")))

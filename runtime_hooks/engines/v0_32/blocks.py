@@ -88,7 +88,7 @@ class BlockHooks:
             self._for = None
             if blocks is None:
                 self.no_room = request.request_id
-            elif self._controller.claims and not request.num_computed_tokens:
+            elif not request.num_computed_tokens:
                 self._wraps.attempt(
                     "allocate_slots", self._look_up, request, num_new_computed_tokens
                 )
@@ -113,6 +113,8 @@ class BlockHooks:
         return limit if load is None else min(limit, found + load // self._size)
 
     def _look_up(self, request: Any, tokens: int) -> None:
+        if not self._controller.claims:
+            return
         found = tokens // self._size
         asked = self.could_use(request, found)
         if asked and self._controller.tracker.is_claimed(
