@@ -66,12 +66,15 @@ class HookedScheduler:
         self._detached = True
         self._wraps.attempt("detach", self._restore)
         self._wraps.attempt("detach", self.controller.inbox.close)
-        if self.controller.claims:
-            self.controller.fail()
+        self._wraps.attempt("detach", self._give_up)
         if wait:
             self.journal.close()
         else:
             self.journal.end()
+
+    def _give_up(self) -> None:
+        if self.controller.claims:
+            self.controller.fail()
 
     def end(self) -> None:
         """The engine ends, and the stream with it."""

@@ -120,7 +120,7 @@ class TestRenewal:
             renewal("claim:a", "x (rejected 1)"),
             renewal("claim:a", "\ud800"),
         ],
-        ids=repr,
+        ids=lambda wrong: "null" if wrong is NULL else repr(wrong),
     )
     def test_wrong(self, wrong: Any) -> None:
         """What is no renewal is answered with the reason, and changes nothing."""
