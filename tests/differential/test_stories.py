@@ -13,9 +13,15 @@ from tests.streams.strategies import Stamped, streams
 STREAMS = 40
 """Of each mode; `make differential` runs more."""
 
+MODES = [
+    mode if mode is Mode.OFFLOADABLE else pytest.param(mode, marks=pytest.mark.slow)
+    for mode in Mode
+]
+"""Each mode; with the fast tests the one that has most kinds of events."""
+
 
 class TestDifferential:
-    @pytest.mark.parametrize("mode", Mode)
+    @pytest.mark.parametrize("mode", MODES)
     def test_equal(self, mode: Mode) -> None:
         """After each line both hold the same verdict of each obligation of each claim."""
         tally = Tally()
@@ -36,6 +42,7 @@ class TestDifferential:
         assert STREAMS <= tally.streams.total()
         assert min(tally.streams[verdict] for verdict in ("kept", "violated", "inconclusive")) > 0
 
+    @pytest.mark.slow
     @pytest.mark.parametrize("mode", [Mode.HARD_PROTECTED, Mode.OFFLOADABLE])
     def test_forgetting(self, mode: Mode) -> None:
         """A monitor that forgets what ended is equal or inconclusive, and never says otherwise."""

@@ -145,6 +145,7 @@ def test_equal() -> None:
     assert all(each.why for each in EQUAL.values())
 
 
+@pytest.mark.slow
 def test_page() -> None:
     """docs/mutation.md has how many changes each module has, once."""
     page = (DOCS / "mutation.md").read_text(encoding="utf-8")

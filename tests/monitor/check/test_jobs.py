@@ -62,6 +62,7 @@ def reported(
 
 
 class TestSame:
+    @pytest.mark.slow
     @pytest.mark.parametrize("mode", [None, Mode.OFFLOADABLE])
     def test_reports(self, traces: list[str], mode: Mode | None) -> None:
         """Two processes report what one does, by one mode and each claim by its own."""

@@ -51,6 +51,7 @@ def round_of(engine: TinyEngine, n: int) -> None:
     engine.controller.undo_on_failure(lambda: None)  # as the adapter does for each request
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("defer_s", [0, 0.5])
 def test_flat(defer_s: float) -> None:
     """After as many rounds again each container holds what it held, but for the used ids."""

@@ -220,6 +220,7 @@ class TestScrape:
         assert len(asked) <= 3
 
 
+@pytest.mark.slow
 def test_cost() -> None:
     """A thousand claims on ten thousand blocks are counted in a moment of the engine's time."""
     engine = TinyEngine(10_000, claims=1_000)

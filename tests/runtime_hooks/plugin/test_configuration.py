@@ -24,6 +24,12 @@ WELL = {
 }
 
 
+@pytest.fixture(autouse=True)
+def usual(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The level of the log is vLLM's own; the tiny engine of other tests sets another."""
+    monkeypatch.delenv("VLLM_LOGGING_LEVEL", raising=False)
+
+
 class Engine:
     """An adapter whose engine takes any flags."""
 

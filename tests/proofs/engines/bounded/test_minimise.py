@@ -58,11 +58,13 @@ class TestPlain:
             assert {} == noise
         assert sizes(found) <= sizes(witness(mode, plain=False)[1])
 
+    @pytest.mark.slow
     @pytest.mark.parametrize("mode", Mode)
     def test_as_short(self, mode: Mode) -> None:
         """It is as long as the run that the search found first."""
         assert len(witness(mode, plain=False)[1].events) == len(witness(mode, plain=True)[1].events)
 
+    @pytest.mark.slow
     def test_tells_a_life(self) -> None:
         """A claim is taken up first, and a request is refused after it arrived; what is restored
         was loaded."""
