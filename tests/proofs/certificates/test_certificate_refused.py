@@ -37,6 +37,7 @@ def folder(tmp_path: Path) -> Path:
     return tmp_path
 
 
+@pytest.mark.deep
 class TestTampering:
     @pytest.mark.parametrize("page", FILES)
     def test_changed_file(
@@ -124,6 +125,7 @@ def _file(**values: Any) -> Callable[[Any], None]:
     return lambda document: document["modes"][0]["files"]["invariant.smt2"].update(values)
 
 
+@pytest.mark.deep
 class TestHostileManifest:
     @pytest.mark.parametrize(
         ("change", "said"),
@@ -201,6 +203,7 @@ class TestHostileManifest:
             recheck(tmp_path / "nul\0")
 
 
+@pytest.mark.deep
 class TestHostileInvariant:
     @pytest.mark.parametrize(
         ("old", "new"),

@@ -162,6 +162,7 @@ class TestPlantedBug:
 
     @engines
     @pytest.mark.parametrize("mode", Mode)
+    @pytest.mark.deep
     def test_same_length(self, mode: Mode, engine: EngineName) -> None:
         """Each engine finds the bug in the pinned number of events, and shows a run; induction
         does up to its k, and beyond that claims nothing."""
