@@ -41,6 +41,7 @@ test-slow: $(STAMP) ## Run those that take long: every mode asked everything, by
 
 test-deep: $(STAMP) ## Run those that repeat at more places what the others show, which CI leaves out
 	$(BIN)/python -m pytest -n 2 --dist worksteal -m deep
+	@test ! -e $(VLLM_VENV)/.stamp || $(VLLM_VENV)/bin/python -m pytest -m deep tests_vllm
 
 # With every extra, and with none; the versions are those of the lock.
 test-wheel: $(STAMP) ## Build the wheel, install it, and run the README's commands outside this folder
@@ -61,7 +62,7 @@ setup-vllm: $(VLLM_VENV)/.stamp ## Install a vLLM that needs no GPU into .venv-v
 # Every trace of the table is judged, counted as evidence, and compared with the models, where Z3 is.
 test-vllm: $(STAMP) $(VLLM_VENV)/.stamp ## Run the tests of the plugin inside that vLLM
 	@rm -rf build/table
-	$(VLLM_VENV)/bin/python -m pytest -n 2 --dist loadfile tests_vllm --keep build/table
+	$(VLLM_VENV)/bin/python -m pytest -n 2 --dist loadfile -m 'not deep' tests_vllm --keep build/table
 	$(BIN)/python -m tests_vllm.witness build/table
 
 test-vllm-gpu: $(STAMP) ## The same in GPU_VENV=..., with vLLM's own offloading, on a CUDA device

@@ -105,6 +105,7 @@ def test_one(tmp_path: Path) -> None:
     }
 
 
+@pytest.mark.deep
 def test_two(tmp_path: Path) -> None:
     """With two API processes each shows the figures of the one engine."""
     server = Server(tmp_path, "--api-server-count", "2")
