@@ -62,8 +62,8 @@ def scheduler(kind: type = Scheduler, **changes: Any) -> Any:
         speculative_config=changes.get("speculative"),
         kv_transfer_config=changes.get("transfer"),
         model_config=SimpleNamespace(is_multimodal_model=changes.get("multimodal", False)),
+        cache_config=SimpleNamespace(enable_prefix_caching=changes.get("caching", True)),
     )
-    made.cache_config = SimpleNamespace(enable_prefix_caching=changes.get("caching", True))
     groups = [SimpleNamespace(kv_cache_spec=spec) for spec in changes.get("specs", [full()])]
     made.kv_cache_config = SimpleNamespace(kv_cache_groups=groups)
     made.block_size, made.hash_block_size = 32, changes.get("hashed", 32)

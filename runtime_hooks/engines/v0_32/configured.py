@@ -27,8 +27,6 @@ def configured(flags: Sequence[str], *, load: bool) -> Configuration:
             config = _config(found)
             kind = config.scheduler_config.get_scheduler_cls()
         why = unfit_class(kind) or unfit_config(config)
-        if not why and not config.cache_config.enable_prefix_caching:
-            why = "prefix caching is off, so there is nothing to claim"
         usable = None
         if load and not why:
             why, usable = _loaded(config)
@@ -48,8 +46,7 @@ def _parsed(flags: Sequence[str]) -> Any:
     said = io.StringIO()
     try:
         with redirect_stderr(said), redirect_stdout(said):
-            # The parser reads a configuration file only behind the name of the command.
-            parsed = make_arg_parser(FlexibleArgumentParser()).parse_args(["serve", *flags][1:])
+            parsed = make_arg_parser(FlexibleArgumentParser()).parse_args([*flags])
             if parsed.model_tag is not None:
                 parsed.model = parsed.model_tag
             validate_parsed_serve_args(parsed)

@@ -23,7 +23,6 @@ LOADED: Final = (
 )
 """What is known only once the model is loaded."""
 
-_UNCACHED: Final = "prefix caching is off, so there is nothing to claim"
 _CONNECTORS: Final = ("OffloadingConnector",)
 _DRAFTING: Final = ("ngram",)
 
@@ -40,11 +39,8 @@ _PARALLEL: Final = (
 
 def unfit(scheduler: Scheduler) -> str:
     """Why an engine cannot be hooked as it is configured; empty where it can be."""
-    if why := unfit_class(type(scheduler)) or unfit_config(scheduler.vllm_config):
-        return why
-    if not scheduler.cache_config.enable_prefix_caching:
-        return _UNCACHED
-    return _unfit_cache(scheduler)
+    kind, config = type(scheduler), scheduler.vllm_config
+    return unfit_class(kind) or unfit_config(config) or _unfit_cache(scheduler)
 
 
 def unfit_class(kind: type) -> str:
@@ -71,6 +67,8 @@ def unfit_config(config: VllmConfig) -> str:
         return f"the KV connector is {transfer.kv_connector}, and {_CONNECTORS[0]} was tried"
     if config.model_config.is_multimodal_model:
         return "the model takes more than text, and claims are on prompts of text"
+    if not config.cache_config.enable_prefix_caching:
+        return "prefix caching is off, so there is nothing to claim"
     return ""
 
 
