@@ -19,7 +19,6 @@ from proofs.product.subject import subjects
 from spec.claims.claim import Mode
 from spec.cli.common import Code, Format, FormatOption, page, print_json, print_text
 from spec.language.prose import wrap
-from spec.language.suggest import resolve
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -143,10 +142,7 @@ def _compare(
 
     Exit 0: they agree. 1: some differ. 2: bad input. 3: interrupted, or nothing to compare.
     """
-    chosen = [
-        resolve(each, list(RUNTIMES), what="model", listed="models list")
-        for each in names or RUNTIMES
-    ]
+    chosen = [runtime(each).name for each in names or RUNTIMES]
     found: list[Compared] = []
     whole = True
     try:
