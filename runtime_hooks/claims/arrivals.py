@@ -21,8 +21,8 @@ class Arrival(msgspec.Struct, frozen=True):
     `keys` are the contents of these blocks. `blocks` is the most blocks that the request can come
     to use. It may use cached blocks for the first `reusable` ones.
     `claim`, `release`, `pin`, `renewal` and `trial` (a claim that is only tried) came with it and
-    are not parsed yet. `no_admit` says that its
-    blocks are not cached. `faults` says why other parts of its metadata are rejected.
+    are not parsed yet. `no_admit` says that its blocks are not cached. `faults` says why other
+    parts of its metadata are rejected.
     `caller` is who calls by the request's own word, with a proof. `scope` is the authenticated
     owner scope: empty for an unknown caller, None where callers are not authenticated.
     `namespace` and `adapter` belong to the cache identity of its blocks.
@@ -45,10 +45,14 @@ class Arrival(msgspec.Struct, frozen=True):
     adapter: str | None = None
 
     @property
+    def actions(self) -> tuple[object, ...]:
+        """What it asks for in the name of a scope, in the order of `metadata.ACTIONS`."""
+        return self.claim, self.release, self.pin, self.renewal, self.trial
+
+    @property
     def asks(self) -> bool:
         """Whether it asks for something in the name of a scope."""
-        asked = (self.claim, self.release, self.pin, self.renewal, self.trial)
-        return any(each is not None for each in asked)
+        return any(each is not None for each in self.actions)
 
     @property
     def plain(self) -> bool:

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
 __all__ = [
+    "ACTIONS",
     "CLAIM",
     "DEFAULT_OWNER",
     "NO_ADMIT",
@@ -52,6 +53,9 @@ NO_ADMIT: Final = "no_admit"
 
 PIN: Final = "pin"
 """The key of a pin: an object with `job_id`, `last_step`, `ttl` and `owner_scope`."""
+
+ACTIONS: Final = (CLAIM, RELEASE, PIN, RENEW, TRY)
+"""The keys of what is asked for in the name of a scope."""
 
 NULL: Final = object()
 """Stands for a JSON null, which is given, and cannot be used; None means that nothing is."""
@@ -124,8 +128,7 @@ def release_of(raw: object, scope: str | None = None) -> tuple[str, str]:
     claim_id, owner = raw["claim_id"], raw.get("owner_scope", scope or DEFAULT_OWNER)
     if not isinstance(claim_id, str) or not isinstance(owner, str):
         raise ClaimError("the ids are no texts", "give them in quotes")
-    if scope is not None and owner != scope:
-        raise ClaimError(f"{scope} cannot act for {owner[:_SHOWN]}", "leave owner_scope out")
+    _check_owner(owner, scope)
     return claim_id, owner
 
 
@@ -157,9 +160,13 @@ def renewal_of(raw: object, scope: str | None = None) -> Renewal:
         raise ClaimError("the ids are no texts", f"give at most {MAX_ID} characters in quotes")
     if not isinstance(duration, str | None):
         raise ClaimError("the duration is no text", "give one such as '60 s'")
+    _check_owner(owner, scope)
+    return Renewal(*ids, duration)
+
+
+def _check_owner(owner: str, scope: str | None) -> None:
     if scope is not None and owner != scope:
         raise ClaimError(f"{scope} cannot act for {owner[:_SHOWN]}", "leave owner_scope out")
-    return Renewal(*ids, duration)
 
 
 def rejected_name(claim_id: str, number: int) -> str:

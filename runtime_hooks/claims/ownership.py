@@ -23,7 +23,7 @@ import time
 from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any, Final
 
-from runtime_hooks.claims.metadata import CLAIM, NULL, PIN, RELEASE, RENEW, TRY
+from runtime_hooks.claims.metadata import ACTIONS, NULL
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -45,7 +45,6 @@ MOST: Final = 1 << 16
 """The most proofs that are accepted within `WINDOW_S`; each is remembered that long."""
 
 _SECRET: Final = "RESIDENT_CLAIMS_SECRET"
-_ASKED: Final = (CLAIM, RELEASE, PIN, RENEW, TRY)
 _NS: Final = 1_000_000_000
 
 
@@ -111,7 +110,7 @@ class Callers:
 
 def _digest(metadata: Mapping[str, Any]) -> str:
     """A digest of everything that is asked for in the name of a scope."""
-    asked = [None if metadata.get(key) is NULL else metadata.get(key) for key in _ASKED]
+    asked = [None if metadata.get(key) is NULL else metadata.get(key) for key in ACTIONS]
     return hashlib.sha256(json.dumps(asked, sort_keys=True).encode()).hexdigest()
 
 

@@ -15,7 +15,7 @@ from msgspec.structs import replace
 from runtime_hooks.claims.arrivals import Decision, Refusal
 from runtime_hooks.claims.entry import owners_of
 from runtime_hooks.claims.inbox import Inbox
-from runtime_hooks.claims.metadata import CLAIM, PIN, RELEASE, RENEW, TRY
+from runtime_hooks.claims.metadata import ACTIONS, RENEW, TRY
 from runtime_hooks.claims.ownership import Callers
 from runtime_hooks.claims.registry import Registry
 from runtime_hooks.controller.admission import Admission
@@ -289,9 +289,8 @@ class Controller:
         """
         if self._callers is None or not arrival.asks or arrival.scope is not None:
             return arrival
-        asks = {CLAIM: arrival.claim, RELEASE: arrival.release, PIN: arrival.pin}
-        asks |= {RENEW: arrival.renewal, TRY: arrival.trial}
-        return replace(arrival, scope=self._callers.scope_of(arrival.caller, asks))
+        asked = dict(zip(ACTIONS, arrival.actions, strict=True))
+        return replace(arrival, scope=self._callers.scope_of(arrival.caller, asked))
 
     def _is_unfinished(self, request_id: str) -> bool:
         return self._arbitration.is_unfinished(request_id)

@@ -11,7 +11,7 @@ from vllm.v1.core.kv_cache_utils import get_request_block_hasher, make_block_has
 from vllm.v1.request import Request
 
 from runtime_hooks.claims.arrivals import Arrival
-from runtime_hooks.claims.metadata import CLAIM, NO_ADMIT, NULL, PIN, RELEASE, RENEW, TRY
+from runtime_hooks.claims.metadata import ACTIONS, CLAIM, NO_ADMIT, NULL, PIN, TRY
 from runtime_hooks.claims.ownership import CALLER
 from runtime_hooks.trace.names import namespace_of
 
@@ -24,7 +24,6 @@ if TYPE_CHECKING:
 
 __all__ = ["arrival_of", "keys_of", "loadable", "prompts_of"]
 
-_ACTIONS: Final = (CLAIM, RELEASE, PIN, RENEW, TRY)
 _VERSION: Final = "1"  # of the actions of hints
 _MOST_LOADED: Final = "max_load_tokens"  # vLLM's own
 
@@ -78,7 +77,7 @@ def arrival_of(request: Any, scheduler: Scheduler, *, claims: bool) -> Arrival:
     )
     if not metadata:
         return arrival
-    claim, release, pin, renewal, trial = (_stated(metadata, key) for key in _ACTIONS)
+    claim, release, pin, renewal, trial = (_stated(metadata, key) for key in ACTIONS)
     no_admit = metadata.get(NO_ADMIT, False)
     return replace(
         arrival,
@@ -97,7 +96,7 @@ def _metadata(request: Any) -> dict[str, Any]:
     """The metadata of a request: its hints, overridden by its transfer parameters."""
     found: dict[str, Any] = {}
     for action in request.kv_hints.actions if request.kv_hints is not None else ():
-        if action.action_type in _ACTIONS:
+        if action.action_type in ACTIONS:
             known = action.action_version == _VERSION
             unknown = f"a hint of version {action.action_version!r:.20}; {_VERSION} is known"
             found[action.action_type] = action.payload if known else unknown
