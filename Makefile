@@ -72,7 +72,8 @@ test-vllm-gpu: $(STAMP) ## The same in GPU_VENV=..., with vLLM's own offloading,
 	@$(GPU_VENV)/bin/python -c 'import sys, torch; sys.exit(not torch.cuda.is_available())' || { \
 		echo "There is no CUDA device here." >&2; exit 2; }
 	@rm -rf build/table
-	RESIDENT_CLAIMS_TINY_DEVICE=cuda $(GPU_VENV)/bin/python -m pytest tests_vllm --keep build/table
+	RESIDENT_CLAIMS_TINY_DEVICE=cuda $(GPU_VENV)/bin/python -m pytest -m 'not deep' tests_vllm \
+		--keep build/table
 	$(BIN)/python -m tests_vllm.witness build/table
 
 witness: $(STAMP) $(VLLM_VENV)/.stamp ## Label the plugin by what its traces of a real engine show

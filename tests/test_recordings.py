@@ -15,7 +15,7 @@ from monitor.samples import sample
 from spec.claims.claim import Mode
 from spec.contract.modes import Bundle
 from spec.events.alphabet import FACTS, REPORTS, Kind
-from tests.recordings import FOLDER, RECORDED, Recorded
+from tests.recordings import FOLDER, ON_GPU, RECORDED, Recorded
 from tests.recordings.redact import redacted
 
 PLAIN = re.compile(
@@ -37,7 +37,7 @@ def texts(path: Path) -> set[str]:
     return {one for one in each if isinstance(one, str)}
 
 
-@pytest.mark.parametrize("recorded", RECORDED, ids=lambda recorded: recorded.scene)
+@pytest.mark.parametrize("recorded", RECORDED + ON_GPU, ids=lambda recorded: recorded.scene)
 class TestRecording:
     def test_verdict(self, recorded: Recorded) -> None:
         """The monitor, the naive projection and the monitor fed line by line say the same."""
@@ -69,7 +69,8 @@ class TestRecording:
 class TestRecordings:
     def test_files(self) -> None:
         """Each file is a scene that is listed."""
-        assert sorted(each.path for each in RECORDED) == sorted(FOLDER.glob("*.jsonl"))
+        found = [*FOLDER.glob("*.jsonl"), *FOLDER.glob("gpu/*.jsonl")]
+        assert sorted(each.path for each in RECORDED + ON_GPU) == sorted(found)
 
     def test_what_they_meet(self) -> None:
         """Refusals, victims, harm, ends, restores and their failure all occur."""

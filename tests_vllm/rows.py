@@ -8,15 +8,21 @@ from typing import Any, Final, TypeAlias
 
 from runtime_hooks.demo.engine import Asked
 from runtime_hooks.demo.scenes import offloading
+from runtime_hooks.demo.tiny import DEVICE
 from runtime_hooks.settings.config import Drill
 from spec.claims.claim import Mode
 from spec.events.alphabet import REPORTS, Kind
 from spec.events.canonical import Event
 from tests_vllm.actions import Act
 
-__all__ = ["Row", "Setting", "Twin", "drill", "story", "twins"]
+__all__ = ["AHEAD", "Row", "Setting", "Twin", "drill", "ordered", "story", "twins"]
 
 Setting: TypeAlias = Mapping[str, Any]
+
+AHEAD: Final = 0 if DEVICE == "cpu" else 1
+"""Blocks that asynchronous scheduling may allocate before it is known that a request has ended; on
+a CPU vLLM turns it off.
+"""
 
 _FACTS: Final = {
     Kind.BLOCK_EVICTED: "evicted",
@@ -85,6 +91,14 @@ def story(events: Iterable[Event]) -> str:
         for event in events
         if event.kind in REPORTS or event.kind in _FACTS
     )
+
+
+def ordered(told: Iterable[str]) -> list[str]:
+    """What was told, in order as far as the order is determined.
+
+    On a GPU a copy to the offload tier ends at a time of its own: before or after a request does.
+    """
+    return list(told) if DEVICE == "cpu" else sorted(told)
 
 
 def drill(*kinds: Kind, other: str = "", fail: str | None = None) -> Setting:

@@ -19,7 +19,7 @@ from openai import OpenAI
 from tokenizers import Tokenizer, models, pre_tokenizers
 from transformers import PreTrainedTokenizerFast
 
-from runtime_hooks.demo.tiny import model_folder, tokens
+from runtime_hooks.demo.tiny import DTYPE, MEMORY_FLAGS, model_folder, tokens
 from tests_vllm.conftest import LONG_S
 
 __all__ = ["Server", "words"]
@@ -27,7 +27,7 @@ __all__ = ["Server", "words"]
 _MODEL = "tiny"
 _TEMPLATE = "{% for message in messages %}{{ message.content }} {% endfor %}"
 _UNKNOWN = "unknown"
-_OPTIONS = "--load-format dummy --enforce-eager --dtype float32 --shutdown-timeout 60"
+_OPTIONS = f"--load-format dummy --enforce-eager --dtype {DTYPE} --shutdown-timeout 60"
 _SIZES = "--num-gpu-blocks-override 81 --block-size 32 --max-model-len 2560 --max-num-seqs 4"
 
 
@@ -61,7 +61,13 @@ class Server:
         del environment["VLLM_ENABLE_V1_MULTIPROCESSING"]
         with self.log.open("wb") as log:
             self.process = subprocess.Popen(
-                [*command, _model(folder), *f"{_OPTIONS} {_SIZES} {where}".split(), *options],
+                [
+                    *command,
+                    _model(folder),
+                    *f"{_OPTIONS} {_SIZES} {where}".split(),
+                    *MEMORY_FLAGS.split(),
+                    *options,
+                ],
                 stdout=log,
                 stderr=log,
                 env=environment,

@@ -55,7 +55,7 @@ OTHERS = {
     for name in dir(kind)
 }
 OTHERS |= {"SERVICE_UNAVAILABLE", "__qualname__", "__struct_fields__", "model_dump", "value"}
-OTHERS |= {"contiguous", "cpu", "dtype", "numpy", "shape", "tobytes"}
+OTHERS |= {"contiguous", "cpu", "device", "dtype", "numpy", "shape", "to", "tobytes"}
 OTHERS |= {"FULL", "NONE", "routes"}
 OTHERS |= {"model_tag", "parse_args", "from_cli_args", "create_engine_config", "get_class"}
 OTHERS |= {"OPENAI_API_SERVER", "getvalue"}
@@ -226,13 +226,13 @@ class TestFaults:
 SERVE = """
 from pathlib import Path
 import sys
-from runtime_hooks.demo.tiny import model_folder, tokens
+from runtime_hooks.demo.tiny import DTYPE, MEMORY, model_folder, tokens
 from vllm import LLM, SamplingParams
 from vllm.v1.core.sched.scheduler import Scheduler
 from vllm.v1.request import Request
 llm = LLM(model=str(model_folder(Path(sys.argv[1]))), load_format="dummy", skip_tokenizer_init=True,
           enforce_eager=True, num_gpu_blocks_override=11, block_size=32, max_model_len=320,
-          max_num_seqs=1, dtype="float32")
+          max_num_seqs=1, dtype=DTYPE, **MEMORY)
 llm.generate([{"prompt_token_ids": tokens("a", 2)}], SamplingParams(max_tokens=1, detokenize=False))
 print("hooked", "schedule" in vars(llm.llm_engine.engine_core.engine_core.scheduler))
 inside = ("runtime_hooks.plugin.arming", "runtime_hooks.controller.controller")

@@ -50,7 +50,7 @@ class TestSuccess:
 
     def test_held_until_copied(self, make: Make) -> None:
         """Before there is a copy the blocks are held, and a request that needs them is refused."""
-        engine = make(engine=offloading(cpu_bytes_to_use=1 << 20))
+        engine = make(engine=offloading(cpu_bytes_to_use=1 << 19))
         engine.serve((*RESIDENT, claim(mode="offloadable")))
         engine.serve(("filler", 1))
         (answer,) = engine.serve(ACTIVE)

@@ -12,7 +12,7 @@ from vllm import LLM, SamplingParams
 
 from monitor.check.files import check
 from monitor.report.verdict import Report
-from runtime_hooks.demo.tiny import BLOCK, DTYPE, model_folder, tokens
+from runtime_hooks.demo.tiny import BLOCK, DTYPE, MEMORY, model_folder, tokens
 from runtime_hooks.plugin.arming import Armed, arm, disarm
 from runtime_hooks.settings.config import Settings
 from spec.claims.claim import Mode
@@ -48,6 +48,7 @@ def tiny_llm(folder: Path, usable: int, **more: Any) -> LLM:
         "max_num_seqs": 4,
         "dtype": DTYPE,
         "seed": 0,
+        **MEMORY,
     }
     return LLM(model=str(model_folder(folder / "model")), **{**usual, **more})
 

@@ -22,9 +22,15 @@ ENVIRONMENT = {
 os.environ.update(ENVIRONMENT)
 
 DEVICE = os.environ.get("RESIDENT_CLAIMS_TINY_DEVICE", "cpu")
-"""The device of the tiny engine: `cpu`, or `cuda`, which was never tried."""
+"""The device of the tiny engine: `cpu` or `cuda`."""
 
 DTYPE = "float32" if DEVICE == "cpu" else "bfloat16"
+
+MEMORY = {} if DEVICE == "cpu" else {"gpu_memory_utilization": 0.02, "kv_cache_memory_bytes": 2**26}
+"""What keeps the engine small on a GPU, so that several can run beside each other."""
+
+MEMORY_FLAGS = " ".join(f"--{name.replace('_', '-')}={value}" for name, value in MEMORY.items())
+"""The same as flags of `vllm serve`."""
 
 BLOCK = 32
 _VOCABULARY = 512

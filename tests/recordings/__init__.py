@@ -8,7 +8,7 @@ from typing import Final, NamedTuple
 
 from spec.claims.claim import Mode
 
-__all__ = ["FOLDER", "OBSERVED", "OPERATED", "RECORDED", "Observed", "Recorded"]
+__all__ = ["FOLDER", "OBSERVED", "ON_GPU", "OPERATED", "RECORDED", "Observed", "Recorded"]
 
 FOLDER: Final = Path(__file__).parent
 
@@ -19,11 +19,12 @@ class Recorded(NamedTuple):
     scene: str
     mode: Mode
     verdict: str
+    folder: str = ""
 
     @property
     def path(self) -> Path:
         """Where its trace lies."""
-        return FOLDER / f"{self.scene.replace(', ', '_').replace(' ', '_')}.jsonl"
+        return FOLDER / self.folder / f"{self.scene.replace(', ', '_').replace(' ', '_')}.jsonl"
 
 
 RECORDED: Final = (
@@ -35,6 +36,15 @@ RECORDED: Final = (
     Recorded("offloadable, load fails", Mode.OFFLOADABLE, "kept"),
     Recorded("priority", Mode.SOFT_PRIORITY, "kept"),
 )
+
+ON_GPU: Final = (
+    Recorded("L3 hard claim", Mode.HARD_PROTECTED, "kept", "gpu"),
+    Recorded("L3 hard claim not enforced", Mode.HARD_PROTECTED, "violated", "gpu"),
+    Recorded("path A success", Mode.OFFLOADABLE, "kept", "gpu"),
+    Recorded("path B failure", Mode.OFFLOADABLE, "kept", "gpu"),
+    Recorded("path C two claims", Mode.OFFLOADABLE, "kept", "gpu"),
+)
+"""Rows of the table of `tests_vllm`, on an NVIDIA H200."""
 
 
 class Observed(NamedTuple):

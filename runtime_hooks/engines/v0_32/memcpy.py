@@ -37,14 +37,14 @@ class MemcpyWorker(OffloadingWorker):
     def submit_store(self, job_id: int, src_spec: Any, dst_spec: Any) -> bool:
         """Copy blocks to chunks."""
         for gpu, cpu in zip(self._gpu, self._cpu, strict=True):
-            cpu[dst_spec.block_ids] = gpu[src_spec.block_ids]
+            cpu[dst_spec.block_ids] = gpu[src_spec.block_ids].to(cpu.device)
         self._finished.append(TransferResult(job_id, True))
         return True
 
     def submit_load(self, job_id: int, src_spec: Any, dst_spec: Any) -> bool:
         """Copy chunks to blocks."""
         for gpu, cpu in zip(self._gpu, self._cpu, strict=True):
-            gpu[dst_spec.block_ids] = cpu[src_spec.block_ids]
+            gpu[dst_spec.block_ids] = cpu[src_spec.block_ids].to(gpu.device)
         self._finished.append(TransferResult(job_id, True))
         return True
 
