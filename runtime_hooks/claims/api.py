@@ -46,7 +46,7 @@ def register(
 
 
 def release(claim_id: str, owner_scope: str) -> Future[str]:
-    """Release a claim, waiting or live, whichever way it was made.
+    """Release a claim by its owner's id, waiting or live, whichever way it was made.
 
     Returns:
         Why it was not released, or empty; cancelled where the engine ends before.

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from runtime_hooks.claims.arrivals import Arrival
+    from runtime_hooks.claims.qualified import ClaimNames
 
 __all__ = ["Pin", "Pins", "pin_of"]
 
@@ -62,18 +63,22 @@ class Pins:
     """The pins of jobs; `pinned` and `rejected` count the answers to those who asked for one.
 
     Args:
+        names: of the engine's claims.
         claim: decides on a claim on an arrival's prompt; returns why it was rejected, or empty.
         release: releases a claim in its owner's name.
     """
 
     def __init__(
-        self, claim: Callable[[Arrival, dict[str, Any]], str], release: Callable[[str, str], str]
+        self,
+        names: ClaimNames,
+        claim: Callable[[Arrival, dict[str, Any]], str],
+        release: Callable[[str, str], str],
     ) -> None:
-        self._claim, self._release = claim, release
+        self._names, self._claim, self._release = names, claim, release
         self.pinned = self.rejected = 0
         self._asked: dict[str, tuple[Arrival, Pin]] = {}
-        self._held: dict[tuple[str, str], str] = {}  # the claim of a job
-        self._jobs: dict[str, tuple[str, str]] = {}  # the job of a claim
+        self._held: dict[tuple[str, str], str] = {}  # the claim of a job, by its owner's id
+        self._jobs: dict[str, tuple[str, str]] = {}  # the job of a claim, by the engine's id
 
     def ask(self, arrival: Arrival) -> str:
         """A request asks for a pin; returns why it was rejected, or empty."""
@@ -109,7 +114,7 @@ class Pins:
                 self.rejected += 1
                 return reason
             self.pinned += 1
-            self._held[job], self._jobs[name] = name, job
+            self._held[job], self._jobs[self._names.engine_id(name, pin.scope)] = name, job
         if before is not None:
             self._release(before, pin.scope)
         return ""
@@ -117,5 +122,5 @@ class Pins:
     def ended(self, claim_id: str) -> None:
         """A claim ended, a pin or not."""
         job = self._jobs.pop(claim_id, None)
-        if job is not None and self._held.get(job) == claim_id:
+        if job is not None and self._held.get(job) == self._names.owners_id(claim_id, job[0]):
             del self._held[job]

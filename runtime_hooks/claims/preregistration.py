@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 
     from runtime_hooks.claims.arrivals import Arrival
     from runtime_hooks.claims.inbox import Inbox
+    from runtime_hooks.claims.qualified import ClaimNames
     from spec.claims.claim import CacheIdentity, Mode, ResidentClaim
 
 __all__ = ["MOST", "Preregistration", "Prompt", "Ticket"]
@@ -60,7 +61,7 @@ class Prompt:
 class Ticket:
     """A claim that was registered ahead: `state` is waiting, accepted, rejected or over.
 
-    `reason` says why it was rejected.
+    `claim_id` is the engine's id, `reason` says why it was rejected.
     """
 
     claim_id: str
@@ -84,6 +85,7 @@ class Preregistration:
 
     Args:
         identity: of the engine's cache.
+        names: of its claims.
         keys_of: computes the contents of a prompt's whole blocks.
         admit: decides on the claim of an arrival; returns why it was rejected, or empty.
         release: releases a live claim in its owner's name; returns why not, or empty.
@@ -93,12 +95,13 @@ class Preregistration:
     def __init__(
         self,
         identity: CacheIdentity,
+        names: ClaimNames,
         keys_of: Callable[[Prompt], Sequence[bytes]],
         admit: Callable[[Arrival], str],
         release: Callable[[str, str], str],
         inbox: Inbox,
     ) -> None:
-        self._identity, self._keys_of = identity, keys_of
+        self._identity, self._names, self._keys_of = identity, names, keys_of
         self._admit, self._release, self._inbox = admit, release, inbox
         self._lock = threading.Lock()  # guards the tickets
         self._tickets: dict[str, Ticket] = {}
@@ -120,7 +123,7 @@ class Preregistration:
         """
         salt = "" if prompt is None else prompt.salt
         identity = self._identity.model_copy(update={"namespace": namespace_of(salt)})
-        claim = claim_of(dict(stated), identity, ())
+        claim = self._names.of_engine(claim_of(dict(stated), identity, ()))
         if prompt is None and "object_id" not in stated:
             raise ClaimError("it names no prompt", "give token ids, or its object_id")
         if prompt is None and not claim.object_id.startswith(PREFIX):
@@ -136,7 +139,7 @@ class Preregistration:
         return ticket
 
     def release(self, claim_id: str, scope: str) -> Future[str]:
-        """Release a claim, waiting or live; the result says why not, or is empty."""
+        """Release a waiting or live claim, by its owner's id; the result is empty, or why not."""
         return self._inbox.put(partial(self._release_now, claim_id, scope))
 
     def tickets(self) -> tuple[Ticket, ...]:
@@ -213,11 +216,12 @@ class Preregistration:
         return ""
 
     def _release_now(self, claim_id: str, scope: str) -> str:
-        if not self.is_waiting(claim_id):
+        engine_id = self._names.engine_id(claim_id, scope)
+        if not self.is_waiting(engine_id):
             return self._release(claim_id, scope)
-        if self._tickets[claim_id].owner_scope != scope:
+        if self._tickets[engine_id].owner_scope != scope:
             return "the claim is not owned by who gives it up"
-        self.withdraw(claim_id, "")
+        self.withdraw(engine_id, "")
         return ""
 
     def _forget(self, each: _Waiting) -> None:

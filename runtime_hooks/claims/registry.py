@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeAlias
 from runtime_hooks.claims.capacity import ClaimedBlocks
 from runtime_hooks.claims.entry import WATCHED, Entry
 from runtime_hooks.claims.owners import Owners
+from runtime_hooks.claims.qualified import ClaimNames
 from runtime_hooks.settings.config import TAKEN
 from spec.claims.claim import Instant, Mode
 from spec.claims.durations import TimeUnit
@@ -43,9 +44,9 @@ _NOT_HERE: Final = {
 class Registry:
     """The claims of one engine.
 
-    `live` has them by id. `declared` are the blocks of all live claims that can keep a request out;
-    `version` changes whenever these claims leave more or fewer blocks to requests. `owners` counts
-    what each owner's claims take.
+    `live` has them by the engine's id, which `names` makes. `declared` are the blocks of all live
+    claims that can keep a request out; `version` changes whenever these claims leave more or fewer
+    blocks to requests. `owners` counts what each owner's claims take.
 
     Args:
         usable: blocks of the pool without the null block.
@@ -68,6 +69,7 @@ class Registry:
         self.version = 0
         self.declared = ClaimedBlocks()
         self.owners = Owners(settings, usable)
+        self.names = ClaimNames(qualified=bool(settings.scopes))
         self._enforced = ClaimedBlocks()  # of the claims whose mode is enforced
         self._on_device = ClaimedBlocks()  # of those among them that have no copy elsewhere
         self._others = 0  # claims that are not offloadable
@@ -88,7 +90,8 @@ class Registry:
             keys: the contents of the whole blocks of the prompt that the claim came with.
             largest_need: the most blocks that any unfinished request needs besides those of claims.
         """
-        of, footprint = claim.claim_id, claim.footprint_blocks
+        engine_id, footprint = claim.claim_id, claim.footprint_blocks
+        of = self.names.owners_id(engine_id, claim.owner_scope)
         blocks = self.declared
         if claim.protection_mode is Mode.OFFLOADABLE and not self._others:
             blocks = self._without_copies()
@@ -97,7 +100,7 @@ class Registry:
             return f"this engine keeps no {mode} claims: {_NOT_HERE[mode]}"
         if (differs := self._differs(claim, keys)) is not None:
             return f"claim id {of} is live with {differs}; a new promise needs a new id"
-        if _digest(of) in self._used_ids:
+        if _digest(engine_id) in self._used_ids:
             return f"claim id {of} was used before; a new promise needs a new id"
         if len(self._used_ids) >= self._settings.lives:
             return f"{self._settings.lives} claims were accepted in this run, which is the most"

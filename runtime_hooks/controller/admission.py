@@ -71,8 +71,11 @@ class Admission:
     ) -> None:
         self.drains = False
         self.decided: dict[str, list[int]] = {}
-        self.pins = Pins(self._pin, self.release)
-        self.preregistration = Preregistration(identity, prompts, self.admit, self.release, inbox)
+        names = self._names = registry.names
+        self.pins = Pins(names, self._pin, self.release)
+        self.preregistration = Preregistration(
+            identity, names, prompts, self.admit, self.release, inbox
+        )
         self._identity, self._pool, self._registry = identity, pool, registry
         self._tracker, self._offloaded, self._emitter = tracker, offloaded, emitter
         self._largest_need, self._alarm, self._tick = largest_need, alarm, tick
@@ -93,7 +96,7 @@ class Admission:
         """Decide on the claim of a request; returns why it was rejected, or empty."""
         claim = None
         try:
-            claim = claim_of(arrival.claim, self._cache_of(arrival), arrival.keys, arrival.scope)
+            claim = self._claim_of(arrival.claim, arrival)
             if self._registry.stands(claim, arrival.keys):
                 return ""  # its owner tries again, and gets the same answer
             reason = self._rejection(claim, arrival)
@@ -111,7 +114,7 @@ class Admission:
     def would_reject(self, arrival: Arrival) -> str:
         """Why the claim that a request tries would be rejected, or empty; nothing happens."""
         try:
-            claim = claim_of(arrival.trial, self._cache_of(arrival), arrival.keys, arrival.scope)
+            claim = self._claim_of(arrival.trial, arrival)
             if self._registry.stands(claim, arrival.keys):
                 return ""
             return self._rejection(claim, arrival)
@@ -126,8 +129,8 @@ class Admission:
         """
         try:
             asked = renewal_of(arrival.renewal, arrival.scope)
-            entry, follower = map(self._registry.live.get, (asked.claim_id, asked.successor))
-            if entry is None or entry.claim.owner_scope != asked.owner:
+            entry, follower = (self._own(i, asked.owner) for i in (asked.claim_id, asked.successor))
+            if entry is None:
                 return "" if self._followed(follower, asked) else _NO_CLAIM
             if entry.claim.duration is None:
                 return "it has no duration"
@@ -136,7 +139,9 @@ class Admission:
                 "claim_id": asked.successor,
                 "duration": asked.duration or str(entry.claim.duration),
             }
-            claim = claim_of(stated, entry.claim.cache_identity, entry.keys, arrival.scope)
+            claim = self._names.of_engine(
+                claim_of(stated, entry.claim.cache_identity, entry.keys, arrival.scope)
+            )
         except ClaimError as error:
             return str(error)
         if reason := self._renewal_rejection(entry, claim):
@@ -148,9 +153,9 @@ class Admission:
 
     def _followed(self, follower: Entry | None, asked: Renewal) -> bool:
         """Whether this renewal was made already: its owner tries again."""
-        if follower is None or follower.claim.owner_scope != asked.owner:
+        if follower is None:
             return False
-        if follower.follows != asked.claim_id:
+        if follower.follows != self._names.engine_id(asked.claim_id, asked.owner):
             return False
         return asked.duration is None or Duration.parse(asked.duration) == follower.claim.duration
 
@@ -160,7 +165,7 @@ class Admission:
         It takes no block that is not claimed, so what requests need is no reason.
         """
         if claim.claim_id in self._registry.live:
-            return f"claim id {claim.claim_id} is live; a new promise needs a new id"
+            return f"claim id {self._shown(claim)} is live; a new promise needs a new id"
         if why := self._closed(claim):
             return why
         owners = self._registry.owners
@@ -178,9 +183,13 @@ class Admission:
             return str(error)
 
     def release(self, claim_id: str, scope: str) -> str:
-        """Release a claim in its owner's name; returns why it is not released, or empty."""
+        """Release a claim in its owner's name; returns why it is not released, or empty.
+
+        Args:
+            claim_id: the owner's id of it.
+        """
         self._tick()
-        entry = self._registry.live.get(claim_id)
+        entry = self._registry.live.get(self._names.engine_id(claim_id, scope))
         if entry is None:
             return "there is no live claim of that id"
         if entry.claim.owner_scope != scope:
@@ -220,7 +229,7 @@ class Admission:
     def _closed(self, claim: ResidentClaim) -> str:
         """Why no claim of this id is accepted, or no claim at all."""
         if self.preregistration.is_waiting(claim.claim_id):
-            return f"claim id {claim.claim_id} is registered ahead, for another request"
+            return f"claim id {self._shown(claim)} is registered ahead, for another request"
         if self.drains:
             return "the operator drains this engine: it accepts no more claims"
         return self._alarm()
@@ -265,6 +274,20 @@ class Admission:
             return "its prompt is not in the cache"
         blocks = len(arrival.keys)
         return self.admit(replace(arrival, claim=stated, blocks=blocks, reusable=blocks))
+
+    def _claim_of(self, stated: object, arrival: Arrival) -> ResidentClaim:
+        """The claim that a request states, as the engine knows it."""
+        identity = self._cache_of(arrival)
+        return self._names.of_engine(claim_of(stated, identity, arrival.keys, arrival.scope))
+
+    def _own(self, claim_id: str, owner: str) -> Entry | None:
+        """The live claim of this owner's id."""
+        entry = self._registry.live.get(self._names.engine_id(claim_id, owner))
+        return None if entry is None or entry.claim.owner_scope != owner else entry
+
+    def _shown(self, claim: ResidentClaim) -> str:
+        """The id of a claim as its owner knows it."""
+        return self._names.owners_id(claim.claim_id, claim.owner_scope)
 
     def _cache_of(self, arrival: Arrival) -> CacheIdentity:
         """The cache identity of the blocks that a request uses."""

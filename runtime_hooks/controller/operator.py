@@ -58,7 +58,7 @@ class NotAllowed(SpecError):
 
 
 class Operator:
-    """What the operator of one engine sees and does.
+    """What the operator of one engine sees and does, and owners, who use ids of their own.
 
     Args:
         epoch, stream: of the engine.
@@ -91,11 +91,13 @@ class Operator:
         self._figures, self._scope_of = figures, scope_of
 
     def claims(self, owner: str = "") -> ClaimsPage:
-        """The live claims and those that wait, of one owner or of all, at most `MOST`."""
+        """The live and waiting claims, of one owner, by its ids, or of all; at most `MOST`."""
         live = self._registry.live.values()
         found = [e for e in live if owner in ("", e.claim.owner_scope)]
         waiting = [t for t in self._waiting() if owner in ("", t.owner_scope)]
         views = [*map(self._view, found[:MOST]), *map(_waiting_view, waiting)][:MOST]
+        if owner:
+            views = [self._for_owner(view) for view in views]
         left_out = len(found) + len(waiting) - len(views)
         return ClaimsPage(SCHEMA, self._engine(), views, left_out)
 
@@ -107,13 +109,15 @@ class Operator:
         """One claim.
 
         Args:
-            owner: whose claim it must be; empty for anybody's.
+            owner: whose claim it must be, and whose id of it is given; empty for anybody's.
 
         Raises:
             UnknownClaim: there is none.
         """
         found = self._one(claim_id, owner)
         shown = _waiting_details(found) if isinstance(found, Ticket) else self._details(found)
+        if owner:
+            shown = replace(shown, claim=self._for_owner(shown.claim))
         return ShowPage(SCHEMA, self._engine(), shown)
 
     def release(self, claim_id: str) -> ReleasePage:
@@ -152,7 +156,7 @@ class Operator:
         if self._scope_of(caller, {RELEASE: {"claim_id": claim_id}}) != owner:
             raise NotAllowed("the caller is not known", "its proof is none, or was used before")
         if isinstance(entry, Ticket):
-            self._admission.preregistration.withdraw(claim_id, "its owner ended its wait")
+            self._admission.preregistration.withdraw(entry.claim_id, "its owner ended its wait")
             return ReleasePage(SCHEMA, self._engine(), claim_id, "withdrawn", owner, 0)
         self._admission.end(entry, Kind.CLAIM_RELEASED)
         report, blocks = Kind.CLAIM_RELEASED.value, entry.footprint
@@ -243,6 +247,11 @@ class Operator:
             ends=self._ends(entry),
         )
 
+    def _for_owner(self, view: ClaimView) -> ClaimView:
+        """A claim by its owner's id."""
+        names = self._registry.names
+        return replace(view, claim_id=names.owners_id(view.claim_id, view.owner_scope))
+
     def _ends(self, entry: Entry) -> str:
         """Who may end a claim, and when it ends by itself."""
         mode, owner = entry.claim.protection_mode, entry.claim.owner_scope
@@ -257,12 +266,13 @@ class Operator:
         return [each for each in ahead.tickets() if ahead.is_waiting(each.claim_id)]
 
     def _one(self, claim_id: str, owner: str = "") -> Entry | Ticket:
-        """A live or waiting claim, of one owner or of anybody."""
-        entry = self._registry.live.get(claim_id)
+        """A live or waiting claim, of one owner, by the owner's id, or of anybody."""
+        engine_id = self._registry.names.engine_id(claim_id, owner) if owner else claim_id
+        entry = self._registry.live.get(engine_id)
         if entry is not None and owner in ("", entry.claim.owner_scope):
             return entry
         for ticket in self._waiting() if entry is None else ():
-            if ticket.claim_id == claim_id and owner in ("", ticket.owner_scope):
+            if ticket.claim_id == engine_id and owner in ("", ticket.owner_scope):
                 return ticket
         raise UnknownClaim(f"there is no live claim {claim_id!r:.100}", _LIST)
 

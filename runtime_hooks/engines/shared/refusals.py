@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
+from runtime_hooks.claims.qualified import own_id
 from spec.language.prose import counted
 
 if TYPE_CHECKING:
@@ -54,8 +55,8 @@ def as_metadata(refusal: Refusal, *, private: bool = False) -> dict[str, Any]:
 
 
 def for_caller(refusal: dict[str, Any], caller: str) -> dict[str, Any]:
-    """A refusal as its caller may know it: of claims of others only how many there are, and how
-    many blocks they declare.
+    """A refusal as its caller may know it: its own claims by its own ids; of those of others only
+    how many there are, and how many blocks they declare.
 
     Args:
         refusal: of an engine whose callers are authenticated.
@@ -66,7 +67,7 @@ def for_caller(refusal: dict[str, Any], caller: str) -> dict[str, Any]:
     claims, owners = refusal.get("blocking_claim_ids", ()), refusal.get(_OWNERS, ())
     for claim_id, (owner, blocks) in zip(claims, owners, strict=False):
         if caller and owner == caller:
-            own.append(claim_id)
+            own.append(own_id(claim_id, owner))
         else:
             others.append(blocks)
     return {

@@ -130,7 +130,7 @@ class TestReleases:
         assert (200, "claim_released", "a/1") == (status, body["report"], body["claim_id"])
         assert 404 == called(app_of(engine), "DELETE", "/a/1")[0]
         (event,) = engine.engine.kinds("claim_released")
-        assert ("a/1", "tenant-a") == (event.claim_id, event.by)
+        assert ("tenant-a/a/1", "tenant-a") == (event.claim_id, event.by)
         assert ModeVerdict.VIOLATED is not engine.engine.judge(Mode.HARD_PROTECTED).verdict
 
     def test_waiting(self, engine: Operated) -> None:
@@ -154,7 +154,7 @@ class TestReleases:
         with pytest.raises(Unknown):
             ask(engine.path, ReleaseOwn("a/1", signed("tenant-b", {})))
         with pytest.raises(Refused, match="only tenant-a may release it"):
-            ask(engine.path, Release("a/1"))
+            ask(engine.path, Release("tenant-a/a/1"))
         assert 2 == engine.engine.controller.claims
 
     def test_no_scopes(self, operate: Make) -> None:

@@ -1,0 +1,63 @@
+"""Names claims in the engine and in its trace, where two owners may use the same id.
+
+Where callers are authenticated an id is its owner's own. There the engine's id of a claim is the
+owner, a slash, and the owner's id: an owner learns nothing of the ids of others, and every claim of
+the trace has an id of its own (docs/decisions/0019).
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from spec.claims.claim import MAX_ID
+from spec.language.errors import ClaimError
+
+if TYPE_CHECKING:
+    from spec.claims.claim import ResidentClaim
+
+__all__ = ["ClaimNames", "own_id"]
+
+_ESCAPES: Final = {"%": "%25", "/": "%2F"}
+"""What an owner scope is written with, so that the first slash of an id ends its owner."""
+
+
+class ClaimNames:
+    """The ids of the claims of one engine.
+
+    Args:
+        qualified: whether they begin with the owner.
+    """
+
+    def __init__(self, *, qualified: bool) -> None:
+        self._qualified = qualified
+
+    def engine_id(self, claim_id: str, owner: str) -> str:
+        """The engine's id of an owner's claim."""
+        return f"{_prefix(owner)}{claim_id}" if self._qualified else claim_id
+
+    def owners_id(self, engine_id: str, owner: str) -> str:
+        """The owner's own id of a claim of the engine."""
+        return own_id(engine_id, owner) if self._qualified else engine_id
+
+    def of_engine(self, claim: ResidentClaim) -> ResidentClaim:
+        """A claim as the engine knows it.
+
+        Raises:
+            ClaimError: its id and its owner scope are too long together.
+        """
+        engine_id = self.engine_id(claim.claim_id, claim.owner_scope)
+        if len(engine_id) > MAX_ID:
+            raise ClaimError(
+                f"claim_id and owner_scope have {len(engine_id)} characters together",
+                f"use at most {MAX_ID}",
+            )
+        return claim.model_copy(update={"claim_id": engine_id})
+
+
+def own_id(engine_id: str, owner: str) -> str:
+    """The owner's own id of a claim whose id begins with the owner."""
+    return engine_id.removeprefix(_prefix(owner))
+
+
+def _prefix(owner: str) -> str:
+    return "".join(_ESCAPES.get(each, each) for each in owner) + "/"
