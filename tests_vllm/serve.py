@@ -111,10 +111,10 @@ class Server:
         return create(model=_MODEL, prompt=asked, max_tokens=1, **more)
 
     def chat(self, text: str, **more: Any) -> Any:
-        """A chat completion of one token."""
+        """A chat completion, of one token unless more is said."""
         message: Any = {"role": "user", "content": text}
         create = self.client().chat.completions.create
-        return create(model=_MODEL, messages=[message], max_tokens=1, **more)
+        return create(**{"model": _MODEL, "messages": [message], "max_tokens": 1, **more})
 
     def stop(self) -> None:
         """End it as an operator does."""

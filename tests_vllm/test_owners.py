@@ -85,7 +85,9 @@ def test_owners(tmp_path: Path) -> None:
     report = check([str(trace)], Mode.HARD_PROTECTED, Bundle.CONTRACT)
     assert ModeVerdict.KEPT is report.verdict
     released = [json.loads(line) for line in trace.open() if '"claim_released"' in line]
-    assert [("tenant-a/team/a:1", "tenant-a")] == [(each["claim_id"], each["by"]) for each in released]
+    assert [("tenant-a/team/a:1", "tenant-a")] == [
+        (each["claim_id"], each["by"]) for each in released
+    ]
 
 
 def test_without_scopes(tmp_path: Path) -> None:

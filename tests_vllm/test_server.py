@@ -46,6 +46,7 @@ class Story:
     """What came of everything that a server was asked, and of its end."""
 
     served: list[Any] = field(default_factory=list)
+    unlimited: Any = None
     refused: dict[str, Any] = field(default_factory=dict)
     told: str = ""
     code: int = -1
@@ -71,6 +72,7 @@ def ask(server: Server, story: Story) -> None:
         except openai.APIError as error:
             story.refused[name] = error
     story.served += [server.complete(RESIDENT), server.chat(words("small", 2))]
+    story.unlimited = server.chat(words("unlimited", 2), max_tokens=None)
 
 
 @pytest.fixture(scope="module")
@@ -99,6 +101,17 @@ def test_claimed(story: Story) -> None:
     assert {"claim": {"decision": "accepted"}} == without_epoch(said)
     assert re.fullmatch("[0-9a-f]{16}", said["epoch"])
     assert ["length"] * 3 == [each.choices[0].finish_reason for each in (first, again, chat)]
+
+
+def test_bounded(story: Story) -> None:
+    """A chat that states no limit is bounded to the blocks that are not claimed, and is told so."""
+    limit = 18 * 32 + 1  # the last token is not stored
+    said = without_epoch(story.unlimited.kv_transfer_params["resident_claims"])
+    assert {"bounded": {"max_tokens": limit}} == said
+    (choice,) = story.unlimited.choices
+    assert choice.finish_reason == (
+        "length" if story.unlimited.usage.completion_tokens == limit else "stop"
+    )
 
 
 @pytest.mark.parametrize(

@@ -19,7 +19,8 @@ class Arrival(msgspec.Struct, frozen=True):
     """A request that arrived, in whole blocks of its prompt.
 
     `keys` are the contents of these blocks. `blocks` is the most blocks that the request can come
-    to use. It may use cached blocks for the first `reusable` ones.
+    to use, and `least` the fewest with which it can be served, if its output has no limit but the
+    end of the context; else 0. It may use cached blocks for the first `reusable` ones.
     `claim`, `release`, `pin`, `renewal` and `trial` (a claim that is only tried) came with it and
     are not parsed yet. `no_admit` says that its blocks are not cached. `faults` says why other
     parts of its metadata are rejected.
@@ -43,6 +44,7 @@ class Arrival(msgspec.Struct, frozen=True):
     scope: str | None = None
     namespace: str = ""
     adapter: str | None = None
+    least: int = 0
 
     @property
     def actions(self) -> tuple[object, ...]:
@@ -78,7 +80,8 @@ class Decision:
     """What the controller decided on a request that arrived.
 
     `runs` says that it may be scheduled. Otherwise it waits, or it is refused, if there is a
-    `refusal`. `answers` says for `claim`, `release`, and for everything else by its key in the
+    `refusal`. `bound` is the number of blocks to which its output is bounded; 0 where it is not.
+    `answers` says for `claim`, `release`, and for everything else by its key in the
     metadata, as far as it came with the request, why it was rejected; empty where it was not.
     `scope` is as in `Arrival`.
     """
@@ -87,3 +90,4 @@ class Decision:
     answers: dict[str, str] = field(default_factory=dict)
     refusal: Refusal | None = None
     scope: str | None = None
+    bound: int = 0

@@ -48,6 +48,7 @@ class Admission:
     Args:
         identity: of the engine's cache.
         prompts: computes the contents of a prompt's whole blocks.
+        fewest: the fewest blocks with which the request of an arrival can be served.
         largest_need: the most blocks that any unfinished request needs besides those of claims.
         alarm: the reason why no more claims are accepted; empty while they are.
         tick: called when something happens; updates the time and ends the claims that expired.
@@ -64,6 +65,7 @@ class Admission:
         emitter: Emitter,
         *,
         prompts: Callable[[Prompt], Sequence[bytes]],
+        fewest: Callable[[Arrival], int],
         largest_need: Callable[[], int],
         alarm: Callable[[], str],
         tick: Callable[[], None],
@@ -78,7 +80,8 @@ class Admission:
         )
         self._identity, self._pool, self._registry = identity, pool, registry
         self._tracker, self._offloaded, self._emitter = tracker, offloaded, emitter
-        self._largest_need, self._alarm, self._tick = largest_need, alarm, tick
+        self._fewest, self._largest_need = fewest, largest_need
+        self._alarm, self._tick = alarm, tick
         self._accepted: list[Entry] = []  # since `begin`
         self._rejections = 0
 
@@ -223,7 +226,7 @@ class Admission:
         if why := self._closed(claim):
             return why
         reusable, footprint = arrival.keys[: arrival.reusable], claim.footprint_blocks
-        own = arrival.blocks - self._tracker.ledger.spared(reusable, more=footprint)
+        own = self._fewest(arrival) - self._tracker.ledger.spared(reusable, more=footprint)
         return self._registry.rejection(claim, arrival.keys, max(own, self._largest_need()))
 
     def _closed(self, claim: ResidentClaim) -> str:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, Protocol
 
+from msgspec.structs import replace
+
 from runtime_hooks.claims.arrivals import Refusal
 from runtime_hooks.claims.capacity import blockers, in_conflict, proof
 from runtime_hooks.claims.entry import owners_of
@@ -39,13 +41,15 @@ class SizedPool(Protocol):
 class _Request:
     """A request that has not ended.
 
-    `needed` is the need that was stated, in blocks. `until` is the time in ns when its wait is
+    `needed` is the need that was stated, in blocks. `bounded` says that its output was bounded to
+    the blocks of its `arrival`. `until` is the time in ns when its wait is
     over. `decided_at` is the registry's version when it was last decided on, `reported_at` that
     when an action on it was last reported, and `reported` is that action.
     """
 
     arrival: Arrival
     needed: int
+    bounded: bool = False
     until: int = 0
     decided_at: int = -1
     reported_at: int = -1
@@ -70,6 +74,7 @@ class Arbitration:
         end: Callable[[Entry, Kind], None],
     ) -> None:
         self._defer_ns = int(settings.defer_s * _NS)
+        self._bounds = settings.unlimited == "bound"
         self._usable, self._registry, self._ledger = pool.usable, registry, ledger
         self._emitter, self._end = emitter, end
         self._running: dict[str, _Request] = {}
@@ -83,27 +88,34 @@ class Arbitration:
         request = self._running[arrival.request_id] = _Request(arrival, arrival.blocks)
         self._state(request)
 
-    def decide(self, arrival: Arrival) -> tuple[bool, Refusal | None]:
+    def decide(self, arrival: Arrival) -> tuple[bool, Refusal | None, int]:
         """Decide on a request that arrived.
 
         Returns:
-            Whether it may run now; and its refusal, if it is refused now. With neither it waits.
+            Whether it may run now; its refusal, if it is refused now; and the blocks to which its
+            output is bounded, if it is. If it may not run and is not refused, it waits.
         """
         request = _Request(arrival, self._need(arrival))
         yielding = self._yielding_for(request)
+        if yielding is None and (bound := self._room_for(request)):
+            self._state(request)
+            self._report(Kind.REQUEST_BOUNDED, request)
+            request.arrival, request.bounded = replace(arrival, blocks=bound), True
+            self._running[arrival.request_id] = request
+            return True, None, bound
         waits = self._defer_ns and arrival.blocks <= self._usable
         if yielding is None and waits:
             request.needed = arrival.blocks  # the claims that it shares with may end meanwhile
         self._state(request)
         if yielding is not None:
             self._let_run(request, yielding)
-            return True, None
+            return True, None, 0
         request.until = self._emitter.now_ns + self._defer_ns
         if waits:
             self._report(Kind.REQUEST_DEFERRED, request)
             self._waiting[arrival.request_id] = request
-            return False, None
-        return False, self._refuse(request)
+            return False, None, 0
+        return False, self._refuse(request), 0
 
     def decide_again(self) -> tuple[list[str], list[Refusal]]:
         """Decide on the requests that wait: the ids of those that may run now, and refusals."""
@@ -140,8 +152,10 @@ class Arbitration:
 
     def finish(self, request_id: str) -> None:
         """A request ended, in whatever way."""
-        self._running.pop(request_id, None)
+        running = self._running.pop(request_id, None)
         stopped = self._waiting.pop(request_id, None) or self._refused.pop(request_id, None)
+        if stopped is None and running is not None and running.bounded:
+            stopped = running
         if stopped is not None:
             self._report_again(stopped)
 
@@ -159,10 +173,17 @@ class Arbitration:
     def largest_need(self) -> int:
         """The most blocks that any running request needs besides those of claims.
 
-        Of each request both the need that was stated and the need as claims stand now count.
+        Of each request both the need that was stated and the need as claims stand now count; of one
+        that was bounded, what it was bounded to.
         """
-        running = self._running.values()
-        return max((max(r.needed, self._need(r.arrival)) for r in running), default=0)
+        needs = (
+            max(0 if r.bounded else r.needed, self._need(r.arrival)) for r in self._running.values()
+        )
+        return max(needs, default=0)
+
+    def fewest(self, arrival: Arrival) -> int:
+        """The fewest blocks with which a request can be served."""
+        return arrival.least if self._bounds and arrival.least else arrival.blocks
 
     def demotable(self) -> list[Entry]:
         """The claims that may be demoted."""
@@ -178,6 +199,16 @@ class Arbitration:
         """The blocks that a request needs besides those that it shares with claims."""
         keys = arrival.keys[: arrival.reusable]
         return arrival.blocks - self._ledger.spared(keys, cached=not arrival.no_admit)
+
+    def _room_for(self, request: _Request) -> int:
+        """The blocks of a request whose output has no limit, so that it fits beside the claims; 0
+        where its output has a limit, or too few are left.
+        """
+        if not (self._bounds and request.arrival.least):
+            return 0
+        over = len(self._registry.reserved) + request.needed - self._usable
+        room = request.arrival.blocks - over
+        return room if room >= request.arrival.least else 0
 
     def _yielding_for(self, request: _Request) -> list[Entry] | None:
         """The claims to demote so that the request fits; None where it does not fit even then.

@@ -108,6 +108,7 @@ class Controller:
             self.offloaded,
             self._emitter,
             prompts=prompts,
+            fewest=self._arbitration.fewest,
             largest_need=self._arbitration.largest_need,
             alarm=alarm,
             tick=self.tick,
@@ -159,8 +160,8 @@ class Controller:
             answers["pin"] = self._admission.pins.ask(arrival)
         if arrival.trial is not None:
             answers[TRY] = self._admission.would_reject(arrival)
-        runs, refusal = self._arbitration.decide(arrival)
-        return Decision(runs, answers, refusal, arrival.scope)
+        runs, refusal, bound = self._arbitration.decide(arrival)
+        return Decision(runs, answers, refusal, arrival.scope, bound)
 
     def begin_step(self) -> tuple[list[str], list[Refusal]]:
         """A step begins; returns the ids of waiting requests that may run now, and refusals."""

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from runtime_hooks.claims.preregistration import Prompt
 
-__all__ = ["arrival_of", "keys_of", "loadable", "prompts_of"]
+__all__ = ["arrival_of", "bounded_tokens", "keys_of", "loadable", "prompts_of"]
 
 _VERSION: Final = "1"  # of the actions of hints
 _MOST_LOADED: Final = "max_load_tokens"  # vLLM's own
@@ -70,7 +70,8 @@ def arrival_of(request: Any, scheduler: Scheduler, *, claims: bool) -> Arrival:
     arrival = Arrival(
         request.request_id,
         tuple(keys_of(request, request.num_prompt_tokens, size)) if wanted else (),
-        blocks=_most_blocks(request, scheduler),
+        blocks=_most_blocks(request, scheduler, request.max_tokens),
+        least=_most_blocks(request, scheduler, 1) if _unlimited(request, scheduler) else 0,
         reusable=0 if request.skip_reading_prefix_cache else (request.num_tokens - 1) // size,
         namespace=namespace_of(request.cache_salt),
         adapter=request.lora_request.lora_name if request.lora_request else None,
@@ -109,15 +110,31 @@ def _stated(metadata: Mapping[str, Any], key: str) -> Any:
     return NULL if key in metadata and metadata[key] is None else metadata.get(key)
 
 
-def _most_blocks(request: Any, scheduler: Scheduler) -> int:
-    """The most blocks that a request can come to use.
+def bounded_tokens(request: Any, scheduler: Scheduler, blocks: int) -> int:
+    """The most tokens that a request may generate so that it uses no more than these blocks."""
+    ahead = scheduler.num_spec_tokens + scheduler.num_lookahead_tokens
+    room = blocks * scheduler.block_size - request.num_prompt_tokens - ahead
+    return int(max(1, min(request.max_tokens, room + 1)))
+
+
+def _unlimited(request: Any, scheduler: Scheduler) -> bool:
+    """Whether the output of a request has no limit but the end of the context.
+
+    Where a request states none, vLLM's front end fills in what is left of the context.
+    """
+    left = scheduler.max_model_len - request.num_prompt_tokens
+    return not request.resumable and request.max_tokens >= left > 1
+
+
+def _most_blocks(request: Any, scheduler: Scheduler, max_tokens: int) -> int:
+    """The most blocks that a request comes to use with so many tokens of output.
 
     The KV of the last sampled token is never stored, but tokens drafted beyond it get slots. The
     prompt of a session grows with each input.
     """
     if request.resumable:
         return int(-(-scheduler.max_model_len // scheduler.block_size))
-    tokens = request.num_prompt_tokens + max(0, request.max_tokens - 1)
-    drafts = scheduler.num_spec_tokens if request.max_tokens > 1 else 0
+    tokens = request.num_prompt_tokens + max(0, max_tokens - 1)
+    drafts = scheduler.num_spec_tokens if max_tokens > 1 else 0
     tokens = min(tokens + drafts + scheduler.num_lookahead_tokens, scheduler.max_model_len)
     return int(-(-tokens // scheduler.block_size))

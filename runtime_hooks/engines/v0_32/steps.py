@@ -12,7 +12,7 @@ from vllm.v1.request import RequestStatus
 
 from runtime_hooks.claims.metadata import TRY
 from runtime_hooks.engines.shared.refusals import METADATA, as_metadata
-from runtime_hooks.engines.v0_32.requests import arrival_of
+from runtime_hooks.engines.v0_32.requests import arrival_of, bounded_tokens
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -93,6 +93,10 @@ class StepHooks:
         decision = self._controller.arrive(arrival)
         if not decision.runs:
             self._kept_waiting.add(request.request_id)
+        if decision.bound:
+            request.max_tokens = bounded_tokens(request, self._scheduler, decision.bound)
+            bounded = {"max_tokens": request.max_tokens}
+            self._notes.setdefault(request.request_id, {})["bounded"] = bounded
         if decision.refusal is not None:
             self._to_refuse[request.request_id] = decision.refusal
         if arrival.no_admit:
