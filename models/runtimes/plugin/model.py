@@ -14,6 +14,9 @@ drains the engine or ends the drain before any request. No event states a drain:
 a claim that fits is rejected. A quota, the floor, an id that was used before or a fault of the
 claim itself shows in the same way, so that they are no actions of their own.
 
+A request whose output has no limit of its own is bounded where it does not fit. What it decodes
+is there at once, as with every request: so a trace of one that was bounded is no run of the model.
+
 Left out: decoding, preemption, requests that end while they compute or load; failed stores and
 blocks lost by failures, so that no prompt is cached with a gap; a second load of an object while
 one is under way; for offloadable claims, prompts that are shorter than the claim; vLLM's policy
@@ -113,7 +116,7 @@ class Plugin(Model[State]):
                 case "loads":
                     yield from (Action(how, (run.name,)) for how in ("loaded", "load_fails"))
                 case "waits":
-                    if len(state.free) >= self.prompts[run.name].blocks - len(run.blocks):
+                    if len(state.free) >= now.most(self.prompts[run.name]) - len(run.blocks):
                         yield Action("resume", (run.name,))
                 case "runs":
                     yield Action("computed", (run.name,))
@@ -203,5 +206,19 @@ def _usual(mode: Mode) -> Plugin:
     return Plugin(3, claims, prompts, defer=defer, tier=tier, drains=drains)
 
 
-VARIANTS: Mapping[str, Callable[[], Plugin]] = {str(mode): partial(_usual, mode) for mode in TAKES}
-"""An instance for each mode that the plugin takes."""
+def _unlimited() -> Plugin:
+    """Two requests without a limit on their output, beside two claims: one comes with the first."""
+    claims = (Claim(f"c{at}", name, 1, Mode.HARD_PROTECTED) for at, name in enumerate("ab", 1))
+    prompts = (
+        Prompt("r1", "a", 1, tail=3, claims=("c1",), least=1),
+        Prompt("r2", "b", 1, tail=1, claims=("c2",)),
+        Prompt("r3", own=1, tail=3, least=1),
+    )
+    return Plugin(4, claims, prompts, drains=False)
+
+
+VARIANTS: Mapping[str, Callable[[], Plugin]] = {
+    **{str(mode): partial(_usual, mode) for mode in TAKES},
+    "unlimited": _unlimited,
+}
+"""An instance for each mode that the plugin takes, and one with requests that are bounded."""

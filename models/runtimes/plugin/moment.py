@@ -11,7 +11,7 @@ from itertools import takewhile
 
 from models.framework.claims import WATCHED, Claim, blocks_of, least
 from models.framework.shims import claim_of
-from models.runtimes.plugin.state import Prompt, Waiting
+from models.runtimes.plugin.state import Bounded, Prompt, Waiting
 from models.runtimes.plugin.steps import Steps
 from spec.claims.claim import Mode
 from spec.events.alphabet import Kind
@@ -31,11 +31,22 @@ class Moment(Steps):
         others = any(claim.mode is not Mode.OFFLOADABLE for claim in self.kept)
         return [claim for claim in self.kept if others or not self.copied(claim.holder)]
 
-    def _need(self, prompt: Prompt, more: int = 0) -> int:
-        """The blocks that a request needs besides those that it shares with claims."""
+    def _need(self, prompt: Prompt, more: int = 0, of: int = 0) -> int:
+        """The blocks that a request needs besides those that it shares with claims.
+
+        Args:
+            more: treat this many of its first contents as claimed.
+            of: so many blocks, by default the most that it comes to use.
+        """
         owned = blocks_of(self.kept) | {*prompt.contents[:more]}
         spared = takewhile(owned.__contains__, prompt.contents[: prompt.reusable])
-        return prompt.blocks - len(list(spared))
+        return (of or self.most(prompt)) - len(list(spared))
+
+    def _room_for(self, prompt: Prompt, needed: int) -> int:
+        """The blocks to which a request is bounded that does not fit; 0 where it is not bounded."""
+        over = len(blocks_of(self._reserved())) + needed - self.model.usable
+        room = prompt.blocks - over
+        return room if prompt.least and room >= prompt.least else 0
 
     def _conflict(self, claims: Iterable[Claim], needed: int) -> bool:
         return needed <= self.model.usable < len(blocks_of(claims)) + needed
@@ -59,9 +70,13 @@ class Moment(Steps):
         self.conflict(kind, name, needed, usable, self.kept, named)
 
     def _report_again(self, each: Waiting) -> None:
-        if each.how != "runs" and each.changed and self._conflict(self.kept, each.needed):
+        if each.how != "runs":
             refused = each.how == "refused"
-            kind = Kind.REQUEST_REFUSED if refused else Kind.REQUEST_DEFERRED
+            self._still(each, Kind.REQUEST_REFUSED if refused else Kind.REQUEST_DEFERRED)
+
+    def _still(self, each: Waiting | Bounded, kind: Kind) -> None:
+        """Report the last action on a request once more if other claims block it by now."""
+        if each.changed and self._conflict(self.kept, each.needed):
             self._report(kind, each.name, each.needed)
 
     # Requests arrive and end: Controller.arrive, Arbitration.decide, Controller.finish.
@@ -77,14 +92,18 @@ class Moment(Steps):
         for holder in prompt.claims:
             self._admit(holder, prompt, drained=drained)
         needed, yielding = self._need(prompt), self.yielding(prompt)
-        waits = self.model.defer and yielding is None
+        bound = self._room_for(prompt, needed) if yielding is None else 0
+        waits = self.model.defer and yielding is None and not bound
         needed = prompt.blocks if waits else needed
         arrived = {"needed": needed, "usable": self.model.usable}
         self.say(Kind.REQUEST_ARRIVED, request_id=name, **arrived)
         for claim in yielding or ():
             self._end(claim, Kind.CLAIM_DEMOTED, "runtime")
-        how = "runs" if yielding is not None else "waits" if waits else "refused"
-        if yielding is None:
+        how = "runs" if yielding is not None or bound else "waits" if waits else "refused"
+        if bound:
+            self._report(Kind.REQUEST_BOUNDED, name, needed)
+            self.change(bounded=(*self.state.bounded, Bounded(name, needed, bound)))
+        elif yielding is None:
             kind = Kind.REQUEST_DEFERRED if waits else Kind.REQUEST_REFUSED
             self._report(kind, name, needed)
         self.change(waiting=(*self.state.waiting, Waiting(name, needed, how)))
@@ -106,6 +125,8 @@ class Moment(Steps):
     def finish(self, name: str) -> None:
         """A request ended, in whatever way."""
         run = next((each for each in self.state.running if each.name == name), None)
+        for bounded in (each for each in self.state.bounded if each.name == name):
+            self._still(bounded, Kind.REQUEST_BOUNDED)
         if run is None:
             self._report_again(self.waiting(name))
             self.change(waiting=tuple(each for each in self.state.waiting if each.name != name))
@@ -116,6 +137,7 @@ class Moment(Steps):
                 self.unfile(run.blocks[run.start :])
             self.change(running=tuple(each for each in self.state.running if each is not run))
             self.release(run.blocks[::-1])
+        self.change(bounded=tuple(each for each in self.state.bounded if each.name != name))
         self.say(Kind.REQUEST_FINISHED, request_id=name)
 
     def _put_waiting(self, new: Waiting) -> None:
@@ -174,8 +196,9 @@ class Moment(Steps):
         beside = self.kept if claim.mode is not Mode.OFFLOADABLE or others else self._reserved()
         stated = {each.name: each.needed for each in self.state.waiting if each.how == "runs"}
         stated |= {run.name: run.needed for run in self.state.running}
+        stated |= {each.name: 0 for each in self.state.bounded}
         needs = [max(n, self._need(self.model.prompts[name])) for name, n in stated.items()]
-        largest = max([self._need(prompt, more=claim.size), *needs])
+        largest = max([self._need(prompt, more=claim.size, of=prompt.least), *needs])
         return len(blocks_of([*beside, claim])) + largest > self.model.usable
 
     def give_up(self, holder: str) -> None:

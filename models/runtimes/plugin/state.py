@@ -8,7 +8,7 @@ from typing import NamedTuple, Protocol
 from models.framework.blocks import Content
 from models.framework.claims import Claim
 
-__all__ = ["Instance", "Prompt", "Running", "State", "Waiting"]
+__all__ = ["Bounded", "Instance", "Prompt", "Running", "State", "Waiting"]
 
 
 class Prompt(NamedTuple):
@@ -19,7 +19,8 @@ class Prompt(NamedTuple):
     `claims` are the holders whose claims come with it; the claim of one that the instance does not
     know cannot be read, and is rejected without a registration. It can reuse all whole blocks if it
     has a tail, and else all but the last, because one token is to be computed. Where it is not
-    `admitted` nothing that it computes is cached.
+    `admitted` nothing that it computes is cached. `least` are the fewest blocks with which it can
+    be served, if its output has no limit of its own; else 0.
     """
 
     name: str
@@ -30,6 +31,7 @@ class Prompt(NamedTuple):
     claims: tuple[str, ...] = ()
     admitted: bool = True
     between: tuple[tuple[str, int], ...] = ()
+    least: int = 0
 
     @property
     def contents(self) -> tuple[Content, ...]:
@@ -93,6 +95,18 @@ class Running(NamedTuple):
     claims: tuple[str, ...] = ()
 
 
+class Bounded(NamedTuple):
+    """A request that was bounded to so many `blocks`.
+
+    `needed` is what it stated. `changed` says that the claims changed since it was last reported.
+    """
+
+    name: str
+    needed: int
+    blocks: int
+    changed: bool = False
+
+
 class State(NamedTuple):
     """The engine.
 
@@ -100,7 +114,8 @@ class State(NamedTuple):
     what it is filed under, and `again` has those that were filed under what another one was, in
     that order. `held` are the blocks that are excluded from eviction, the oldest first. `owned` are
     the blocks of claims that are kept, `watched` those of watched ones, in the order in which they
-    came to be. `copies` says of an object how many of its first blocks the tier has.
+    came to be. `copies` says of an object how many of its first blocks the tier has. `bounded` are
+    the unfinished requests that were bounded.
     """
 
     free: tuple[int, ...]
@@ -113,5 +128,6 @@ class State(NamedTuple):
     waiting: tuple[Waiting, ...] = ()
     running: tuple[Running, ...] = ()
     copies: tuple[tuple[str, int], ...] = ()
+    bounded: tuple[Bounded, ...] = ()
     arrived: int = 0
     closed: bool = False

@@ -22,7 +22,15 @@ class Steps(Blocks):
 
     def changed(self) -> None:
         """Claims leave more or fewer blocks to requests."""
-        self.change(waiting=tuple(each._replace(changed=True) for each in self.state.waiting))
+        self.change(
+            waiting=tuple(each._replace(changed=True) for each in self.state.waiting),
+            bounded=tuple(each._replace(changed=True) for each in self.state.bounded),
+        )
+
+    def most(self, prompt: Prompt) -> int:
+        """The most blocks that a request comes to use."""
+        bounds = (each.blocks for each in self.state.bounded if each.name == prompt.name)
+        return next(bounds, prompt.blocks)
 
     # A request gets blocks, and computes: vLLM's scheduler and engines/v0_32/blocks.py.
 
@@ -43,7 +51,7 @@ class Steps(Blocks):
         loads = self._to_load(prompt, len(hits))
         if loads and self.loading(prompt.object_id):
             return False
-        need = loads or prompt.blocks - len(hits)
+        need = loads or self.most(prompt) - len(hits)
         return need <= sum(block not in hits for block in self.state.free)
 
     def schedule(self, name: str) -> None:
@@ -51,7 +59,7 @@ class Steps(Blocks):
         prompt, each = self.model.prompts[name], self.waiting(name)
         hits = self._hits(prompt)
         loads = self._to_load(prompt, len(hits))
-        need = loads or prompt.blocks - len(hits)
+        need = loads or self.most(prompt) - len(hits)
         taken = self.take(need, hits, name)
         free = tuple(block for block in self.state.free if block not in hits)
         waiting = tuple(other for other in self.state.waiting if other is not each)
@@ -103,7 +111,7 @@ class Steps(Blocks):
     def resume(self, name: str) -> None:
         """A request whose load is over gets the rest of its blocks."""
         run, prompt = self._run(name), self.model.prompts[name]
-        taken = self.take(prompt.blocks - len(run.blocks), (), name)
+        taken = self.take(self.most(prompt) - len(run.blocks), (), name)
         run = run._replace(blocks=(*run.blocks, *taken), how="runs", start=len(run.blocks))
         self._put_run(run)
         if prompt.admitted:
@@ -157,7 +165,7 @@ class Steps(Blocks):
         contents = prompt.contents[run.start : len(run.blocks)]
         pairs = list(zip(contents, run.blocks[run.start :], strict=True))
         self._file(run)
-        whole = len(run.blocks) == prompt.blocks
+        whole = len(run.blocks) == self.most(prompt)
         self._put_run(run._replace(how="done" if whole else "waits"))
         restoring = self._restoring(run)
         self.place(pairs, None, before, loaded_for=run.claims)

@@ -62,6 +62,49 @@ class TestSize:
         ]
 
 
+class TestBounded:
+    """Two requests without a limit, beside two claims."""
+
+    def test_size(self) -> None:
+        """The numbers of states and transitions are as they were counted; no block is lost."""
+        found = reach(VARIANTS["unlimited"]())
+        assert (885, 2619) == (found.states, found.transitions)
+        assert ((), ()) == (found.broken, found.missed)
+
+    def test_kept(self) -> None:
+        """Every obligation of hard_protected is kept for each claim in every reachable state."""
+        assert {} == unkept(VARIANTS["unlimited"](), Mode.HARD_PROTECTED)
+
+    def test_silent(self) -> None:
+        """Were it not reported, a conflict would end without an action."""
+        like = VARIANTS["unlimited"]()
+        model = _Silent(Kind.REQUEST_BOUNDED, like)
+        found = search(model, PLAIN, Mode.HARD_PROTECTED, "explicit_conflict_action", "c1")
+        assert Answer.BROKEN is found.answer
+
+    def test_again(self) -> None:
+        """What was bounded is reported again at its end, if the claims have changed since."""
+        model = VARIANTS["unlimited"]()
+        (state,) = model.initial()
+        said: list[tuple[str, str | None]] = []
+        for action in (
+            *(("arrive", "r1"), ("schedule", "r1"), ("computed", "r1"), ("finish", "r1")),
+            *(("arrive", "r2"), ("arrive", "r3"), ("give_up", "c1"), ("schedule", "r2")),
+            *(("computed", "r2"), ("finish", "r2"), ("schedule", "r3"), ("computed", "r3")),
+            ("finish", "r3"),
+        ):
+            state, emits = model.apply(state, Action(action[0], (action[1],)))
+            events = [each.event for each in emits if isinstance(each, Fact)]
+            said += [
+                (event.kind, event.request_id)
+                for event in events
+                if event.kind in (Kind.REQUEST_BOUNDED, Kind.CLAIM_ACCEPTED)
+            ]
+        bounded = [name for kind, name in said if kind == Kind.REQUEST_BOUNDED]
+        assert ["r3", "r3"] == bounded
+        assert 2 == sum(kind == Kind.CLAIM_ACCEPTED for kind, _ in said)
+
+
 class TestOperator:
     def test_it_has_demotable_claims_demoted_and_no_others(self) -> None:
         """An operator acts as the runtime, which may demote, and not as an owner."""
