@@ -24,7 +24,7 @@ import runtime_hooks
 from monitor.check.files import check
 from monitor.engine import ModeVerdict
 from runtime_hooks.demo.engine import claim
-from runtime_hooks.engines.v0_32.hook_points import POINTS
+from runtime_hooks.engines.shared.hook_points import POINTS
 from spec.claims.claim import Mode
 from spec.contract.modes import Bundle
 from tests_vllm.conftest import Make
