@@ -75,6 +75,8 @@ ELSEWHERE = {
     "OffloadingConnectorScheduler.get_num_new_matched_tokens": "the offload tier",
     "OffloadingConnectorScheduler.update_connector_output": "the offload tier",
     "OffloadingConnectorWorker._init_worker": "the worker",
+    "OffloadingWorker.submit_store": "the worker",
+    "OffloadingWorker.submit_load": "the worker",
     "OffloadingConnectorWorker.build_connector_worker_meta": "the worker",
     "OffloadingConnector.get_block_ids_with_load_errors": "the worker",
     "GenerateBaseServing.__init__": "the server",

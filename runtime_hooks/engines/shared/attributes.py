@@ -156,7 +156,7 @@ READS: Final = (
     Reads(f"{_TIER}TransferResult", ("job_id", "success")),
     Reads(
         f"{_TIER}OffloadingWorker",
-        ("submit_store", "submit_load", "get_finished", "wait", "shutdown"),
+        ("get_finished", "wait", "shutdown"),
     ),
     Reads(f"{_TIER}CanonicalKVCaches", ("tensors",)),
     Reads(f"{_TIER}CanonicalKVCacheTensor", ("tensor",)),

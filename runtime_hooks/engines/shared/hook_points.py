@@ -18,6 +18,7 @@ __all__ = ["POINTS", "taking"]
 _SCHEDULER: Final = "vllm.v1.core.sched.scheduler:Scheduler."
 _POOL: Final = "vllm.v1.core.block_pool:BlockPool."
 _MANAGER: Final = "vllm.v1.kv_offload.cpu.manager:CPUOffloadingManager."
+_WORKER: Final = "vllm.v1.kv_offload.base:OffloadingWorker."
 _OFFLOADING: Final = "vllm.distributed.kv_transfer.kv_connector.v1.offloading."
 _QUEUE: Final = "vllm.v1.core.kv_cache_utils:FreeKVCacheBlockQueue."
 _MAP: Final = "vllm.v1.core.block_pool:BlockHashToBlockMap."
@@ -173,6 +174,16 @@ POINTS: Final = (
         f"{_OFFLOADING}worker:OffloadingConnectorWorker._init_worker",
         ("self", "kv_caches"),
         does="compares loaded bytes with the stored ones; reports failed loads",
+    ),
+    Hook(
+        f"{_WORKER}submit_store",
+        ("self", "job_id", "src_spec", "dst_spec"),
+        sees="which bytes are stored",
+    ),
+    Hook(
+        f"{_WORKER}submit_load",
+        ("self", "job_id", "src_spec", "dst_spec"),
+        sees="which bytes are loaded",
     ),
     Hook(
         f"{_OFFLOADING}worker:OffloadingConnectorWorker.build_connector_worker_meta",
