@@ -42,9 +42,15 @@ __all__ = ["VllmAdapter"]
 class VllmAdapter:
     """The adapter of one version (`runtime_hooks.engines.adapter.Adapter`).
 
+    A version whose hooks do something else names its own classes.
+
     Args:
         points: the parts of the engine that are as they were when this version was tried.
     """
+
+    block_hooks: type[BlockHooks] = BlockHooks
+    step_hooks: type[StepHooks] = StepHooks
+    offload_hooks: type[OffloadHooks] = OffloadHooks
 
     def __init__(self, points: Sequence[Point]) -> None:
         self.points: Final = tuple(points)
@@ -61,15 +67,15 @@ class VllmAdapter:
         self, scheduler: Any, settings: Settings, journal: Journal, alarm: Callable[[], str]
     ) -> HookedScheduler:
         """Hook a scheduler: wrap methods of its objects, so that they call a controller."""
-        blocks = BlockHooks(scheduler)
+        blocks = self.block_hooks(scheduler)
         pool = VllmPool(scheduler.kv_cache_manager.block_pool, blocks.uncomputed)
         manager = manager_of(scheduler)
-        tier = None if manager is None else OffloadHooks(scheduler, manager, settings.drill)
+        tier = None if manager is None else self.offload_hooks(scheduler, manager, settings.drill)
         identity, prompts = identity_of(scheduler), prompts_of(scheduler)
         controller = Controller(
             settings, journal, pool, identity, tier, prompts=prompts, alarm=alarm
         )
-        wraps, steps = Wraps(controller), StepHooks(scheduler, blocks)
+        wraps, steps = Wraps(controller), self.step_hooks(scheduler, blocks)
 
         def restore() -> None:
             pool.restore()

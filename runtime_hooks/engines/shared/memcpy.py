@@ -1,6 +1,6 @@
 """Offloads to host memory on a machine without a GPU: vLLM's stock spec, with copies by the CPU.
 
-Name it in the engine's configuration, by the package of the version:
+Name it in the engine's configuration, by the package of the version (`v0_31` for vLLM 0.31):
 
     KVTransferConfig(
         kv_connector="OffloadingConnector",
