@@ -6,8 +6,9 @@ UV_VERSION := 0.13.9
 
 VENV  := .venv
 WHEEL := build/wheel
-VLLM ?= 0.32.0
-VLLM_OTHER := $(filter-out 0.32.0,$(VLLM))
+VLLM_USUAL := 0.32.0
+VLLM ?= $(VLLM_USUAL)
+VLLM_OTHER := $(filter-out $(VLLM_USUAL),$(VLLM))
 VLLM_LOCK := requirements-vllm$(VLLM_OTHER:%=-%).lock
 VLLM_VENV ?= .venv-vllm$(VLLM_OTHER:%=-%)
 GPU_VENV ?=
@@ -146,7 +147,7 @@ $(STAMP): requirements.lock pyproject.toml
 	@touch $@
 
 requirements-vllm-%.lock:
-	@echo "vLLM $* was not tried here; VLLM is 0.32.0 or one of:" \
+	@echo "vLLM $* was not tried here; VLLM is $(VLLM_USUAL) or one of:" \
 		"$(patsubst requirements-vllm-%.lock,%,$(wildcard requirements-vllm-*.lock))" >&2; exit 2
 
 $(VLLM_VENV)/.stamp: $(VLLM_LOCK) pyproject.toml runtime_hooks/engines/distribution.py

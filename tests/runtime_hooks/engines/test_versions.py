@@ -43,7 +43,7 @@ class TestOwn:
         locks = list(ROOT.glob("requirements-vllm*.lock"))
         assert sorted(engines.GENERATIONS) == sorted(map(pinned, locks))
         default = ROOT / "requirements-vllm.lock"
-        assert f"VLLM ?= {pinned(default)}.0" in (ROOT / "Makefile").read_text().splitlines()
+        assert f"VLLM_USUAL := {pinned(default)}.0" in (ROOT / "Makefile").read_text().splitlines()
 
 
 class TestTaking:
