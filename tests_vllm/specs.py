@@ -6,7 +6,7 @@ from typing import Any, ClassVar
 
 from vllm.v1.kv_offload.base import TransferResult
 
-from runtime_hooks.engines.v0_32.memcpy import MemcpyOffloadingSpec, MemcpyWorker
+from runtime_hooks.engines.shared.memcpy import MemcpyOffloadingSpec, MemcpyWorker
 
 
 class FailingWorker(MemcpyWorker):

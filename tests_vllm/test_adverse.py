@@ -14,7 +14,7 @@ from vllm.v1.request import RequestStatus
 from monitor.engine import ModeVerdict
 from runtime_hooks.demo.engine import claim, without_epoch
 from runtime_hooks.demo.tiny import tokens
-from runtime_hooks.engines.v0_32.requests import arrival_of
+from runtime_hooks.engines.shared.requests import arrival_of
 from spec.claims.claim import Mode
 from tests_vllm.conftest import Make
 from tests_vllm.engine import Engine

@@ -23,19 +23,17 @@ from vllm.v1.request import Request
 
 from monitor.engine import ModeVerdict
 from runtime_hooks.demo.engine import claim
-from runtime_hooks.engines import installed, v0_32
-from runtime_hooks.engines.shared import checks
-from runtime_hooks.engines.v0_32.attributes import READS
-from runtime_hooks.engines.v0_32.hook_points import POINTS
-from runtime_hooks.engines.v0_32.steps import StepHooks
+from runtime_hooks.engines import adapter_of, checks, installed, package_of, shared
+from runtime_hooks.engines.shared.steps import StepHooks
 from runtime_hooks.plugin.arming import ArmingError, arm, disarm
 from runtime_hooks.settings.config import Settings
 from spec.claims.claim import Mode
 from tests_vllm.conftest import LONG_S, Make
 from tests_vllm.engine import Engine
 
-ADAPTER = Path(v0_32.__file__).parent
-OURS = ADAPTER.parents[1]
+SHARED = Path(shared.__file__).parent
+OWN = SHARED.parent / package_of(installed()).rpartition(".")[2]
+OURS = SHARED.parents[1]
 OTHERS = {
     name
     for kind in (
@@ -117,10 +115,15 @@ class TestArm:
 
     def test_all_read(self) -> None:
         """Every attribute of the engine that the adapter names is checked when it arms."""
-        named = {name for path in ADAPTER.glob("*.py") for name in attributes(path)}
+        adapter, _ = adapter_of(installed())
+        assert adapter is not None
+        parts = [*SHARED.glob("*.py"), *OWN.glob("*.py")]
+        named = {name for path in parts for name in attributes(path)}
         ours = {name for path in OURS.rglob("*.py") for name in defined(path)}
-        checked = {point.path.rpartition(".")[2].rpartition(":")[2] for point in POINTS}
-        checked |= {name for reads in READS for name in reads.names}
+        hooks = [point for point in adapter.points if isinstance(point, checks.Hook)]
+        checked = {point.path.rpartition(".")[2].rpartition(":")[2] for point in hooks}
+        reads = [point for point in adapter.points if isinstance(point, checks.Reads)]
+        checked |= {name for each in reads for name in each.names}
         assert set() == named - ours - checked - OTHERS
 
     def test_twice(self, tmp_path: Path) -> None:

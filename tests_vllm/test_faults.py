@@ -24,7 +24,7 @@ import runtime_hooks
 from monitor.check.files import check
 from monitor.engine import ModeVerdict
 from runtime_hooks.demo.engine import claim
-from runtime_hooks.engines.v0_32.hook_points import POINTS
+from runtime_hooks.engines.shared.hook_points import POINTS
 from spec.claims.claim import Mode
 from spec.contract.modes import Bundle
 from tests_vllm.conftest import Make
@@ -75,6 +75,8 @@ ELSEWHERE = {
     "OffloadingConnectorScheduler.get_num_new_matched_tokens": "the offload tier",
     "OffloadingConnectorScheduler.update_connector_output": "the offload tier",
     "OffloadingConnectorWorker._init_worker": "the worker",
+    "OffloadingWorker.submit_store": "the worker",
+    "OffloadingWorker.submit_load": "the worker",
     "OffloadingConnectorWorker.build_connector_worker_meta": "the worker",
     "OffloadingConnector.get_block_ids_with_load_errors": "the worker",
     "GenerateBaseServing.__init__": "the server",

@@ -18,6 +18,7 @@ from monitor.check.files import check
 from monitor.engine import ModeVerdict
 from runtime_hooks.demo.engine import claim, without_epoch
 from runtime_hooks.demo.tiny import tokens
+from runtime_hooks.engines import installed, package_of
 from spec.claims.claim import Mode
 from spec.contract.modes import Bundle
 from tests_vllm.serve import Server, words
@@ -29,7 +30,7 @@ OFFLOADING = {
     "kv_connector_extra_config": {
         "cpu_bytes_to_use": 16 << 20,
         "spec_name": "MemcpyOffloadingSpec",
-        "spec_module_path": "runtime_hooks.engines.v0_32.memcpy",
+        "spec_module_path": f"{package_of(installed())}.memcpy",
     },
 }
 REASON = "protected_resident_capacity_refused"

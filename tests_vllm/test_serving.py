@@ -15,7 +15,7 @@ from vllm.entrypoints.serve.exception_handling.handlers import vllm_error
 from vllm.exceptions import GenerationError
 
 from runtime_hooks.claims.ownership import CALLING
-from runtime_hooks.engines.v0_32.serving import Refused, answer_refusals
+from runtime_hooks.engines.shared.serving import Refused, answer_refusals
 from runtime_hooks.plugin.arming import ArmingError, arm, disarm
 from runtime_hooks.settings.config import Settings
 

@@ -21,7 +21,7 @@ from vllm.v1.core.sched.scheduler import Scheduler
 from vllm.v1.kv_cache_interface import FullAttentionSpec, SlidingWindowSpec
 
 from runtime_hooks.engines.distribution import name_as_vllm
-from runtime_hooks.engines.v0_32.engine import unfit
+from runtime_hooks.engines.shared.engine import unfit
 from runtime_hooks.plugin.arming import arm, disarm
 from runtime_hooks.settings.config import Settings
 from runtime_hooks.trace.faults import LOG

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from runtime_hooks.demo.engine import claim
 from runtime_hooks.demo.tiny import DEVICE
+from runtime_hooks.engines import installed, package_of
 from runtime_hooks.settings.config import Drill
 from spec.claims.claim import Mode
 from spec.events.alphabet import Kind
@@ -53,7 +54,7 @@ def offloading(policy: str = "fail", **more: Any) -> dict[str, Any]:
 
     spec = {
         "spec_name": "MemcpyOffloadingSpec",
-        "spec_module_path": "runtime_hooks.engines.v0_32.memcpy",
+        "spec_module_path": f"{package_of(installed())}.memcpy",
     }
     extra = {"cpu_bytes_to_use": 16 << 20, **(spec if DEVICE == "cpu" else {}), **more}
     return {

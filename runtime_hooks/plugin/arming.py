@@ -20,7 +20,7 @@ from runtime_hooks.control.folder import (
 )
 from runtime_hooks.control.server import Server
 from runtime_hooks.engines import adapter_of, installed
-from runtime_hooks.engines.shared.checks import faults
+from runtime_hooks.engines.checks import faults
 from runtime_hooks.front.end import FrontEnd
 from runtime_hooks.settings.config import (
     TAKEN,

@@ -26,7 +26,7 @@ from spec.language.prose import wrap
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from runtime_hooks.engines.shared.checks import Point
+    from runtime_hooks.engines.checks import Point
 
 __all__ = ["SCHEMA", "Diagnosis", "HookReport", "as_text", "diagnose"]
 

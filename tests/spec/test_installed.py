@@ -242,9 +242,9 @@ class TestDeclared:
         named = every.removeprefix("resident-claims[").removesuffix("]").split(",")
         assert extras.keys() - {"all", "test"} == set(named)
 
-    @pytest.mark.parametrize("lock", ["requirements.lock", "requirements-vllm.lock"])
+    @pytest.mark.parametrize("lock", sorted(path.name for path in ROOT.glob("requirements*.lock")))
     def test_locks(self, lock: str) -> None:
-        """Both locks hold every dependency, and only the project's own holds the extras."""
+        """All locks hold every dependency, and only the project's own holds the extras."""
         extras = PROJECT["optional-dependencies"]
         optional = self.names([n for e in extras.keys() - {"all", "test"} for n in extras[e]])
         lines = (ROOT / lock).read_text().splitlines()

@@ -2,7 +2,7 @@
 
 Source: `runtime_hooks` of this project, beside vLLM 0.32.0: `controller/admission.py`,
 `controller/arbitration.py`, `controller/operator.py`, `tracking/tracker.py`,
-`tracking/offloaded.py`, `tracking/watched.py`, `enforce`, and of `engines/v0_32` what is observed
+`tracking/offloaded.py`, `tracking/watched.py`, `enforce`, and of `engines/shared` what is observed
 when. The free queue is that of vLLM's
 `block_pool.py`: freed blocks go to its end in the order given, those that hold nothing to its
 front.

@@ -32,7 +32,7 @@ class Steps(Blocks):
         bounds = (each.blocks for each in self.state.bounded if each.name == prompt.name)
         return next(bounds, prompt.blocks)
 
-    # A request gets blocks, and computes: vLLM's scheduler and engines/v0_32/blocks.py.
+    # A request gets blocks, and computes: vLLM's scheduler and engines/shared/blocks.py.
 
     def _hits(self, prompt: Prompt) -> tuple[int, ...]:
         """The blocks of the longest cached prefix that a request can use."""
@@ -124,7 +124,7 @@ class Steps(Blocks):
         old = self.state.running
         self.change(running=tuple(run if each.name == run.name else each for each in old))
 
-    # The tier: tracking/offloaded.py, engines/v0_32/offload.py.
+    # The tier: tracking/offloaded.py, engines/shared/offload.py.
 
     def stored(self, name: str) -> None:
         """Blocks of an object were copied to the tier: OffloadTracker.stored."""

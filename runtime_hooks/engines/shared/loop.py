@@ -1,4 +1,4 @@
-"""Wakes the loop of an idle vLLM 0.32 engine, so that its thread calls a function."""
+"""Wakes the loop of an idle vLLM engine, so that its thread calls a function."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Checks loads in the offloading worker of vLLM 0.32, and reports transfers that failed.
+"""Checks loads in the offloading worker of vLLM, and reports transfers that failed.
 
 The stock worker asserts that every transfer succeeds, so a failure would end the engine. Here a
 failed load is reported as invalid blocks, as connectors report it to the scheduler. A failed store

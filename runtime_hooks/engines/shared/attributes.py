@@ -1,10 +1,10 @@
-"""Lists the attributes of vLLM 0.32's objects that the adapter reads."""
+"""Lists the attributes of vLLM's objects that the adapter reads."""
 
 from __future__ import annotations
 
 from typing import Final
 
-from runtime_hooks.engines.shared.checks import Reads
+from runtime_hooks.engines.checks import Reads
 
 __all__ = ["READS"]
 
@@ -156,7 +156,7 @@ READS: Final = (
     Reads(f"{_TIER}TransferResult", ("job_id", "success")),
     Reads(
         f"{_TIER}OffloadingWorker",
-        ("submit_store", "submit_load", "get_finished", "wait", "shutdown"),
+        ("get_finished", "wait", "shutdown"),
     ),
     Reads(f"{_TIER}CanonicalKVCaches", ("tensors",)),
     Reads(f"{_TIER}CanonicalKVCacheTensor", ("tensor",)),

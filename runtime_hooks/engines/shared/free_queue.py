@@ -1,4 +1,4 @@
-"""Orders the free blocks of vLLM 0.32: ranked blocks are evicted after all others.
+"""Orders the free blocks of vLLM: ranked blocks are evicted after all others.
 
 A free block with a rank is kept in a queue of that rank instead of vLLM's free queue, and still
 counts as free. Blocks are taken from these queues once the free queue is empty, the lowest rank

@@ -1,4 +1,4 @@
-"""Makes vLLM 0.32's HTTP server answer refused requests with status 503 and the claims.
+"""Makes vLLM's HTTP server answer refused requests with status 503 and the claims.
 
 vLLM ends a request that cannot go on with a finish reason, under status 200. In the process of the
 API server this module raises the output of a refused request as an error instead, and vLLM's own

@@ -1,16 +1,24 @@
-"""Lists the methods of vLLM 0.32 that are hooked, what is observed there, what enforced."""
+"""Lists the methods of vLLM that are hooked, what is observed there, what enforced.
+
+The parameters are those that most versions have; a version states its own where they differ.
+"""
 
 from __future__ import annotations
 
-from typing import Final
+from dataclasses import replace
+from typing import TYPE_CHECKING, Final
 
-from runtime_hooks.engines.shared.checks import Hook
+from runtime_hooks.engines.checks import Hook
 
-__all__ = ["POINTS"]
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+__all__ = ["POINTS", "taking"]
 
 _SCHEDULER: Final = "vllm.v1.core.sched.scheduler:Scheduler."
 _POOL: Final = "vllm.v1.core.block_pool:BlockPool."
 _MANAGER: Final = "vllm.v1.kv_offload.cpu.manager:CPUOffloadingManager."
+_WORKER: Final = "vllm.v1.kv_offload.base:OffloadingWorker."
 _OFFLOADING: Final = "vllm.distributed.kv_transfer.kv_connector.v1.offloading."
 _QUEUE: Final = "vllm.v1.core.kv_cache_utils:FreeKVCacheBlockQueue."
 _MAP: Final = "vllm.v1.core.block_pool:BlockHashToBlockMap."
@@ -168,6 +176,16 @@ POINTS: Final = (
         does="compares loaded bytes with the stored ones; reports failed loads",
     ),
     Hook(
+        f"{_WORKER}submit_store",
+        ("self", "job_id", "src_spec", "dst_spec"),
+        sees="which bytes are stored",
+    ),
+    Hook(
+        f"{_WORKER}submit_load",
+        ("self", "job_id", "src_spec", "dst_spec"),
+        sees="which bytes are loaded",
+    ),
+    Hook(
         f"{_OFFLOADING}worker:OffloadingConnectorWorker.build_connector_worker_meta",
         ("self",),
         does="reports failed stores",
@@ -205,3 +223,17 @@ POINTS: Final = (
         does="adds the metrics of claims to the server's",
     ),
 )
+
+
+def taking(parameters: Mapping[str, tuple[str, ...]]) -> tuple[Hook, ...]:
+    """The hook points of a version whose methods take other parameters.
+
+    Args:
+        parameters: those of each such method, by its class and name.
+
+    Raises:
+        ValueError: a method is not hooked.
+    """
+    if unknown := parameters.keys() - {point.name for point in POINTS}:
+        raise ValueError(f"not hooked: {', '.join(sorted(unknown))}")
+    return tuple(replace(each, takes=parameters.get(each.name, each.takes)) for each in POINTS)

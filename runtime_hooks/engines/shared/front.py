@@ -1,4 +1,4 @@
-"""Adds to what vLLM 0.32's HTTP server answers: owners' claims, and metrics of claims."""
+"""Adds to what vLLM's HTTP server answers: owners' claims, and metrics of claims."""
 
 from __future__ import annotations
 

@@ -1,10 +1,10 @@
-"""Gives the controller access to the block pool of vLLM 0.32."""
+"""Gives the controller access to the block pool of vLLM."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from runtime_hooks.engines.v0_32.free_queue import RankedQueue
+from runtime_hooks.engines.shared.free_queue import RankedQueue
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence

@@ -1,4 +1,4 @@
-"""Observes offloading in the scheduler of vLLM 0.32: stores, loads, and their failures."""
+"""Observes offloading in the scheduler of vLLM: stores, loads, and their failures."""
 
 from __future__ import annotations
 
@@ -10,16 +10,16 @@ from vllm.v1.kv_offload.base import LookupResult, ReqContext
 from vllm.v1.request import RequestStatus
 
 from runtime_hooks.claims.arrivals import Refusal
-from runtime_hooks.engines.v0_32.requests import keys_of
-from runtime_hooks.engines.v0_32.worker import FAILED_STORES
+from runtime_hooks.engines.shared.requests import keys_of
+from runtime_hooks.engines.shared.worker import FAILED_STORES
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from runtime_hooks.controller.controller import Controller
+    from runtime_hooks.engines.shared.blocks import BlockHooks
+    from runtime_hooks.engines.shared.steps import StepHooks
     from runtime_hooks.engines.shared.wraps import Wraps
-    from runtime_hooks.engines.v0_32.blocks import BlockHooks
-    from runtime_hooks.engines.v0_32.steps import StepHooks
     from runtime_hooks.settings.config import Drill
 
 __all__ = ["OffloadHooks", "manager_of"]

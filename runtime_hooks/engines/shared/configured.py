@@ -1,4 +1,4 @@
-"""Reads the flags of `vllm serve` as vLLM 0.32 does, without serving."""
+"""Reads the flags of `vllm serve` as vLLM does, without serving."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from contextlib import redirect_stderr, redirect_stdout
 from typing import TYPE_CHECKING, Any, Final
 
 from runtime_hooks.engines.adapter import Configuration
-from runtime_hooks.engines.v0_32.engine import LOADED, unfit, unfit_class, unfit_config
+from runtime_hooks.engines.shared.engine import LOADED, unfit, unfit_class, unfit_config
 from spec.language.errors import SpecError
 
 if TYPE_CHECKING:

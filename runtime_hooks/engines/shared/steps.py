@@ -1,4 +1,4 @@
-"""Follows requests of vLLM 0.32 through the scheduler, and carries out decisions on them."""
+"""Follows requests of vLLM through the scheduler, and carries out decisions on them."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from vllm.v1.request import RequestStatus
 
 from runtime_hooks.claims.metadata import TRY
 from runtime_hooks.engines.shared.refusals import METADATA, as_metadata
-from runtime_hooks.engines.v0_32.requests import arrival_of, bounded_tokens
+from runtime_hooks.engines.shared.requests import arrival_of, bounded_tokens
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -20,9 +20,9 @@ if TYPE_CHECKING:
     from runtime_hooks.claims.arrivals import Refusal
     from runtime_hooks.controller.controller import Controller
     from runtime_hooks.engines.shared.attachment import HookedScheduler
+    from runtime_hooks.engines.shared.blocks import BlockHooks
+    from runtime_hooks.engines.shared.pool import VllmPool
     from runtime_hooks.engines.shared.wraps import Wraps
-    from runtime_hooks.engines.v0_32.blocks import BlockHooks
-    from runtime_hooks.engines.v0_32.pool import VllmPool
 
 __all__ = ["StepHooks"]
 

@@ -1,4 +1,4 @@
-"""Observes blocks of vLLM 0.32: cached, computed, looked up, evicted, lost, reset.
+"""Observes blocks of vLLM: cached, computed, looked up, evicted, lost, reset.
 
 vLLM caches blocks before they are computed, within `allocate_slots`. The controller receives them
 when the output of their step has arrived.
@@ -10,7 +10,7 @@ from collections import deque
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from runtime_hooks.engines.v0_32.requests import keys_of, loadable
+from runtime_hooks.engines.shared.requests import keys_of, loadable
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

@@ -1,4 +1,4 @@
-"""Checks whether a vLLM 0.32 engine can be hooked, and reads its cache identity."""
+"""Checks whether a vLLM engine can be hooked, and reads its cache identity."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Reads requests of vLLM 0.32: their blocks, their metadata, and what they can use."""
+"""Reads requests of vLLM: their blocks, their metadata, and what they can use."""
 
 from __future__ import annotations
 

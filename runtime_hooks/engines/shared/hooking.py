@@ -1,0 +1,141 @@
+"""Adapts a version of vLLM: hooks a scheduler and its pool when it is made.
+
+Methods of these objects are wrapped, not of their classes, so an engine that is not hooked pays
+nothing.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+from vllm.config.scheduler import SchedulerConfig
+from vllm.v1.core.sched.scheduler import Scheduler
+from vllm.v1.engine.core import EngineCore
+
+from runtime_hooks.controller.controller import Controller
+from runtime_hooks.engines.shared.attachment import HookedScheduler
+from runtime_hooks.engines.shared.blocks import BlockHooks
+from runtime_hooks.engines.shared.configured import configured
+from runtime_hooks.engines.shared.engine import identity_of, unfit, unfit_class
+from runtime_hooks.engines.shared.front import add_to_server
+from runtime_hooks.engines.shared.loop import wake_idle
+from runtime_hooks.engines.shared.offload import OffloadHooks, manager_of
+from runtime_hooks.engines.shared.pool import VllmPool
+from runtime_hooks.engines.shared.requests import prompts_of
+from runtime_hooks.engines.shared.serving import answer_refusals
+from runtime_hooks.engines.shared.steps import StepHooks
+from runtime_hooks.engines.shared.worker import check_workers
+from runtime_hooks.engines.shared.wraps import Wraps
+from runtime_hooks.trace.faults import not_armed
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from runtime_hooks.engines.adapter import Configuration, Front
+    from runtime_hooks.engines.checks import Point
+    from runtime_hooks.settings.config import Settings
+    from runtime_hooks.trace.journal import Journal
+
+__all__ = ["VllmAdapter"]
+
+
+class VllmAdapter:
+    """The adapter of one version (`runtime_hooks.engines.adapter.Adapter`).
+
+    A version whose hooks do something else names its own classes.
+
+    Args:
+        points: the parts of the engine that are as they were when this version was tried.
+    """
+
+    block_hooks: type[BlockHooks] = BlockHooks
+    step_hooks: type[StepHooks] = StepHooks
+    offload_hooks: type[OffloadHooks] = OffloadHooks
+
+    def __init__(self, points: Sequence[Point]) -> None:
+        self.points: Final = tuple(points)
+
+    def unfit(self, scheduler: Any) -> str:
+        """Why the engine of a scheduler cannot be hooked as configured; empty where it can be."""
+        return unfit(scheduler)
+
+    def configured(self, flags: Sequence[str], *, load: bool) -> Configuration:
+        """What the engine makes of a model and the flags of its server."""
+        return configured(flags, load=load)
+
+    def attach(
+        self, scheduler: Any, settings: Settings, journal: Journal, alarm: Callable[[], str]
+    ) -> HookedScheduler:
+        """Hook a scheduler: wrap methods of its objects, so that they call a controller."""
+        blocks = self.block_hooks(scheduler)
+        pool = VllmPool(scheduler.kv_cache_manager.block_pool, blocks.uncomputed)
+        manager = manager_of(scheduler)
+        tier = None if manager is None else self.offload_hooks(scheduler, manager, settings.drill)
+        identity, prompts = identity_of(scheduler), prompts_of(scheduler)
+        controller = Controller(
+            settings, journal, pool, identity, tier, prompts=prompts, alarm=alarm
+        )
+        wraps, steps = Wraps(controller), self.step_hooks(scheduler, blocks)
+
+        def restore() -> None:
+            pool.restore()
+            if tier is not None:
+                tier.restore()
+
+        attachment = HookedScheduler(scheduler, controller, journal, wraps, restore)
+        try:
+            blocks.install(controller, wraps)
+            pool.queue.install(wraps)
+            steps.install(controller, wraps, pool, attachment)
+            if tier is not None:
+                tier.install(controller, wraps, steps, blocks)
+        except Exception:
+            wraps.remove()  # all hooks or none
+            raise
+        return attachment
+
+    def hook(
+        self,
+        settings: Settings,
+        made: Callable[[Any], None],
+        ended: Callable[[Any], None],
+        runs: Callable[[Any, Callable[[Callable[[], None]], None]], None],
+        front: Front,
+    ) -> Callable[[], None]:
+        """Hook the engines, workers and servers that this process makes from now on."""
+        init, shutdown = Scheduler.__init__, EngineCore.shutdown
+
+        def init_and_attach(self: Scheduler, *args: Any, **named: Any) -> None:
+            init(self, *args, **named)
+            made(self)
+
+        def end_and_shut_down(self: EngineCore) -> None:
+            # Before the workers are stopped: that may take longer than the engine is given.
+            ended(getattr(self, "scheduler", None))
+            shutdown(self)
+
+        Scheduler.__init__, EngineCore.shutdown = init_and_attach, end_and_shut_down
+        scheduler_class = SchedulerConfig.get_scheduler_cls
+
+        def chosen(self: SchedulerConfig) -> type[Any]:
+            # One that is no subclass of vLLM's is never hooked, so nothing else would report it.
+            kind: type[Any] = scheduler_class(self)
+            if not issubclass(kind, Scheduler):
+                not_armed(unfit_class(kind))
+            return kind
+
+        SchedulerConfig.get_scheduler_cls = chosen
+        unchecked = check_workers(digests=settings.digests)
+        unanswered = answer_refusals(private=bool(settings.scopes))
+        unwoken = wake_idle(runs)
+        unadded = add_to_server(front)
+
+        def end() -> None:
+            Scheduler.__init__, EngineCore.shutdown = init, shutdown
+            SchedulerConfig.get_scheduler_cls = scheduler_class
+            unchecked()
+            unanswered()
+            unwoken()
+            unadded()
+
+        return end

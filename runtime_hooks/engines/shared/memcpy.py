@@ -1,0 +1,67 @@
+"""Offloads to host memory on a machine without a GPU: vLLM's stock spec, with copies by the CPU.
+
+Name it in the engine's configuration, by the package of the version (`v0_31` for vLLM 0.31):
+
+    KVTransferConfig(
+        kv_connector="OffloadingConnector",
+        kv_role="kv_both",
+        kv_connector_extra_config={
+            "cpu_bytes_to_use": 64 << 20,
+            "spec_name": "MemcpyOffloadingSpec",
+            "spec_module_path": "runtime_hooks.engines.v0_32.memcpy",
+        },
+    )
+
+The scheduler, the connector and the manager of the tier are vLLM's own.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+from vllm.v1.kv_offload.base import OffloadingWorker, TransferResult
+from vllm.v1.kv_offload.cpu.spec import CPUOffloadingSpec
+
+__all__ = ["MemcpyOffloadingSpec", "MemcpyWorker"]
+
+
+class MemcpyWorker(OffloadingWorker):
+    """Copies blocks to host memory and back, synchronously; a chunk is a block of every tensor."""
+
+    def __init__(self, tensors: list[Any], chunks: int) -> None:
+        self._gpu = tensors
+        self._cpu = [torch.empty((chunks, t.shape[1]), dtype=t.dtype) for t in tensors]
+        self._finished: list[TransferResult] = []
+
+    def submit_store(self, job_id: int, src_spec: Any, dst_spec: Any) -> bool:
+        """Copy blocks to chunks."""
+        for gpu, cpu in zip(self._gpu, self._cpu, strict=True):
+            cpu[dst_spec.block_ids] = gpu[src_spec.block_ids].to(cpu.device)
+        self._finished.append(TransferResult(job_id, True))
+        return True
+
+    def submit_load(self, job_id: int, src_spec: Any, dst_spec: Any) -> bool:
+        """Copy chunks to blocks."""
+        for gpu, cpu in zip(self._gpu, self._cpu, strict=True):
+            gpu[dst_spec.block_ids] = cpu[src_spec.block_ids].to(gpu.device)
+        self._finished.append(TransferResult(job_id, True))
+        return True
+
+    def get_finished(self) -> list[TransferResult]:
+        """The jobs since the last call."""
+        finished, self._finished = self._finished, []
+        return finished
+
+    def wait(self, job_ids: set[int]) -> None:
+        """Nothing is ever under way."""
+
+
+class MemcpyOffloadingSpec(CPUOffloadingSpec):
+    """The stock spec with this worker."""
+
+    def get_worker(self, kv_caches: Any) -> OffloadingWorker:
+        """The worker for these caches."""
+        if self.blocks_per_chunk != 1:
+            raise ValueError("a chunk must be one block: leave block_size out")
+        return MemcpyWorker([each.tensor for each in kv_caches.tensors], self.num_chunks)
