@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from runtime_hooks.demo.tiny import DEVICE, DTYPE, MEMORY_FLAGS, model_folder
+from runtime_hooks.demo.tiny import DTYPE, MEMORY_FLAGS, model_folder
 from tests_vllm.conftest import LONG_S
 
 USUAL = f"--dtype {DTYPE} --skip-tokenizer-init --load-format dummy --enforce-eager"
@@ -53,11 +53,6 @@ def test_fits(tmp_path: Path) -> None:
     [
         ("--no-enable-prefix-caching", "prefix caching is off"),
         ("--data-parallel-size 2", "data_parallel_size is 2"),
-        pytest.param(
-            "--tensor-parallel-size 2",
-            "tensor_parallel_size is 2",
-            marks=pytest.mark.skipif(DEVICE != "cpu", reason="vLLM itself refuses it on one GPU"),
-        ),
         ("--scheduler-cls tests_vllm.test_starts.Own", "the scheduler is tests_vllm"),
     ],
 )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import subprocess
 import sys
@@ -20,6 +21,7 @@ from vllm.v1.core.sched.async_scheduler import AsyncScheduler
 from vllm.v1.core.sched.scheduler import Scheduler
 from vllm.v1.kv_cache_interface import FullAttentionSpec, SlidingWindowSpec
 
+from runtime_hooks.demo.tiny import DEVICE
 from runtime_hooks.engines.distribution import name_as_vllm
 from runtime_hooks.engines.shared.engine import unfit
 from runtime_hooks.plugin.arming import arm, disarm
@@ -78,19 +80,24 @@ def independent(size: int) -> ParallelConfig:
     return config
 
 
-def sized(name: str) -> Callable[[], dict[str, Any]]:
+def sized(name: str, **more: Any) -> Callable[[], dict[str, Any]]:
     def change() -> dict[str, Any]:
         config = ParallelConfig()
         setattr(config, name, 2)
-        return {"parallel": config}
+        return {"parallel": config, **more}
 
     return change
 
 
+OFFLOADING = KVTransferConfig(kv_connector="OffloadingConnector", kv_role="kv_both")
+
 REFUSED: dict[str, tuple[Callable[[], dict[str, Any]], str]] = {
     "data": (lambda: {"parallel": ParallelConfig(data_parallel_size=2)}, "data_parallel_size is 2"),
     "data, dense": (lambda: {"parallel": independent(2)}, "data_parallel_size is 2"),
-    "tensor": (sized("tensor_parallel_size"), "tensor_parallel_size is 2"),
+    "tensor, with a tier": (
+        sized("tensor_parallel_size", transfer=OFFLOADING),
+        "tensor_parallel_size is 2, and an offload tier was tried with one rank",
+    ),
     "pipeline": (sized("pipeline_parallel_size"), "pipeline_parallel_size is 2"),
     "prefill": (sized("prefill_context_parallel_size"), "prefill_context_parallel_size is 2"),
     "decode": (sized("decode_context_parallel_size"), "decode_context_parallel_size is 2"),
@@ -113,9 +120,8 @@ TRIED: dict[str, Callable[[], dict[str, Any]]] = {
     "one rank": lambda: {"parallel": independent(1)},
     "overlapping": lambda: {"kind": AsyncScheduler},
     "n-grams": lambda: {"speculative": SimpleNamespace(method="ngram")},
-    "offloading": lambda: {
-        "transfer": KVTransferConfig(kv_connector="OffloadingConnector", kv_role="kv_both")
-    },
+    "tensor": sized("tensor_parallel_size"),
+    "offloading": lambda: {"transfer": OFFLOADING},
 }
 
 
@@ -136,6 +142,16 @@ class TestUnfit:
         """The front end in Rust is refused, where it is turned on."""
         monkeypatch.setenv("VLLM_USE_RUST_FRONTEND", value)
         assert refused == unfit(scheduler()).startswith("VLLM_USE_RUST_FRONTEND is set")
+
+
+@pytest.mark.skipif(DEVICE != "cpu", reason="two ranks need two devices")
+def test_two_ranks(tmp_path: Path) -> None:
+    """An engine whose model is split over two processes is hooked, and the claim is kept."""
+    command = [sys.executable, "-m", "tests_vllm.two_ranks", str(tmp_path)]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=LONG_S, check=False)
+    assert 0 == done.returncode, done.stderr
+    said = json.loads(done.stdout.splitlines()[-1])
+    assert {"ranks": 2, "ends": "0 refused 59", "verdict": "kept"} == said
 
 
 class TestOwnScheduler:
