@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from monitor.__main__ import main
-from monitor.check import reference
+from monitor.check.limits import MOST_LINES
 from tests.monitor.test_adversary import ABSENT, REFERENCE, ROWS, TRACES, file_of
 
 SAMPLES = sorted((Path(__file__).parents[3] / "monitor" / "samples").glob("*.jsonl"))
@@ -106,7 +106,7 @@ class TestRefused:
     def test_long(self, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
         """Too many lines."""
         file = tmp_path / "long.jsonl"
-        file.write_text(ended("r") * (reference.MOST_LINES + 1))
+        file.write_text(ended("r") * (MOST_LINES + 1))
         assert "more than 2000 lines or 1 MiB" in self.refused(capsys, str(file))
 
     def test_large(self, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
