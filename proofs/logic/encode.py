@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 import z3
 
-from proofs.logic.connectives import all_of, any_of, negation
+from proofs.logic.connectives import all_of, any_of, choice, equal, negation
 from spec.language.terms import (
     And,
     Arith,
@@ -149,12 +149,12 @@ def encode(
                 return any_of([go(a) for a in args])
             case Compare(op, left, right):
                 a, b = go(left), go(right)
-                return a == b if op == "==" else (a < b if op == "<" else a <= b)
+                return equal(a, b) if op == "==" else (a < b if op == "<" else a <= b)
             case Arith(op, left, right):
                 a, b = go(left), go(right)
                 return a + b if op == "+" else a - b
             case Ite(cond, then, otherwise):
-                return z3.If(go(cond), go(then), go(otherwise))
+                return choice(go(cond), go(then), go(otherwise))
         raise TypeError(f"not a term: {t!r}")
 
     return go(term)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import z3
 
-from proofs.logic.connectives import all_of, any_of, negation
+from proofs.logic.connectives import all_of, any_of, choice, equal, negation
 from proofs.logic.encode import Expr, Numbers, encode, variable
 from proofs.model.auditor import BELIEFS
 from proofs.model.environment import POOL, faithful, replayable
@@ -182,13 +182,13 @@ class System:
             parts.append(state["c.threshold"] <= num.const(num.limit))
         for name, (sort, value) in self.state_sorts.items():
             const = z3.BoolVal(value) if sort is Sort.BOOL else num.const(int(value))
-            parts.append(state[name] == const)
+            parts.append(equal(state[name], const))
         return all_of(parts)
 
     def step(self, state: Mapping[str, Expr], event: Mapping[str, Expr]) -> Step:
         """One event out of a state, as expressions over both."""
         num = self.numbers
-        kinds = {k: event["kind"] == num.kind(i) for i, k in enumerate(self.alphabet)}
+        kinds = {k: equal(event["kind"], num.kind(i)) for i, k in enumerate(self.alphabet)}
         following: dict[str, Expr] = {}
         sources = {
             (after, r.name): ledger.following[r.name]
@@ -259,15 +259,15 @@ class System:
                 [
                     self._on(o.name),
                     self._on(f"{o.name}.{rule.name}"),
-                    any_of([now == self.numbers.const(index[s]) for s in o.sources(rule)]),
+                    any_of([equal(now, self.numbers.const(index[s])) for s in o.sources(rule)]),
                     term(rule.when),
                 ]
             )
-            after = z3.If(fires, self.numbers.const(index[rule.to]), after)
+            after = choice(fires, self.numbers.const(index[rule.to]), after)
             for r in o.registers:
                 kept = state[f"own.{o.name}.{r.name}"]
                 value = term(rule.sets[r.name]) if r.name in rule.sets else kept
-                own[r.name] = z3.If(fires, value, own[r.name])
+                own[r.name] = choice(fires, value, own[r.name])
         following[f"state.{o.name}"] = after
         for name, value in own.items():
             following[f"own.{o.name}.{name}"] = value
@@ -281,4 +281,4 @@ class System:
 
     def _in(self, o: Observer, at: Expr, verdict: Verdict) -> Expr:
         where = [i for i, s in enumerate(o.states) if s.verdict is verdict]
-        return any_of([at == self.numbers.const(i) for i in where])
+        return any_of([equal(at, self.numbers.const(i)) for i in where])

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import z3
 
 from proofs.engines.bounded.unrolling import Found, Run, value_of
-from proofs.logic.connectives import all_of, any_of, negation
+from proofs.logic.connectives import all_of, any_of, equal, negation
 from spec.events.alphabet import CONFLICT_ACTIONS, Kind
 
 if TYPE_CHECKING:
@@ -294,7 +294,7 @@ class _Preferences:
 
     def _is(self, event: Mapping[str, Expr], kinds: list[Kind]) -> Expr:
         index = {kind: i for i, kind in enumerate(self._alphabet)}
-        return any_of([event["kind"] == self._numbers.kind(index[kind]) for kind in kinds])
+        return any_of([equal(event["kind"], self._numbers.kind(index[kind])) for kind in kinds])
 
 
 _NOT_ABOUT_CLAIMS = CONFLICT_ACTIONS | {Kind.REQUEST_ARRIVED, Kind.REQUEST_FINISHED}
