@@ -41,8 +41,14 @@ def sizes(found: Found) -> int:
     )
 
 
+LONG = {Mode.HARD_PROTECTED, Mode.DEMOTABLE, Mode.OFFLOADABLE}
+"""Their runs take the solver longest; `test_as_short` asks for the same runs."""
+
+
 class TestPlain:
-    @pytest.mark.parametrize("mode", Mode)
+    @pytest.mark.parametrize(
+        "mode", [pytest.param(m, marks=pytest.mark.slow) if m in LONG else m for m in Mode]
+    )
     def test_no_noise(self, mode: Mode) -> None:
         """A field that says nothing on an event has its plain value, and no count is larger."""
         model, found = witness(mode, plain=True)
