@@ -120,8 +120,8 @@ class TestRefused:
     def test_many(self, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
         """Too many claims and requests for each event to be taken to all of them."""
         file = tmp_path / "many.jsonl"
-        claims = [f'{{"kind":"claim_harmed","claim_id":"c{number}"}}\n' for number in range(200)]
-        file.write_text("".join([*claims, *(ended(f"r{number}") for number in range(200))]))
+        claims = [f'{{"kind":"claim_harmed","claim_id":"c{number}"}}\n' for number in range(100)]
+        file.write_text("".join([*claims, *(ended(f"r{number}") for number in range(100))]))
         assert "so many claims and requests" in self.refused(capsys, str(file))
 
     def test_many_blocks(self, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
