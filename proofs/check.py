@@ -1,7 +1,7 @@
 """Checks a mode for soundness, consistency and necessity, and further properties on request.
 
 A full check adds scenarios, coverage, receptiveness, the necessity of single rules, proof cores,
-and the paper's bundle.
+and the paper's bundle. What certificates need is imported only where one is written.
 """
 
 from __future__ import annotations
@@ -12,8 +12,6 @@ from pathlib import Path
 from types import NoneType
 from typing import TYPE_CHECKING, NamedTuple
 
-from proofs.certificates.recheck import solved
-from proofs.certificates.write import FRAME, LEMMAS, THEOREM, WITNESS, write_certificate
 from proofs.checks.cores import cores_of, proof_of, rests_on
 from proofs.checks.coverage import reachable
 from proofs.checks.lemmas import lemmas_of
@@ -136,6 +134,8 @@ def check_mode(
         _write(trace, bundle, sound, shown)
     written = _certified(mode, bundle, answer.proof, found) if wanted else None
     if certificate is not None and written is not None:
+        from proofs.certificates.write import write_certificate
+
         write_certificate(certificate, mode, bundle, written)
     cores = apart.cores
     return Check(
@@ -173,6 +173,8 @@ def _runs(mode: Mode, bundle: Bundle, depth: int, *, full: bool, wanted: bool) -
     ]
     written = dict[str, bytes]()
     if wanted:
+        from proofs.certificates.write import FRAME, LEMMAS
+
         frame = FRAME.written(mode)
         lemmas.append(_framed(mode, frame))
         if all(lemma.result == "proved" for lemma in lemmas):
@@ -190,6 +192,9 @@ def _runs(mode: Mode, bundle: Bundle, depth: int, *, full: bool, wanted: bool) -
 
 def _framed(mode: Mode, written: dict[str, bytes]) -> Leaned:
     """The result of the frame theorem, with its invariants."""
+    from proofs.certificates.recheck import solved
+    from proofs.certificates.write import FRAME
+
     says = "what may be skipped changes nothing, and what runs is what was proved (docs/frame.md)"
     given = {name.removeprefix(FRAME.folder): content for name, content in written.items()}
     pages = FRAME.pages(mode, Bundle.CONTRACT, given)
@@ -206,6 +211,8 @@ def _certified(
     shown = shown and all(lemma.result == "proved" for lemma in runs.lemmas)
     if not shown or proof is None or proof.invariant is None or runs.witness.found is None:
         return None
+    from proofs.certificates.write import THEOREM, WITNESS
+
     return (
         THEOREM.written(mode, bundle, proof.invariant)
         | runs.written

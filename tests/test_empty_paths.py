@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Iterator
 from pathlib import Path
-from typing import get_args, get_type_hints
+from typing import Any, get_args, get_type_hints
 
 import pytest
 import typer
@@ -25,24 +26,22 @@ NAMED = {
 """The commands whose argument is a path that messages cite as it was typed: a text."""
 
 
-def of_type_path(app: typer.Typer) -> Iterator[tuple[str, str]]:
-    """Each command with each of its parameters that holds a path."""
-    for command in app.registered_commands:
-        assert command.callback is not None
-        for parameter, kind in get_type_hints(command.callback).items():
-            if Path in (kind, *get_args(kind)):
-                yield command.name or command.callback.__name__, parameter
+def of_type_path(command: Any) -> Iterator[str]:
+    """Each parameter of a command that holds a path."""
+    for parameter, kind in get_type_hints(inspect.unwrap(command.callback)).items():
+        if Path in (kind, *get_args(kind)):
+            yield parameter
 
 
 def options() -> list[tuple[str, str, str]]:
     """The command lines that end in a path, without that path: package, command, option."""
     found = []
     for package, app in APPS.items():
-        commands = typer.main.get_group(app).commands
-        for command, parameter in of_type_path(app):
-            (param,) = [each for each in commands[command].params if each.name == parameter]
-            found += [(package, command, option) for option in param.opts if option[0] == "-"]
-            found += [(package, command, "")] * (param.param_type_name == "argument")
+        for name, command in typer.main.get_group(app).commands.items():
+            for parameter in () if hasattr(command, "commands") else of_type_path(command):
+                (param,) = [each for each in command.params if each.name == parameter]
+                found += [(package, name, option) for option in param.opts if option[0] == "-"]
+                found += [(package, name, "")] * (param.param_type_name == "argument")
     return found
 
 

@@ -2,7 +2,10 @@
 
 import re
 import shlex
+from collections.abc import Callable
+from functools import cache
 from pathlib import Path
+from subprocess import CompletedProcess
 
 import pytest
 
@@ -24,12 +27,29 @@ PAGES += sorted((ROOT / "docs").rglob("*.md"))
 SERVER, RUNTIME, PAPER = (calls(block) for block in BLOCKS[1:])
 CERTIFIED = [(code, words) for code, words in PAPER if any("certificate" in w for w in words)]
 PROVED = [each for each in PAPER if each not in CERTIFIED]
+CALLS = {"server": SERVER, "runtime": RUNTIME, "paper": PROVED, "certificate": CERTIFIED}
+Ran = Callable[[str], list[CompletedProcess[str]]]
 
 
 @pytest.fixture(scope="module")
 def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The folder that the commands run in."""
     return workplace(tmp_path_factory.mktemp("readme"))
+
+
+@pytest.fixture(scope="module")
+def ran(place: Path, tmp_path_factory: pytest.TempPathFactory) -> Ran:
+    """What the calls of a block came to, one after another; each block is run once."""
+
+    @cache
+    def of(block: str) -> list[CompletedProcess[str]]:
+        build = str(tmp_path_factory.mktemp(block))
+        return [
+            call(*(w.replace("build", build) for w in words), cwd=place)
+            for _, words in CALLS[block]
+        ]
+
+    return of
 
 
 def _anchor(head: str) -> str:
@@ -47,39 +67,31 @@ class TestReadme:
     @pytest.mark.parametrize(
         "block",
         [
-            pytest.param(SERVER, id="server"),
-            pytest.param(RUNTIME, id="runtime"),
-            pytest.param(PROVED, id="paper", marks=pytest.mark.deep),
-            pytest.param(CERTIFIED, id="certificate", marks=pytest.mark.deep),
+            "server",
+            pytest.param("runtime", marks=pytest.mark.slow),
+            pytest.param("paper", marks=pytest.mark.deep),
+            pytest.param("certificate", marks=pytest.mark.deep),
         ],
     )
-    def test_calls(self, block: list[tuple[int, list[str]]], place: Path, tmp_path: Path) -> None:
+    def test_calls(self, block: str, ran: Ran) -> None:
         """Each call of a block exits as the README says and prints something, no traceback."""
-        for code, words in block:
-            done = call(*(w.replace("build", str(tmp_path)) for w in words), cwd=place)
-
+        for (code, words), done in zip(CALLS[block], ran(block), strict=True):
             assert code == done.returncode, done.stderr
             assert done.stdout or "-o" in words
             assert "Traceback" not in done.stderr
 
     @pytest.mark.slow
-    def test_evidence(self, tmp_path: Path, place: Path) -> None:
+    def test_evidence(self, ran: Ran) -> None:
         """A label without evidence, the evidence, and the label with it, as the README says."""
-        shown = []
-        for _, words in RUNTIME[:3]:
-            done = call(*(w.replace("build", str(tmp_path)) for w in words), cwd=place)
-            assert 0 == done.returncode, done.stderr
-            shown.append(done.stdout)
-        assert "sound_with_adapter" not in shown[0]
-        assert "7 of the 7 obligations" in shown[1]
-        assert "backend_patch sound_with_adapter" in " ".join(shown[2].split())
+        bare, evidence, shown = (done.stdout for done in ran("runtime")[:3])
+        assert "sound_with_adapter" not in bare
+        assert "7 of the 7 obligations" in evidence
+        assert "backend_patch sound_with_adapter" in " ".join(shown.split())
 
-    def test_output(self, place: Path) -> None:
+    def test_output(self, ran: Ran) -> None:
         """What the README shows of an output is in it."""
         (shown,) = re.findall(r"```text\n(.*?)```", README, re.DOTALL)
-        done = call(*SERVER[0][1], cwd=place)
-
-        assert shown in done.stdout
+        assert shown in ran("server")[0].stdout
 
     @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
     def test_no_index(self, page: Path) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING, BinaryIO, Final, NamedTuple
 
+from monitor.check.limits import MOST_BYTES, MOST_LINES
 from monitor.check.parts import Trusted, input_of, place_of, text_of
 from monitor.check.stated import Stated
 from monitor.check.theorem import Theorem
@@ -45,10 +46,8 @@ if TYPE_CHECKING:
     from spec.projection.outcome import ClaimOutcome
     from spec.projection.pool import Claim
 
-__all__ = ["MOST_BYTES", "MOST_LINES", "MOST_PAIRS", "MOST_STEPS", "check_by_reference"]
+__all__ = ["MOST_PAIRS", "MOST_STEPS", "check_by_reference"]
 
-MOST_LINES: Final = 2_000
-MOST_BYTES: Final = 1 << 20
 MOST_STEPS: Final = 1_000_000
 """Events, times claims, times requests and one: as often an observer of each obligation moves."""
 

@@ -22,7 +22,17 @@ from spec.cli.common import Format, FormatOption, print_text
 from spec.language.errors import SpecError
 from spec.language.prose import printable
 
-__all__ = ["follow_sources"]
+__all__ = ["register"]
+
+_EXAMPLE = (
+    "Example: python -m monitor follow monitor/samples/hard_protected_refusal.jsonl "
+    "--until-eof --verdicts build/verdicts.jsonl"
+)
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command to an application."""
+    app.command("follow", epilog=_EXAMPLE)(follow_sources)
 
 
 def follow_sources(

@@ -14,6 +14,7 @@ import msgspec
 import z3
 
 from proofs.engines.bounded.unrolling import Run
+from proofs.logic.connectives import all_of, equal
 from proofs.logic.encode import Bits, Integers
 from proofs.model.of_mode import model_of
 from proofs.model.pair import Pair
@@ -170,13 +171,13 @@ def _goals(model: Model, state: dict[str, Expr], step: Step) -> dict[str, Expr]:
         others = [kept for name, kept in step.keeps.items() if name != o.name]
         for index, s in enumerate(o.states):
             own = [] if s.verdict is Verdict.VIOLATED else [step.keeps[o.name]]
-            here = state[f"{prefix}state.{o.name}"] == const(index)
-            found[f"{o.name}:{s.name}"] = z3.And(here, *others, *own)
+            here = equal(state[f"{prefix}state.{o.name}"], const(index))
+            found[f"{o.name}:{s.name}"] = all_of([here, *others, *own])
         for index, rule in enumerate(o.rules, start=1):
-            fired = state[f"{prefix}own.{o.name}.{_FIRED}"] == const(index)
-            found[f"{o.name}.{rule.name}"] = z3.And(fired, *others)
+            fired = equal(state[f"{prefix}own.{o.name}.{_FIRED}"], const(index))
+            found[f"{o.name}.{rule.name}"] = all_of([fired, *others])
     for (clause, name), compared in step.compared.items():
-        found[_place(clause, name)] = z3.And(step.kept, compared)
+        found[_place(clause, name)] = all_of([step.kept, compared])
     return found
 
 

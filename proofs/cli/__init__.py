@@ -1,1 +1,1 @@
-"""The commands `cores`, `explain` and `recheck` of `python -m proofs`."""
+"""The commands of `python -m proofs`: options, output, exit codes."""

@@ -15,10 +15,7 @@ from spec.language.prose import wrap
 if TYPE_CHECKING:
     from pathlib import Path
 
-__all__ = ["CAPACITY", "run_capacity"]
-
-CAPACITY: Final = "capacity"
-"""The argument that is given in place of a mode."""
+__all__ = ["run_capacity"]
 
 _STYLES: Final = {"proved": "green", "refuted": "red", "unknown": "yellow"}
 

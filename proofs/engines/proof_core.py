@@ -70,7 +70,7 @@ class ProofCores:
             self._solver.add(*map(switch, sorted(rest)))
             self._solver.add(z3.Or(switch(o.name), self._at_rest(o, model.sides.values())))
         self._stands = [z3.Bool(f"lemma {n}") for n in range(len(self._lemmas))]
-        self._number = {str(stands): n for n, stands in enumerate(self._stands)}
+        self._number = {stands.decl().name(): n for n, stands in enumerate(self._stands)}
         self._known: dict[int, set[str] | None] = {}
         for stands, lemma in zip(self._stands, self._lemmas, strict=True):
             self._solver.add(z3.Implies(stands, lemma))
@@ -110,7 +110,9 @@ class ProofCores:
         self._solver.push()
         self._solver.add(z3.Not(goal))
         answer = self._solver.check(*self._assumed, *self._stands)
-        core = {str(name) for name in self._solver.unsat_core()} if answer == z3.unsat else None
+        core = None
+        if answer == z3.unsat:
+            core = {each.decl().name() for each in self._solver.unsat_core()}
         self._solver.pop()
         return core
 

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 import z3
 
+from proofs.logic.connectives import all_of, any_of, choice, equal, negation
 from spec.language.terms import (
     And,
     Arith,
@@ -139,21 +140,21 @@ def encode(
             case Var(scope, name, _):
                 return resolve(scope, name)
             case KindIn(members):
-                return z3.Or([kinds[k] for k in sorted(members) if k in kinds])
+                return any_of([kinds[k] for k in sorted(members) if k in kinds])
             case Not(arg):
-                return z3.Not(go(arg))
+                return negation(go(arg))
             case And(args):
-                return z3.And([go(a) for a in args])
+                return all_of([go(a) for a in args])
             case Or(args):
-                return z3.Or([go(a) for a in args])
+                return any_of([go(a) for a in args])
             case Compare(op, left, right):
                 a, b = go(left), go(right)
-                return a == b if op == "==" else (a < b if op == "<" else a <= b)
+                return equal(a, b) if op == "==" else (a < b if op == "<" else a <= b)
             case Arith(op, left, right):
                 a, b = go(left), go(right)
                 return a + b if op == "+" else a - b
             case Ite(cond, then, otherwise):
-                return z3.If(go(cond), go(then), go(otherwise))
+                return choice(go(cond), go(then), go(otherwise))
         raise TypeError(f"not a term: {t!r}")
 
     return go(term)

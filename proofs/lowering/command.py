@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 from proofs.engines.background import second_process
 from proofs.lowering.check import check_lowering
@@ -18,10 +18,7 @@ if TYPE_CHECKING:
 
     from proofs.lowering.results import LoweringCheck
 
-__all__ = ["LOWERING", "run_check", "to_junit"]
-
-LOWERING: Final = "lowering"
-"""The argument that is given in place of a mode."""
+__all__ = ["run_check", "to_junit"]
 
 
 def run_check(form: Format, junit: Path | None, *, verbose: bool) -> int:

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import z3
 
+from proofs.logic.connectives import any_of, equal
 from spec.claims.states import ClaimState
 from spec.contract.obligations.ends import STAGES
 from spec.language.verdicts import Verdict
@@ -44,7 +45,7 @@ class Owed:
             return z3.BoolVal(False)
         index = {s.name: i for i, s in enumerate(o.states)}
         now, const = self[f"state.{observer}"], self.system.numbers.const
-        return z3.Or([now == const(index[s]) for s in states])
+        return any_of([equal(now, const(index[s])) for s in states])
 
     def value(self, term: Term) -> Expr:
         """A term over the constants and the facts before an event."""
@@ -60,7 +61,7 @@ class Owed:
         if not self.staged:
             return z3.BoolVal(False)
         const = self.system.numbers.const
-        return z3.Or([self[_STAGE] == const(STAGES.index(s)) for s in stages])
+        return any_of([equal(self[_STAGE], const(STAGES.index(s))) for s in stages])
 
     def _having(self, verdict: Verdict) -> list[Expr]:
         return [

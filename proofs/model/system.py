@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import z3
 
+from proofs.logic.connectives import all_of, any_of, choice, equal, negation
 from proofs.logic.encode import Expr, Numbers, encode, variable
 from proofs.model.auditor import BELIEFS
 from proofs.model.environment import POOL, faithful, replayable
@@ -59,17 +60,17 @@ class Step:
     @property
     def settled(self) -> Expr:
         """Nothing is owed after the event."""
-        return z3.Not(z3.Or(list(self.owing.values())))
+        return negation(any_of([*self.owing.values()]))
 
     @property
     def kept(self) -> Expr:
         """Every obligation of the bundle is kept."""
-        return z3.And(list(self.keeps.values()))
+        return all_of([*self.keeps.values()])
 
     @property
     def sound(self) -> Expr:
         """Every clause holds."""
-        return z3.And(list(self.clauses.values()))
+        return all_of([*self.clauses.values()])
 
 
 def switch(name: str) -> Expr:
@@ -181,13 +182,13 @@ class System:
             parts.append(state["c.threshold"] <= num.const(num.limit))
         for name, (sort, value) in self.state_sorts.items():
             const = z3.BoolVal(value) if sort is Sort.BOOL else num.const(int(value))
-            parts.append(state[name] == const)
-        return z3.And(parts)
+            parts.append(equal(state[name], const))
+        return all_of(parts)
 
     def step(self, state: Mapping[str, Expr], event: Mapping[str, Expr]) -> Step:
         """One event out of a state, as expressions over both."""
         num = self.numbers
-        kinds = {k: event["kind"] == num.kind(i) for i, k in enumerate(self.alphabet)}
+        kinds = {k: equal(event["kind"], num.kind(i)) for i, k in enumerate(self.alphabet)}
         following: dict[str, Expr] = {}
         sources = {
             (after, r.name): ledger.following[r.name]
@@ -223,10 +224,10 @@ class System:
         for o in self.observers:
             after = self._observe(o, state, lambda t, o=o: term(t, o.name), following)
             verdicts = {v: self._in(o, after, v) for v in Verdict}
-            keeps[o.name] = z3.Not(verdicts[Verdict.VIOLATED])
+            keeps[o.name] = negation(verdicts[Verdict.VIOLATED])
             owing[o.name] = verdicts[Verdict.PENDING]
             exercised[o.name] = verdicts[Verdict.SATISFIED]
-        possible = [term(faithful()), z3.Or(list(kinds.values()))]
+        possible = [term(faithful()), any_of([*kinds.values()])]
         if Kind.LOAD_FAILED not in self.alphabet:  # then no refusal reports a failed restore
             possible.append(z3.Not(event["restore"]))
         if self._replay:
@@ -246,25 +247,27 @@ class System:
             waited = waited_for(clause, owing)
             clauses[clause.name] = z3.Implies(waited, term(clause.holds))
             for name, where in clause.tested:
-                compared[clause.name, name] = z3.And(waited, term(where))
-        return Step(z3.And(possible), following, clauses, keeps, exercised, owing, compared)
+                compared[clause.name, name] = all_of([waited, term(where)])
+        return Step(all_of(possible), following, clauses, keeps, exercised, owing, compared)
 
     def _observe(self, o: Observer, state: Mapping[str, Expr], term, following) -> Expr:  # type: ignore[no-untyped-def]
         index = {s.name: i for i, s in enumerate(o.states)}
         now = state[f"state.{o.name}"]
         after, own = now, {r.name: state[f"own.{o.name}.{r.name}"] for r in o.registers}
         for rule in reversed(o.rules):
-            fires = z3.And(
-                self._on(o.name),
-                self._on(f"{o.name}.{rule.name}"),
-                z3.Or([now == self.numbers.const(index[s]) for s in o.sources(rule)]),
-                term(rule.when),
+            fires = all_of(
+                [
+                    self._on(o.name),
+                    self._on(f"{o.name}.{rule.name}"),
+                    any_of([equal(now, self.numbers.const(index[s])) for s in o.sources(rule)]),
+                    term(rule.when),
+                ]
             )
-            after = z3.If(fires, self.numbers.const(index[rule.to]), after)
+            after = choice(fires, self.numbers.const(index[rule.to]), after)
             for r in o.registers:
                 kept = state[f"own.{o.name}.{r.name}"]
                 value = term(rule.sets[r.name]) if r.name in rule.sets else kept
-                own[r.name] = z3.If(fires, value, own[r.name])
+                own[r.name] = choice(fires, value, own[r.name])
         following[f"state.{o.name}"] = after
         for name, value in own.items():
             following[f"own.{o.name}.{name}"] = value
@@ -278,4 +281,4 @@ class System:
 
     def _in(self, o: Observer, at: Expr, verdict: Verdict) -> Expr:
         where = [i for i, s in enumerate(o.states) if s.verdict is verdict]
-        return z3.Or([at == self.numbers.const(i) for i in where])
+        return any_of([equal(at, self.numbers.const(i)) for i in where])

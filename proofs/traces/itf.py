@@ -11,6 +11,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import msgspec
+import z3
 
 from proofs.engines.bounded.minimise import CARRIES
 from proofs.engines.bounded.unrolling import Found
@@ -229,7 +230,7 @@ def _read_event(model: Model, variant: Mapping[str, Any]) -> dict[str, Value]:
     said = {name: _value(value) for name, value in variant["value"].items()}
     event: dict[str, Value] = {}
     for name, variable in model.event("").items():
-        plain: Value = _plain(name) if str(variable.sort()) == "Bool" else 0
+        plain: Value = _plain(name) if z3.is_bool(variable) else 0
         event[name] = said.get(name, plain)
     event["kind"] = [str(kind) for kind in model.alphabet].index(variant["tag"])
     return event

@@ -85,6 +85,8 @@ def _identifier(text: str) -> str:
         raise ClaimError("it is blank", "give a name")
     if len(text) > MAX_ID:
         raise ClaimError(f"it is {len(text)} characters long", f"use at most {MAX_ID}")
+    if text.isprintable():  # what holds for nearly all
+        return text
     for position, character in enumerate(text):
         if unicodedata.category(character) in {"Cc", "Cs", "Zl", "Zp"}:
             raise ClaimError(

@@ -19,12 +19,11 @@ from typing import TYPE_CHECKING, Annotated, Any, Final, TextIO, TypeGuard
 
 import msgspec
 import typer
-from rich.console import Console
 
 from spec import __version__
 from spec.cli.arguments import path_option
+from spec.cli.command_modules import group_of
 from spec.cli.interrupts import every_interrupt, is_interrupt
-from spec.digest import short_digest
 from spec.files.writing import stale, write_bytes, write_pages
 from spec.language.called import retold
 from spec.language.errors import SpecError
@@ -33,6 +32,7 @@ from spec.language.prose import printable
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
+    from rich.console import Console
     from typer.core import TyperGroup
 
 __all__ = [
@@ -87,6 +87,8 @@ OutputOption = Annotated[
 
 def version_text() -> str:
     """The version of the package and of the specification in it."""
+    from spec.digest import short_digest  # help needs no specification
+
     return f"resident-claims {__version__} (spec {short_digest()})"
 
 
@@ -109,17 +111,24 @@ def _root(version: VersionOption = False) -> None:
 
 
 def new_app(
-    name: str, says: str, *, cls: type[TyperGroup] | None = None, epilog: str | None = None
+    name: str,
+    says: str,
+    *,
+    modules: Mapping[str, str] | None = None,
+    cls: type[TyperGroup] | None = None,
+    epilog: str | None = None,
 ) -> typer.Typer:
-    """An application called by `python -m NAME`, with `--version` and no commands yet.
+    """An application called by `python -m NAME`, with `--version` and no commands but of `modules`.
 
     Args:
+        modules: for each command that is imported when it is asked for, the module whose
+            `register` adds it.
         cls: the group of a program of its own, which can install shell completion.
         epilog: what its help ends with.
     """
     app = typer.Typer(
         name=name,
-        cls=cls,
+        cls=group_of(modules) if modules else cls,
         help=says,
         epilog=epilog,
         no_args_is_help=True,
@@ -137,6 +146,8 @@ _COLUMNS: Final = 80
 
 def console(*, stderr: bool = False) -> Console:
     """Standard output or error: 80 columns, more on a wide terminal; plain where it is none."""
+    from rich.console import Console  # JSON needs none
+
     out = Console(highlight=False, markup=False, emoji=False, soft_wrap=False, stderr=stderr)
     out.width = max(_COLUMNS, out.width) if out.file.isatty() else _COLUMNS
     return out

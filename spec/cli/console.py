@@ -13,9 +13,10 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 import typer
 from typer.core import TyperGroup
 
+from spec.cli.command_modules import retell
 from spec.cli.common import Code, new_app, run
 from spec.installed import fault_of
-from spec.language.called import calling, retold
+from spec.language.called import calling
 from spec.language.prose import printable
 
 if TYPE_CHECKING:
@@ -96,7 +97,7 @@ def load(name: str) -> Any:
     within = COMMANDS[name].within or name
     group = typer.main.get_group(_declared(name))
     command = group if within == WHOLE else group.commands[within]
-    _retell(command)
+    retell(command)
     return command
 
 
@@ -137,16 +138,6 @@ def _names() -> dict[str, str]:
 def _stopped(says: str, code: int) -> typer.Exit:
     typer.echo(f"error: {printable(says)}", err=True)
     return typer.Exit(Code(code))
-
-
-def _retell(command: Any) -> None:
-    """Have the help of a command, and of those within it, name commands as they are called here."""
-    for each in (command, *command.params):
-        for part in ("help", "epilog"):
-            if text := getattr(each, part, None):
-                setattr(each, part, retold(text))
-    for inner in getattr(command, "commands", {}).values():
-        _retell(inner)
 
 
 def main(argv: list[str] | None = None) -> int:

@@ -46,6 +46,8 @@ def resolve(
     names = tuple(known)
     if not isinstance(text, str):
         raise UnknownName(f"the {what} is of type {type_name(text)}", "give its name")
+    if text in names:
+        return names[names.index(text)]  # which may be of another type than the text
     meant = {_plain(alias): name for alias, name in (aliases or {}).items() if name in names}
     meant.update((_plain(name), name) for name in names)
     typed = _plain(text[:_LONGEST])

@@ -12,8 +12,8 @@ from typing import Any
 
 import pytest
 
-from monitor import __main__ as cli
 from monitor.__main__ import main
+from monitor.cli import check as cli
 from spec import __version__
 from tests.monitor.traces import CLAIM, Trace, text, without, write
 from tests.monitor.traces_allocator import allocator, allocator_refusal, allocator_victim

@@ -8,7 +8,6 @@ from __future__ import annotations
 import __future__
 
 import ast
-import copy
 import importlib
 import inspect
 from collections.abc import Iterator
@@ -171,7 +170,7 @@ def _of(part: Part, changed: ast.stmt, path: Path) -> Iterator[Change]:
 
 def _code(part: Part, changed: ast.stmt, path: Path) -> CodeType:
     """The code of a changed function; of anything else the code that assigns its name anew."""
-    made = ast.fix_missing_locations(ast.Module([copy.deepcopy(changed)], []))
+    made = ast.fix_missing_locations(ast.Module([changed], []))
     code = compile(
         made, str(path), "exec", flags=__future__.annotations.compiler_flag, dont_inherit=True
     )
@@ -189,7 +188,7 @@ def _lines(place: _Place) -> frozenset[int]:
 
 
 def _short(node: ast.AST) -> str:
-    text = " ".join(ast.unparse(ast.fix_missing_locations(copy.deepcopy(node))).split())
+    text = " ".join(ast.unparse(node).split())
     return text if len(text) <= 90 else f"{text[:60]} ... {text[-25:]}"
 
 

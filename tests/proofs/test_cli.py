@@ -8,9 +8,9 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from proofs import __main__ as command
 from proofs.__main__ import main
 from proofs.check import Checks, proof_schema
+from proofs.cli import check as command
 from proofs.engines.bounded.assumption_bmc import guards_of
 from proofs.traces.scenarios import SCENARIOS
 from spec.claims.claim import Mode

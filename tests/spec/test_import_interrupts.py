@@ -45,7 +45,7 @@ class TestCommand:
             ("models", "models.framework.explore"),
             ("runtime_hooks", "typer"),
             ("spec", "typer"),
-            ("spec", "spec.docs.pages"),
+            ("spec", "spec.docs.drawing"),
         ],
     )
     def test_one_line(self, package: str, module: str, tmp_path: Path) -> None:

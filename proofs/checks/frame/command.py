@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 from proofs.checks.frame.check import check_frame
 from proofs.checks.frame.frame_text import print_frame
@@ -18,10 +18,7 @@ if TYPE_CHECKING:
     from proofs.checks.frame.results import Answer, FrameCheck
     from spec.claims.claim import Mode
 
-__all__ = ["FRAME", "run_frame", "to_junit"]
-
-FRAME: Final = "frame"
-"""The argument that is given in place of a mode."""
+__all__ = ["run_frame", "to_junit"]
 
 
 def run_frame(modes: Sequence[Mode], form: Format, junit: Path | None, *, verbose: bool) -> int:

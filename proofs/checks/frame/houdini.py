@@ -94,9 +94,9 @@ def needed(
         solver.push()
         solver.add(*given)
         answer = solver.check(names)
-        rests = {str(each) for each in solver.unsat_core()} if answer == z3.unsat else set()
+        rests = {each.get_id() for each in solver.unsat_core()} if answer == z3.unsat else set()
         solver.pop()
-        return {place for place, name in enumerate(names) if str(name) in rests}
+        return {place for place, name in enumerate(names) if name.get_id() in rests}
 
     kept, fresh = set[int](), set[int]()
     for question in questions:

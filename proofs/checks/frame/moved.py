@@ -21,6 +21,7 @@ from proofs.checks.frame.space import (
     constant,
     registers,
 )
+from proofs.logic.connectives import all_of, any_of, choice, equal
 from proofs.logic.encode import variable
 from spec.contract.facts import FACTS_ARE_FACTS
 from spec.contract.vocabulary import CONSTANTS, EVENT_FIELDS
@@ -125,19 +126,19 @@ class Moved:
         index = {s.name: i for i, s in enumerate(o.states)}
         fires, to, leaves, rule = z3.BoolVal(False), state, list(own), constant(-1)
         for number, each in reversed(list(enumerate(o.rules))):
-            source = z3.Or([state == constant(index[s]) for s in o.sources(each)])
-            applies = z3.And(source, view.term(each.when, names))
-            fires = z3.Or(fires, applies)
-            to = z3.If(applies, constant(index[each.to]), to)
-            rule = z3.If(applies, constant(number), rule)
+            source = any_of([equal(state, constant(index[s])) for s in o.sources(each)])
+            applies = all_of([source, view.term(each.when, names)])
+            fires = any_of([fires, applies])
+            to = choice(applies, constant(index[each.to]), to)
+            rule = choice(applies, constant(number), rule)
             values = [
                 view.term(each.sets[n], names) if n in each.sets else v for n, v in names.items()
             ]
-            leaves = [z3.If(applies, a, b) for a, b in zip(values, leaves, strict=True)]
+            leaves = [choice(applies, a, b) for a, b in zip(values, leaves, strict=True)]
 
         def having(where: Expr, verdict: Verdict) -> Expr:
             places = [i for i, s in enumerate(o.states) if s.verdict is verdict]
-            return z3.Or([where == constant(i) for i in places])
+            return any_of([equal(where, constant(i)) for i in places])
 
         pending = having(state, Verdict.PENDING)
         kept = z3.And(fires, to != state, having(state, Verdict.SATISFIED))

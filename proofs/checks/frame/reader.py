@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeAlias
 import z3
 
 from proofs.checks.frame.space import EVENTS, constant
+from proofs.logic.connectives import all_of, any_of, choice, equal, negation
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -140,7 +141,7 @@ def merged(at: ast.AST, condition: Expr, then: Value, otherwise: Value) -> Value
         return tuple(merged(at, condition, a, b) for a, b in pairs)
     if _sort(then) is None or _sort(then) != _sort(otherwise):
         raise refuse(at, "what is returned differs in its form")
-    return z3.If(condition, then, otherwise)
+    return choice(condition, then, otherwise)
 
 
 def value_of(node: ast.expr, names: Mapping[str, Value]) -> Value:
@@ -159,9 +160,9 @@ def value_of(node: ast.expr, names: Mapping[str, Value]) -> Value:
         case ast.Tuple(elts=parts):
             return tuple(value_of(part, names) for part in parts)
         case ast.UnaryOp(op=ast.Not(), operand=operand):
-            return z3.Not(boolean(operand, names))
+            return negation(boolean(operand, names))
         case ast.BoolOp(op=op, values=parts):
-            join = z3.And if isinstance(op, ast.And) else z3.Or
+            join = all_of if isinstance(op, ast.And) else any_of
             return join([boolean(part, names) for part in parts])
         case ast.BinOp(left=left, op=op, right=right) if type(op) in _NUMBERS:
             return _NUMBERS[type(op)](_integer(left, names), _integer(right, names))
@@ -184,11 +185,11 @@ def _compare(
     if members is None:
         raise refuse(node, f"{ast.unparse(node)} is not a comparison of the subset")
     if isinstance(one, tuple) and one[:1] == (_KIND,):
-        return z3.Or([one[1] == constant(_kind(member)) for member in members])
+        return any_of([equal(one[1], constant(_kind(member))) for member in members])
     others = [value_of(member, names) for member in members]
     if _sort(one) is None or any(_sort(other) != _sort(one) for other in others):
         raise refuse(node, f"{ast.unparse(node)} compares what is not alike")
-    return z3.Or([one == other for other in others])
+    return any_of([equal(one, other) for other in others])
 
 
 def _same(node: ast.expr, one: Value, other: Value) -> Expr:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Final
 import z3
 
 from proofs.checks.frame.counterexample import Unknown
+from proofs.logic.connectives import all_of, any_of, choice, equal
 from proofs.logic.encode import Expr, Integers, encode, variable
 from spec.contract.ledgers import CLAIM_FACTS, DECLARED, REQUEST_FACTS
 from spec.contract.modes import MODES
@@ -111,7 +112,7 @@ class View:
     ) -> None:
         first = constants_of(REQUEST_FIRST)
         self.event = dict(event) if req_was is not None else {**event, "here": z3.BoolVal(False)}
-        self._kinds = {k: event["kind"] == NUMBERS.const(i) for i, k in enumerate(EVENTS)}
+        self._kinds = {k: equal(event["kind"], NUMBERS.const(i)) for i, k in enumerate(EVENTS)}
         self._values: dict[Scope, dict[str, Expr]] = {
             Scope.EVENT: self.event,
             Scope.CLAIM: dict(constants),
@@ -151,12 +152,12 @@ class View:
         own = {name: value for name, value in before.items() if name != "state"}
         after = dict(before)
         for rule in reversed(observer.rules):
-            source = [before["state"] == constant(index[s]) for s in observer.sources(rule)]
-            fires = z3.And(z3.Or(source), self.term(rule.when, own))
-            after["state"] = z3.If(fires, constant(index[rule.to]), after["state"])
+            source = [equal(before["state"], constant(index[s])) for s in observer.sources(rule)]
+            fires = all_of([any_of(source), self.term(rule.when, own)])
+            after["state"] = choice(fires, constant(index[rule.to]), after["state"])
             for name, kept in own.items():
                 value = self.term(rule.sets[name], own) if name in rule.sets else kept
-                after[name] = z3.If(fires, value, after[name])
+                after[name] = choice(fires, value, after[name])
         return after
 
 

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 import z3
 
 from proofs.engines.bounded.unrolling import Found, Run, value_of
+from proofs.logic.connectives import all_of, any_of, equal, negation
 from spec.events.alphabet import CONFLICT_ACTIONS, Kind
 
 if TYPE_CHECKING:
@@ -216,10 +217,10 @@ class _Preferences:
             [self._plain_unless_carried(event, name) for name in event if name != "kind"]
             for event in self._run.events
         ]
-        if self.prefer(z3.And([preference for preferences in plain for preference in preferences])):
+        if self.prefer(all_of([preference for preferences in plain for preference in preferences])):
             return
         for preferences in plain:
-            if not self.prefer(z3.And(preferences)):
+            if not self.prefer(all_of(preferences)):
                 for preference in preferences:
                     self.prefer(preference)
 
@@ -284,16 +285,16 @@ class _Preferences:
         if name.partition(".")[0] in _WHOM:
             return z3.BoolVal(True)
         if z3.is_bool(value):
-            plain = value if name in _TRUE_WHERE_PLAIN else z3.Not(value)
+            plain = value if name in _TRUE_WHERE_PLAIN else negation(value)
         else:
             plain = value == self._numbers.const(0)
         field = name.partition(".")[0]
         carriers = [kind for kind in self._alphabet if field in CARRIES.get(kind, ())]
-        return z3.Or(plain, self._is(event, carriers))
+        return any_of([plain, self._is(event, carriers)])
 
     def _is(self, event: Mapping[str, Expr], kinds: list[Kind]) -> Expr:
         index = {kind: i for i, kind in enumerate(self._alphabet)}
-        return z3.Or([event["kind"] == self._numbers.kind(index[kind]) for kind in kinds])
+        return any_of([equal(event["kind"], self._numbers.kind(index[kind])) for kind in kinds])
 
 
 _NOT_ABOUT_CLAIMS = CONFLICT_ACTIONS | {Kind.REQUEST_ARRIVED, Kind.REQUEST_FINISHED}

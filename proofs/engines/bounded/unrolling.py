@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import z3
 
+from proofs.logic.connectives import equal
 from proofs.logic.encode import Bits, Expr
 from proofs.model.system import Step
 
@@ -91,7 +92,7 @@ class Run:
         number = len(self.events) + 1
         event, after = self.system.event(f"@{number}"), self.system.state(f"@{number}")
         step = self.stepper.of(self.states[-1], event)
-        self.solver.add(*(after[name] == value for name, value in step.following.items()))
+        self.solver.add(*(equal(after[name], value) for name, value in step.following.items()))
         self.events.append(event)
         self.states.append(after)
         self.steps.append(step)

@@ -46,7 +46,7 @@ def recall(name: str, system: Model) -> Proof | None:
 
 def _read(path: Path, system: Model) -> Invariant | None:
     state = system.state("")
-    names = {str(variable): name for name, variable in state.items()}
+    names = {variable.decl().name(): name for name, variable in state.items()}
     sorts = {variable: sort_of(state[name]) for variable, name in names.items()}
     try:
         body = invariant_body(path.read_text("utf-8"), sorts)

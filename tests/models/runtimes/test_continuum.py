@@ -19,6 +19,7 @@ from models.runtimes.continuum.model import (
 from proofs.product.search import Answer, search
 from spec.claims.claim import Mode
 from spec.events.alphabet import Kind
+from tests.models.runtimes.reached import reached
 from tests.models.runtimes.symmetric import counts
 from tests.models.runtimes.walk import breaking, searched, shortest, told
 
@@ -49,13 +50,13 @@ TWO_JOBS = tuple(
 class TestSource:
     def test_it_has_so_many_states(self) -> None:
         """The scheduler of the source has the states and transitions that it had, and no more."""
-        found = reach(Continuum())
+        found = reached(Continuum)
         assert (1682, 2796) == (found.states, found.transitions)
         assert () == found.missed
 
     def test_every_promise_is_broken(self) -> None:
         """The source breaks all that a client of pins relies on, and keeps account of blocks."""
-        assert {*BREAKS.values()} == {*reach(Continuum()).broken}
+        assert {*BREAKS.values()} == {*reached(Continuum).broken}
 
     @pytest.mark.parametrize(
         ("name", "run"),

@@ -8,7 +8,6 @@ from typing import Any
 import pytest
 
 from models.framework.claims import Claim
-from models.framework.explore import reach
 from models.framework.model import Action, Fact, Next
 from models.framework.shims import PLAIN
 from models.runtimes.plugin.model import TAKES, VARIANTS, Plugin
@@ -16,6 +15,7 @@ from models.runtimes.plugin.state import Prompt, State
 from proofs.product.search import Answer, search
 from spec.claims.claim import Mode
 from spec.events.alphabet import Kind
+from tests.models.runtimes.reached import reached
 from tests.models.runtimes.walk import breaking, judged, without
 from tests.models.runtimes.whole import unkept
 
@@ -35,7 +35,7 @@ class TestSize:
     @pytest.mark.parametrize("mode", TAKES)
     def test_each_instance_has_so_many_states(self, mode: Mode) -> None:
         """The numbers of states and transitions are as they were counted; no block is lost."""
-        found = reach(VARIANTS[mode]())
+        found = reached(VARIANTS[mode])
         assert (found.states, found.transitions) == SIZES[mode]
         assert found.broken == ()
         assert found.missed == ()
@@ -109,7 +109,7 @@ class TestOperator:
     def test_it_has_demotable_claims_demoted_and_no_others(self) -> None:
         """An operator acts as the runtime, which may demote, and not as an owner."""
         for mode in TAKES:
-            assert ("demote" in reach(VARIANTS[mode]()).actions) is (mode is Mode.DEMOTABLE)
+            assert ("demote" in reached(VARIANTS[mode]).actions) is (mode is Mode.DEMOTABLE)
 
     def test_a_drain_has_claims_rejected_and_requests_served(self) -> None:
         """No claim is live after it, and the request runs as one without a claim."""

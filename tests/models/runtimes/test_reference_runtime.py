@@ -8,7 +8,6 @@ from typing import Any
 import pytest
 
 from models.framework.claims import Claim
-from models.framework.explore import reach
 from models.framework.model import Action, Model, Next
 from models.framework.shims import PLAIN
 from models.runtimes import reference_runtime
@@ -24,6 +23,7 @@ from proofs.product.search import Answer, Outcome, search
 from spec.claims.claim import Mode
 from spec.contract.modes import MODES, Bundle
 from spec.events.alphabet import Kind
+from tests.models.runtimes.reached import reached
 from tests.models.runtimes.walk import judged, without
 from tests.models.runtimes.whole import unkept
 
@@ -69,7 +69,7 @@ class TestSize:
     @pytest.mark.parametrize("mode", TAKES)
     def test_each_instance_has_so_many_states(self, mode: Mode) -> None:
         """The numbers of states and transitions are as they were counted."""
-        found = reach(VARIANTS[mode]())
+        found = reached(VARIANTS[mode])
         assert (found.states, found.transitions) == SIZES[mode]
         assert found.ends == 1
 
@@ -97,7 +97,7 @@ class TestSize:
             Mode.OFFLOADABLE: {"refuse", "store", "drop", "fail"},
             Mode.ROUTED_REUSE: {"route"},
         }
-        assert {*reach(model).actions} == usual | ends | more.get(mode, set())
+        assert {*reached(VARIANTS[mode]).actions} == usual | ends | more.get(mode, set())
 
 
 class TestKept:

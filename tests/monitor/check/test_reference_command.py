@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from monitor.__main__ import main
-from monitor.check import reference
+from monitor.check.limits import MOST_LINES
 from tests.monitor.test_adversary import ABSENT, REFERENCE, ROWS, TRACES, file_of
 
 SAMPLES = sorted((Path(__file__).parents[3] / "monitor" / "samples").glob("*.jsonl"))
@@ -106,7 +106,7 @@ class TestRefused:
     def test_long(self, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
         """Too many lines."""
         file = tmp_path / "long.jsonl"
-        file.write_text(ended("r") * (reference.MOST_LINES + 1))
+        file.write_text(ended("r") * (MOST_LINES + 1))
         assert "more than 2000 lines or 1 MiB" in self.refused(capsys, str(file))
 
     def test_large(self, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -120,8 +120,8 @@ class TestRefused:
     def test_many(self, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
         """Too many claims and requests for each event to be taken to all of them."""
         file = tmp_path / "many.jsonl"
-        claims = [f'{{"kind":"claim_harmed","claim_id":"c{number}"}}\n' for number in range(200)]
-        file.write_text("".join([*claims, *(ended(f"r{number}") for number in range(200))]))
+        claims = [f'{{"kind":"claim_harmed","claim_id":"c{number}"}}\n' for number in range(100)]
+        file.write_text("".join([*claims, *(ended(f"r{number}") for number in range(100))]))
         assert "so many claims and requests" in self.refused(capsys, str(file))
 
     def test_many_blocks(self, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

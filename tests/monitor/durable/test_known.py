@@ -137,13 +137,13 @@ class TestKnown:
     def test_deep(self) -> None:
         """What leads on and on through objects is written and read without recursion."""
         chain = Slotted()
-        for _ in range(100_000):
+        for _ in range(20_000):
             chain = Slotted(chain)
         found, length = copied(chain, Slotted), 0
         while (found := found.value) is not None:
             length += 1
 
-        assert 100_000 == length
+        assert 20_000 == length
 
     @pytest.mark.parametrize("value", [Slotted(), OrderedDict(), object(), len, Form, range(3)])
     def test_unknown_class(self, value: object) -> None:

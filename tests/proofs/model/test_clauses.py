@@ -88,7 +88,7 @@ class TestWaits:
         assert told == {(str(mode), clause, name) for mode, clause, name in WAITS}
 
 
-LONG = {Mode.HARD_PROTECTED, Mode.OFFLOADABLE}
+LONG = {Mode.HARD_PROTECTED, Mode.DEMOTABLE, Mode.EXPIRING, Mode.OFFLOADABLE}
 """Their runs take the solver several seconds."""
 
 

@@ -115,7 +115,7 @@ class TestDegraded:
         """Once the trace cannot be written no claim is accepted, under each setting of the monitor;
         live ones stay, the log repeats it, and the operator sees it."""
         monkeypatch.setattr("runtime_hooks.plugin.arming.TraceFile", Full)
-        monkeypatch.setattr("runtime_hooks.trace.journal.REMIND_S", 0.3)
+        monkeypatch.setattr("runtime_hooks.trace.journal.REMIND_S", 0.1)
         folder, trace = tmp_path / "control", tmp_path / "trace.jsonl"
         settings = Settings(trace=str(trace), control=str(folder), monitor=monitor)
         adapter, scheduler = FakeAdapter(), object()
@@ -126,11 +126,11 @@ class TestDegraded:
         while said != "the trace can no longer be written" and time.monotonic() < until:
             number += 1
             said = ask(adapter.controller, f"more {number}")
-            time.sleep(0.05)
+            time.sleep(0.02)
         assert "the trace can no longer be written" == said
         assert 0 < adapter.controller.claims
         while caplog.text.count("is written no more") < 3 and time.monotonic() < until:
-            time.sleep(0.05)
+            time.sleep(0.02)
         assert 3 <= caplog.text.count("is written no more")
         assert "No space left on device" in caplog.text
         alarm = adapter.controller.operator.claims().engine.alarm

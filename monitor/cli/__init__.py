@@ -1,0 +1,1 @@
+"""The commands of `python -m monitor` that judge files: options, output, exit codes."""

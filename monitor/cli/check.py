@@ -1,0 +1,144 @@
+"""`check`: judges traces by the modes of their claims."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from typing import Annotated
+
+import typer
+
+from monitor.check.files import EXIT_CODES, check
+from monitor.check.limits import MOST_BYTES, MOST_LINES
+from monitor.cli.progress import progress_of
+from monitor.input.errors import InputError
+from monitor.report.github import as_github
+from monitor.report.junit import as_junit
+from monitor.report.mode_option import ModeOption, mode_asked
+from monitor.report.reorder_option import ReorderOption, window_asked
+from monitor.report.report_text import as_text
+from monitor.report.verdict import ModeChoice
+from spec.cli.arguments import claim_option, file_name
+from spec.cli.common import console, print_json, print_text
+from spec.contract.modes import Bundle
+from spec.contract.names import find_bundle
+from spec.language.errors import SpecError
+
+__all__ = ["register"]
+
+_EXAMPLE = "Example: python -m monitor check monitor/samples/hard_protected_refusal.jsonl"
+
+
+class CheckFormat(StrEnum):
+    """What `check` prints."""
+
+    TEXT = "text"
+    JSON = "json"
+    GITHUB = "github"
+    JUNIT = "junit"
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command to an application."""
+    app.command("check", epilog=_EXAMPLE)(check_traces)
+
+
+def check_traces(
+    traces: Annotated[
+        list[str],
+        typer.Argument(
+            parser=file_name, metavar="TRACE", help="Files, plain or gzip; - is standard input."
+        ),
+    ],
+    mode: ModeOption = ModeChoice.AUTO,
+    bundle: Annotated[str, typer.Option(help=f"One of {', '.join(Bundle)}.")] = Bundle.CONTRACT,
+    claim: Annotated[str | None, claim_option("Judge only this claim.")] = None,
+    form: Annotated[
+        CheckFormat,
+        typer.Option(
+            "--format",
+            help="Output format; github: annotations of GitHub Actions.",
+        ),
+    ] = CheckFormat.TEXT,
+    strict: Annotated[
+        bool, typer.Option("--strict", help="Inconclusive if some obligation was not exercised.")
+    ] = False,
+    lenient: Annotated[
+        bool,
+        typer.Option(
+            "--lenient", help="Skip bad lines and count them; the verdict is then never kept."
+        ),
+    ] = False,
+    reorder: ReorderOption = None,
+    jobs: Annotated[
+        int, typer.Option(min=1, max=256, help="Judge so many files at once, in processes.")
+    ] = 1,
+    reference: Annotated[
+        bool,
+        typer.Option(
+            "--reference",
+            help=(
+                "Use the naive projection, an independent and slow implementation, for traces of "
+                f"at most {MOST_LINES} lines or {MOST_BYTES >> 20} MiB, with few blocks and "
+                "requests."
+            ),
+        ),
+    ] = False,
+    verbose: Annotated[
+        bool,
+        typer.Option(
+            "--verbose",
+            "-v",
+            help="Show all claims that were not kept, a table of obligations, and facts by kind.",
+        ),
+    ] = False,
+    progress: Annotated[
+        bool | None,
+        typer.Option(help="Show progress; by default for long files on a terminal."),
+    ] = None,
+) -> None:
+    """Judge traces, each claim by its own mode.
+
+    That is the mode that the claim states; where a claim states none the verdict is inconclusive.
+    With --mode the claims of that mode are judged, and those that state none.
+
+    Exit 0: kept. 1: violated. 2: bad input. 3: inconclusive.
+    """
+    judged_by = mode_asked(mode)
+    of_bundle = find_bundle(bundle)
+    if reference and lenient:
+        raise SpecError("--reference reads every line", "leave out --lenient")
+    if reference and reorder is not None:
+        raise SpecError("--reference takes the lines as they come", "leave out --reorder")
+    window = window_asked(reorder)
+    try:
+        with progress_of(traces, progress) as step:
+            if reference:
+                from monitor.check.reference import check_by_reference
+
+                report = check_by_reference(
+                    traces, judged_by, of_bundle, claim=claim, strict=strict
+                )
+            else:
+                report = check(
+                    traces,
+                    judged_by,
+                    of_bundle,
+                    claim=claim,
+                    strict=strict,
+                    lenient=lenient,
+                    window=window,
+                    jobs=jobs,
+                    progress=step,
+                )
+    except InputError as error:
+        raise SpecError(str(error)) from error
+    match form:
+        case CheckFormat.JSON:
+            print_json(report)
+        case CheckFormat.GITHUB:
+            print_text(as_github(report))
+        case CheckFormat.JUNIT:
+            typer.echo(as_junit(report), nl=False)
+        case CheckFormat.TEXT:
+            print_text(as_text(report, console(), verbose=verbose))
+    raise typer.Exit(EXIT_CODES[report.verdict])

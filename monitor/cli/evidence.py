@@ -1,0 +1,79 @@
+"""`evidence`: extracts from traces what they show of a mode."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from monitor.check.evidence import NoModeStated, as_yaml, exit_code, take_evidence
+from monitor.cli.progress import progress_of
+from monitor.input.errors import InputError
+from monitor.report.evidence_text import evidence_text
+from monitor.report.mode_option import ModeOption, mode_asked
+from monitor.report.verdict import ModeChoice
+from spec.cli.arguments import file_name, path_option
+from spec.cli.common import Code, Format, FormatOption, console, print_json, print_text
+from spec.files.writing import check_target, write_bytes
+from spec.language.errors import SpecError
+from spec.language.prose import printable
+
+__all__ = ["register"]
+
+_EXAMPLE = (
+    "Example: python -m monitor evidence monitor/samples/offloadable_restore.jsonl "
+    "--mode offloadable -o build/evidence.yaml"
+)
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command to an application."""
+    app.command("evidence", epilog=_EXAMPLE)(evidence)
+
+
+def evidence(
+    traces: Annotated[
+        list[str],
+        typer.Argument(parser=file_name, metavar="TRACE", help="Files, plain or gzip."),
+    ],
+    mode: ModeOption = ModeChoice.AUTO,
+    output: Annotated[
+        Path | None,
+        path_option("--output", "-o", help="Write the evidence to this file, in YAML."),
+    ] = None,
+    form: FormatOption = Format.TEXT,
+) -> None:
+    """Extract evidence for a mode's obligations from traces.
+
+    `label --evidence` (`python -m proofs lower`) reads it. Each obligation that a claim exercised
+    and kept is listed with its file, the file's digest and the numbers of the events. What is
+    violated, inconclusive, pending or unexercised is no evidence. If one claim violates an
+    obligation, its file is no evidence for that obligation. The paths of the traces are written
+    relative to the evidence file.
+
+    Evidence is of one mode: by default the one that every claim states. Where the claims state
+    several, or some claim states none, name it with --mode.
+
+    Exit 0: some evidence, nothing violated. 1: something violated. 2: bad input. 3: no
+    evidence, or a claim states no mode.
+    """
+    judged_by = mode_asked(mode)
+    check_target(output, reads=traces)
+    try:
+        with progress_of(traces, None) as step:
+            found = take_evidence(
+                traces, judged_by, Path() if output is None else output.parent, progress=step
+            )
+    except InputError as error:
+        raise SpecError(str(error)) from error
+    except NoModeStated as error:
+        typer.echo(f"inconclusive: {printable(str(error))}", err=True)
+        raise typer.Exit(Code.INCONCLUSIVE) from None
+    if output is not None:
+        write_bytes(output, as_yaml(found))
+    if form is Format.JSON:
+        print_json(found.model_dump(mode="json", by_alias=True))
+    else:
+        print_text(evidence_text(found, console()))
+    raise typer.Exit(exit_code(found))

@@ -1,0 +1,41 @@
+"""Shows on a terminal how far the reading of long files is."""
+
+from __future__ import annotations
+
+import os
+import sys
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+from spec.cli.common import console
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+__all__ = ["LONG_BYTES", "progress_of"]
+
+LONG_BYTES = 32 << 20
+"""From this size on a terminal is shown how far the reading is."""
+
+
+@contextmanager
+def progress_of(paths: list[str], asked: bool | None) -> Iterator[Callable[[int], None] | None]:
+    """A bar on standard error, or nothing where that is no terminal."""
+    total = sum(map(_size, set(paths)))
+    wanted = total >= LONG_BYTES if asked is None else asked
+    if not (wanted and sys.stderr.isatty()):
+        yield None
+        return
+    from rich.progress import BarColumn, DownloadColumn, Progress, TimeRemainingColumn
+
+    columns = (BarColumn(), DownloadColumn(), TimeRemainingColumn())
+    with Progress(*columns, console=console(stderr=True), transient=True) as bar:
+        task = bar.add_task("", total=total or None)
+        yield lambda read: bar.update(task, completed=read)
+
+
+def _size(path: str) -> int:
+    try:
+        return os.stat(path).st_size
+    except (OSError, ValueError):
+        return 0

@@ -1,0 +1,230 @@
+"""`check`: proves modes, and whatever else has a name of its own."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Final
+
+import typer
+
+from proofs.check import DEPTH, SCHEMA, Check, Checks, check_mode, exit_code
+from proofs.engines.answers import EngineName
+from proofs.engines.background import second_process
+from proofs.report.details import print_check
+from proofs.report.junit import to_junit
+from proofs.report.summary import print_summary
+from proofs.report.table import print_row, print_total
+from proofs.traces.itf import check_suffix
+from spec import __version__
+from spec.claims.claim import Mode
+from spec.cli.arguments import path_option
+from spec.cli.common import Format, FormatOption, console, page, print_json
+from spec.contract.modes import Bundle
+from spec.digest import spec_digest
+from spec.files.writing import check_apart, check_target, write_bytes
+from spec.language.called import called
+from spec.language.errors import SpecError
+from spec.language.suggest import resolve
+
+__all__ = ["register"]
+
+_LOWERING, _CAPACITY, _FRAME = "lowering", "capacity", "frame"
+_SUBJECTS: Final = [*Mode, _LOWERING, _CAPACITY, _FRAME]
+_DEEPEST: Final = 60
+_RUNS: Final = 100_000
+_CERTIFIABLE: Final = (EngineName.AUTO, EngineName.RECORDED, EngineName.SPACER)
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command to an application."""
+    app.command("check", epilog="Example: python -m proofs check hard_protected")(check)
+
+
+def check(
+    names: Annotated[
+        list[str] | None,
+        typer.Argument(
+            metavar="MODE",
+            help=f"One of {', '.join(_SUBJECTS)}; after {_FRAME}, any modes.",
+        ),
+    ] = None,
+    every: Annotated[bool, typer.Option("--all", help="Every mode.")] = False,
+    bundle: Annotated[str, typer.Option(help="contract, or paper (as printed).")] = "contract",
+    engine: Annotated[
+        str, typer.Option(help=f"Engine that decides soundness: {', '.join(EngineName)}.")
+    ] = EngineName.AUTO,
+    depth: Annotated[
+        int, typer.Option(help="Maximal number of events in bounded searches.")
+    ] = DEPTH,
+    full: Annotated[
+        bool,
+        typer.Option(
+            "--full",
+            help="Check receptiveness, scenarios, coverage, guards, cores and paper, too.",
+        ),
+    ] = False,
+    story: Annotated[
+        bool, typer.Option("--story", help="Print every run found; implies --full -v.")
+    ] = False,
+    verbose: Annotated[bool, typer.Option("--verbose", "-v", help="Print all results.")] = False,
+    certificate: Annotated[
+        Path | None,
+        path_option("--certificate", help="Write a certificate for `recheck` to this folder."),
+    ] = None,
+    trace: Annotated[
+        Path | None,
+        path_option(
+            "--output",
+            "-o",
+            help="Write the witness, or the counterexample, to FILE.jsonl or FILE.itf.json.",
+        ),
+    ] = None,
+    of_runtime: Annotated[
+        str | None,
+        typer.Option("--runtime", metavar="NAME", help="Check this runtime's model in the mode."),
+    ] = None,
+    simulate: Annotated[
+        int | None,
+        typer.Option(metavar="RUNS", help="With --runtime: judge random runs, and search nothing."),
+    ] = None,
+    form: FormatOption = Format.TEXT,
+    junit: Annotated[
+        Path | None, path_option("--junit", help="Write JUnit XML to this file.")
+    ] = None,
+) -> None:
+    """Prove a mode's obligations sound and necessary.
+
+    Sound: in every run that keeps the obligations, an auditor who reads only reports concludes
+    what is true. The lemmas that the proof depends on are proved, too. Consistent: some run keeps
+    and exercises every obligation. Necessary: without any one obligation, some run breaks a clause
+    of the theorem.
+
+    --full also checks receptiveness (a runtime can always keep the obligations), scenarios,
+    coverage (each state and rule is reached, each clause is compared), whether each rule (guard)
+    is necessary, the proof core of each clause (the obligations it is proved from), and which
+    clauses the paper's bundle implies.
+
+    With lowering in place of a mode: the relation that labels runtimes fails closed for every
+    descriptor, and its two implementations agree.
+
+    With --runtime the model of a runtime is searched instead, together with the observers: each
+    obligation is kept in every reachable state, broken by a shortest run, never put to the test, or
+    not supplied. With --simulate it is not searched; random runs are judged, and the share of the
+    observers that they reach is printed. An interrupt of either leaves what was found until then.
+
+    With capacity in place of a mode: what the block pool of vLLM, and hard exclusion, do with a
+    prefix and a request that do not fit together, for all sizes.
+
+    With frame in place of a mode: an event that is not delivered to a claim changes nothing of
+    it, and the Python that the monitor runs equals the specification. For the modes named after
+    it, or for all.
+
+    Exit 0: everything asked is shown. 1: refuted; a lemma fails; an obligation became redundant,
+    or necessary again, unlike what proofs/checks/redundancy.py lists; or, with --full, a clause
+    is never compared. 2: bad input. 3: unknown, shown only up to a bound, without a witness, or
+    interrupted with --runtime.
+    """
+    name, more = (names[0], names[1:]) if names else (None, [])
+    asked = (bundle != "contract", engine != EngineName.AUTO, depth != DEPTH)
+    strange = any((*asked, full, story, certificate, trace))
+    if of_runtime is not None:
+        if strange or every or more or name is None or junit is not None:
+            raise SpecError(
+                "--runtime takes one mode, -v and --format",
+                called("proofs check hard_protected --runtime vllm_pool"),
+            )
+        from proofs.cli import runtimes
+
+        one = Mode(resolve(name, list(Mode), what="mode"))
+        if simulate is None:
+            raise typer.Exit(runtimes.run_runtime_check(one, of_runtime, form, verbose=verbose))
+        if not 1 <= simulate <= _RUNS:
+            raise SpecError(f"--simulate is {simulate}", f"give a number of runs from 1 to {_RUNS}")
+        raise typer.Exit(runtimes.run_simulation(one, of_runtime, simulate, form))
+    if simulate is not None:
+        raise SpecError("--simulate needs --runtime", "name a model of `python -m models list`")
+    special = None if name is None else resolve(name, _SUBJECTS, what="mode")
+    if special in (_LOWERING, _CAPACITY):
+        if strange or every or more:
+            raise SpecError(
+                f"{special} is not a mode: it takes only -v, --format and --junit",
+                "omit the other options",
+            )
+        check_target(junit)
+        if special == _LOWERING:
+            from proofs.lowering.command import run_check
+        else:
+            from proofs.cli.capacity import run_capacity as run_check
+        raise typer.Exit(run_check(form, junit, verbose=verbose))
+    if special == _FRAME:
+        if strange or (every and more):
+            raise SpecError(
+                "frame is not a mode: it takes only modes, -v, --format and --junit",
+                "omit the other options",
+            )
+        check_target(junit)
+        chosen_modes = [Mode(resolve(each, list(Mode), what="mode")) for each in more]
+        modes_once = list(dict.fromkeys(chosen_modes)) or list(Mode)
+        from proofs.checks.frame.command import run_frame
+
+        raise typer.Exit(run_frame(modes_once, form, junit, verbose=verbose))
+    if more:
+        raise SpecError(f"only {_FRAME} takes several modes", "name one mode, or use --all")
+    modes = _modes(name, every)
+    chosen = Bundle(resolve(bundle, list(Bundle), what="bundle"))
+    by = EngineName(resolve(engine, list(EngineName), what="engine"))
+    if not 1 <= depth <= _DEEPEST:
+        raise SpecError(f"--depth is {depth}", f"give a number of events from 1 to {_DEEPEST}")
+    if certificate is not None and by not in _CERTIFIABLE:
+        raise SpecError(f"--engine {by} finds no invariant to certify", "use --engine spacer")
+    if trace is not None:
+        if len(modes) > 1:
+            raise SpecError("-o writes one run, and --all finds one for each mode", "name one mode")
+        check_suffix(trace)
+    check_apart(certificate=certificate, o=trace, junit=junit)
+    check_target(trace)
+    check_target(junit)
+    check_target(certificate, folder=True)
+    checks, spinner = list[Check](), console(stderr=True)
+    text, certified = form is Format.TEXT, certificate is not None
+    spinner.quiet = not spinner.is_terminal
+    with second_process() as worker, spinner.status("") as status:
+        for each in modes:
+            checks.append(
+                check_mode(
+                    each,
+                    chosen,
+                    depth,
+                    status.update,
+                    engine=by,
+                    full=full or story,
+                    plain=story,
+                    worker=worker,
+                    certificate=certificate,
+                    trace=trace,
+                )
+            )
+            if text:
+                status.stop()
+                with page() as out:
+                    if verbose or story:
+                        print_check(out, checks[-1], story=story, certified=certified)
+                    elif every:
+                        print_row(out, checks[-1], first=len(checks) == 1)
+                    else:
+                        print_summary(out, checks[-1], certified=certified)
+                status.start()
+    if text and every:
+        with page() as out:
+            print_total(out, checks, certified=certified)
+    if junit is not None:
+        write_bytes(junit, to_junit(checks))
+    if form is Format.JSON:
+        print_json(Checks(SCHEMA, __version__, spec_digest(), checks))
+    raise typer.Exit(exit_code(checks))
+
+
+def _modes(mode: str | None, every: bool) -> list[Mode]:
+    if every == (mode is not None):
+        raise SpecError("name one mode, or use --all", called("proofs check hard_protected"))
+    return list(Mode) if mode is None else [Mode(resolve(mode, list(Mode), what="mode"))]
