@@ -19,11 +19,22 @@ _LONGEST: Final = 500  # characters of what vLLM complains
 _REMEDY: Final = "vllm serve --help=all lists the flags"
 
 
+class _Unsaid(io.StringIO):
+    """Takes what is printed.
+
+    What C libraries print goes to the descriptor, and vLLM 0.31 asks for it to keep them quiet.
+    """
+
+    def fileno(self) -> int:
+        """The descriptor of standard output."""
+        return 1
+
+
 def configured(flags: Sequence[str], *, load: bool) -> Configuration:
     """What vLLM makes of a model and flags (`runtime_hooks.engines.adapter.Adapter`)."""
     found = _parsed(flags)
     try:
-        with redirect_stdout(io.StringIO()):
+        with redirect_stdout(_Unsaid()):
             config = _config(found)
             kind = config.scheduler_config.get_scheduler_cls()
         why = unfit_class(kind) or unfit_config(config)
@@ -72,7 +83,7 @@ def _loaded(config: Any) -> tuple[str, int | None]:
     from vllm.v1.engine.core import EngineCore
     from vllm.v1.executor import Executor
 
-    with redirect_stdout(io.StringIO()):
+    with redirect_stdout(_Unsaid()):
         core = EngineCore(config, Executor.get_class(config), log_stats=False)
     try:
         scheduler = core.scheduler
