@@ -67,7 +67,7 @@ class TestBounded:
 
     def test_size(self) -> None:
         """The numbers of states and transitions are as they were counted; no block is lost."""
-        found = reach(VARIANTS["unlimited"]())
+        found = reached(VARIANTS["unlimited"])
         assert (885, 2619) == (found.states, found.transitions)
         assert ((), ()) == (found.broken, found.missed)
 
