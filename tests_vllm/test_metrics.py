@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import time
 import urllib.request
 from pathlib import Path
@@ -12,6 +13,7 @@ from prometheus_client.parser import text_string_to_metric_families
 
 from runtime_hooks.demo.engine import claim
 from runtime_hooks.demo.tiny import tokens
+from runtime_hooks.front.ready import PATH as READY
 from tests_vllm.serve import Server
 
 OURS = "resident_claims_engine_"
@@ -55,6 +57,7 @@ EXPECTED = {
     ("pins_total", "decision=accepted"): 1,
     ("accepting",): 1,
     ("trace_up",): 1,
+    ("monitor_up",): 1,
     ("kv_cache_usage_without_held",): 0,
 }
 
@@ -70,8 +73,8 @@ def shown(server: Server) -> dict[tuple[str, ...], float]:
 
 
 def test_one(tmp_path: Path) -> None:
-    """The figures are right, vLLM's own series are those of a bare server, and after the engine's
-    end nothing waits."""
+    """The figures are right, the server is ready, vLLM's own series are those of a bare server, and
+    after the engine's end nothing waits."""
     (tmp_path / "armed").mkdir()
     (tmp_path / "bare").mkdir()
     server = Server(tmp_path / "armed")
@@ -83,6 +86,11 @@ def test_one(tmp_path: Path) -> None:
         found = shown(server)
         assert EXPECTED == {key: found.get(key) for key in EXPECTED}
         assert len(found) < 100
+        assert found["verdicts_total", "mode=hard_protected", "verdict=kept"] > 0
+        with urllib.request.urlopen(f"http://127.0.0.1:{server.port}{READY}", timeout=60) as answer:
+            assert {"ready": True, "why": []} == {
+                name: value for name, value in json.load(answer).items() if name != "schema"
+            }
         assert not any("claim:" in label or "tenant" in label for key in found for label in key)
         own = {key for key in scrape(server) if not key[0].startswith(OURS)}
         usage = [v for (name, *_), v in scrape(server).items() if "kv_cache_usage_perc" in name]

@@ -68,6 +68,10 @@ class Figures:
         for (hook, _), times in self._faults.counts.items():
             faults[hook] += times
         restoring = self._emitter.restore_refusals
+        monitor, verdicts = journal.sink(Inline), dict[str, dict[str, int]]()
+        for (mode, verdict), times in () if monitor is None else [*monitor.verdicts.items()]:
+            verdicts.setdefault(mode, {})[verdict] = times
+        failed = Inline.__name__ in journal.lost
         oldest, now = journal.oldest_ns, self._emitter.now_ns
         excluded = self._tracker.excluded
         return FiguresPage(
@@ -95,6 +99,9 @@ class Figures:
             waiting=journal.waiting,
             lag_s=0.0 if oldest is None else max(0, now - oldest) / _NS,
             dropped=journal.dropped,
+            drains=self._admission.drains,
+            monitor="failed" if failed else "off" if monitor is None else "up",
+            verdicts=verdicts,
         )
 
     def _modes(self) -> dict[str, ModeFigures]:

@@ -145,7 +145,8 @@ class FiguresPage(msgspec.Struct, frozen=True):
     Each is of all owners and names no claim. `modes` has the empty mode for what was no claim.
     Of the `usable` blocks of the pool `claimed` are declared by live claims, `used` are not free,
     `held` are excluded from eviction, and `idle` of these nobody else uses. `faults` are the
-    exceptions at each hook. `waiting` events are not written yet, the oldest of them for `lag_s`
+    exceptions at each hook. `verdicts` are the lines that the monitor wrote, by mode and verdict.
+    `waiting` events are not written yet, the oldest of them for `lag_s`
     seconds.
     """
 
@@ -167,6 +168,9 @@ class FiguresPage(msgspec.Struct, frozen=True):
     waiting: int
     lag_s: float
     dropped: int
+    drains: bool
+    monitor: Literal["off", "up", "failed"]
+    verdicts: dict[str, dict[str, int]]
 
 
 class DrainPage(msgspec.Struct, frozen=True):

@@ -68,12 +68,8 @@ class Front(Protocol):
     """What every process of the server that answers HTTP adds to it."""
 
     @property
-    def owns(self) -> str:
-        """The path below which `app` answers; empty where it answers nothing."""
-
-    @property
-    def app(self) -> Callable[[Any, Any, Any], Awaitable[None]]:
-        """An ASGI application for owners of claims."""
+    def apps(self) -> Mapping[str, Callable[[Any, Any, Any], Awaitable[None]]]:
+        """The ASGI applications, each by the path at which and below which it answers."""
 
     @property
     def figures(self) -> Any:

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from runtime_hooks.control.client import ask, find_own
 from runtime_hooks.control.folder import default_folder
 from runtime_hooks.control.server import WAIT_S
 from runtime_hooks.front.metrics import EngineFigures
 from runtime_hooks.front.owners import PATH, OwnClaims
+from runtime_hooks.front.ready import PATH as READY
+from runtime_hooks.front.ready import Readiness
 
 if TYPE_CHECKING:
     from runtime_hooks.control.messages import Page, Request
@@ -27,9 +29,10 @@ class FrontEnd:
 
     def __init__(self, settings: Settings) -> None:
         self._folder = Path(settings.control) if settings.control else default_folder()
-        self.owns = PATH if settings.scopes else ""
-        self.app = OwnClaims(partial(self._ask, _PATIENCE_S))
         self.figures = EngineFigures(partial(self._ask, _SCRAPE_S))
+        self.apps: dict[str, Any] = {READY: Readiness(partial(self._ask, _SCRAPE_S))}
+        if settings.scopes:
+            self.apps[PATH] = OwnClaims(partial(self._ask, _PATIENCE_S))
 
     def _ask(self, patience_s: float, request: Request) -> Page:
         """Ask the engine of this server.

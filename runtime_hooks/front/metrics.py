@@ -72,6 +72,18 @@ def _each(field: str) -> Callable[[FiguresPage], _Samples]:
     return lambda page: [((name,), count) for name, count in sorted(getattr(page, field).items())]
 
 
+def _verdicts(page: FiguresPage) -> _Samples:
+    return [
+        ((mode, verdict), count)
+        for mode, counts in sorted(page.verdicts.items())
+        for verdict, count in sorted(counts.items())
+    ]
+
+
+def _monitor(page: FiguresPage) -> _Samples:
+    return [] if page.monitor == "off" else [((), float(page.monitor == "up"))]
+
+
 def _usage(page: FiguresPage) -> _Samples:
     return [((), (page.used - page.idle) / page.usable if page.usable else 0.0)]
 
@@ -103,6 +115,13 @@ METRICS: Final = (
     ),
     Metric("pins_total", "prompts pinned, or not", ("decision",), _each("pins")),
     Metric("hook_faults_total", "exceptions of the plugin, by hook", ("hook",), _each("faults")),
+    Metric(
+        "verdicts_total",
+        "lines of verdicts of the engine's monitor, one whenever what holds of a claim changes",
+        ("mode", "verdict"),
+        _verdicts,
+    ),
+    Metric("monitor_up", "1 while that monitor judges; absent where it is off", (), _monitor),
     Metric("accepting", "1 while claims are accepted", (), _one("accepting")),
     Metric("trace_up", "1 while the trace is written", (), _one("trace_alive")),
     Metric("trace_waiting_events", "events that are not written yet", (), _one("waiting")),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -24,6 +25,7 @@ __all__ = ["Inline"]
 class Inline:
     """Writes verdicts on one stream to a file of lines and to listeners.
 
+    `verdicts` counts the lines that were written, by mode and verdict.
     `alarm` is empty until a claim is violated or the monitor fails, and then says so. Any thread
     may read it.
 
@@ -33,6 +35,7 @@ class Inline:
 
     def __init__(self, stream: str, verdicts: str, socket: str) -> None:
         self.alarm, self._stream = "", stream
+        self.verdicts: Counter[tuple[str, str]] = Counter()
         self._live = Live(stream, TAKEN)
         self._file = NewFile(verdicts, "the file of verdicts", "trace")
         self._out = Broadcast(socket)
@@ -53,7 +56,9 @@ class Inline:
 
     def close(self) -> None:
         """Write every verdict for the last time."""
-        last = _lines([*self._live.changes(final=True), LiveEnd(self._stream)])
+        verdicts = self._live.changes(final=True)
+        self._count(verdicts)
+        last = _lines([*verdicts, LiveEnd(self._stream)])
         self._file.write(last)
         self._file.close()
         self._out.close(last)
@@ -69,9 +74,13 @@ class Inline:
             lines = _lines(verdicts)
             self._file.write(lines)
             self._out.send(lines)
+            self._count(verdicts)
         for verdict in verdicts:
             if verdict.verdict is Verdict.VIOLATED and not self.alarm:
                 self.alarm = f"the monitor found claim {verdict.claim_id} violated"
+
+    def _count(self, verdicts: list[LiveVerdict]) -> None:
+        self.verdicts.update((each.mode.value, each.verdict.value) for each in verdicts)
 
 
 def _lines(verdicts: Sequence[LiveLine]) -> bytes:

@@ -10,7 +10,7 @@ import threading
 import time
 from collections import deque
 from contextlib import suppress
-from typing import TYPE_CHECKING, Any, Final, Protocol, TypeAlias
+from typing import TYPE_CHECKING, Any, Final, Protocol, TypeAlias, TypeVar
 
 from runtime_hooks.trace.faults import LOG
 from spec.events.canonical import Event, Mark, StreamMark
@@ -21,6 +21,8 @@ if TYPE_CHECKING:
     from spec.events.alphabet import Kind
 
 __all__ = ["REMIND_S", "Journal", "Line", "Sink"]
+
+S = TypeVar("S")
 
 Line: TypeAlias = Event | StreamMark
 """A line of a stream: an event, or the mark at its beginning or end."""
@@ -98,6 +100,10 @@ class Journal:
             return self._waiting[0][1]
         except IndexError:
             return None
+
+    def sink(self, kind: type[S]) -> S | None:
+        """The sink of this class; None where there is none, or it raised."""
+        return next((each for each in self._sinks if isinstance(each, kind)), None)
 
     def gap(self) -> None:
         """Use a number without an event: something happened that was not observed."""

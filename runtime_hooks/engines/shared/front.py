@@ -1,4 +1,4 @@
-"""Adds to what vLLM's HTTP server answers: owners' claims, and metrics of claims."""
+"""Adds to what vLLM's HTTP server answers: owners' claims, readiness, and metrics of claims."""
 
 from __future__ import annotations
 
@@ -25,8 +25,8 @@ class _Below(BaseRoute):
     `path` stands for all of them in vLLM's metrics, so that no label has the id of a claim.
     """
 
-    def __init__(self, front: Front) -> None:
-        self.path, self._app = front.owns, front.app
+    def __init__(self, path: str, app: Any) -> None:
+        self.path, self._app = path, app
 
     def matches(self, scope: Any) -> tuple[Match, Any]:
         """Whether a request is for it, as vLLM's authentication reads the path."""
@@ -54,10 +54,9 @@ def add_to_server(front: Front) -> Callable[[], None]:
     def register_api_routers(args: Any, app: Any, *more: Any, **named: Any) -> None:
         register(args, app, *more, **named)
         try:
-            if front.owns:
-                app.routes.append(_Below(front))
+            app.routes.extend(_Below(path, each) for path, each in front.apps.items())
         except Exception as fault:
-            faults.note("register_api_routers", fault, effect="owners cannot ask for their claims")
+            faults.note("register_api_routers", fault, effect="nobody can ask for claims over HTTP")
 
     def get_prometheus_registry() -> Any:
         registry = registry_of()

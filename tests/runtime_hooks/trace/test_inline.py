@@ -125,6 +125,8 @@ class TestInline:
         assert isinstance(last, LiveVerdict)
         assert (False, True) == (first.final, last.final)
         assert LiveEnd("tiny") == end
+        told = Counter((each.mode.value, each.verdict.value) for each in (first, last))
+        assert told == inline.verdicts
         assert "" == inline.alarm
         assert not (tmp_path / "socket").exists()
 
