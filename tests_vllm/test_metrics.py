@@ -86,7 +86,7 @@ def test_one(tmp_path: Path) -> None:
         found = shown(server)
         assert EXPECTED == {key: found.get(key) for key in EXPECTED}
         assert len(found) < 100
-        assert found["verdicts_total", "mode=hard_protected", "verdict=kept"] > 0
+        assert found["verdicts_total", "mode=hard_protected", "verdict=satisfied"] > 0
         with urllib.request.urlopen(f"http://127.0.0.1:{server.port}{READY}", timeout=60) as answer:
             assert {"ready": True, "why": []} == {
                 name: value for name, value in json.load(answer).items() if name != "schema"
