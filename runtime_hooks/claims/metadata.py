@@ -22,11 +22,13 @@ __all__ = [
     "DEFAULT_OWNER",
     "NO_ADMIT",
     "NULL",
+    "ON_ABORT",
     "PIN",
     "RELEASE",
     "RENEW",
     "TRY",
     "Renewal",
+    "aside",
     "check_caller",
     "claim_of",
     "rejected_name",
@@ -47,6 +49,9 @@ RENEW: Final = "renew_claim"
 
 TRY: Final = "try_claim"
 """The key of a claim that is not made: the answer says whether it would be accepted."""
+
+ON_ABORT: Final = "on_abort"
+"""The field of a claim that says what becomes of it if its request is aborted."""
 
 NO_ADMIT: Final = "no_admit"
 """The key of a boolean: true keeps what the request computes out of the prefix cache."""
@@ -114,6 +119,21 @@ def claim_of(
     if scope is not None and claim.owner_scope != scope:
         raise ClaimError(f"{scope} cannot claim for {claim.owner_scope}", "leave owner_scope out")
     return claim
+
+
+def aside(raw: object) -> tuple[object, bool]:
+    """A claim without what it says of itself beside its terms: whether it is kept where its request
+    is aborted.
+
+    Raises:
+        ClaimError: it says neither that it is kept nor that it is released.
+    """
+    if not isinstance(raw, dict) or ON_ABORT not in raw:
+        return raw, False
+    how = raw[ON_ABORT]
+    if how not in ("keep", "release"):
+        raise ClaimError(f"{ON_ABORT} is neither keep nor release", "leave it out for release")
+    return {name: value for name, value in raw.items() if name != ON_ABORT}, how == "keep"
 
 
 def release_of(raw: object, scope: str | None = None) -> tuple[str, str]:

@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING, Any, Final
 from msgspec.structs import replace
 
 from runtime_hooks.claims.entry import WATCHED
-from runtime_hooks.claims.metadata import claim_of, rejected_name, release_of, renewal_of
+from runtime_hooks.claims.metadata import aside, claim_of, rejected_name, release_of, renewal_of
 from runtime_hooks.claims.pins import Pins
 from runtime_hooks.claims.preregistration import Preregistration
+from runtime_hooks.claims.unanswered import Unanswered
 from runtime_hooks.trace.names import claim_terms, content_keys, name_of, object_of
 from spec.claims.durations import Duration
 from spec.claims.lifecycle import RUNTIME as THE_RUNTIME
@@ -83,6 +84,7 @@ class Admission:
         self._fewest, self._largest_need = fewest, largest_need
         self._alarm, self._tick = alarm, tick
         self._accepted: list[Entry] = []  # since `begin`
+        self._unanswered = Unanswered()
         self._rejections = 0
 
     def begin(self) -> None:
@@ -95,29 +97,59 @@ class Admission:
             if self._registry.live.get(entry.claim_id) is entry:
                 self.end(entry, Kind.CLAIM_DEMOTED)
 
+    def admit_with(self, arrival: Arrival) -> str:
+        """Decide on the claim that came with a request; returns why it was rejected, or empty.
+
+        If the request is aborted before its answer, the claim ends, unless it says otherwise.
+        """
+        try:
+            stated, keep = aside(arrival.claim)
+        except ClaimError as error:
+            self._reject(None, arrival.request_id)
+            return str(error)
+        reason, entry = self._admit(replace(arrival, claim=stated))
+        if entry is not None and not keep:
+            self._unanswered.add(arrival.request_id, entry)
+        return reason
+
+    def answered(self, request_id: str, *, received: bool) -> None:
+        """A request ended. If its client did not receive the answer, a claim that came with it is
+        released in its owner's name, who may not know of it.
+        """
+        if received:
+            self._unanswered.received(request_id)
+            return
+        entry = self._unanswered.aborted(request_id)
+        if entry is not None and self._registry.live.get(entry.claim_id) is entry:
+            self.end(entry, Kind.CLAIM_RELEASED)
+
     def admit(self, arrival: Arrival) -> str:
-        """Decide on the claim of a request; returns why it was rejected, or empty."""
+        """Decide on the claim of an arrival; returns why it was rejected, or empty."""
+        return self._admit(arrival)[0]
+
+    def _admit(self, arrival: Arrival) -> tuple[str, Entry | None]:
+        """Decide on a claim: why it was rejected, or empty, and the live claim."""
         claim = None
         try:
             claim = self._claim_of(arrival.claim, arrival)
             if self._registry.stands(claim, arrival.keys):
-                return ""  # its owner tries again, and gets the same answer
+                # Its owner tries again, and gets the same answer.
+                return "", self._registry.live[claim.claim_id]
             reason = self._rejection(claim, arrival)
         except ClaimError as error:
             reason = str(error)
         if claim is None or reason:
             self._reject(claim, arrival.request_id)
-            return reason
+            return reason, None
         keys = tuple(arrival.keys[: claim.footprint_blocks])
         if claim.protection_mode not in WATCHED:
             self._tracker.drop_unreachable(keys, claiming=True)
-        self._accept(claim, keys)
-        return ""
+        return "", self._accept(claim, keys)
 
     def would_reject(self, arrival: Arrival) -> str:
         """Why the claim that a request tries would be rejected, or empty; nothing happens."""
         try:
-            claim = self._claim_of(arrival.trial, arrival)
+            claim = self._claim_of(aside(arrival.trial)[0], arrival)
             if self._registry.stands(claim, arrival.keys):
                 return ""
             return self._rejection(claim, arrival)

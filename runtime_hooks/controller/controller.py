@@ -155,7 +155,7 @@ class Controller:
         if arrival.renewal is not None:
             answers[RENEW] = self._admission.renew(arrival)
         if arrival.claim is not None:
-            answers["claim"] = self._admission.admit(arrival)
+            answers["claim"] = self._admission.admit_with(arrival)
         if arrival.pin is not None:
             answers["pin"] = self._admission.pins.ask(arrival)
         if arrival.trial is not None:
@@ -203,14 +203,18 @@ class Controller:
         self.tick()
         return self._arbitration.refuse_stuck(arrival)
 
-    def finish(self, request_id: str) -> dict[str, str]:
+    def finish(self, request_id: str, *, aborted: bool = False) -> dict[str, str]:
         """A request ended, in whatever way.
+
+        Args:
+            aborted: its client gave it up, and so has no answer.
 
         Returns:
             Under `pin` why its prompt was not pinned, or empty, if it asked for a pin.
         """
         self.tick()
         self._finish(request_id)
+        self._admission.answered(request_id, received=not aborted)
         reason = self._admission.pins.finish(request_id)
         return {} if reason is None else {"pin": reason}
 

@@ -230,10 +230,10 @@ class TinyEngine:
         self._to_refuse.clear()
         return ready, refused
 
-    def finish(self, name: str) -> dict[str, str]:
+    def finish(self, name: str, *, aborted: bool = False) -> dict[str, str]:
         """A request ends; the answers to its pin."""
         self._to_refuse.pop(name, None)
-        return self.controller.finish(name)
+        return self.controller.finish(name, aborted=aborted)
 
     def release(self, claim_id: str, scope: str) -> str:
         """The owner gives a claim up; why that is not done, or empty."""

@@ -53,6 +53,7 @@ class StepHooks:
         self._to_refuse: dict[str, Refusal] = {}  # in the next step, by request
         self._refused: list[tuple[Any, dict[str, Any]]] = []  # requests without an output yet
         self._notes: dict[str, dict[str, Any]] = {}  # answers for the last output, by request
+        self._aborted: set[str] = set()  # by their clients, until their end is told
         self._ended: list[str] = []  # requests with notes that ended since the last output
         self._parents: OrderedDict[str, _FirstPart] = OrderedDict()
         self.refused_late: list[Refusal] = []
@@ -230,6 +231,9 @@ class StepHooks:
         self._kept_waiting.discard(request.request_id)
         self._to_refuse.pop(request.request_id, None)
         self._blocks.not_admitted.discard(request.request_id)
+        refused = any(each is request for each, _ in self._refused)
+        if request.status is RequestStatus.FINISHED_ABORTED and not refused:
+            self._aborted.add(request.request_id)
         if not self.still_loads(request):
             self.end(request.request_id, "_free_request")
 
@@ -238,7 +242,9 @@ class StepHooks:
         self._wraps.attempt(hook, self._controller.undo_on_failure, self._finish, request_id)
 
     def _finish(self, request_id: str) -> None:
-        self._note(request_id, self._controller.finish(request_id))
+        aborted = request_id in self._aborted
+        self._aborted.discard(request_id)
+        self._note(request_id, self._controller.finish(request_id, aborted=aborted))
         if request_id in self._notes:
             self._ended.append(request_id)
 

@@ -1,0 +1,115 @@
+"""Tests of claims.unanswered: what becomes of a claim whose request is aborted."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from monitor.engine import ModeVerdict
+from runtime_hooks.claims.arrivals import Arrival
+from runtime_hooks.claims.metadata import TRY
+from spec.claims.claim import Mode
+from tests.runtime_hooks.tiny import TinyEngine, claim, keys_of
+
+
+def arrives(engine: TinyEngine, name: str, stated: object, **more: Any) -> dict[str, str]:
+    """The answers to a request with a claim on its prompt."""
+    return engine.arrive(Arrival(name, keys_of("p", 20), 20, 20, stated, **more))[1]
+
+
+@pytest.fixture
+def engine() -> TinyEngine:
+    return TinyEngine()
+
+
+def live(engine: TinyEngine) -> list[str]:
+    return list(engine.controller._registry.live)
+
+
+def test_aborted(engine: TinyEngine) -> None:
+    """The claim is released in its owner's name, which the trace reports, and all is kept."""
+    assert {"claim": ""} == arrives(engine, "r", claim(blocks=20))
+    engine.finish("r", aborted=True)
+    assert [] == live(engine)
+    assert ["tenant"] == [event.by for event in engine.kinds("claim_released")]
+    assert ModeVerdict.VIOLATED is not engine.judge(Mode.HARD_PROTECTED).verdict
+
+
+def test_answered(engine: TinyEngine) -> None:
+    """A request that ended otherwise told its client; its claim stays."""
+    arrives(engine, "r", claim(blocks=20))
+    engine.finish("r")
+    engine.finish("r", aborted=True)
+    assert ["claim:a"] == live(engine)
+
+
+def test_kept(engine: TinyEngine) -> None:
+    """A claim that says so is kept."""
+    assert {"claim": ""} == arrives(engine, "r", claim(blocks=20, on_abort="keep"))
+    engine.finish("r", aborted=True)
+    assert ["claim:a"] == live(engine)
+
+
+@pytest.mark.parametrize("how", [None, 7, "kept", ["keep"], {}])
+def test_wrong(engine: TinyEngine, how: object) -> None:
+    """What it says must be one of two words, also where the claim is only tried."""
+    stated = claim(blocks=20, on_abort=how)
+    for answer in (arrives(engine, "r", stated), arrives(engine, "t", None, trial=stated)):
+        assert "on_abort is neither keep nor release" in next(iter(answer.values()))
+    assert [] == live(engine)
+
+
+def test_tried(engine: TinyEngine) -> None:
+    """A trial may say it, too."""
+    assert {TRY: ""} == arrives(engine, "t", None, trial=claim(blocks=20, on_abort="keep"))
+
+
+def test_retried(engine: TinyEngine) -> None:
+    """A claim that was sent again stays as long as one of its requests may answer."""
+    stated = claim(blocks=20)
+    for name in ("first", "again"):
+        assert {"claim": ""} == arrives(engine, name, stated)
+    engine.finish("first", aborted=True)
+    assert ["claim:a"] == live(engine)
+    engine.finish("again", aborted=True)
+    assert [] == live(engine)
+
+
+def test_other_ways_in(engine: TinyEngine) -> None:
+    """A pin is its job's, and an aborted request does not end it."""
+    engine.serve("job", 4, pin={"job_id": "j", "ttl": "60 s"})
+    engine.finish("job", aborted=True)
+    assert 1 == len(live(engine))
+
+
+ACTS = st.lists(
+    st.tuples(st.sampled_from("rst"), st.sampled_from(["arrive", "end", "abort", "release"])),
+    max_size=30,
+)
+
+
+@given(ACTS)
+def test_any_order(acts: list[tuple[str, str]]) -> None:
+    """A claim whose answer was received, or may be, ends by its owner's release alone; in the end
+    nothing is remembered."""
+    engine, running, told = TinyEngine(), dict[str, str](), set[str]()
+    for number, (name, act) in enumerate(acts):
+        if act == "arrive" and name not in running:
+            of = live(engine)[0] if live(engine) else f"claim:{number}"
+            assert {"claim": ""} == arrives(engine, name, claim(of, 20))
+            running[name] = of
+        elif act in ("end", "abort") and name in running:
+            engine.finish(name, aborted=act == "abort")
+            of = running.pop(name)
+            told |= {of} if act == "end" else set()
+            waited_for = of in told or of in running.values()
+            assert of not in live(engine) or waited_for
+        elif act == "release" and live(engine):
+            engine.release(live(engine)[0], "tenant")
+    for name in running:
+        engine.finish(name)
+    unanswered = engine.controller._admission._unanswered
+    assert ({}, {}) == (unanswered._claims, unanswered._requests)
