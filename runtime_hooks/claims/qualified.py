@@ -2,7 +2,7 @@
 
 Where callers are authenticated an id is its owner's own. There the engine's id of a claim is the
 owner, a slash, and the owner's id: an owner learns nothing of the ids of others, and every claim of
-the trace has an id of its own (docs/decisions/0019).
+the trace has an id of its own (docs/decisions/0021).
 """
 
 from __future__ import annotations
