@@ -50,26 +50,42 @@ class Judging:
     Args:
         modes: one; or, with `own`, those that claims may state.
         own: judge each claim by the mode that it states.
+        shared: judge them in one pass, as long as that can be done.
         keep: what is kept of claims, by default all that are live and `ENDED` that are not.
     """
 
     def __init__(
-        self, asked: Asked, modes: Collection[Mode], *, own: bool, keep: Keep | None = None
+        self,
+        asked: Asked,
+        modes: Collection[Mode],
+        *,
+        own: bool,
+        keep: Keep | None = None,
+        shared: bool = False,
     ) -> None:
         self._asked, self._trusted = asked, Trusted()
         self._stated = Stated(modes, asked.claim) if own else None
         self._moved: list[ClaimRun] = []
         keep = keep or Keep(ended=ENDED)
-        self._judges = [
-            _Judge(
-                Monitor(
-                    mode, asked.bundle, only=asked.claim, strict=asked.strict, keep=keep, own=own
-                ),
-                Theorem(mode),
+        first, *rest = (mode for mode in Mode if mode in (modes or [_ANY]))
+        self._shared = shared and own and asked.claim is None and bool(rest)
+
+        def monitor(mode: Mode, *beside: Mode) -> Monitor:
+            return Monitor(
+                mode,
+                asked.bundle,
+                only=asked.claim,
+                strict=asked.strict,
+                keep=keep,
+                own=own,
+                beside=beside,
             )
-            for mode in Mode
-            if mode in (modes or [_ANY])
-        ]
+
+        judge = monitor(first, *rest) if self._shared else monitor(first)
+        self._judges = [_Judge(judge, Theorem(first))]
+        for mode in rest:
+            judge = judge.by(mode) if self._shared else monitor(mode)
+            self._judges.append(_Judge(judge, Theorem(mode)))
 
     def take(self, record: Record) -> Mode | None:
         """Judge one line, or return the mode that it states and that has no judge yet."""
@@ -78,7 +94,8 @@ class Judging:
         self._trusted.note(record)
         for judge in self._judges:
             judge.theorem.note(record)
-            judge.monitor.take(record)
+        for monitor in self._reading:
+            monitor.take(record)
         return None
 
     def take_batch(self, batch: Batch) -> Mode | None:
@@ -92,21 +109,33 @@ class Judging:
         self._trusted.note_kinds(kinds)
         for judge in self._judges:
             judge.theorem.note_events(kinds.keys(), events, places)
+        for monitor in self._reading:
             if run is None:
-                judge.monitor.take_events(events, places)
+                monitor.take_events(events, places)
             else:
-                judge.monitor.take_run(run)
+                monitor.take_run(run)
         return None
+
+    @property
+    def _reading(self) -> Iterator[Monitor]:
+        """The monitors that take what is read; if they share their streams, one does for all."""
+        judges = self._judges[:1] if self._shared else self._judges
+        return (judge.monitor for judge in judges)
+
+    @property
+    def apart(self) -> bool:
+        """Whether the modes cannot be judged in one pass; then the judging is to begin again."""
+        return self._shared and self._judges[0].monitor.apart
 
     def reject(self, error: InputError) -> None:
         """A line could not be read."""
-        for judge in self._judges:
-            judge.monitor.reject(At(error.file, error.line or 0))
+        for monitor in self._reading:
+            monitor.reject(At(error.file, error.line or 0))
 
     def lose(self, at: At, why: str, stream: str | None = None) -> None:
         """Lines may be missing here from a stream of a file, or from all that it has so far."""
-        for judge in self._judges:
-            judge.monitor.lose(at, why, stream)
+        for monitor in self._reading:
+            monitor.lose(at, why, stream)
 
     def watch(self) -> None:
         """From now on `news` has what events decide; ask after each line, or memory grows."""
@@ -193,6 +222,9 @@ class Judging:
             accounts: one of each file that was read.
         """
         accounts = list(accounts)
+        if self._shared:
+            first = self._judges[0].monitor
+            self._judges = [j._replace(monitor=first.by(j.monitor.mode)) for j in self._judges]
         for judge in self._judges:
             judge.monitor.late = order_of(accounts).late
         return self._by_one(accounts) if self._stated is None else self._by_each(accounts)

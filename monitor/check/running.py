@@ -56,12 +56,14 @@ def source_of(
 
 
 def run(judging: Judging, source: Records, progress: Callable[[int], None] | None) -> Mode | None:
-    """Read to the end, or to where a claim states a mode whose judge has to read from the start."""
+    """Read to the end, or to where a claim states a mode whose judge has to read from the start, or
+    the modes have to be judged apart.
+    """
     for number, found in enumerate(source.batches()):
         if progress is not None and (isinstance(found, Batch) or number % _EVERY == 0):
             progress(source.size)
         more = judging.take_batch(found) if isinstance(found, Batch) else judging.take(found)
-        if more is not None:
+        if more is not None or judging.apart:
             return more
     if progress is not None:
         progress(source.size)

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 __all__ = ["TOO_LATE", "ClaimStore"]
 
 TROUBLED: Final = 1_000
-"""Claims that stay in hand because they were violated or could not be judged."""
+"""Claims of one mode that stay in hand because they were violated or could not be judged."""
 
 OPEN: Final = 1_000
 """Claims that ended and stay in hand because something of them is owed or not over yet."""
@@ -270,7 +270,7 @@ class ClaimStore(KnownClaims):
             return False
         named = claim.claim_id in event.accused
         if event.kind in _REST_ON_REQUEST:
-            scoped = frozenset(o.name for o in self._compiled.observers if o.per_request)
+            scoped = frozenset(o.name for o in claim.compiled.observers if o.per_request)
             only = scoped - {"blocking_claim_ids"} if named else scoped
             claim.distrust(request.at, f"request {event.request_id} {TOO_LATE}", only)
             request.forgotten.discard(claim.claim_id)
@@ -308,8 +308,10 @@ class ClaimStore(KnownClaims):
             self._drop(claim)
             return
         alike = self.past.way(claim, self.clock.reason(claim))
-        if alike.troubled and claim.may_be_judged and len(self._stay) < TROUBLED:
+        mode, stayed = claim.compiled.mode, self._stayed
+        if alike.troubled and claim.may_be_judged and stayed.get(mode, 0) < TROUBLED:
             self._stay.add(claim.claim_id)
+            stayed[mode] = stayed.get(mode, 0) + 1
             return
         self.past.add(claim, alike)
         self.clock.liken(alike.run, claim)

@@ -22,12 +22,13 @@ from spec.contract.modes import MODES
 from spec.events.alphabet import BLOCKS_GONE, FACTS
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Hashable, Iterable
+    from collections.abc import Callable, Hashable, Iterable, Sequence
 
     from monitor.evaluate.compile import Compiled
     from monitor.input.records import At
     from monitor.pool.bloom_filter import BloomFilter
     from monitor.requests.observability import ObservabilityLoss
+    from spec.claims.claim import Mode
     from spec.events.canonical import Event
 
 __all__ = ["BLIND", "Keep", "KnownClaims"]
@@ -73,12 +74,17 @@ class Keep:
 class KnownClaims:
     """The claims of one stream, and the ledgers that follow them through its pool.
 
-    `responsible` and `owing` are those of which that is so now.
+    `responsible` and `owing` are those of which that is so now. Each claim is judged by the
+    observers of the mode that it states; where there are those of one mode alone, by them. What
+    cannot be judged so needs a stream for each mode, which is then `apart`.
+
+    Args:
+        judges: the observers of each mode.
     """
 
     def __init__(
         self,
-        compiled: Compiled,
+        judges: Sequence[Compiled],
         stream: str,
         keep: Keep,
         seen: BloomFilter,
@@ -94,14 +100,15 @@ class KnownClaims:
         self.objects, self.ranks = Objects(), Ranks()
         self.requests, self.clock = Requests(track), Clock()
         self.past, self._unmet = RetiredClaims(seen, keep.records), Unmet(seen)
-        self._compiled, self._stream, self._keep, self._track = compiled, stream, keep, track
-        self._constants = MODES[compiled.mode].constants
+        self.judges, self.apart = {each.mode: each for each in judges}, False
+        self._stream, self._keep, self._track = stream, keep, track
         self._undelivered: dict[Hashable, dict[str, ClaimRun]] = {}  # by what they did not get yet
         self._unclear: dict[bool, At] = {}  # where blocks of forgotten claims came (False) or went
         self._changed: dict[str, ClaimRun] = {}  # those that may be over since this event
         self._over: dict[str, ClaimRun] = {}  # those that are, the first ones first
         self._open: dict[str, ClaimRun] = {}  # those that ended, and something of them is open
         self._stay = set() if keep.one is None else {keep.one}  # those that are not forgotten
+        self._stayed: dict[Mode, int] = {}  # how many of them are troubled, of each mode
 
     def beyond(self, event: Event) -> str:
         """Why an event is left out: it is about one more claim or request than are followed. Empty
@@ -156,15 +163,28 @@ class KnownClaims:
             claim.guest = True
             claim.distrust(at, "another mode judges it")
 
-    def make(self, claim_id: str) -> ClaimRun:
-        """A claim that is met for the first time."""
-        constants = Constants(threshold=UNSTATED, **self._constants)
-        claim = ClaimRun(self._stream, claim_id, self._compiled, constants)
+    def make(self, claim_id: str, mode: str | None = None) -> ClaimRun:
+        """A claim that is met for the first time.
+
+        Args:
+            mode: the one that it states.
+        """
+        if (compiled := self.judges.get(mode)) is None:  # type: ignore[call-overload]
+            self.apart |= len(self.judges) > 1
+            compiled = next(iter(self.judges.values()))
+        constants = Constants(threshold=UNSTATED, **MODES[compiled.mode].constants)
+        claim = ClaimRun(self._stream, claim_id, compiled, constants)
         if self._blind:
             claim.distrust(None, BLIND, self._blind)
         self._unmet.tell(claim)
         self._take_in(claim)
         return claim
+
+    def note_mode(self, claim: ClaimRun) -> None:
+        """A claim is introduced: it may state another mode than it did, or than judges it."""
+        if len(self.judges) > 1:
+            other = claim.other_mode is not None or claim.declared_mode != claim.compiled.mode
+            self.apart |= other
 
     def join(self, claim: ClaimRun, *, grows: bool = False) -> None:
         """A claim that a registry knows is on its object from now on, with what is held there.

@@ -104,7 +104,10 @@ class Stream(Shortcuts):
         if event.object_id is None:
             names = self._store.blocks.owners(event.block_ids)
             meant = [claim for name in names if (claim := self._store.known(name)) is not None]
-            if not names and (only := open_without(event.kind, self._names)):
+            judges = self._store.judges.values()
+            only = frozenset[str]().union(*(open_without(event.kind, j.names) for j in judges))
+            if not names and only:
+                self._store.apart |= len(judges) > 1
                 why = f"{event.kind} names neither a claim nor an object"
                 if event.kind is Kind.PREFIX_REUSED and event.request_id is not None:
                     self._tell_others(event, event.request_id, at)  # before they are in doubt
@@ -158,7 +161,7 @@ class Stream(Shortcuts):
             for left in self._move(event, [claim], at):
                 self._there(event, left, at)
         self._concern(event, claim, at, mine=bound and not over, named=not over)
-        if self._mode["ranked"] and event.kind in _STATES:  # or a registry may hold it from now on
+        if self._ranked and event.kind in _STATES:  # or a registry may hold it from now on
             self._store.ranks.note(claim)
         claim.accepted = claim.accepted or event.kind is Kind.CLAIM_ACCEPTED
         entered = event.kind in INTRODUCES and (claim.accepted or claim.constants.watched)
@@ -212,8 +215,13 @@ class Stream(Shortcuts):
             elif event.kind is Kind.CLAIM_RESTORATION_FAILED:
                 self._track.doubt_failures(claim, request)
                 tell_outcome(view, event, claim.claim_id, request)
-        if mine and event.kind is Kind.CLAIM_BLOCK_LOST and claim.strayed and self._of_losses:
-            claim.distrust(at, _STRAYED, self._of_losses)
+        if (
+            mine
+            and event.kind is Kind.CLAIM_BLOCK_LOST
+            and claim.strayed
+            and claim.compiled.of_losses
+        ):
+            claim.distrust(at, _STRAYED, claim.compiled.of_losses)
         empty = event.kind is Kind.PREFIX_LOOKUP and event.held is None
         if mine and event.kind is Kind.PREFIX_LOOKUP and not claim.ended:
             self._look_up(event, claim, at)

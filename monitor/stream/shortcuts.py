@@ -145,7 +145,9 @@ class Shortcuts(BlockEvents):
     def _take_blocks(self, event: Event, at: At) -> bool:
         """Blocks of a claim are there that are nobody's."""
         claim, request = self._known(event), self._in_hand(event)
-        if claim is None or request is None or self._mode["ranked"]:
+        if claim is None or request is None or claim.compiled.ranked:
+            return False
+        if claim.priority is not None and self._ranked:
             return False
         store = self._store
         alone = claim.tracked and not claim.keys and store.objects.is_alone(claim)
@@ -161,19 +163,20 @@ class Shortcuts(BlockEvents):
     def _take_loss(self, event: Event, at: At) -> bool:
         """Blocks are gone, each of one claim or of none."""
         named = event.claim_id is not None or event.object_id is not None
-        if named or not event.block_ids or self._mode["ranked"] or self._of_losses:
+        if named or not event.block_ids:
             return False
         if event.request_id is not None and self._in_hand(event) is None:
             return False
         blocks = self._store.blocks
         owners = blocks.sole_owners(event.block_ids)
-        if owners is None or not all(claim.is_plain for claim, _ in owners if claim is not None):
+        if owners is None or not all(self._is_loser(claim) for claim, _ in owners if claim):
             return False
         self._begin()
         losers = blocks.take_from(event.block_ids, owners)
         self._store.room.forget()
-        for claim in losers if self._tiered else ():
-            claim.note_computed(computed=False)
+        for claim in losers:
+            if claim.compiled.tiered:
+                claim.note_computed(computed=False)
         views = [
             EventView(event.kind, at, event.request_id, True, True, lead=claim.lead)
             for claim in losers
@@ -182,6 +185,15 @@ class Shortcuts(BlockEvents):
             self._move_on(claim, view)
         self._store.settle()
         return True
+
+    def _is_loser(self, claim: ClaimRun) -> bool:
+        """Whether a loss of a block is to the claim what it is to most: nothing of the claim is in
+        doubt, none of its obligations reads which losses were reported, and it has no rank.
+        """
+        compiled = claim.compiled
+        if compiled.of_losses or compiled.ranked or not claim.is_plain:
+            return False
+        return claim.priority is None or not self._ranked
 
     # What all have in common.
 

@@ -1,0 +1,83 @@
+"""One monitor that judges each claim by its own mode, against one monitor for each mode."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from monitor.engine import Monitor
+from spec.claims.claim import Mode
+from tests.differential.compare import Differs, record
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from monitor.evaluate.observer_state import Finding
+    from monitor.stream.known_claims import Keep
+    from spec.projection.lines import Line
+
+__all__ = ["compare_shared"]
+
+Findings = dict[str, dict[str, "Finding"]]
+
+
+def compare_shared(stream: Sequence[Line], keep: Keep | None = None) -> bool:
+    """Both read the stream; after each line each claim has the same findings, explained alike.
+
+    Args:
+        keep: what both monitors keep of claims that are over.
+
+    Returns:
+        Whether the modes could be judged together to the end.
+
+    Raises:
+        Differs: they do not agree; it names the line.
+    """
+    first, *rest = Mode
+    shared = Monitor(first, keep=keep, own=True, beside=tuple(rest))
+    single = {mode: Monitor(mode, keep=keep, own=True) for mode in Mode}
+    for line in stream:
+        read = record(line)
+        shared.take(read)
+        if shared.apart:
+            return False
+        for mode, monitor in single.items():
+            monitor.take(read)
+            _agree(shared.by(mode), monitor, f"line {line.at}")
+    for mode, monitor in single.items():
+        ours, theirs = shared.by(mode).conclude(), monitor.conclude()
+        _agree(shared.by(mode), monitor, "the end")
+        for part in ("verdict", "why", "absent", "obligations", "read", "unknown", "rejected"):
+            one, other = getattr(ours, part), getattr(theirs, part)
+            if one != other:
+                raise Differs(f"{mode}: {part} is {one} in one pass, and {other} by itself")
+        gone = [_counted(each.forgotten) for each in (ours, theirs)]
+        if gone[0] != gone[1]:
+            raise Differs(f"{mode}: {gone[0]} forgotten in one pass, and {gone[1]} by itself")
+    return True
+
+
+def _counted(forgotten: Sequence[tuple[object, int]]) -> int:
+    """How many claims of the mode were forgotten."""
+    return sum(count for each, count in forgotten if each.judged)  # type: ignore[attr-defined]
+
+
+def _agree(shared: Monitor, single: Monitor, where: str) -> None:
+    ours, theirs = _findings(shared), _findings(single)
+    if odd := ours.keys() ^ theirs.keys():
+        raise Differs(f"{single.mode} at {where}: {sorted(odd)} are known to one of both")
+    for name, found in theirs.items():
+        if ours[name] != found:
+            both = f"{ours[name]} in one pass, {found} by itself"
+            raise Differs(f"{single.mode} at {where}, {name}: {both}")
+    for part in ("left", "contradicted"):
+        one, other = list(getattr(shared, part)()), list(getattr(single, part)())
+        if one != other:
+            raise Differs(f"{single.mode} at {where}: {part} {one} in one pass, {other} by itself")
+
+
+def _findings(monitor: Monitor) -> Findings:
+    return {
+        claim.claim_id: {"state": claim.state, "taint": claim.taint, **dict(claim.findings())}  # type: ignore[dict-item]
+        for claim in monitor.claims()
+        if claim.declared_mode == monitor.mode
+    }
