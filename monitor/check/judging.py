@@ -10,6 +10,7 @@ from monitor.check.parts import Trusted, input_of, order_of
 from monitor.check.stated import Stated
 from monitor.check.theorem import Theorem
 from monitor.check.whole import Read, by_each, by_one
+from monitor.durable.collector import paused
 from monitor.engine import Monitor
 from monitor.input.batches import kinds_of, run_of
 from monitor.input.records import At
@@ -215,6 +216,7 @@ class Judging:
         found._judges = [each._replace(monitor=each.monitor.of(name)) for each in self._judges]
         return found
 
+    @paused()
     def report(self, accounts: Iterable[Account]) -> Report:
         """The report, every stream being finished.
 

@@ -13,7 +13,7 @@ from spec.events.alphabet import Kind
 __all__ = ["Constants", "EventView"]
 
 
-class EventView(msgspec.Struct):
+class EventView(msgspec.Struct, gc=False):
     """The fields of `spec.contract.vocabulary.EVENT_FIELDS`; `here` is set for each request.
 
     `low` is the same event where it is unknown which blocks are shared, as if all were that may be;

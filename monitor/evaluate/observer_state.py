@@ -19,7 +19,7 @@ __all__ = ["Finding", "InHand", "ObserverState", "Registers", "heaviest"]
 Registers: TypeAlias = tuple[Any, ...]
 
 
-class Finding(msgspec.Struct, frozen=True):
+class Finding(msgspec.Struct, frozen=True, gc=False):
     """The verdict of one obligation, the event that decided it, and why, for people.
 
     `trail` are the events of the occasion that was decided, from what was owed on, in their order.
@@ -32,7 +32,7 @@ class Finding(msgspec.Struct, frozen=True):
     trail: Trail = ()
 
 
-class ObserverState(msgspec.Struct, frozen=True):
+class ObserverState(msgspec.Struct, frozen=True, gc=False):
     """One observer in one scope (the claim itself or one request), as its last step left it."""
 
     state: int
