@@ -41,7 +41,7 @@ _KINDS: Final[tuple[type, ...]] = (
     *(records.At, records.Form, records.Stamp),
     *(claim.ClaimRun, event_view.Constants, event_view.EventView),
     *(observer_state.Finding, observer_state.InHand, observer_state.ObserverState),
-    *(positions.Positions, positions._Runs, restless.Restless),
+    *(positions.Positions, restless.Restless),
     *(blocks.Blocks, bloom_filter.BloomFilter, objects.Objects, ranks.Ranks, stated.Stated),
     owners.Owners,
     *(cells.Cells, cells.Run, room.Ends, room.Room, room._Object),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import deque
 from dataclasses import dataclass, field
+from functools import cache
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final, Self
 
@@ -27,7 +28,7 @@ if TYPE_CHECKING:
     from spec.claims.predicates import MaterializationPredicate
 
 
-__all__ = ["NOTHING", "UNSTATED", "ClaimRecord"]
+__all__ = ["NOTHING", "UNSTATED", "ClaimRecord", "constants_of"]
 
 UNSTATED = 2**63
 """The threshold of a predicate that is not stated: it never holds."""
@@ -45,7 +46,14 @@ _REGISTERED = CLAIM_REGISTERS.index("registered")
 _RESPONSIBLE = CLAIM_REGISTERS.index("responsible")
 _COMMITTED = CLAIM_REGISTERS.index("committed")
 _DECLARED = CLAIM_REGISTERS.index("declared")
-_LEAD = CLAIM_REGISTERS.index("lead")
+_LEAD, _THERE = CLAIM_REGISTERS.index("lead"), CLAIM_REGISTERS.index("there")
+
+
+@cache
+def constants_of(mode: Mode) -> tuple[bool, bool, bool, bool]:
+    """What a mode fixes: lapses, tiered, watched, ranked, as `Constants` has them."""
+    fixed = MODES[mode].constants
+    return fixed["lapses"], fixed["tiered"], fixed["watched"], fixed["ranked"]
 
 
 @dataclass(slots=True)
@@ -150,8 +158,9 @@ class ClaimRecord:
 
     def take_constants(self) -> None:
         """The claim has the constants of the mode that it goes by."""
-        for name, value in MODES[self.goes_by].constants.items():
-            setattr(self.constants, name, value)
+        known = constants_of(self.goes_by)
+        own = self.constants
+        own.lapses, own.tiered, own.watched, own.ranked = known
         if not self.constants.tiered:
             self.held.fresh = None
 
@@ -315,7 +324,10 @@ class ClaimRecord:
 
     def measure(self, lead: int, *, there: bool) -> None:
         """What the claim holds turns out to be otherwise than was known, and was so before."""
-        changed = lead != self.fact("lead")
+        changed = lead != self.facts[_LEAD]
+        if not changed and self.facts[_THERE] is there:
+            self.stir()
+            return
         self.know(lead=lead, there=there)
         if changed:
             self._find_away()

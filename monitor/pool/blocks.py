@@ -62,6 +62,8 @@ class Blocks(Holders):
             Whether all that was stated is remembered.
         """
         self._off(claim)
+        if not claim.held and self.stated.is_empty and claim.object not in self._on:
+            return not self.stated.forgot(claim)
         if claim.held:
             self._note(claim)
         self._give(claim, list(self.stated.of(claim)))

@@ -198,6 +198,34 @@ class Holders:
             found.append((claim, position))
         return found if len(set(blocks)) == len(blocks) else None
 
+    def sole_run(self, blocks: Sequence[int]) -> tuple[ClaimRun, int] | None:
+        """The claim that holds these blocks and no others, each alone and at one position, and the
+        first of these; None where there is none.
+        """
+        run = self._owners.run(blocks)
+        claim = None if run is None else self.claims.get(run[0])
+        if run is None or claim is None or not claim.held.are_all(run[2], run[1]):
+            return None
+        return claim, min(run[2])
+
+    def take_run(self, blocks: Sequence[int], claim: ClaimRun, first: int) -> bool:
+        """The blocks of a `sole_run` are gone from its claim; whether one of its own is."""
+        claim.held.clear()
+        for block in blocks:
+            self._let_go(block)
+            self._owners.drop(block)
+        if not self.stated.is_empty:
+            self.stated.lose(blocks)
+        own = claim.owns(first)
+        claim.strayed |= not own
+        return own
+
+    def _let_go(self, block: int) -> None:
+        """Whatever is known of a block but for its owners, is over."""
+        self._stated.pop(block, None)
+        self._forgotten.pop(block, None)
+        self.mixed.pop(block, None)
+
     def take_from(
         self, blocks: Sequence[int], owners: Sequence[tuple[ClaimRun | None, int]]
     ) -> list[ClaimRun]:
@@ -205,9 +233,7 @@ class Holders:
         losers: dict[str, ClaimRun] = {}
         strays: dict[str, ClaimRun] = {}
         for block, (claim, position) in zip(blocks, owners, strict=True):
-            self._stated.pop(block, None)
-            self._forgotten.pop(block, None)
-            self.mixed.pop(block, None)
+            self._let_go(block)
             if claim is None:
                 continue
             self._owners.drop(block)

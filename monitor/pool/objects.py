@@ -69,6 +69,16 @@ def _on(claim: ClaimRun) -> tuple[bytes, tuple[bytes | None, ...]] | None:
     return _known("object_id", claim.binding["object_id"]), known
 
 
+def _is_still(on: Hashable, binding: dict[str, str | bytes]) -> bool:
+    """Whether a claim that was found to be on an object states no more of where that is since."""
+    if not isinstance(on, tuple):
+        return False
+    cache, token_map = on[1]
+    return (cache is None) is (binding.get("cache_identity") is None) and (
+        (token_map is None) is (binding.get("token_map") is None)
+    )
+
+
 class Objects:
     """The claims that a registry holds or held, by the digest of the object that they are on."""
 
@@ -81,6 +91,8 @@ class Objects:
         """The claim, once it is known to a registry and its object is stated; whether it is new on
         that object, in the cache and by the map that it states.
         """
+        if claim.claim_id in self._of and _is_still(claim.object, claim.binding):
+            return False
         on = _on(claim)
         if on is None or on == claim.object:
             return False

@@ -60,6 +60,16 @@ class Owners:
         (position,) = positions
         return name, position
 
+    def run(self, blocks: Sequence[int]) -> _Run | None:
+        """The record of these blocks, if one event gave them, and no others, to one claim; None
+        where that is not so, or any of them is asked for as one since.
+        """
+        runs = self._runs
+        run = runs.get(blocks[0])
+        if run is None or run[1] != blocks:
+            return None
+        return run if all(runs.get(block) is run for block in blocks[1:]) else None
+
     def get(self, block: int) -> dict[str, set[int]] | None:
         """The claims that hold a block, to be changed; None where nothing is known of one."""
         if (run := self._runs.pop(block, None)) is not None:

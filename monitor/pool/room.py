@@ -101,6 +101,9 @@ class Room:
     def put(self, claim: ClaimRun, blocks: int) -> None:
         """A claim takes so many blocks from now on."""
         name = claim.claim_id
+        if not blocks and name not in self._claims:
+            self.forget()
+            return
         if self._claims.pop(name, None) is not None:
             self._count(self._contents.pop(name), name, 0)
         if blocks:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from monitor.evaluate.claim import ClaimRun
+from monitor.evaluate.compile import CLAIM_REGISTERS
 from monitor.evaluate.event_view import EventView
 from monitor.evaluate.partial_observation import BLOCKS
 from monitor.stream.known_claims import BLIND, KnownClaims
@@ -27,6 +28,8 @@ OPEN: Final = 1_000
 
 TOO_LATE: Final = "ended too long ago to be tracked"
 
+_RESPONSIBLE: Final = CLAIM_REGISTERS.index("responsible")
+_DECLARED: Final = CLAIM_REGISTERS.index("declared")
 _REST_ON_BLOCKS: Final = frozenset(
     {
         Kind.CLAIM_COMMITTED,
@@ -152,28 +155,33 @@ class ClaimStore(KnownClaims):
         claim.stir()
 
     def _step(self, claim: ClaimRun, view: EventView, number: int) -> None:
-        name, declared, responsible = claim.claim_id, claim.declared, claim.responsible
+        name, before = claim.claim_id, claim.facts
+        responsible = bool(before[_RESPONSIBLE])
         known = claim.past is None or claim.constants.watched
         if not known and view.kind in _REST_ON_BLOCKS:
             claim.doubt(BLOCKS, view.at, _BLOCKS)
         claim.step(view)
         if self.moved is not None:
             self.moved.append(claim)
-        if claim.responsible and not responsible:
+        after = claim.facts
+        responds = bool(after[_RESPONSIBLE])
+        if responds and not responsible:
             claim.took, self.responsible[name] = number, claim
             for undelivered in self._undelivered.values():
                 undelivered[name] = claim
-        elif responsible and not claim.responsible:
+        elif responsible and not responds:
             claim.left = number
             del self.responsible[name]
             self.clock.leave(claim)
-        if claim.declared != declared:
-            self.room.put(claim, claim.declared)
+        if responds is not responsible or before[_DECLARED] != after[_DECLARED]:
+            declared = claim.declared
+            if declared != (before[_DECLARED] if responsible else 0):
+                self.room.put(claim, declared)
         if claim.owes:
             self.owing[name] = claim
         else:
             self.owing.pop(name, None)
-        if not (claim.responsible and responsible):
+        if not (responds and responsible):
             self._changed[name] = claim
 
     # Doubting them.

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from monitor.evaluate.claim import ClaimRun
-from monitor.evaluate.claim_record import UNSTATED
+from monitor.evaluate.claim_record import UNSTATED, constants_of
 from monitor.evaluate.event_view import Constants
 from monitor.evaluate.partial_observation import BLOCKS
 from monitor.pool.blocks import Blocks
@@ -18,7 +18,6 @@ from monitor.requests.ledger import Requests
 from monitor.stream.order import Clock, Order
 from monitor.stream.retired_claims import REMEMBERED, RetiredClaims
 from monitor.stream.unmet import Unmet
-from spec.contract.modes import MODES
 from spec.events.alphabet import BLOCKS_GONE, FACTS
 
 if TYPE_CHECKING:
@@ -172,7 +171,7 @@ class KnownClaims:
         if (compiled := self.judges.get(mode)) is None:  # type: ignore[call-overload]
             self.apart |= len(self.judges) > 1
             compiled = next(iter(self.judges.values()))
-        constants = Constants(threshold=UNSTATED, **MODES[compiled.mode].constants)
+        constants = Constants(UNSTATED, *constants_of(compiled.mode))
         claim = ClaimRun(self._stream, claim_id, compiled, constants)
         if self._blind:
             claim.distrust(None, BLIND, self._blind)

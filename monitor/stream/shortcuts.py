@@ -144,8 +144,10 @@ class Shortcuts(BlockEvents):
 
     def _take_blocks(self, event: Event, at: At) -> bool:
         """Blocks of a claim are there that are nobody's."""
-        claim, request = self._known(event), self._in_hand(event)
-        if claim is None or request is None or claim.compiled.ranked:
+        claim = self._known(event)
+        if claim is None or claim.compiled.ranked:
+            return False
+        if event.request_id is not None and self._in_hand(event) is None:
             return False
         if claim.priority is not None and self._ranked:
             return False
@@ -168,11 +170,18 @@ class Shortcuts(BlockEvents):
         if event.request_id is not None and self._in_hand(event) is None:
             return False
         blocks = self._store.blocks
-        owners = blocks.sole_owners(event.block_ids)
-        if owners is None or not all(self._is_loser(claim) for claim, _ in owners if claim):
-            return False
-        self._begin()
-        losers = blocks.take_from(event.block_ids, owners)
+        if (run := blocks.sole_run(event.block_ids)) is not None:
+            claim, first = run
+            if not self._is_loser(claim):
+                return False
+            self._begin()
+            losers = [claim] if blocks.take_run(event.block_ids, claim, first) else []
+        else:
+            owners = blocks.sole_owners(event.block_ids)
+            if owners is None or not all(self._is_loser(claim) for claim, _ in owners if claim):
+                return False
+            self._begin()
+            losers = blocks.take_from(event.block_ids, owners)
         self._store.room.forget()
         for claim in losers:
             if claim.compiled.tiered:

@@ -256,17 +256,23 @@ class StreamState:
         return self._store.blocks.missed >= 0 and lacks
 
     def _view(self, event: Event, claim: ClaimRun, at: At) -> EventView:
-        view = EventView(event.kind, at, event.request_id, named=True)
-        view.footprint = event.footprint or 0
-        view.unsized = event.kind is Kind.CLAIM_COMMITTED and event.footprint is None
-        view.found = event.found
-        view.echo, view.from_tier = event.echo, event.from_tier and claim.restored
-        view.cost, view.hit = event.cost or 0, bool(event.hit)
+        kind = event.kind
+        view = EventView(kind, at, event.request_id, False, True)
+        if event.footprint is not None:
+            view.footprint = event.footprint
+        elif kind is Kind.CLAIM_COMMITTED:
+            view.unsized = True
+        view.found, view.echo = event.found, event.echo
+        if event.from_tier:
+            view.from_tier = claim.restored
+        if event.cost is not None:
+            view.cost = event.cost
+        if event.hit:
+            view.hit = True
         if event.worker is not None:
             view.worker = int.from_bytes(digest("worker", event.worker)) + 1
         if event.by is not None:
             view.by = int.from_bytes(digest("by", event.by)) + 1
-        kind = event.kind
         if kind is Kind.CLAIM_BLOCK_LOST:
             held = claim.fact("lead") if claim.unwatched else claim.lead
             view.breaks = held < claim.constants.threshold

@@ -41,7 +41,7 @@ class TestShared:
         assert SEEDS // 2 < together
 
     def test_no_mode(self) -> None:
-        """A claim that states no mode is judged by each, so the stream is not judged in one pass."""
+        """A claim that states no mode is judged by each, so not all are judged in one pass."""
         assert not compare_shared(lines(claim(Mode.EXPIRING, "a"), claim(None, "b")))
         assert not compare_shared(lines(claim(Mode.EXPIRING, kind=Kind.CLAIM_HARMED)))
         assert compare_shared(lines(claim(Mode.EXPIRING, "a"), claim(Mode.DEMOTABLE, "b")))
