@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from monitor.evaluate.claim import ClaimRun
     from spec.events.canonical import Event
 
-__all__ = ["binds", "fix_terms", "predicate_of", "same", "unstated"]
+__all__ = ["binds", "fix_terms", "predicate_of", "restates", "same", "unstated"]
 
 predicate_of = lru_cache(maxsize=256)(parse_predicate)
 """`spec.claims.predicates.parse_predicate`, which says the same again and again."""
@@ -66,6 +66,18 @@ def binds(claim: ClaimRun, event: Event) -> bool:
     for name, value in stated.items():
         binding.setdefault(name, value)
     return True
+
+
+def restates(claim: ClaimRun, event: Event) -> bool:
+    """Whether the event states nothing of the claim's identity, or only what is bound already."""
+    values = _identity_of(event)
+    if values == _NONE_STATED:
+        return True
+    binding = claim.binding
+    return all(
+        value is None or binding.get(name) == (_plain(value) if name == "predicate" else value)
+        for name, value in zip(IDENTITY, values, strict=True)
+    )
 
 
 def same(name: str, known: str | bytes | None, value: str) -> bool:

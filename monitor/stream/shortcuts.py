@@ -11,8 +11,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from monitor.evaluate.event_view import EventView
-from monitor.stream.block_events import BlockEvents
-from spec.events.alphabet import Kind
+from monitor.stream.entries import Entries
+from spec.events.alphabet import ENDS, Kind
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 __all__ = ["Shortcuts"]
 
 
-class Shortcuts(BlockEvents):
+class Shortcuts(Entries):
     """A stream that takes usual events by the shortest way."""
 
     def _take_shortcut(self, event: Event, at: At) -> bool:
@@ -34,22 +34,6 @@ class Shortcuts(BlockEvents):
         return take is not None and self._track.lost is None and take(self, event, at)
 
     # Claims.
-
-    def _known(self, event: Event) -> ClaimRun | None:
-        """The claim that an event names, if that is all that it says of the claim's identity, and
-        nothing of the claim is in doubt.
-        """
-        claim = self.claims.get(event.claim_id or "")
-        if claim is None or not claim.is_plain:
-            return None
-        unstated = (
-            event.object_id is None
-            and event.cache_identity is None
-            and event.predicate is None
-            and event.token_map is None
-            and event.predicate_id is None
-        )
-        return claim if unstated else None
 
     def _take_report(self, event: Event, at: At) -> bool:
         """A report about a claim, or a fact about its copies."""
@@ -204,26 +188,14 @@ class Shortcuts(BlockEvents):
             return False
         return claim.priority is None or not self._ranked
 
-    # What all have in common.
-
-    def _begin(self) -> None:
-        """The event is the next one of the stream."""
-        self._count += 1
-        self._store.blocks.now = self._count
-
-    def _move_on(self, claim: ClaimRun, view: EventView) -> None:
-        """Deliver an event that changes neither responsibility nor what was declared."""
-        claim.last_event = self._count
-        self._store.step_plain(claim, view)
-        if claim.contradicted is not None:
-            self._note_broken(claim, view.kind)
-
 
 _SHORTCUTS: Final[Mapping[Kind, Callable[[Shortcuts, Event, At], bool]]] = {
     Kind.CLAIM_MATERIALIZED: Shortcuts._take_report,
     Kind.CLAIM_UNMATERIALIZED: Shortcuts._take_report,
     Kind.CLAIM_OFFLOADED: Shortcuts._take_report,
     Kind.CLAIM_HARMED: Shortcuts._take_report,
+    **dict.fromkeys({*ENDS, Kind.CLAIM_RETIRED}, Shortcuts._take_step),
+    **dict.fromkeys((Kind.CLAIM_COMMITTED, Kind.CLAIM_ACCEPTED), Shortcuts._take_step),
     Kind.STORE_FINISHED: Shortcuts._take_report,
     Kind.HOST_COPY_FOUND: Shortcuts._take_report,
     Kind.HOST_COPY_LOST: Shortcuts._take_report,
