@@ -368,9 +368,8 @@ class ClaimRun(ClaimFindings):
                     self.keep_left(index, watch)
                 pending = watch.state in self._pending[index]
                 earlier = watch.trail[1 - TRAIL_KEPT :] if pending else ()
-                watches[place] = ObserverState(
-                    state, own, view.at, rule, (*earlier, (view.kind, view.at))
-                )
+                events = (*earlier, (view.kind, view.at)) if earlier else view.kind
+                watches[place] = ObserverState(state, own, view.at, rule, events)
                 moved = True
         return moved
 

@@ -38,7 +38,7 @@ class ClaimFindings(ClaimRecord):
     def standing_but_places(self) -> Hashable:
         """The same, but for the place of a finding that rests on one event alone."""
         base = tuple(
-            (each.state, each.own, each.rule, each.trail[0][0]) if len(each.trail) == 1 else each
+            (each.state, each.own, each.rule, each.events) if isinstance(each.events, str) else each
             for each in self.base
         )
         watches = tuple((request.facts, *request.watches) for request in self.requests.values())

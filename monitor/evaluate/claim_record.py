@@ -371,8 +371,10 @@ class ClaimRecord:
             return
         for place, watch in enumerate(self.base):
             if watch.at == self._took_last:
-                trail = tuple((kind, last) for kind, _ in watch.trail)
-                moved = ObserverState(watch.state, watch.own, last, watch.rule, trail)
+                events = watch.events
+                if not isinstance(events, str):
+                    events = tuple((kind, last) for kind, _ in events)
+                moved = ObserverState(watch.state, watch.own, last, watch.rule, events)
                 self.base[place] = moved
         self._took_last = last
 
