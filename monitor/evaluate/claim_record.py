@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections import deque
 from dataclasses import dataclass, field
-from functools import cache
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final, Self
 
 from monitor.evaluate.compile import CLAIM_REGISTERS, REQUEST_REGISTERS
+from monitor.evaluate.event_view import constants_of, with_threshold
 from monitor.evaluate.observer_state import Finding, InHand, ObserverState
 from monitor.evaluate.positions import Positions
 from spec.claims.claim import Mode
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from spec.claims.predicates import MaterializationPredicate
 
 
-__all__ = ["NOTHING", "UNSTATED", "ClaimRecord", "constants_of"]
+__all__ = ["NOTHING", "UNSTATED", "ClaimRecord"]
 
 UNSTATED = 2**63
 """The threshold of a predicate that is not stated: it never holds."""
@@ -47,13 +47,6 @@ _RESPONSIBLE = CLAIM_REGISTERS.index("responsible")
 _COMMITTED = CLAIM_REGISTERS.index("committed")
 _DECLARED = CLAIM_REGISTERS.index("declared")
 _LEAD, _THERE = CLAIM_REGISTERS.index("lead"), CLAIM_REGISTERS.index("there")
-
-
-@cache
-def constants_of(mode: Mode) -> tuple[bool, bool, bool, bool]:
-    """What a mode fixes: lapses, tiered, watched, ranked, as `Constants` has them."""
-    fixed = MODES[mode].constants
-    return fixed["lapses"], fixed["tiered"], fixed["watched"], fixed["ranked"]
 
 
 @dataclass(slots=True)
@@ -158,9 +151,7 @@ class ClaimRecord:
 
     def take_constants(self) -> None:
         """The claim has the constants of the mode that it goes by."""
-        known = constants_of(self.goes_by)
-        own = self.constants
-        own.lapses, own.tiered, own.watched, own.ranked = known
+        self.constants = constants_of(self.goes_by, self.constants.threshold)
         if not self.constants.tiered:
             self.held.fresh = None
 
@@ -344,7 +335,7 @@ class ClaimRecord:
         if self.predicate is None:
             self.stir()
             self.predicate = predicate
-            self.constants.threshold = predicate.threshold
+            self.constants = with_threshold(self.constants, predicate.threshold)
             self.held.start = predicate.start
             self.facts = (*self.facts[:_LEAD], self.held.lead, *self.facts[_LEAD + 1 :])
             self._find_away()

@@ -3,14 +3,20 @@
 from __future__ import annotations
 
 import copy
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import lru_cache
+from typing import TYPE_CHECKING
 
 import msgspec
 
 from monitor.input.records import At
+from spec.contract.modes import MODES
 from spec.events.alphabet import Kind
 
-__all__ = ["Constants", "EventView"]
+if TYPE_CHECKING:
+    from spec.claims.claim import Mode
+
+__all__ = ["Constants", "EventView", "constants_of", "with_threshold"]
 
 
 class EventView(msgspec.Struct, gc=False):
@@ -77,7 +83,7 @@ class EventView(msgspec.Struct, gc=False):
         return copy.copy(self)
 
 
-@dataclass(slots=True)
+@dataclass(frozen=True, slots=True)
 class Constants:
     """The fields of `spec.contract.vocabulary.CONSTANTS`."""
 
@@ -86,3 +92,15 @@ class Constants:
     tiered: bool
     watched: bool
     ranked: bool
+
+
+@lru_cache(maxsize=1024)
+def constants_of(mode: Mode, threshold: int) -> Constants:
+    """What a mode fixes, and a threshold; most claims have them in common with others."""
+    return Constants(threshold, **MODES[mode].constants)
+
+
+@lru_cache(maxsize=1024)
+def with_threshold(constants: Constants, threshold: int) -> Constants:
+    """The same constants but for the threshold."""
+    return replace(constants, threshold=threshold)

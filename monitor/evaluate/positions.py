@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import TYPE_CHECKING, TypeAlias
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
-__all__ = ["Positions"]
+__all__ = ["Positions", "alike"]
 
+_SHORT = 64  # positions of an event that many claims may have in common
 _FEW = 8  # events that placed blocks, which are kept as they are
 
 
@@ -18,6 +20,22 @@ _Runs: TypeAlias = "tuple[int, ...]"
 """A set of positions as runs that lie apart, whatever their length: the begin of each, and its end,
 which is exclusive, all in order. A position is in a run if an odd number of these is not above it.
 """
+
+
+def alike(positions: Sequence[int]) -> tuple[int, ...]:
+    """These positions as a tuple: one for all that are equal, as far as that is likely."""
+    return _alike(tuple(positions)) if len(positions) <= _SHORT else tuple(positions)
+
+
+@lru_cache(maxsize=1024)
+def _alike(positions: tuple[int, ...]) -> tuple[int, ...]:
+    return positions
+
+
+@lru_cache(maxsize=1024)
+def _run(begin: int, end: int) -> _Runs:
+    """The positions from one to before another."""
+    return begin, end
 
 
 def _with(runs: _Runs, begin: int, end: int) -> _Runs:
@@ -155,12 +173,13 @@ class Positions:
         if self.fresh is not None:
             self.fresh.update(positions)
         if self._several is None and len(self._placed) < _FEW:
-            self._placed = (*self._placed, (tuple(positions), tuple(blocks)))
+            self._placed = (*self._placed, (alike(positions), tuple(blocks)))
         else:
             self._named.update((p, {block}) for p, block in zip(positions, blocks, strict=True))
         first, last = positions[0], positions[-1]
         if last - first == len(positions) - 1 == max(positions) - min(positions):
-            self._held = _with(self._held, first, last + 1)
+            held = self._held
+            self._held = _with(held, first, last + 1) if held else _run(first, last + 1)
         else:
             for position in positions:
                 self._held = _with(self._held, position, position + 1)

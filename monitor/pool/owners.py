@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final, TypeAlias
 
+from monitor.evaluate.positions import alike
+
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Sequence
 
@@ -34,7 +36,7 @@ class Owners:
         """These blocks, which nobody holds, are a claim's, one at each position."""
         for at in range(0, len(blocks), _TOGETHER):
             some = tuple(blocks[at : at + _TOGETHER])
-            run = claim_id, some, tuple(positions[at : at + _TOGETHER])
+            run = claim_id, some, alike(positions[at : at + _TOGETHER])
             self._runs.update(dict.fromkeys(some, run))
 
     def are_free(self, blocks: Iterable[int]) -> bool:

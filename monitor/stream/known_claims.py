@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from monitor.evaluate.claim import ClaimRun
-from monitor.evaluate.claim_record import UNSTATED, constants_of
-from monitor.evaluate.event_view import Constants
+from monitor.evaluate.claim_record import UNSTATED
+from monitor.evaluate.event_view import constants_of
 from monitor.evaluate.partial_observation import BLOCKS
 from monitor.pool.blocks import Blocks
 from monitor.pool.objects import Objects
@@ -171,7 +171,7 @@ class KnownClaims:
         if (compiled := self.judges.get(mode)) is None:  # type: ignore[call-overload]
             self.apart |= len(self.judges) > 1
             compiled = next(iter(self.judges.values()))
-        constants = Constants(UNSTATED, *constants_of(compiled.mode))
+        constants = constants_of(compiled.mode, UNSTATED)
         claim = ClaimRun(self._stream, claim_id, compiled, constants)
         if self._blind:
             claim.distrust(None, BLIND, self._blind)
