@@ -10,7 +10,8 @@ from monitor.evaluate.compile import compile_mode
 from monitor.evaluate.conclusion import ClaimVerdict, Conclusion, ModeVerdict, decide
 from monitor.evaluate.observer_state import Finding
 from monitor.evaluate.own_mode import owes_nothing, unclear_mode
-from monitor.input.records import Stamp
+from monitor.input.records import CANONICAL, Stamp
+from monitor.stream import parting
 from monitor.stream.known_claims import Keep
 from monitor.stream.projection import Stream
 from spec.claims.claim import Mode
@@ -206,6 +207,28 @@ class Monitor:
         """
         return any(stream.apart for stream in self._streams.values())
 
+    def fits(self, record: Record) -> bool:
+        """Whether a record can be taken by all of its modes at once."""
+        stream = self._stream(record.at.file, record.stamp.stream)
+        observes = record.stamp.observes
+        canonical = record.stamp.form is CANONICAL
+        if canonical and observes is not None and not parting.sees_enough(stream, observes):
+            return False
+        return all(parting.fits(stream, event) for event, _ in record.events)
+
+    def own_of(self, claim: ClaimRun) -> ClaimRun:
+        """The claim here that is the same as one of another monitor; that one, if it is gone."""
+        for (_, name), stream in self._streams.items():
+            if name == claim.stream and claim.claim_id in stream.claims:
+                return stream.claims[claim.claim_id]
+        return claim
+
+    def part(self) -> None:
+        """Judge by its own mode alone from now on: what the others judge is followed elsewhere."""
+        self.beside, compiled = (), compile_mode(self.mode, self.bundle)
+        for stream in self._streams.values():
+            parting.part(stream, compiled)
+
     def finish(self) -> None:
         """Every stream is over."""
         for stream in self._streams.values():
@@ -254,7 +277,7 @@ class Monitor:
 
     def judge(self, file: str, claim: ClaimRun) -> ClaimVerdict:
         """The verdict on one claim of a file, as it stands."""
-        if (by := claim.compiled.mode) is not self.mode:
+        if (by := claim.compiled.mode) is not self.mode and self._other(claim) is by:
             unclear, why = ModeVerdict.INCONCLUSIVE, f"it is of another mode, {by}"
             return ClaimVerdict(file, claim, False, unclear, why, {}, by)
         entered = self.entered(claim)

@@ -11,6 +11,9 @@ from monitor.check.stated import Stated
 from monitor.check.theorem import Theorem
 from monitor.check.whole import Read, by_each, by_one
 from monitor.durable.collector import paused
+from monitor.durable.reader import read
+from monitor.durable.state import STATE
+from monitor.durable.writer import written
 from monitor.engine import Monitor
 from monitor.input.batches import kinds_of, run_of
 from monitor.input.records import At
@@ -52,6 +55,8 @@ class Judging:
         modes: one; or, with `own`, those that claims may state.
         own: judge each claim by the mode that it states.
         shared: judge them in one pass, as long as that can be done.
+        goes_on: when it cannot, judge each mode apart from there on; records are taken one by one.
+            Else the judging is `apart`, and to begin again.
         keep: what is kept of claims, by default all that are live and `ENDED` that are not.
     """
 
@@ -63,13 +68,16 @@ class Judging:
         own: bool,
         keep: Keep | None = None,
         shared: bool = False,
+        goes_on: bool = False,
     ) -> None:
         self._asked, self._trusted = asked, Trusted()
         self._stated = Stated(modes, asked.claim) if own else None
         self._moved: list[ClaimRun] = []
+        self._watched = False
         keep = keep or Keep(ended=ENDED)
         first, *rest = (mode for mode in Mode if mode in (modes or [_ANY]))
         self._shared = shared and own and asked.claim is None and bool(rest)
+        self._goes_on = self._shared and goes_on
 
         def monitor(mode: Mode, *beside: Mode) -> Monitor:
             return Monitor(
@@ -92,11 +100,15 @@ class Judging:
         """Judge one line, or return the mode that it states and that has no judge yet."""
         if self._stated is not None and self._stated.note(record):
             return self._stated.more
+        if self._goes_on and not self._judges[0].monitor.fits(record):
+            self._part()
         self._trusted.note(record)
         for judge in self._judges:
             judge.theorem.note(record)
         for monitor in self._reading:
             monitor.take(record)
+        if self._goes_on and self.apart:
+            self._part()
         return None
 
     def take_batch(self, batch: Batch) -> Mode | None:
@@ -123,6 +135,23 @@ class Judging:
         judges = self._judges[:1] if self._shared else self._judges
         return (judge.monitor for judge in judges)
 
+    def _part(self) -> None:
+        """From now on each mode judges in a pass of its own; what was found so far stays."""
+        moved, first, judges = [*self._moved], self._judges[0].monitor, self._judges
+        self._shared = self._goes_on = False
+        self._moved.clear()
+        state, self._judges = written(STATE, first), []
+        for judge in judges:
+            monitor = read(STATE, state, Monitor)
+            monitor.mode = judge.monitor.mode
+            monitor.part()
+            self._judges.append(judge._replace(monitor=monitor))
+            if self._watched:
+                monitor.watch(self._moved)
+        for claim in moved:
+            monitor = self._judge_of(claim)
+            self._moved.append(claim if monitor is None else monitor.own_of(claim))
+
     @property
     def apart(self) -> bool:
         """Whether the modes cannot be judged in one pass; then the judging is to begin again."""
@@ -140,6 +169,7 @@ class Judging:
 
     def watch(self) -> None:
         """From now on `news` has what events decide; ask after each line, or memory grows."""
+        self._watched = True
         for judge in self._judges:
             judge.monitor.watch(self._moved)
 
@@ -212,8 +242,15 @@ class Judging:
 
     def of(self, name: str) -> Judging:
         """The judges of one stream alone, which they have in common with these."""
-        found = copy(self)
-        found._judges = [each._replace(monitor=each.monitor.of(name)) for each in self._judges]
+        found, first = copy(self), self._judges[0].monitor.of(name)
+        found._judges = [
+            each._replace(
+                monitor=first.by(each.monitor.mode) if self._shared else each.monitor.of(name)
+            )
+            for each in self._judges
+        ]
+        if self._shared:
+            found._judges[0] = self._judges[0]._replace(monitor=first)
         return found
 
     @paused()

@@ -134,14 +134,18 @@ class ClaimRecord:
     _pending: Sequence[frozenset[int]] = ()
 
     def __post_init__(self) -> None:
-        compiled = self.compiled
-        self.facts = compiled.claim_initial
-        self.steps, self._empty = compiled.steps, compiled.request_initial
+        self.facts = self.compiled.claim_initial
+        self.take_observers(self.compiled)
+        self.object = ("claim", self.claim_id)
+        self.held.fresh = set() if self.constants.tiered else None
+
+    def take_observers(self, compiled: Compiled) -> None:
+        """These observers judge the claim, as if there had been no event."""
+        self.compiled, self.steps = compiled, compiled.steps
+        self._empty = compiled.request_initial
         self._all, self._scoped_all = compiled.places, compiled.scoped_places
         self._scoped, self._pending = compiled.scoped, compiled.pending
         self.base = list(compiled.first)
-        self.object = ("claim", self.claim_id)
-        self.held.fresh = set() if self.constants.tiered else None
 
     @property
     def goes_by(self) -> Mode:

@@ -94,6 +94,10 @@ class RetiredClaims:
         """Whether there is a record of a claim of this id."""
         return claim_id in self._records
 
+    def mode(self, claim_id: str) -> str | None:
+        """The mode that a claim stated of which there is a record."""
+        return self._records[claim_id].alike.run.declared_mode
+
     def lost(self, claim_id: str) -> bool:
         """Whether a claim of this id may have been forgotten, and there is no record of it."""
         return claim_id not in self._records and self._seen.has("claim_id", claim_id)

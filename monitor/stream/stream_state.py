@@ -76,6 +76,16 @@ class StreamState:
         self.order = keep.order or Order()
 
     @property
+    def store(self) -> ClaimStore:
+        """The claims, with the ledgers that follow them."""
+        return self._store
+
+    def judge_by(self, compiled: Compiled) -> None:
+        """Claims that come are judged by these observers alone."""
+        self._ranked, self._of_losses = compiled.ranked, bool(compiled.of_losses)
+        self._store.judges, self._store.apart = {compiled.mode: compiled}, False
+
+    @property
     def claims(self) -> dict[str, ClaimRun]:
         """The claims in hand by their ids."""
         return self._store.claims
@@ -150,8 +160,9 @@ class StreamState:
         judges = self._store.judges.values()
         pairs = (pair for j in judges for pair in zip(j.observers, j.facts, strict=True))
         blind = frozenset(o.name for o, facts in pairs if not facts <= observed)
+        blind = blind if form is CANONICAL else frozenset()
         self._store.apart |= bool(blind) and len(judges) > 1
-        self._store.narrow(observed, blind if form is CANONICAL else frozenset(), at)
+        self._store.narrow(observed, blind, at)
 
     def lose(self, at: At | None, why: str) -> None:
         """Events are missing here: nothing new can be concluded about the claims alive now."""

@@ -4,18 +4,23 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from monitor.check.judging import Judging
+from monitor.check.whole import Asked
 from monitor.engine import Monitor
+from monitor.input.sources import Account
+from monitor.stream.known_claims import Keep
 from spec.claims.claim import Mode
+from spec.contract.modes import Bundle
 from tests.differential.compare import Differs, record
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from monitor.engine import ClaimVerdict
     from monitor.evaluate.observer_state import Finding
-    from monitor.stream.known_claims import Keep
     from spec.projection.lines import Line
 
-__all__ = ["compare_shared"]
+__all__ = ["compare_going_on", "compare_shared"]
 
 Findings = dict[str, dict[str, "Finding"]]
 
@@ -54,6 +59,41 @@ def compare_shared(stream: Sequence[Line], keep: Keep | None = None) -> bool:
         if gone[0] != gone[1]:
             raise Differs(f"{mode}: {gone[0]} forgotten in one pass, and {gone[1]} by itself")
     return True
+
+
+def compare_going_on(stream: Sequence[Line], keep: Keep | None = None) -> bool:
+    """The same of one judging of all modes that parts where it must, and goes on.
+
+    Returns:
+        Whether it was parted.
+
+    Raises:
+        Differs: they do not agree; it names the line.
+    """
+    asked, rest = Asked(Bundle.CONTRACT, False, None), {"own": True, "keep": keep or Keep()}
+    one = Judging(asked, set(Mode), shared=True, goes_on=True, **rest)
+    each = Judging(asked, set(Mode), **rest)
+    for judging in (one, each):
+        judging.watch()
+    for line in stream:
+        read, news = record(line), []
+        for judging in (one, each):
+            judging.take(read)
+            news.append({_shown(found) for found in judging.news("run")})
+        if news[0] != news[1]:
+            raise Differs(f"line {line.at}: news {news[0]} in one pass, {news[1]} by themselves")
+        for ours, theirs in zip(one._judges, each._judges, strict=True):
+            _agree(ours.monitor, theirs.monitor, f"line {line.at}")
+    parted = not one._shared
+    reports = [judging.report([Account("run")]) for judging in (one, each)]
+    if reports[0] != reports[1]:
+        raise Differs(f"{reports[0]} in one pass, {reports[1]} by themselves")
+    return parted
+
+
+def _shown(found: ClaimVerdict) -> tuple[object, ...]:
+    findings = tuple(found.findings.items())
+    return found.claim.claim_id, found.verdict, found.why, found.unclear or findings
 
 
 def _counted(forgotten: Sequence[tuple[object, int]]) -> int:

@@ -13,7 +13,8 @@ from spec.events.alphabet import Kind
 from spec.events.canonical import Event
 from spec.projection.lines import Line
 from tests.differential.compare import Differs
-from tests.differential.shared import compare_shared
+from tests.differential.shared import compare_going_on, compare_shared
+from tests.streams.edited import edited
 from tests.streams.mixed import mixed
 
 SEEDS = 4
@@ -39,6 +40,29 @@ class TestShared:
             compare_shared(mixed(Random(seed), mode))
             compare_shared(mixed(Random(seed), mode), keep=Keep(ended=2))
         assert SEEDS // 2 < together
+
+    @pytest.mark.parametrize("mode", Mode)
+    def test_going_on(self, mode: Mode) -> None:
+        """A judging that parts where it must says after each line, and in its report, what one
+        monitor for each mode says; what comes of claims is news at the same lines."""
+        parted = [
+            compare_going_on(of(Random(seed), mode))
+            for of in (mixed, edited)
+            for seed in range(SEEDS)
+        ]
+        assert not all(parted)
+
+    def test_parts_late(self) -> None:
+        """It parts before a line that states no mode, though claims are in hand and requests are
+        followed, and before facts that name nobody."""
+        cached = Event(kind=Kind.BLOCK_CACHED, claim_id="a", block_ids=(1,), positions=(0,))
+        arrived = Event(kind=Kind.REQUEST_ARRIVED, request_id="r", needed=1, usable=9)
+        used = Event(kind=Kind.PREFIX_LOOKUP, claim_id="a", request_id="r", held=1, asked=1)
+        begun = [claim(Mode.OFFLOADABLE, "a"), claim(Mode.EXPIRING, "e"), cached, arrived, used]
+        unnamed = Event(kind=Kind.PREFIX_REUSED, request_id="r")
+        assert not compare_going_on(lines(*begun, used))
+        assert compare_going_on(lines(*begun, claim(None, "b"), used, unnamed))
+        assert compare_going_on(lines(*begun, unnamed, used, claim(Mode.DEMOTABLE, "d")))
 
     def test_no_mode(self) -> None:
         """A claim that states no mode is judged by each, so not all are judged in one pass."""
