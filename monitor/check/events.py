@@ -15,7 +15,7 @@ from monitor.check.snapshots import State
 from monitor.check.whole import Asked
 from monitor.engine import ModeVerdict
 from monitor.input.errors import InputError, did_you_mean, shown
-from monitor.input.given import record_of
+from monitor.input.given import record_fed
 from monitor.input.records import At
 from monitor.input.sources import Account
 from monitor.stream.known_claims import Keep
@@ -108,7 +108,7 @@ class EventMonitor:
         account = self._account
         account.lines += 1
         try:
-            record = record_of(event, account.file, account.lines)
+            record = record_fed(event, account.file, account.lines)
         except InputError as error:
             self.reject(error)
             raise

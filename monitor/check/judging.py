@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 from monitor.check import concluded
 from monitor.check.parts import Trusted, input_of, order_of
 from monitor.check.stated import Stated
-from monitor.check.theorem import Theorem
+from monitor.check.theorem import Theorem, covers_all
 from monitor.check.whole import Read, by_each, by_one
 from monitor.durable.collector import paused
 from monitor.durable.reader import read
@@ -103,8 +103,9 @@ class Judging:
         if self._goes_on and not self._judges[0].monitor.fits(record):
             self._part()
         self._trusted.note(record)
-        for judge in self._judges:
-            judge.theorem.note(record)
+        if not covers_all(record):
+            for judge in self._judges:
+                judge.theorem.note(record)
         for monitor in self._reading:
             monitor.take(record)
         if self._goes_on and self.apart:
