@@ -223,11 +223,25 @@ class Monitor:
                 return stream.claims[claim.claim_id]
         return claim
 
-    def part(self) -> None:
-        """Judge by its own mode alone from now on: what the others judge is followed elsewhere."""
-        self.beside, compiled = (), compile_mode(self.mode, self.bundle)
+    def part(self, mode: Mode, keep: Keep | None = None) -> None:
+        """Judge by this mode alone from now on: what others judge is followed elsewhere.
+
+        Args:
+            keep: what is kept of claims from now on, by default as before; with `elsewhere` the
+                claims of other modes are guests.
+        """
+        self.mode, self.beside, self.keep = mode, (), keep or self.keep
+        compiled, guests = compile_mode(mode, self.bundle), keep is not None
         for stream in self._streams.values():
-            parting.part(stream, compiled)
+            parting.part(stream, compiled, guests=guests)
+            if keep is not None:
+                stream.store.keep_by(self._keep())
+
+    @property
+    def kept(self) -> list[Keep]:
+        """What is kept of claims, here and in each stream."""
+        kept = [] if self.keep is None else [self.keep]
+        return [*kept, *(stream.store.keep for stream in self._streams.values())]
 
     def finish(self) -> None:
         """Every stream is over."""

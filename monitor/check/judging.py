@@ -11,9 +11,7 @@ from monitor.check.stated import Stated
 from monitor.check.theorem import Theorem, covers_all
 from monitor.check.whole import Read, by_each, by_one
 from monitor.durable.collector import paused
-from monitor.durable.reader import read
-from monitor.durable.state import STATE
-from monitor.durable.writer import written
+from monitor.durable.copies import copies
 from monitor.engine import Monitor
 from monitor.input.batches import kinds_of, run_of
 from monitor.input.records import At
@@ -141,17 +139,15 @@ class Judging:
         moved, first, judges = [*self._moved], self._judges[0].monitor, self._judges
         self._shared = self._goes_on = False
         self._moved.clear()
-        state, self._judges = written(STATE, first), []
-        for judge in judges:
-            monitor = read(STATE, state, Monitor)
-            monitor.mode = judge.monitor.mode
-            monitor.part()
+        self._judges = []
+        for judge, monitor in zip(judges, copies(first, len(judges)), strict=True):
+            monitor.part(judge.monitor.mode)
             self._judges.append(judge._replace(monitor=monitor))
             if self._watched:
                 monitor.watch(self._moved)
         for claim in moved:
-            monitor = self._judge_of(claim)
-            self._moved.append(claim if monitor is None else monitor.own_of(claim))
+            judge_of = self._judge_of(claim)
+            self._moved.append(claim if judge_of is None else judge_of.own_of(claim))
 
     @property
     def apart(self) -> bool:

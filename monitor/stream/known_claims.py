@@ -109,6 +109,15 @@ class KnownClaims:
         self._stay = set() if keep.one is None else {keep.one}  # those that are not forgotten
         self._stayed: dict[Mode, int] = {}  # how many of them are troubled, of each mode
 
+    @property
+    def keep(self) -> Keep:
+        """What is kept of claims that are over."""
+        return self._keep
+
+    def keep_by(self, keep: Keep) -> None:
+        """Keep this from now on."""
+        self._keep = keep
+
     def beyond(self, event: Event) -> str:
         """Why an event is left out: it is about one more claim or request than are followed. Empty
         where it is not.

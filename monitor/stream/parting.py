@@ -51,8 +51,12 @@ def sees_enough(stream: Stream, observes: frozenset[Kind]) -> bool:
     return all(facts <= observed for each in judges for facts in each.facts)
 
 
-def part(stream: Stream, compiled: Compiled) -> None:
-    """The stream is judged by one mode from now on."""
+def part(stream: Stream, compiled: Compiled, *, guests: bool = False) -> None:
+    """The stream is judged by one mode from now on.
+
+    Args:
+        guests: claims of other modes are guests, as `Keep.elsewhere` has it.
+    """
     stream.judge_by(compiled)
     store = stream.store
     for claim in store.claims.values():
@@ -62,6 +66,9 @@ def part(stream: Stream, compiled: Compiled) -> None:
         store.owing.pop(claim.claim_id, None)
         store.requests.leave_all(claim)
         _estrange(claim, compiled)
+        claim.guest = guests and claim.declared_mode is not None
+    if guests:
+        store.past.forsake(lambda run: run.compiled is compiled)
     for alike in store.past:
         if alike.run.compiled is not compiled:
             _estrange(alike.run, compiled)

@@ -139,6 +139,16 @@ class RetiredClaims:
             oldest = next(iter(self._records))
             self.drop(oldest, self._leave(oldest).binding)
 
+    def forsake(self, judged: Callable[[ClaimRun], bool]) -> None:
+        """Remember no more of claims that are judged elsewhere than `leave` does.
+
+        Args:
+            judged: whether claims like this one are judged here.
+        """
+        for claim_id, record in [*self._records.items()]:
+            if not judged(record.alike.run):
+                self._seen.add(self._leave(claim_id).binding[_OBJECT])
+
     def drop(self, claim_id: str, binding: bytes) -> None:
         """Remember no more of a claim than that it, and its object, may have been there."""
         self._seen.add(digest("claim_id", claim_id))

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import msgspec
+
 from monitor.check.judging import Judging
 from monitor.check.whole import Asked
 from monitor.engine import Monitor
 from monitor.input.sources import Account
+from monitor.live.feed import Live
 from monitor.stream.known_claims import Keep
 from spec.claims.claim import Mode
 from spec.contract.modes import Bundle
@@ -18,9 +21,10 @@ if TYPE_CHECKING:
 
     from monitor.engine import ClaimVerdict
     from monitor.evaluate.observer_state import Finding
+    from spec.events.canonical import Event
     from spec.projection.lines import Line
 
-__all__ = ["compare_going_on", "compare_shared"]
+__all__ = ["compare_going_on", "compare_live", "compare_shared"]
 
 Findings = dict[str, dict[str, "Finding"]]
 
@@ -89,6 +93,37 @@ def compare_going_on(stream: Sequence[Line], keep: Keep | None = None) -> bool:
     if reports[0] != reports[1]:
         raise Differs(f"{reports[0]} in one pass, {reports[1]} by themselves")
     return parted
+
+
+def compare_live(stream: Sequence[Line], ended: int = 1_000) -> bool:
+    """Live verdicts of all modes in one pass, against those of a monitor for each mode.
+
+    Returns:
+        Whether the one pass was parted.
+
+    Raises:
+        Differs: at some line other verdicts are emitted.
+    """
+    one, each = (Live("run", tuple(Mode), ended=ended) for _ in range(2))
+    each._part()
+    for line in stream:
+        for event in line.events[:1]:
+            place = {"sequence": line.sequence, "time_ns": line.time_ns}
+            _emit(one, each, msgspec.structs.replace(event, **place), f"line {line.at}")
+    found = [sorted(live.changes(final=True), key=repr) for live in (one, each)]
+    if found[0] != found[1]:
+        raise Differs(f"at the end {found[0]} in one pass, {found[1]} by themselves")
+    return not one._shared
+
+
+def _emit(one: Live, each: Live, event: Event, where: str) -> None:
+    found = []
+    for live in (one, each):
+        live.take(event)
+        live._next = 0.0  # it is time to look again
+        found.append(sorted(live.changes(), key=repr))
+    if found[0] != found[1]:
+        raise Differs(f"{where}: {found[0]} in one pass, {found[1]} by themselves")
 
 
 def _shown(found: ClaimVerdict) -> tuple[object, ...]:

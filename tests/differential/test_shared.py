@@ -13,7 +13,7 @@ from spec.events.alphabet import Kind
 from spec.events.canonical import Event
 from spec.projection.lines import Line
 from tests.differential.compare import Differs
-from tests.differential.shared import compare_going_on, compare_shared
+from tests.differential.shared import compare_going_on, compare_live, compare_shared
 from tests.streams.edited import edited
 from tests.streams.mixed import mixed
 
@@ -49,6 +49,17 @@ class TestShared:
             compare_going_on(of(Random(seed), mode))
             for of in (mixed, edited)
             for seed in range(SEEDS)
+        ]
+        assert not all(parted)
+
+    @pytest.mark.parametrize("mode", Mode)
+    def test_live(self, mode: Mode) -> None:
+        """The verdicts that a serving process emits are the same after each line, also of claims
+        that are forgotten soon."""
+        parted = [
+            compare_live(of(Random(seed), mode), ended)
+            for of in (mixed, edited)
+            for seed, ended in ((0, 1_000), (1, 2))
         ]
         assert not all(parted)
 
