@@ -33,6 +33,7 @@ FEW = 8  # requests that are not compared with each other
 ENDED_KEPT = 16  # requests that ended, to which a late report may still belong
 _SHARED = "it is not stated which blocks the claims share, and the verdict depends on it"
 _HOST, _LEAD = CLAIM_REGISTERS.index("host"), CLAIM_REGISTERS.index("lead")
+_RESPONSIBLE = CLAIM_REGISTERS.index("responsible")
 assert REQUEST_REGISTERS[:6] == ("seen", "arrived", "held", "needed", "usable", "away")
 _NOT_KEPT = (Verdict.PENDING, Verdict.UNEXERCISED)
 
@@ -56,18 +57,19 @@ class ClaimRun(ClaimFindings):
         self.requests[request_id] = self._loose[request_id] = request
         return True
 
-    def unopened(self, known: Mapping[str, int], since: int) -> Registers:
-        """The registers of a request that is not tracked (`spec.projection.delivery.DELIVERY`).
+    def unopened(
+        self, seen: bool, arrived: bool, needed: int, usable: int, since: int
+    ) -> Registers:
+        """The registers of a request that is not tracked (`spec.projection.delivery.DELIVERY`):
+        what the pool knows of it, and what follows from the claim's own ledger.
 
         Args:
-            known: what the pool knows of it.
             since: the number of the event by which it arrived.
         """
-        seen = known["seen"]
-        away = bool(seen and self.facts[_LEAD] < self.constants.threshold)
-        held = bool(self.responsible and seen and self.took <= since)
-        before = (seen, known["arrived"], held, known["needed"], known["usable"], away)
-        return (*before, *self._empty[len(before) :])
+        facts = self.facts
+        away = seen and facts[_LEAD] < self.constants.threshold
+        held = bool(facts[_RESPONSIBLE]) and seen and self.took <= since
+        return (seen, arrived, held, needed, usable, away, *self._empty[6:])
 
     def opens(self, view: EventView, facts: Registers) -> bool:
         """Whether an event opens a request of these registers, which the claim does not follow."""

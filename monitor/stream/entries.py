@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from monitor.pool.terms import restates, unstated
+from monitor.pool.terms import binds, fix_terms, predicate_of, restates, unstated
 from monitor.stream.authority import ends_early
 from monitor.stream.block_events import BlockEvents
 from monitor.stream.stream_state import INTRODUCES, REGISTRY
@@ -34,6 +34,35 @@ class Entries(BlockEvents):
         if claim is None or not claim.is_plain:
             return None
         return claim if restates(claim, event) else None
+
+    def _take_entry(self, event: Event, at: At) -> bool:
+        """A claim is registered that was not met before, with its mode and its predicate."""
+        claim_id, mode, store = event.claim_id or "", event.mode, self._store
+        if mode not in store.judges or event.predicate is None or event.content_keys:
+            return False
+        if event.request_id is not None or not store.is_unmet(claim_id):
+            return False
+        self._begin()
+        claim = store.make(claim_id, mode)
+        self._early.tell(claim, at)
+        claim.registered, claim.registered_at = True, self._count
+        claim.entry = ((event.kind, at),)
+        self._newest = self._count
+        fix_terms(claim, event)
+        claim.fix_predicate(predicate_of(event.predicate))
+        binds(claim, event)
+        claim.size = event.footprint or 0
+        store.join(claim, grows=True)
+        view = self._view(event, claim, at)
+        view.mine = True
+        self._deliver(claim, view)
+        if self._ranked:
+            store.ranks.note(claim)
+        if claim.constants.watched and (missing := unstated(claim)):
+            claim.distrust(at, missing)
+        self._clock.enter(claim)
+        self._settle(at)
+        return True
 
     def _take_step(self, event: Event, at: At) -> bool:
         """A claim is committed to, or accepted, or it ends."""
@@ -64,7 +93,7 @@ class Entries(BlockEvents):
                 claim.distrust(at, missing)
             if kind is Kind.CLAIM_COMMITTED:
                 self._clock.start(claim, at, event.time_ns)
-        self._store.settle()
+        self._settle(at)
         return True
 
     # What all have in common.

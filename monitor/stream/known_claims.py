@@ -152,6 +152,12 @@ class KnownClaims:
                 self.clock.liken(claim, claim.past)
         return claim
 
+    def is_unmet(self, claim_id: str) -> bool:
+        """Whether no claim of this id was met, here or elsewhere."""
+        if claim_id in self.claims or self._keep.elsewhere is not None:
+            return False
+        return not (self.past.has(claim_id) or self.past.lost(claim_id))
+
     def find(self, claim_id: str, at: At) -> ClaimRun | None:
         """The claim of this id, if it may have been met before."""
         claim = self.known(claim_id)

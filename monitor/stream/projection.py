@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 
 from monitor.evaluate.partial_observation import BLOCKS, NAMES
 from monitor.input.records import Doubt
-from monitor.pool.holders import SHARES
 from monitor.pool.objects import means, open_without
 from monitor.pool.terms import binds, unstated
 from monitor.pool.unreported import is_moot, tell
@@ -75,10 +74,7 @@ class Stream(Shortcuts):
             if event.kind is Kind.PREFIX_REUSED:
                 self._tell_others(event, event.request_id, at)
             self.requests.drop(event.request_id)
-        if self._store.blocks.full:
-            self._store.blocks.full = False
-            self.lose(at, f"claims share over {SHARES} blocks, and no more are tracked")
-        self._store.settle()
+        self._settle(at)
 
     def _take_unnamed(self, event: Event, at: At) -> None:
         """A fact that names no claim is about the claims on its object, or of its blocks."""

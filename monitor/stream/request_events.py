@@ -180,7 +180,7 @@ class RequestEvents(StreamState):
     def _unopened(self, claim: ClaimRun, event: Event, request: Request) -> Registers:
         """The registers of a request before this event, for a claim that does not follow it."""
         before = event.kind is Kind.REQUEST_ARRIVED
-        return claim.unopened(request.known(before=before), request.since)
+        return claim.unopened(*request.known(before=before), request.since)
 
     def _crowd(self, view: EventView, claim: ClaimRun, sums: Sums) -> None:
         """The room that the claims take, as a claim in the pool sees it."""

@@ -57,7 +57,7 @@ class Shortcuts(Entries):
             return False
         self._begin()
         view = EventView(kind, at, request_id, True, True)
-        if request_id in claim.requests or self._open(claim, event, at):
+        if request_id in claim.requests or self._open_standing(claim, request, request_id, at):
             claim.requests[request_id].touched = True
             if kind is Kind.CLAIM_RESTORE_REQUIRED:
                 claim.waiting |= {request_id}
@@ -77,6 +77,11 @@ class Shortcuts(Entries):
         return True
 
     # Requests.
+
+    def _open_standing(self, claim: ClaimRun, request: Request, request_id: str, at: At) -> bool:
+        """Follow a request that is `_in_hand` for a claim of which nothing is in doubt."""
+        facts = claim.unopened(True, True, request.needed, request.usable, request.since)
+        return self.requests.follow(claim, request_id, at, facts)
 
     def _in_hand(self, event: Event) -> Request | None:
         """The request of an event, if it is in hand and nothing of it is forgotten or unknown."""
@@ -195,6 +200,7 @@ _SHORTCUTS: Final[Mapping[Kind, Callable[[Shortcuts, Event, At], bool]]] = {
     Kind.CLAIM_OFFLOADED: Shortcuts._take_report,
     Kind.CLAIM_HARMED: Shortcuts._take_report,
     **dict.fromkeys({*ENDS, Kind.CLAIM_RETIRED}, Shortcuts._take_step),
+    Kind.CLAIM_REGISTERED: Shortcuts._take_entry,
     **dict.fromkeys((Kind.CLAIM_COMMITTED, Kind.CLAIM_ACCEPTED), Shortcuts._take_step),
     Kind.STORE_FINISHED: Shortcuts._take_report,
     Kind.HOST_COPY_FOUND: Shortcuts._take_report,

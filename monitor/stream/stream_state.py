@@ -8,6 +8,7 @@ from monitor.evaluate.compile import Compiled
 from monitor.evaluate.event_view import EventView
 from monitor.input.records import CANONICAL, Doubt
 from monitor.pool.bloom_filter import BloomFilter, digest
+from monitor.pool.holders import SHARES
 from monitor.pool.terms import binds, fix_terms, predicate_of
 from monitor.pool.unreported import is_unreported
 from monitor.requests.blame import Early
@@ -180,6 +181,13 @@ class StreamState:
         if (cut := self.order.cut) is not None:
             self.lose(*cut)
         self._store.finish()
+
+    def _settle(self, at: At) -> None:
+        """An event is taken in that may have given blocks to several claims."""
+        if self._store.blocks.full:
+            self._store.blocks.full = False
+            self.lose(at, f"claims share over {SHARES} blocks, and no more are tracked")
+        self._store.settle()
 
     def _contradict(self, claims: Iterable[ClaimRun] | None, at: At, why: str) -> None:
         """Facts contradict each other: what they touch is inconclusive, claims or the pool."""

@@ -9,11 +9,13 @@ import msgspec
 from monitor.check.judging import Judging
 from monitor.check.whole import Asked
 from monitor.engine import Monitor
+from monitor.input.records import At, Record, stamp_of
 from monitor.input.sources import Account
 from monitor.live.feed import Live
 from monitor.stream.known_claims import Keep
 from spec.claims.claim import Mode
 from spec.contract.modes import Bundle
+from spec.language.verdicts import Verdict
 from tests.differential.compare import Differs, record
 
 if TYPE_CHECKING:
@@ -21,7 +23,7 @@ if TYPE_CHECKING:
 
     from monitor.engine import ClaimVerdict
     from monitor.evaluate.observer_state import Finding
-    from spec.events.canonical import Event
+    from monitor.live.feed import LiveVerdict
     from spec.projection.lines import Line
 
 __all__ = ["compare_going_on", "compare_live", "compare_shared"]
@@ -95,35 +97,40 @@ def compare_going_on(stream: Sequence[Line], keep: Keep | None = None) -> bool:
     return parted
 
 
-def compare_live(stream: Sequence[Line], ended: int = 1_000) -> bool:
-    """Live verdicts of all modes in one pass, against those of a monitor for each mode.
+def compare_live(stream: Sequence[Line]) -> bool:
+    """Live verdicts of all modes in one pass, against what one monitor for each mode finds.
 
     Returns:
-        Whether the one pass was parted.
+        Whether the pass was parted. From there on claims of other modes are guests, of which less
+        is kept, and a verdict may be inconclusive instead.
 
     Raises:
-        Differs: at some line other verdicts are emitted.
+        Differs: at some line another verdict is emitted.
     """
-    one, each = (Live("run", tuple(Mode), ended=ended) for _ in range(2))
-    each._part()
-    for line in stream:
-        for event in line.events[:1]:
-            place = {"sequence": line.sequence, "time_ns": line.time_ns}
-            _emit(one, each, msgspec.structs.replace(event, **place), f"line {line.at}")
-    found = [sorted(live.changes(final=True), key=repr) for live in (one, each)]
-    if found[0] != found[1]:
-        raise Differs(f"at the end {found[0]} in one pass, {found[1]} by themselves")
-    return not one._shared
-
-
-def _emit(one: Live, each: Live, event: Event, where: str) -> None:
-    found = []
-    for live in (one, each):
-        live.take(event)
+    live, single = Live("run", tuple(Mode)), {mode: Monitor(mode, own=True) for mode in Mode}
+    events = ((line, event) for line in stream for event in line.events[:1])
+    for number, (line, event) in enumerate(events, 1):
+        place = {"sequence": line.sequence, "time_ns": line.time_ns}
+        given = msgspec.structs.replace(event, **place)
+        live.take(given)
         live._next = 0.0  # it is time to look again
-        found.append(sorted(live.changes(), key=repr))
-    if found[0] != found[1]:
-        raise Differs(f"{where}: {found[0]} in one pass, {found[1]} by themselves")
+        live.changes()
+        at = At("run", number, line.sequence)
+        for monitor in single.values():
+            monitor.take(Record(at, stamp_of(given, "run"), ((given, at),)))
+        for verdict in live._emitted.values():
+            _as_found(verdict, single[verdict.mode], f"line {line.at}", parted=not live._shared)
+    return not live._shared
+
+
+def _as_found(verdict: LiveVerdict, monitor: Monitor, where: str, *, parted: bool) -> None:
+    """A live verdict is what a monitor of its mode alone finds of the claim."""
+    claim = next(each for each in monitor.claims() if each.claim_id == verdict.claim_id)
+    found = {n: f.verdict for n, f in claim.findings() if f.verdict is not Verdict.UNEXERCISED}
+    less = {n for n, each in verdict.obligations.items() if each is Verdict.INCONCLUSIVE}
+    alike = all(verdict.obligations.get(n) == found.get(n) for n in {*found} - less)
+    if verdict.state != claim.state or not (alike if parted else verdict.obligations == found):
+        raise Differs(f"{where}: {verdict} in one pass, {found} by itself")
 
 
 def _shown(found: ClaimVerdict) -> tuple[object, ...]:
