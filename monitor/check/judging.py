@@ -234,8 +234,9 @@ class Judging:
         if self._stated is not None and other._stated is not None:
             self._stated.join(other._stated)
         for ours, theirs in zip(self._judges, other._judges, strict=True):
-            ours.monitor.join(theirs.monitor)
             ours.theorem.join(theirs.theorem)
+        for mine, its in zip(self._reading, other._reading, strict=True):
+            mine.join(its)
 
     def of(self, name: str) -> Judging:
         """The judges of one stream alone, which they have in common with these."""
