@@ -193,6 +193,7 @@ class Positions:
             if holders:
                 return False
             del named[position]
+        self._several = named or None
         if self._unnamed and self.unnamed_at(position):
             return False
         self._held = _without(self._held, position, position + 1)
@@ -221,6 +222,7 @@ class Positions:
             if not holders:
                 self._named.pop(position, None)
             self._lose(position)
+        self._several = self._several or None
 
     def drop_unnamed(self, begin: int, end: int | None = None) -> bool:
         """The unnamed blocks from one position to before another, or at one, are gone; whether
