@@ -8,7 +8,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final, Self
 
 from monitor.evaluate.compile import CLAIM_REGISTERS, REQUEST_REGISTERS
-from monitor.evaluate.event_view import constants_of, with_threshold
+from monitor.evaluate.event_view import fixed_by
 from monitor.evaluate.observer_state import Finding, InHand, ObserverState
 from monitor.evaluate.positions import Positions
 from spec.claims.claim import Mode
@@ -155,7 +155,8 @@ class ClaimRecord:
 
     def take_constants(self) -> None:
         """The claim has the constants of the mode that it goes by."""
-        self.constants = constants_of(self.goes_by, self.constants.threshold)
+        own = self.constants
+        own.lapses, own.tiered, own.watched, own.ranked = fixed_by(self.goes_by)
         if not self.constants.tiered:
             self.held.fresh = None
 
@@ -339,7 +340,7 @@ class ClaimRecord:
         if self.predicate is None:
             self.stir()
             self.predicate = predicate
-            self.constants = with_threshold(self.constants, predicate.threshold)
+            self.constants.threshold = predicate.threshold
             self.held.start = predicate.start
             self.facts = (*self.facts[:_LEAD], self.held.lead, *self.facts[_LEAD + 1 :])
             self._find_away()

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import copy
-from dataclasses import dataclass, replace
-from functools import lru_cache
+from dataclasses import dataclass
+from functools import cache
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -16,7 +16,7 @@ from spec.events.alphabet import Kind
 if TYPE_CHECKING:
     from spec.claims.claim import Mode
 
-__all__ = ["Constants", "EventView", "constants_of", "with_threshold"]
+__all__ = ["Constants", "EventView", "fixed_by"]
 
 
 class EventView(msgspec.Struct, gc=False):
@@ -83,7 +83,7 @@ class EventView(msgspec.Struct, gc=False):
         return copy.copy(self)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Constants:
     """The fields of `spec.contract.vocabulary.CONSTANTS`."""
 
@@ -94,13 +94,8 @@ class Constants:
     ranked: bool
 
 
-@lru_cache(maxsize=1024)
-def constants_of(mode: Mode, threshold: int) -> Constants:
-    """What a mode fixes, and a threshold; most claims have them in common with others."""
-    return Constants(threshold, **MODES[mode].constants)
-
-
-@lru_cache(maxsize=1024)
-def with_threshold(constants: Constants, threshold: int) -> Constants:
-    """The same constants but for the threshold."""
-    return replace(constants, threshold=threshold)
+@cache
+def fixed_by(mode: Mode) -> tuple[bool, bool, bool, bool]:
+    """What a mode fixes: the fields of `Constants` but for the threshold."""
+    fixed = MODES[mode].constants
+    return fixed["lapses"], fixed["tiered"], fixed["watched"], fixed["ranked"]

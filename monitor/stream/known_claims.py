@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 
 from monitor.evaluate.claim import ClaimRun
 from monitor.evaluate.claim_record import UNSTATED
-from monitor.evaluate.event_view import constants_of
+from monitor.evaluate.event_view import Constants, fixed_by
 from monitor.evaluate.partial_observation import BLOCKS
 from monitor.pool.blocks import Blocks
 from monitor.pool.objects import Objects
@@ -186,7 +186,7 @@ class KnownClaims:
         if (compiled := self.judges.get(mode)) is None:  # type: ignore[call-overload]
             self.apart |= len(self.judges) > 1
             compiled = next(iter(self.judges.values()))
-        constants = constants_of(compiled.mode, UNSTATED)
+        constants = Constants(UNSTATED, *fixed_by(compiled.mode))
         claim = ClaimRun(self._stream, claim_id, compiled, constants)
         if self._blind:
             claim.distrust(None, BLIND, self._blind)

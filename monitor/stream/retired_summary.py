@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
 from monitor.evaluate.claim import ClaimRun
 from monitor.evaluate.claim_record import UNSTATED
-from monitor.evaluate.event_view import with_threshold
 from monitor.evaluate.observer_state import Finding, InHand, ObserverState
 from spec.claims.claim import Mode
 from spec.language.verdicts import Verdict
@@ -39,7 +39,7 @@ def likeness(claim: ClaimRun) -> Hashable:
 
 def again(like: ClaimRun, claim_id: str) -> ClaimRun:
     """A claim of which no more is known than that it is like another one, which is over."""
-    constants = with_threshold(like.constants, UNSTATED)
+    constants = replace(like.constants, threshold=UNSTATED)
     claim = ClaimRun(like.stream, claim_id, like.compiled, constants)
     claim.state, claim.accepted, claim.registered = like.state, like.accepted, like.registered
     claim.elapsed, claim.unwatched = like.elapsed, like.unwatched

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable, Iterator
-from dataclasses import replace
 from functools import cache
 from itertools import product
 from typing import Any
@@ -219,7 +218,7 @@ class Placed:
             if scope is Scope.EVENT:
                 setattr(self.view, name, value)
             elif scope is Scope.CLAIM:
-                self.constants = replace(self.constants, threshold=int(value))
+                self.constants.threshold = int(value)
             else:
                 found = self.own if scope is Scope.OWN else self.registers[scope]
                 found[self.names[scope].index(name)] = value
