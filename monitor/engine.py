@@ -10,9 +10,9 @@ from monitor.evaluate.compile import compile_mode
 from monitor.evaluate.conclusion import ClaimVerdict, Conclusion, ModeVerdict, decide
 from monitor.evaluate.observer_state import Finding
 from monitor.evaluate.own_mode import owes_nothing, unclear_mode
-from monitor.input.records import CANONICAL, Stamp
-from monitor.stream import parting
+from monitor.input.records import Stamp
 from monitor.stream.known_claims import Keep
+from monitor.stream.parting import Parting
 from monitor.stream.projection import Stream
 from spec.claims.claim import Mode
 from spec.claims.states import ClaimState
@@ -40,7 +40,7 @@ __all__ = [
 
 
 @dataclass(slots=True)
-class Monitor:
+class Monitor(Parting):
     """Judges streams by one bundle of one mode: the claims that ask for it, or for none by name.
 
     Args:
@@ -198,50 +198,6 @@ class Monitor:
     def by(self, mode: Mode) -> Monitor:
         """A monitor of the same streams by one of the modes that they judge."""
         return replace(self, mode=mode)
-
-    @property
-    def apart(self) -> bool:
-        """Whether its modes are to be judged each by a monitor of its own, and this one's verdicts
-        are none: a claim states no mode or two, or what is missing concerns each mode in another
-        way.
-        """
-        return any(stream.apart for stream in self._streams.values())
-
-    def fits(self, record: Record) -> bool:
-        """Whether a record can be taken by all of its modes at once."""
-        stream = self._stream(record.at.file, record.stamp.stream)
-        observes = record.stamp.observes
-        canonical = record.stamp.form is CANONICAL
-        if canonical and observes is not None and not parting.sees_enough(stream, observes):
-            return False
-        return all(parting.fits(stream, event) for event, _ in record.events)
-
-    def own_of(self, claim: ClaimRun) -> ClaimRun:
-        """The claim here that is the same as one of another monitor; that one, if it is gone."""
-        for (_, name), stream in self._streams.items():
-            if name == claim.stream and claim.claim_id in stream.claims:
-                return stream.claims[claim.claim_id]
-        return claim
-
-    def part(self, mode: Mode, keep: Keep | None = None) -> None:
-        """Judge by this mode alone from now on: what others judge is followed elsewhere.
-
-        Args:
-            keep: what is kept of claims from now on, by default as before; with `elsewhere` the
-                claims of other modes are guests.
-        """
-        self.mode, self.beside, self.keep = mode, (), keep or self.keep
-        compiled, guests = compile_mode(mode, self.bundle), keep is not None
-        for stream in self._streams.values():
-            parting.part(stream, compiled, guests=guests)
-            if keep is not None:
-                stream.store.keep_by(self._keep())
-
-    @property
-    def kept(self) -> list[Keep]:
-        """What is kept of claims, here and in each stream."""
-        kept = [] if self.keep is None else [self.keep]
-        return [*kept, *(stream.store.keep for stream in self._streams.values())]
 
     def finish(self) -> None:
         """Every stream is over."""
