@@ -12,6 +12,7 @@ from monitor.evaluate.observer_state import Finding
 from monitor.evaluate.own_mode import owes_nothing, unclear_mode
 from monitor.input.records import Stamp
 from monitor.stream.known_claims import Keep
+from monitor.stream.parting import Parting
 from monitor.stream.projection import Stream
 from spec.claims.claim import Mode
 from spec.claims.states import ClaimState
@@ -39,7 +40,7 @@ __all__ = [
 
 
 @dataclass(slots=True)
-class Monitor:
+class Monitor(Parting):
     """Judges streams by one bundle of one mode: the claims that ask for it, or for none by name.
 
     Args:
@@ -47,6 +48,7 @@ class Monitor:
         strict: an obligation that no claim exercised makes the verdict inconclusive.
         keep: what is kept of claims that are over; everything, by default.
         own: judge the claims alone that ask for the mode by name, and were accepted in no other.
+        beside: other modes, whose claims the same streams judge for the monitors that `by` makes.
         late: lines that came too late to be put in order, and were left out.
     """
 
@@ -56,6 +58,7 @@ class Monitor:
     strict: bool = False
     keep: Keep | None = None
     own: bool = False
+    beside: tuple[Mode, ...] = ()
     late: int = 0
     _streams: dict[tuple[str, str], Stream] = field(default_factory=dict)
     _unknown: Counter[str] = field(default_factory=Counter)
@@ -192,6 +195,10 @@ class Monitor:
         streams = {key: stream for key, stream in self._streams.items() if key[1] == name}
         return replace(self, _streams=streams)
 
+    def by(self, mode: Mode) -> Monitor:
+        """A monitor of the same streams by one of the modes that they judge."""
+        return replace(self, mode=mode)
+
     def finish(self) -> None:
         """Every stream is over."""
         for stream in self._streams.values():
@@ -200,7 +207,8 @@ class Monitor:
     def _stream(self, file: str, name: str) -> Stream:
         stream = self._streams.get((file, name))
         if stream is None:
-            stream = Stream(compile_mode(self.mode, self.bundle), name, self._keep())
+            judges = [compile_mode(mode, self.bundle) for mode in (self.mode, *self.beside)]
+            stream = Stream(judges, name, self._keep())
             self._streams[file, name] = stream
             if self._moved is not None:
                 stream.watch(self._moved)
@@ -239,6 +247,9 @@ class Monitor:
 
     def judge(self, file: str, claim: ClaimRun) -> ClaimVerdict:
         """The verdict on one claim of a file, as it stands."""
+        if (by := claim.compiled.mode) is not self.mode and self._other(claim) is by:
+            unclear, why = ModeVerdict.INCONCLUSIVE, f"it is of another mode, {by}"
+            return ClaimVerdict(file, claim, False, unclear, why, {}, by)
         entered = self.entered(claim)
         findings = {n: found if entered else _unentered(found) for n, found in claim.findings()}
         if self.own and (why := unclear_mode(claim.declared_mode, claim.other_mode)):

@@ -15,7 +15,7 @@ from monitor.check.snapshots import State
 from monitor.check.whole import Asked
 from monitor.engine import ModeVerdict
 from monitor.input.errors import InputError, did_you_mean, shown
-from monitor.input.given import record_of
+from monitor.input.given import record_fed
 from monitor.input.records import At
 from monitor.input.sources import Account
 from monitor.stream.known_claims import Keep
@@ -56,8 +56,8 @@ class EventMonitor:
 
     Args:
         mode: the mode, or its name; claims that ask for another are counted and not judged. By
-            default each claim is judged by the mode that it states, for which a monitor of each of
-            the seven modes sees each event.
+            default each claim is judged by the mode that it states, all in one pass; where it is
+            unclear by which mode one goes, each of the seven modes sees each event from there on.
         bundle: which bundle of the mode, or its name.
         claim: judge the claim of this id alone.
         strict: an obligation that no claim exercised makes the verdict inconclusive.
@@ -91,7 +91,8 @@ class EventMonitor:
         keep = Keep(ended=ended, live=live, requests=requests)
         modes = set(Mode) if mode is None else {find_mode(mode).mode}
         asked = Asked(find_bundle(bundle), strict, claim_asked(claim))
-        self._judging = Judging(asked, modes, own=mode is None, keep=keep)
+        own = mode is None
+        self._judging = Judging(asked, modes, own=own, keep=keep, shared=own, goes_on=own)
         self._account = Account(name)
         self._report: Report | None = None
 
@@ -107,7 +108,7 @@ class EventMonitor:
         account = self._account
         account.lines += 1
         try:
-            record = record_of(event, account.file, account.lines)
+            record = record_fed(event, account.file, account.lines)
         except InputError as error:
             self.reject(error)
             raise

@@ -93,11 +93,16 @@ def check_each(
         again: the same records, from the first on, for another judging.
         progress: as `check` has it.
     """
+    shared = True
 
     def judged(modes: Set[Mode]) -> Judged | Set[Mode]:
-        judging = Judging(asked, modes, own=True)
+        nonlocal shared
+        judging = Judging(asked, modes, own=True, shared=shared)
         source = again(judging)
         more = run(judging, source, progress)
+        if judging.apart:
+            shared = False
+            return judged(modes)
         return Judged(judging, source.accounts) if more is None else {more}
 
     return _by_own_modes(judged)

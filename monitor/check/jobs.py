@@ -37,6 +37,7 @@ class _Task(NamedTuple):
     asked: Asked
     modes: frozenset[Mode]
     own: bool
+    shared: bool
     path: str
     lenient: bool
     window: Window | None
@@ -44,24 +45,25 @@ class _Task(NamedTuple):
 
 class _Done(NamedTuple):
     """What became of a file of so many bytes: a snapshot of its judges; or a mode that has none; or
-    the parts of the error.
+    that the modes are to be judged apart; or the parts of the error.
     """
 
     size: int
     state: bytes = b""
+    apart: bool = False
     more: Mode | None = None
     wrong: tuple[Any, ...] = ()
 
 
 def _judge(task: _Task, stdin: BinaryIO | None = None) -> _Done:
-    judging = Judging(task.asked, task.modes, own=task.own)
+    judging = Judging(task.asked, task.modes, own=task.own, shared=task.shared)
     source = source_of(judging, [task.path], task.lenient, stdin, task.window)
     try:
         more = run(judging, source, None)
     except InputError as error:
         return _Done(source.size, wrong=error.args)
-    if more is not None:
-        return _Done(source.size, more=more)
+    if more is not None or judging.apart:
+        return _Done(source.size, more=more, apart=judging.apart)
     (account,) = source.accounts
     return _Done(source.size, snapshot(State(judging, account)))
 
@@ -90,6 +92,7 @@ class Jobs:
         self._pool = ProcessPoolExecutor(min(jobs, len(self._paths)), mp_context=context)
         self._input = seekable(paths, stdin)
         self._copy: BinaryIO | None = None
+        self._shared = True
 
     def __enter__(self) -> Self:
         self._copy = self._input.__enter__()
@@ -112,13 +115,13 @@ class Jobs:
         Raises:
             InputError: a file or a line of it cannot be read.
         """
-        given = self._asked, frozenset(modes), own
+        given = self._asked, frozenset(modes), own, self._shared
         tasks = [_Task(*given, path, self._lenient, self._window) for path in self._paths]
         others = {t.path: self._pool.submit(_judge, t) for t in tasks if t.path != STDIN}
-        judging = Judging(self._asked, modes, own=own)
+        judging = Judging(self._asked, modes, own=own, shared=self._shared)
         accounts: list[Account] = []
         more: set[Mode] = set()
-        read = 0
+        read, apart = 0, False
         for task in tasks:
             if task.path in others:
                 try:
@@ -130,9 +133,10 @@ class Jobs:
                 if self._copy is not None:
                     self._copy.seek(0)
                 done = _judge(task, self._copy)
+            apart |= done.apart
             if done.more is not None:
                 more.add(done.more)
-            elif not more:  # else what comes after it is judged again
+            elif not (more or apart):  # else what comes after it is judged again
                 if done.wrong:
                     file, reason, line, field, hint = done.wrong
                     raise InputError(file, reason, line=line, field=field, hint=hint)
@@ -142,4 +146,7 @@ class Jobs:
             if progress is not None:
                 read += done.size
                 progress(read)
+        if apart:
+            self._shared = False
+            return more or self.judge(modes, own=own, progress=progress)
         return more or Judged(judging, accounts)

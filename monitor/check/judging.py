@@ -8,8 +8,10 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 from monitor.check import concluded
 from monitor.check.parts import Trusted, input_of, order_of
 from monitor.check.stated import Stated
-from monitor.check.theorem import Theorem
+from monitor.check.theorem import Theorem, covers_all
 from monitor.check.whole import Read, by_each, by_one
+from monitor.durable.collector import paused
+from monitor.durable.copies import copies
 from monitor.engine import Monitor
 from monitor.input.batches import kinds_of, run_of
 from monitor.input.records import At
@@ -50,35 +52,62 @@ class Judging:
     Args:
         modes: one; or, with `own`, those that claims may state.
         own: judge each claim by the mode that it states.
+        shared: judge them in one pass, as long as that can be done.
+        goes_on: when it cannot, judge each mode apart from there on; records are taken one by one.
+            Else the judging is `apart`, and to begin again.
         keep: what is kept of claims, by default all that are live and `ENDED` that are not.
     """
 
     def __init__(
-        self, asked: Asked, modes: Collection[Mode], *, own: bool, keep: Keep | None = None
+        self,
+        asked: Asked,
+        modes: Collection[Mode],
+        *,
+        own: bool,
+        keep: Keep | None = None,
+        shared: bool = False,
+        goes_on: bool = False,
     ) -> None:
         self._asked, self._trusted = asked, Trusted()
         self._stated = Stated(modes, asked.claim) if own else None
         self._moved: list[ClaimRun] = []
+        self._watched = False
         keep = keep or Keep(ended=ENDED)
-        self._judges = [
-            _Judge(
-                Monitor(
-                    mode, asked.bundle, only=asked.claim, strict=asked.strict, keep=keep, own=own
-                ),
-                Theorem(mode),
+        first, *rest = (mode for mode in Mode if mode in (modes or [_ANY]))
+        self._shared = shared and own and asked.claim is None and bool(rest)
+        self._goes_on = self._shared and goes_on
+
+        def monitor(mode: Mode, *beside: Mode) -> Monitor:
+            return Monitor(
+                mode,
+                asked.bundle,
+                only=asked.claim,
+                strict=asked.strict,
+                keep=keep,
+                own=own,
+                beside=beside,
             )
-            for mode in Mode
-            if mode in (modes or [_ANY])
-        ]
+
+        judge = monitor(first, *rest) if self._shared else monitor(first)
+        self._judges = [_Judge(judge, Theorem(first))]
+        for mode in rest:
+            judge = judge.by(mode) if self._shared else monitor(mode)
+            self._judges.append(_Judge(judge, Theorem(mode)))
 
     def take(self, record: Record) -> Mode | None:
         """Judge one line, or return the mode that it states and that has no judge yet."""
         if self._stated is not None and self._stated.note(record):
             return self._stated.more
+        if self._goes_on and not self._judges[0].monitor.fits(record):
+            self._part()
         self._trusted.note(record)
-        for judge in self._judges:
-            judge.theorem.note(record)
-            judge.monitor.take(record)
+        if not covers_all(record):
+            for judge in self._judges:
+                judge.theorem.note(record)
+        for monitor in self._reading:
+            monitor.take(record)
+        if self._goes_on and self.apart:
+            self._part()
         return None
 
     def take_batch(self, batch: Batch) -> Mode | None:
@@ -92,24 +121,52 @@ class Judging:
         self._trusted.note_kinds(kinds)
         for judge in self._judges:
             judge.theorem.note_events(kinds.keys(), events, places)
+        for monitor in self._reading:
             if run is None:
-                judge.monitor.take_events(events, places)
+                monitor.take_events(events, places)
             else:
-                judge.monitor.take_run(run)
+                monitor.take_run(run)
         return None
+
+    @property
+    def _reading(self) -> Iterator[Monitor]:
+        """The monitors that take what is read; if they share their streams, one does for all."""
+        judges = self._judges[:1] if self._shared else self._judges
+        return (judge.monitor for judge in judges)
+
+    def _part(self) -> None:
+        """From now on each mode judges in a pass of its own; what was found so far stays."""
+        moved, first, judges = [*self._moved], self._judges[0].monitor, self._judges
+        self._shared = self._goes_on = False
+        self._moved.clear()
+        self._judges = []
+        for judge, monitor in zip(judges, copies(first, len(judges)), strict=True):
+            monitor.part(judge.monitor.mode)
+            self._judges.append(judge._replace(monitor=monitor))
+            if self._watched:
+                monitor.watch(self._moved)
+        for claim in moved:
+            judge_of = self._judge_of(claim)
+            self._moved.append(claim if judge_of is None else judge_of.own_of(claim))
+
+    @property
+    def apart(self) -> bool:
+        """Whether the modes cannot be judged in one pass; then the judging is to begin again."""
+        return self._shared and self._judges[0].monitor.apart
 
     def reject(self, error: InputError) -> None:
         """A line could not be read."""
-        for judge in self._judges:
-            judge.monitor.reject(At(error.file, error.line or 0))
+        for monitor in self._reading:
+            monitor.reject(At(error.file, error.line or 0))
 
     def lose(self, at: At, why: str, stream: str | None = None) -> None:
         """Lines may be missing here from a stream of a file, or from all that it has so far."""
-        for judge in self._judges:
-            judge.monitor.lose(at, why, stream)
+        for monitor in self._reading:
+            monitor.lose(at, why, stream)
 
     def watch(self) -> None:
         """From now on `news` has what events decide; ask after each line, or memory grows."""
+        self._watched = True
         for judge in self._judges:
             judge.monitor.watch(self._moved)
 
@@ -177,15 +234,24 @@ class Judging:
         if self._stated is not None and other._stated is not None:
             self._stated.join(other._stated)
         for ours, theirs in zip(self._judges, other._judges, strict=True):
-            ours.monitor.join(theirs.monitor)
             ours.theorem.join(theirs.theorem)
+        for mine, its in zip(self._reading, other._reading, strict=True):
+            mine.join(its)
 
     def of(self, name: str) -> Judging:
         """The judges of one stream alone, which they have in common with these."""
-        found = copy(self)
-        found._judges = [each._replace(monitor=each.monitor.of(name)) for each in self._judges]
+        found, first = copy(self), self._judges[0].monitor.of(name)
+        found._judges = [
+            each._replace(
+                monitor=first.by(each.monitor.mode) if self._shared else each.monitor.of(name)
+            )
+            for each in self._judges
+        ]
+        if self._shared:
+            found._judges[0] = self._judges[0]._replace(monitor=first)
         return found
 
+    @paused()
     def report(self, accounts: Iterable[Account]) -> Report:
         """The report, every stream being finished.
 
@@ -193,6 +259,9 @@ class Judging:
             accounts: one of each file that was read.
         """
         accounts = list(accounts)
+        if self._shared:
+            first = self._judges[0].monitor
+            self._judges = [j._replace(monitor=first.by(j.monitor.mode)) for j in self._judges]
         for judge in self._judges:
             judge.monitor.late = order_of(accounts).late
         return self._by_one(accounts) if self._stated is None else self._by_each(accounts)

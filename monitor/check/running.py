@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, BinaryIO, Protocol
 
+from monitor.durable.collector import seldom
 from monitor.input.batches import Batch
 from monitor.input.reordered import Reordered
 from monitor.input.sources import read
@@ -55,13 +56,16 @@ def source_of(
     return Reordered(paths, window, lenient=lenient, stdin=stdin, on_reject=reject)
 
 
+@seldom()
 def run(judging: Judging, source: Records, progress: Callable[[int], None] | None) -> Mode | None:
-    """Read to the end, or to where a claim states a mode whose judge has to read from the start."""
+    """Read to the end, or to where a claim states a mode whose judge has to read from the start, or
+    the modes have to be judged apart.
+    """
     for number, found in enumerate(source.batches()):
         if progress is not None and (isinstance(found, Batch) or number % _EVERY == 0):
             progress(source.size)
         more = judging.take_batch(found) if isinstance(found, Batch) else judging.take(found)
-        if more is not None:
+        if more is not None or judging.apart:
             return more
     if progress is not None:
         progress(source.size)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from spec.contract.environments import ENVIRONMENTS
 from spec.events.alphabet import FACTS
@@ -15,7 +15,17 @@ if TYPE_CHECKING:
     from spec.events.alphabet import Kind
     from spec.events.canonical import Event
 
-__all__ = ["Theorem"]
+__all__ = ["Theorem", "covers_all"]
+
+
+_WORLDS: Final = frozenset.intersection(*ENVIRONMENTS.values())
+
+
+def covers_all(record: Record) -> bool:
+    """Whether the theorem of no mode is left by a line."""
+    if record.unknown is not None or record.stamp.observes is not None:
+        return False
+    return all(event.kind in _WORLDS for event, _ in record.events)
 
 
 class Theorem:

@@ -12,7 +12,7 @@ from monitor.evaluate.by_kind import unmoved
 from monitor.evaluate.claim_record import NOTHING
 from monitor.evaluate.partial_observation import left_of, without
 from monitor.input import errors, records
-from monitor.pool import blocks, bloom_filter, cells, objects, owners, ranks, room, stated
+from monitor.pool import blocks, bloom_filter, cells, groups, objects, owners, ranks, room, stated
 from monitor.requests import blame, ledger, observability, request
 from monitor.stream import (
     claim_store,
@@ -41,9 +41,9 @@ _KINDS: Final[tuple[type, ...]] = (
     *(records.At, records.Form, records.Stamp),
     *(claim.ClaimRun, event_view.Constants, event_view.EventView),
     *(observer_state.Finding, observer_state.InHand, observer_state.ObserverState),
-    *(positions.Positions, positions._Runs, restless.Restless),
+    *(positions.Positions, restless.Restless),
     *(blocks.Blocks, bloom_filter.BloomFilter, objects.Objects, ranks.Ranks, stated.Stated),
-    owners.Owners,
+    *(groups.Groups, owners.Owners),
     *(cells.Cells, cells.Run, room.Ends, room.Room, room._Object),
     *(blame.Early, ledger.Requests, observability.ObservabilityLoss, request.Request),
     *(claim_store.ClaimStore, known_claims.Keep, order.Clock, order.Order, projection.Stream),

@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from monitor.evaluate.by_kind import unmoved
-from monitor.evaluate.claim_findings import ClaimFindings
 from monitor.evaluate.claim_record import NOTHING
-from monitor.evaluate.compile import CLAIM_REGISTERS, REQUEST_REGISTERS
+from monitor.evaluate.claim_requests import ENDED_KEPT, ClaimRequests
+from monitor.evaluate.compile import CLAIM_REGISTERS
 from monitor.evaluate.ends import broken_after, reaches
 from monitor.evaluate.inlined import TRAIL_KEPT
 from monitor.evaluate.observer_state import InHand, ObserverState
@@ -17,125 +17,25 @@ from spec.claims.states import next_state
 from spec.contract.facts import ROOM
 from spec.events.alphabet import Kind
 from spec.language.terms import Scope
-from spec.language.verdicts import Verdict
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Mapping, Sequence
+    from collections.abc import Collection, Hashable, Iterable, Mapping, Sequence
 
     from monitor.evaluate.event_view import EventView
     from monitor.evaluate.observer_state import Registers
 
 
-__all__ = ["ClaimRun"]
+__all__ = ["ENDED_KEPT", "WAYS", "ClaimRun"]
 
 WAYS = 2_000  # in which the requests of a claim may stand
-FEW = 8  # requests that are not compared with each other
-ENDED_KEPT = 16  # requests that ended, to which a late report may still belong
+FEW = 24  # requests that are not compared with each other
 _SHARED = "it is not stated which blocks the claims share, and the verdict depends on it"
-_HOST, _LEAD = CLAIM_REGISTERS.index("host"), CLAIM_REGISTERS.index("lead")
-assert REQUEST_REGISTERS[:6] == ("seen", "arrived", "held", "needed", "usable", "away")
-_NOT_KEPT = (Verdict.PENDING, Verdict.UNEXERCISED)
+_HOST = CLAIM_REGISTERS.index("host")
 
 
 @dataclass(slots=True)
-class ClaimRun(ClaimFindings):
+class ClaimRun(ClaimRequests):
     """One claim of one stream, and the observers that judge it."""
-
-    def open_request(self, request_id: str, facts: Registers | None = None) -> bool:
-        """Follow a request; False if it was in hand already. It starts where the claim stands.
-
-        Args:
-            facts: the registers of the request, if anything is known of it.
-        """
-        if request_id in self.requests:
-            return False
-        self.stir()
-        watches = [self.base[index] for index in self._scoped]
-        request = InHand(self._empty if facts is None else facts, watches)
-        self.requests, self._loose = self.requests or {}, self._loose or {}
-        self.requests[request_id] = self._loose[request_id] = request
-        return True
-
-    def unopened(self, known: Mapping[str, int], since: int) -> Registers:
-        """The registers of a request that is not tracked (`spec.projection.delivery.DELIVERY`).
-
-        Args:
-            known: what the pool knows of it.
-            since: the number of the event by which it arrived.
-        """
-        seen = known["seen"]
-        away = bool(seen and self.facts[_LEAD] < self.constants.threshold)
-        held = bool(self.responsible and seen and self.took <= since)
-        before = (seen, known["arrived"], held, known["needed"], known["usable"], away)
-        return (*before, *self._empty[len(before) :])
-
-    def opens(self, view: EventView, facts: Registers) -> bool:
-        """Whether an event opens a request of these registers, which the claim does not follow."""
-        view.here = True
-        was, compiled = self.facts, self.compiled
-        req = compiled.request(view, self.constants, was, was, facts)
-        return compiled.delivers["opens"](view, self.constants, was, was, facts, req, None)
-
-    def touch(self, request_id: str) -> None:
-        """The request has had to do with this claim itself, not only with its pool."""
-        self.requests[request_id].touched = True
-
-    def close_request(self, request_id: str) -> list[str]:
-        """The request ended; the ids of those that are out of hand now.
-
-        If it touched the claim it is kept a while: reports may come late.
-        """
-        request = self.requests[request_id]
-        if request.ended:
-            return []
-        request.ended = True
-        self.waiting -= {request_id}
-        if self.owed:
-            self.owed.pop(request_id, None)
-        if not request.touched:
-            return [self._forget(request_id)]
-        self._ended = (*self._ended, request_id)
-        if len(self._ended) <= ENDED_KEPT:
-            return []
-        oldest, *rest = self._ended
-        self._ended = tuple(rest)
-        return [self._forget(oldest)]
-
-    def leave(self, request_id: str) -> None:
-        """The request, which ended, is out of hand."""
-        self._ended = tuple(name for name in self._ended if name != request_id)
-        self._forget(request_id)
-
-    def drop_requests(self) -> list[str]:
-        """All requests are out of hand; their ids."""
-        self._ended = ()
-        return [self._forget(request_id) for request_id in list(self.requests)]
-
-    def _forget(self, request_id: str) -> str:
-        request = self.requests.pop(request_id)
-        self._loosen(request_id, request)
-        del self._loose[request_id]
-        self.requests, self._loose = self.requests or NOTHING, self._loose or NOTHING
-        self._retire(request.watches)
-        return request_id
-
-    def _retire(self, watches: list[ObserverState]) -> None:
-        """No event belongs to a request any more. What moves it all the same reads none of its
-        registers (`proofs check frame`, "retired requests"), so what stands alike moves alike.
-        """
-        retired = InHand(self._empty, watches)
-        own = InHand(self._empty, [self.base[index] for index in self._scoped])
-        if retired.stands not in (own.stands, *self.retired):
-            self.retired = self.retired or {}
-            self.retired[retired.stands] = retired
-            return
-        for index, watch in zip(self._scoped, watches, strict=True):
-            verdict = self.compiled.observers[index].states[watch.state].verdict
-            if verdict in _NOT_KEPT:  # what is owed goes on where it stands alike
-                continue
-            kept = self.kept.get(index)
-            if verdict is Verdict.VIOLATED or kept is None or kept.verdict is not verdict:
-                self._keep(index, self._finding(index, watch))
 
     def step(self, view: EventView) -> None:
         """Take one event into every ledger and observer of this claim.
@@ -220,7 +120,7 @@ class ClaimRun(ClaimFindings):
 
     def step_requests(self, view: EventView, was: Registers, now: Registers) -> None:
         """Take an event about the claim into its requests; those that stand alike move alike."""
-        if len(self.requests) <= FEW and not self.retired and self._is_plain(view):
+        if len(self.requests) + len(self.retired) <= FEW and self._is_plain(view):
             self._step_few(view, was, now)
             return
         self._alike = self._alike or {}
@@ -234,15 +134,7 @@ class ClaimRun(ClaimFindings):
                 why = f"its requests are in more than {WAYS} different states, too many to track"
                 self.distrust(view.at, why)
                 return
-        view.here, empty = False, self._empty
-        scoped = self._movers(view)
-        moved = [
-            stands
-            for stands, retired in self.retired.items()
-            if self._observe(scoped, retired.watches, view, was, now, empty, empty)
-        ]
-        for retired in [self.retired.pop(stands) for stands in moved]:
-            self._retire(retired.watches)
+        self._step_retired(self.retired, view, was, now)
         waiting = self._awaiting(view, was)
         busy = bool(waiting)
         for stands, among in list(self._alike.items()):
@@ -260,9 +152,32 @@ class ClaimRun(ClaimFindings):
         elif view.request_id in self.requests:
             self.step_own(view.request_id, view, was, now)
 
+    def _step_retired(
+        self, among: Iterable[Hashable], view: EventView, was: Registers, now: Registers
+    ) -> None:
+        """Take an event into retired scopes."""
+        view.here, empty, retired = False, self._empty, self.retired
+        scoped = self._movers(view)
+        moved = [
+            stands
+            for stands in among
+            if self._observe(scoped, retired[stands].watches, view, was, now, empty, empty)
+        ]
+        for watches in [retired.pop(stands).watches for stands in moved]:
+            self._retire(watches)
+
     def _step_few(self, view: EventView, was: Registers, now: Registers) -> None:
         """The same for few requests, each by itself."""
         move, constants = self.compiled.kinds[view.kind].about, self.constants
+        if self.retired:
+            empty = self._empty
+            busy = [
+                stands
+                for stands, each in self.retired.items()
+                if not move.idle(view, constants, was, now, empty, each.watches)
+            ]
+            if busy:
+                self._step_retired(busy, view, was, now)
         own, waiting = view.request_id, self._awaiting(view, was)
         for request_id, request in self.requests.items():
             if request_id == own or request_id in waiting:
@@ -368,9 +283,8 @@ class ClaimRun(ClaimFindings):
                     self.keep_left(index, watch)
                 pending = watch.state in self._pending[index]
                 earlier = watch.trail[1 - TRAIL_KEPT :] if pending else ()
-                watches[place] = ObserverState(
-                    state, own, view.at, rule, (*earlier, (view.kind, view.at))
-                )
+                events = (*earlier, (view.kind, view.at)) if earlier else view.kind
+                watches[place] = ObserverState(state, own, view.at, rule, events)
                 moved = True
         return moved
 

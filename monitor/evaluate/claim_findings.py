@@ -13,7 +13,7 @@ from spec.claims.states import TERMINAL
 from spec.language.verdicts import Verdict
 
 if TYPE_CHECKING:
-    from collections.abc import Hashable, Iterator
+    from collections.abc import Hashable, Iterable, Iterator
 
     from monitor.evaluate.partial_observation import Step
     from monitor.input.records import At
@@ -38,7 +38,7 @@ class ClaimFindings(ClaimRecord):
     def standing_but_places(self) -> Hashable:
         """The same, but for the place of a finding that rests on one event alone."""
         base = tuple(
-            (each.state, each.own, each.rule, each.trail[0][0]) if len(each.trail) == 1 else each
+            (each.state, each.own, each.rule, each.events) if isinstance(each.events, str) else each
             for each in self.base
         )
         watches = tuple((request.facts, *request.watches) for request in self.requests.values())
@@ -56,20 +56,25 @@ class ClaimFindings(ClaimRecord):
         """Whether it ended and nothing is owed of it or in hand."""
         if not self.gone:
             return False
-        requests = self.requests.values()
-        if not all(request.ended for request in requests):
-            return False
+        for request in self.requests.values():
+            if not request.ended:
+                return False
         if self.taint is not None:
             return True
-        followed = (*requests, *self.retired.values())
-        scopes = [(self._all, self.base), *((self._scoped_all, f.watches) for f in followed)]
-        owed = any(
-            watches[place].state in self._pending[index] and self.steps[index] is not unmoved
-            for places, watches in scopes
-            for place, index in places
-        )
-        reported = self.state in TERMINAL or self.unwatched
-        return not owed and (reported or bool(self.broken))
+        if self._is_owing(self._all, self.base):
+            return False
+        for followed in (*self.requests.values(), *self.retired.values()):
+            if self._is_owing(self._scoped_all, followed.watches):
+                return False
+        return self.state in TERMINAL or self.unwatched or bool(self.broken)
+
+    def _is_owing(self, places: Iterable[tuple[int, int]], watches: list[ObserverState]) -> bool:
+        """Whether something is owed by the observers of one scope, which still move."""
+        pending, steps = self._pending, self.steps
+        for place, index in places:
+            if watches[place].state in pending[index] and steps[index] is not unmoved:
+                return True
+        return False
 
     @property
     def is_broken(self) -> bool:

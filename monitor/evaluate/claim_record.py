@@ -8,6 +8,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final, Self
 
 from monitor.evaluate.compile import CLAIM_REGISTERS, REQUEST_REGISTERS
+from monitor.evaluate.event_view import fixed_by
 from monitor.evaluate.observer_state import Finding, InHand, ObserverState
 from monitor.evaluate.positions import Positions
 from spec.claims.claim import Mode
@@ -45,7 +46,7 @@ _REGISTERED = CLAIM_REGISTERS.index("registered")
 _RESPONSIBLE = CLAIM_REGISTERS.index("responsible")
 _COMMITTED = CLAIM_REGISTERS.index("committed")
 _DECLARED = CLAIM_REGISTERS.index("declared")
-_LEAD = CLAIM_REGISTERS.index("lead")
+_LEAD, _THERE = CLAIM_REGISTERS.index("lead"), CLAIM_REGISTERS.index("there")
 
 
 @dataclass(slots=True)
@@ -133,14 +134,18 @@ class ClaimRecord:
     _pending: Sequence[frozenset[int]] = ()
 
     def __post_init__(self) -> None:
-        compiled = self.compiled
-        self.facts = compiled.claim_initial
-        self.steps, self._empty = compiled.steps, compiled.request_initial
+        self.facts = self.compiled.claim_initial
+        self.take_observers(self.compiled)
+        self.object = ("claim", self.claim_id)
+        self.held.fresh = set() if self.constants.tiered else None
+
+    def take_observers(self, compiled: Compiled) -> None:
+        """These observers judge the claim, as if there had been no event."""
+        self.compiled, self.steps = compiled, compiled.steps
+        self._empty = compiled.request_initial
         self._all, self._scoped_all = compiled.places, compiled.scoped_places
         self._scoped, self._pending = compiled.scoped, compiled.pending
         self.base = list(compiled.first)
-        self.object = ("claim", self.claim_id)
-        self.held.fresh = set() if self.constants.tiered else None
 
     @property
     def goes_by(self) -> Mode:
@@ -150,8 +155,8 @@ class ClaimRecord:
 
     def take_constants(self) -> None:
         """The claim has the constants of the mode that it goes by."""
-        for name, value in MODES[self.goes_by].constants.items():
-            setattr(self.constants, name, value)
+        own = self.constants
+        own.lapses, own.tiered, own.watched, own.ranked = fixed_by(self.goes_by)
         if not self.constants.tiered:
             self.held.fresh = None
 
@@ -315,7 +320,10 @@ class ClaimRecord:
 
     def measure(self, lead: int, *, there: bool) -> None:
         """What the claim holds turns out to be otherwise than was known, and was so before."""
-        changed = lead != self.fact("lead")
+        changed = lead != self.facts[_LEAD]
+        if not changed and self.facts[_THERE] is there:
+            self.stir()
+            return
         self.know(lead=lead, there=there)
         if changed:
             self._find_away()
@@ -359,8 +367,10 @@ class ClaimRecord:
             return
         for place, watch in enumerate(self.base):
             if watch.at == self._took_last:
-                trail = tuple((kind, last) for kind, _ in watch.trail)
-                moved = ObserverState(watch.state, watch.own, last, watch.rule, trail)
+                events = watch.events
+                if not isinstance(events, str):
+                    events = tuple((kind, last) for kind, _ in events)
+                moved = ObserverState(watch.state, watch.own, last, watch.rule, events)
                 self.base[place] = moved
         self._took_last = last
 

@@ -18,7 +18,7 @@ from monitor.evaluate.python_terms import CLAIM_REGISTERS, REQUEST_REGISTERS, in
 from spec.contract.facts import FACTS_ARE_FACTS
 from spec.contract.ledgers import CLAIM_FACTS, DECLARED, REQUEST_FACTS
 from spec.contract.modes import MODES
-from spec.contract.observed import facts_of
+from spec.contract.observed import facts_of, reading
 from spec.events.alphabet import Kind
 from spec.language.terms import Scope, variables
 from spec.language.verdicts import Verdict
@@ -124,6 +124,26 @@ class Compiled:
     def pooled(self) -> tuple[bool, ...]:
         """For each observer whether it reads what rests on all claims of the pool."""
         return tuple(not POOL.isdisjoint(read) for read in self.reads)
+
+    @cached_property
+    def names(self) -> frozenset[str]:
+        """The obligations that the observers are of."""
+        return frozenset(observer.name for observer in self.observers)
+
+    @cached_property
+    def of_losses(self) -> frozenset[str]:
+        """Those of them that read whether a lost block was reported."""
+        return reading("unsaid", self.mode) & self.names
+
+    @cached_property
+    def tiered(self) -> bool:
+        """Whether the mode follows what its claims have in a tier."""
+        return MODES[self.mode].constants["tiered"]
+
+    @cached_property
+    def ranked(self) -> bool:
+        """Whether the mode compares the priorities of claims."""
+        return MODES[self.mode].constants["ranked"]
 
     @cached_property
     def violated(self) -> tuple[frozenset[int], ...]:

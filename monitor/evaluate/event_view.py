@@ -4,16 +4,22 @@ from __future__ import annotations
 
 import copy
 from dataclasses import dataclass
+from functools import cache
+from typing import TYPE_CHECKING
 
 import msgspec
 
 from monitor.input.records import At
+from spec.contract.modes import MODES
 from spec.events.alphabet import Kind
 
-__all__ = ["Constants", "EventView"]
+if TYPE_CHECKING:
+    from spec.claims.claim import Mode
+
+__all__ = ["Constants", "EventView", "fixed_by"]
 
 
-class EventView(msgspec.Struct):
+class EventView(msgspec.Struct, gc=False):
     """The fields of `spec.contract.vocabulary.EVENT_FIELDS`; `here` is set for each request.
 
     `low` is the same event where it is unknown which blocks are shared, as if all were that may be;
@@ -86,3 +92,10 @@ class Constants:
     tiered: bool
     watched: bool
     ranked: bool
+
+
+@cache
+def fixed_by(mode: Mode) -> tuple[bool, bool, bool, bool]:
+    """What a mode fixes: the fields of `Constants` but for the threshold."""
+    fixed = MODES[mode].constants
+    return fixed["lapses"], fixed["tiered"], fixed["watched"], fixed["ranked"]

@@ -225,7 +225,7 @@ class _Writer:
                     yield f"    if {_among('w.state', left)}:"
                 yield f"    {'' if left == sources else '    '}run.keep_left({place}, w)"
             pending = {s for s in sources if verdicts[s] is Verdict.PENDING}
-            trail = "((KIND, at),)"
+            trail = "KIND"
             if pending:
                 longer = f"(*w.trail[{1 - TRAIL_KEPT}:], (KIND, at))"
                 some = f"{longer} if {_among('w.state', pending)} else {trail}"
@@ -264,6 +264,6 @@ def _before(register: str) -> Var:
 def _function(name: str, arguments: str, body: list[str], taken: Sequence[str]) -> list[str]:
     """A function; of what is `taken` from its arguments, only what is read."""
     text = "\n".join(body)
-    where = {"c": ("c = run.constants", "c."), "at": ("at = e.at", "at)")}
+    where = {"c": ("c = run.constants", "c."), "at": ("at = e.at", ", at,")}
     first = [where[each][0] for each in taken if where[each][1] in text]
     return [f"def {name}({arguments}):", *(f"    {line}" for line in (*first, *body))]

@@ -13,13 +13,14 @@ if TYPE_CHECKING:
     from collections.abc import Hashable, Sequence
 
     from monitor.input.records import At, Trail
+    from spec.events.alphabet import Kind
 
 __all__ = ["Finding", "InHand", "ObserverState", "Registers", "heaviest"]
 
 Registers: TypeAlias = tuple[Any, ...]
 
 
-class Finding(msgspec.Struct, frozen=True):
+class Finding(msgspec.Struct, frozen=True, gc=False):
     """The verdict of one obligation, the event that decided it, and why, for people.
 
     `trail` are the events of the occasion that was decided, from what was owed on, in their order.
@@ -32,14 +33,23 @@ class Finding(msgspec.Struct, frozen=True):
     trail: Trail = ()
 
 
-class ObserverState(msgspec.Struct, frozen=True):
-    """One observer in one scope (the claim itself or one request), as its last step left it."""
+class ObserverState(msgspec.Struct, frozen=True, gc=False):
+    """One observer in one scope (the claim itself or one request), as its last step left it.
+
+    `events` is the kind of that event, or the trail where it was not the first of its occasion.
+    """
 
     state: int
     own: Registers
     at: At | None = None
     rule: int = -1
-    trail: Trail = ()
+    events: Kind | Trail = ()
+
+    @property
+    def trail(self) -> Trail:
+        """The events of the occasion, up to the last step."""
+        events = self.events
+        return ((events, self.at),) if isinstance(events, str) else events
 
 
 @dataclass(slots=True)

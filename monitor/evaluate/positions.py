@@ -3,58 +3,69 @@
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import TYPE_CHECKING, TypeAlias
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
-__all__ = ["Positions"]
+__all__ = ["Positions", "alike"]
 
+_SHORT = 64  # positions of an event that many claims may have in common
 _FEW = 8  # events that placed blocks, which are kept as they are
 
 
-@dataclass(slots=True)
-class _Runs:
-    """A set of positions, kept as runs that lie apart, whatever their length."""
+_Runs: TypeAlias = "tuple[int, ...]"
+"""A set of positions as runs that lie apart, whatever their length: the begin of each, and its end,
+which is exclusive, all in order. A position is in a run if an odd number of these is not above it.
+"""
 
-    _begins: tuple[int, ...] = ()
-    _ends: tuple[int, ...] = ()  # exclusive
 
-    def __bool__(self) -> bool:
-        return bool(self._begins)
+def alike(positions: Sequence[int]) -> tuple[int, ...]:
+    """These positions as a tuple: one for all that are equal, as far as that is likely."""
+    return _alike(tuple(positions)) if len(positions) <= _SHORT else tuple(positions)
 
-    def add(self, begin: int, end: int) -> None:
-        first, last = bisect_left(self._ends, begin), bisect_right(self._begins, end)
-        begin, end = min([begin, *self._begins[first:last]]), max([end, *self._ends[first:last]])
-        self._put(first, last, (begin,), (end,))
 
-    def remove(self, begin: int, end: int) -> int:
-        """Take positions out, from one to before another; how many there were."""
-        first, last = bisect_right(self._ends, begin), bisect_left(self._begins, end)
-        if begin >= end or first >= last:
-            return 0
-        low, high = self._begins[first], self._ends[last - 1]
-        runs = zip(self._begins[first:last], self._ends[first:last], strict=True)
-        taken = sum(min(e, end) - max(b, begin) for b, e in runs)
-        left = [(b, e) for b, e in ((low, begin), (end, high)) if b < e]
-        self._put(first, last, (b for b, _ in left), (e for _, e in left))
-        return taken
+@lru_cache(maxsize=1024)
+def _alike(positions: tuple[int, ...]) -> tuple[int, ...]:
+    return positions
 
-    def _put(self, first: int, last: int, begins: Iterable[int], ends: Iterable[int]) -> None:
-        self._begins = (*self._begins[:first], *begins, *self._begins[last:])
-        self._ends = (*self._ends[:first], *ends, *self._ends[last:])
 
-    def end(self, position: int) -> int | None:
-        """The end of the run that covers the position; None where none does."""
-        run = bisect_right(self._begins, position) - 1
-        return self._ends[run] if run >= 0 and position < self._ends[run] else None
+@lru_cache(maxsize=1024)
+def _run(begin: int, end: int) -> _Runs:
+    """The positions from one to before another."""
+    return begin, end
 
-    def __iter__(self) -> Iterator[tuple[int, int]]:
-        yield from zip(self._begins, self._ends, strict=True)
 
-    def clear(self) -> None:
-        self._begins = self._ends = ()
+def _with(runs: _Runs, begin: int, end: int) -> _Runs:
+    """The positions, and those from one to before another."""
+    first, last = bisect_left(runs, begin), bisect_right(runs, end)
+    new = (begin, end) if not last & 1 else (begin,)
+    return runs[:first] + (new[1:] if first & 1 else new) + runs[last:]
+
+
+def _without(runs: _Runs, begin: int, end: int) -> _Runs:
+    """The positions but for those from one to before another."""
+    first, last = bisect_left(runs, begin), bisect_right(runs, end)
+    left = (begin,) if first & 1 else ()
+    return runs[:first] + ((*left, end) if last & 1 else left) + runs[last:]
+
+
+def _size(runs: _Runs) -> int:
+    """How many positions there are."""
+    return sum(runs[1::2]) - sum(runs[::2])
+
+
+def _pairs(runs: _Runs) -> list[tuple[int, int]]:
+    """The begin and the end of each run."""
+    return list(zip(runs[::2], runs[1::2], strict=True))
+
+
+def _end(runs: _Runs, position: int) -> int | None:
+    """The end of the run that covers the position; None where none does."""
+    place = bisect_right(runs, position)
+    return runs[place] if place & 1 else None
 
 
 @dataclass(slots=True)
@@ -69,8 +80,8 @@ class Positions:
     fresh: set[int] | None = None
     _placed: tuple[tuple[Sequence[int], Sequence[int]], ...] = ()  # positions, with a block each
     _several: dict[int, set[int]] | None = None  # all, once any of it is asked for or changes
-    _unnamed: _Runs = field(default_factory=_Runs)
-    _held: _Runs = field(default_factory=_Runs)
+    _unnamed: _Runs = ()
+    _held: _Runs = ()
 
     @property
     def _named(self) -> dict[int, set[int]]:
@@ -83,7 +94,7 @@ class Positions:
     @property
     def lead(self) -> int:
         """Positions held one after another from `start` on."""
-        return (self._held.end(self.start) or self.start) - self.start
+        return (_end(self._held, self.start) or self.start) - self.start
 
     def __bool__(self) -> bool:
         return bool(self._held)
@@ -96,7 +107,7 @@ class Positions:
     @property
     def sole(self) -> bool:
         """Whether no position that a named block holds is held in one without a known id, too."""
-        return all(self._unnamed.end(position) is None for position in self._named)
+        return all(_end(self._unnamed, position) is None for position in self._named)
 
     @property
     def blocks(self) -> set[int]:
@@ -113,7 +124,7 @@ class Positions:
     @property
     def placed(self) -> int:
         """Positions from 0 on that are all held in blocks that were named."""
-        return 0 if self._unnamed else self._held.end(0) or 0
+        return 0 if self._unnamed else _end(self._held, 0) or 0
 
     def places(self, before: int) -> Iterator[tuple[int, int]]:
         """The positions before this one that are held in named blocks, each with one of them."""
@@ -129,11 +140,11 @@ class Positions:
 
     def runs(self) -> list[tuple[int, int]]:
         """The positions that are held in blocks without known ids, from each to before each."""
-        return list(self._unnamed)
+        return _pairs(self._unnamed)
 
     def all_runs(self) -> list[tuple[int, int]]:
         """The positions that are held, from each to before each."""
-        return list(self._held)
+        return _pairs(self._held)
 
     def take_fresh(self) -> set[int]:
         """The positions that are new, which are so no more."""
@@ -143,11 +154,11 @@ class Positions:
 
     def unnamed_at(self, position: int) -> bool:
         """Whether the position is held in a block without a known id."""
-        return self._unnamed.end(position) is not None
+        return bool(bisect_right(self._unnamed, position) & 1)
 
     def holds(self, position: int) -> bool:
         """Whether the position is held."""
-        return self._held.end(position) is not None
+        return bool(bisect_right(self._held, position) & 1)
 
     def hold(self, pairs: Iterable[tuple[int, int]]) -> None:
         """These pairs of a position and a block are held."""
@@ -155,35 +166,53 @@ class Positions:
             if self.fresh is not None and not self.holds(position):
                 self.fresh.add(position)
             self._named.setdefault(position, set()).add(block)
-            self._held.add(position, position + 1)
+            self._held = _with(self._held, position, position + 1)
 
     def place(self, positions: Sequence[int], blocks: Sequence[int]) -> None:
         """These positions, of which none is held, are held in these blocks, one for each."""
         if self.fresh is not None:
             self.fresh.update(positions)
         if self._several is None and len(self._placed) < _FEW:
-            self._placed = (*self._placed, (tuple(positions), tuple(blocks)))
+            self._placed = (*self._placed, (alike(positions), tuple(blocks)))
         else:
             self._named.update((p, {block}) for p, block in zip(positions, blocks, strict=True))
         first, last = positions[0], positions[-1]
         if last - first == len(positions) - 1 == max(positions) - min(positions):
-            self._held.add(first, last + 1)
+            held = self._held
+            self._held = _with(held, first, last + 1) if held else _run(first, last + 1)
         else:
             for position in positions:
-                self._held.add(position, position + 1)
+                self._held = _with(self._held, position, position + 1)
 
     def take(self, position: int, block: int) -> bool:
         """A named block is gone that held a position; whether nothing holds it any more."""
-        self.drop([(position, block)])
-        return not self.holds(position)
+        named = self._named
+        holders = named.get(position)
+        if holders is not None:
+            holders.discard(block)
+            if holders:
+                return False
+            del named[position]
+        self._several = named or None
+        if self._unnamed and self.unnamed_at(position):
+            return False
+        self._held = _without(self._held, position, position + 1)
+        return True
+
+    def are_all(self, positions: Sequence[int], blocks: Sequence[int]) -> bool:
+        """Whether one event placed all that is held, in these blocks, one for each position."""
+        placed = self._placed
+        if self._several is not None or self._unnamed or len(placed) != 1:
+            return False
+        return placed[0] == (positions, blocks)
 
     def hold_run(self, begin: int, end: int) -> None:
         """The positions from `begin` to before `end` are held, in blocks without known ids."""
         if self.fresh is not None and begin + 1 == end and not self.holds(begin):
             self.fresh.add(begin)
         if begin < end:
-            self._unnamed.add(begin, end)
-            self._held.add(begin, end)
+            self._unnamed = _with(self._unnamed, begin, end)
+            self._held = _with(self._held, begin, end)
 
     def drop(self, pairs: Iterable[tuple[int, int]]) -> None:
         """These pairs of a position and a named block are gone."""
@@ -193,25 +222,28 @@ class Positions:
             if not holders:
                 self._named.pop(position, None)
             self._lose(position)
+        self._several = self._several or None
 
     def drop_unnamed(self, begin: int, end: int | None = None) -> bool:
         """The unnamed blocks from one position to before another, or at one, are gone; whether
         nothing else holds one of these.
         """
         end = begin + 1 if end is None else end
-        self._unnamed.remove(begin, end)
+        if begin >= end:
+            return False
+        self._unnamed = _without(self._unnamed, begin, end)
         named = [position for position in self._named if begin <= position < end]
-        lost = self._held.remove(begin, end)
+        held, self._held = self._held, _without(self._held, begin, end)
+        lost = _size(held) - _size(self._held)
         for position in named:
-            self._held.add(position, position + 1)
+            self._held = _with(self._held, position, position + 1)
         return lost > len(named)
 
     def clear(self) -> None:
         """Nothing is held any more."""
         self._placed, self._several = (), None
-        self._unnamed.clear()
-        self._held.clear()
+        self._unnamed = self._held = ()
 
     def _lose(self, position: int) -> None:
-        if position not in self._named and self._unnamed.end(position) is None:
-            self._held.remove(position, position + 1)
+        if position not in self._named and not self.unnamed_at(position):
+            self._held = _without(self._held, position, position + 1)

@@ -9,6 +9,7 @@ as they went in have each key once, and there is one event on each; of others th
 from __future__ import annotations
 
 from collections import Counter
+from operator import attrgetter
 from types import NoneType
 from typing import (
     TYPE_CHECKING,
@@ -29,7 +30,7 @@ from msgspec import Meta
 from monitor.input.dialects._json import known_predicate, parse
 from monitor.input.dialects.canonical import duration_fault
 from monitor.input.errors import InputError
-from monitor.input.lines import split
+from monitor.input.lines import LINE_LIMIT, split
 from spec.claims.claim import Mode
 from spec.events.alphabet import Kind
 from spec.events.canonical import EVENT_ENCODER, Event
@@ -42,7 +43,7 @@ if TYPE_CHECKING:
     from monitor.input.dialects import Reader
     from monitor.input.records import At
 
-__all__ = ["Batch", "Piece", "Run", "kinds_of", "pieces", "run_of", "whole"]
+__all__ = ["Batch", "Piece", "Run", "form_of", "kinds_of", "pieces", "run_of", "whole"]
 
 _MOST: Final = 2**63 - 1
 _TYPES: Final[dict[str, Any]] = {
@@ -156,6 +157,21 @@ def _each_once(block: bytes, written: bytes, events: int) -> bool:
     return block.startswith(b"{") and block.count(b"}\n{") == block.count(b"\n") - 1 == events - 1
 
 
+def form_of(event: Event) -> Event | None:
+    """The event as the reader of lines has it where it is written as one; None where that is not
+    certain.
+    """
+    try:
+        line = _ENCODE(event)
+        found = _DECODE(line)
+        fields = _FIELDS[event.kind]
+        if len(line) > LINE_LIMIT // 2 or fields(found) != fields(event):
+            return None
+    except Exception:  # whatever stands in a field: the reader says what is wrong with it
+        return None
+    return found if _is_sound(found) else None
+
+
 def _event(line: bytes) -> Event | None:
     """The event of a line; None where that is not certain."""
     try:
@@ -225,6 +241,11 @@ def _present(of: Any) -> Any:
     (given,) = (part for part in get_args(of) if part is not NoneType)
     return given
 
+
+_FIELDS: Final = {
+    kind: attrgetter(*{*STAMP, *IDENTITY, *fields_of(kind)} - {"kind"}) for kind in Kind
+}
+"""The fields of an event of each kind."""
 
 _FORMS: Final = Union[tuple(_form(kind) for kind in Kind)]  # noqa: UP007
 _DECODER: Final[msgspec.json.Decoder[Any]] = msgspec.json.Decoder(_FORMS)

@@ -14,18 +14,20 @@ from typing import TYPE_CHECKING, Annotated, Any, Final, TypeAlias
 import msgspec
 from msgspec import Meta
 
+from monitor.durable.copies import copies
+from monitor.durable.known import Known
+from monitor.durable.state import STATE
 from monitor.engine import Monitor
 from monitor.input.records import At, Doubt, Record, stamp_of
 from monitor.pool.bloom_filter import BloomFilter
 from monitor.stream.known_claims import Keep
-from monitor.stream.order import Order
 from monitor.stream.retired_claims import REMEMBERED
 from spec.claims.claim import Mode
 from spec.events.canonical import Event, StreamMark
 from spec.language.verdicts import Verdict, pool
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Collection, Iterator, Sequence
 
     from monitor.evaluate.claim import ClaimRun
 
@@ -106,22 +108,13 @@ class Live:
     ) -> None:
         self.stream = stream
         self._most, self._full = most, False
-        seen, order = BloomFilter(), Order()
-        self._monitors = {
-            mode: Monitor(
-                mode,
-                keep=Keep(
-                    ended=ended,
-                    elsewhere=partial(self._elsewhere, mode),
-                    on_retired=partial(self._forget, mode),
-                    records=REMEMBERED // len(modes),
-                    seen=seen,
-                    order=order,
-                ),
-            )
-            for mode in modes
-        }
-        self._strangers = next(iter(self._monitors))  # who judges claims that asked for no mode
+        self._seen, self._ended = BloomFilter(), ended
+        first, *rest = modes
+        keep = Keep(ended=ended, on_retired=self._forget_own, seen=self._seen)
+        monitor = Monitor(first, keep=keep, beside=tuple(rest))
+        self._monitors = {mode: monitor.by(mode) for mode in modes}
+        self._shared = bool(rest)  # one monitor for all modes
+        self._strangers = first  # who judges claims that asked for no mode
         self._read = 0
         self._emitted: dict[str, LiveVerdict] = {}
         self._last: deque[LiveVerdict] = deque(maxlen=ended)  # of claims that were forgotten
@@ -142,8 +135,12 @@ class Live:
             self._full = True
         else:
             record = Record(at, stamp, ((line, at),))
-        for monitor in self._monitors.values():
+        if self._shared and not self._monitors[self._strangers].fits(record):
+            self._part()
+        for monitor in self._each:
             monitor.take(record)
+        if self._shared and self._monitors[self._strangers].apart:
+            self._part()
 
     def changes(self, *, final: bool = False) -> list[LiveVerdict]:
         """The verdicts that are not what they were; none where it is too early to look again.
@@ -173,13 +170,36 @@ class Live:
         """Why an event is one too many: it brings one more claim than is judged, or there are more
         requests than are followed, which is looked at now and then.
         """
-        claim, each = event.claim_id, self._monitors.values()
+        claim, each = event.claim_id, self._each
         new = claim is not None and not any(m.has(claim) for m in each)
         if new and max(m.live for m in each) >= self._most:
             return _TOO_MANY
         if self._read % LOOK == 0 and max(m.requests for m in each) > REQUESTS:
             return _TOO_MANY_REQUESTS
         return None
+
+    @property
+    def _each(self) -> Collection[Monitor]:
+        """The monitors that take events."""
+        every = self._monitors
+        return (every[self._strangers],) if self._shared else every.values()
+
+    def _part(self) -> None:
+        """From now on each mode has a monitor of its own, for which claims of others are guests."""
+        self._shared, monitor = False, self._monitors[self._strangers]
+        held = {f"kept {number}": keep for number, keep in enumerate(monitor.kept)}
+        known = Known((), constants={**held, "seen": self._seen}, beside=STATE)
+        modes = [*self._monitors]
+        for mode, copied in zip(modes, copies(monitor, len(modes), known), strict=True):
+            keep = Keep(
+                ended=self._ended,
+                elsewhere=partial(self._elsewhere, mode),
+                on_retired=partial(self._forget, mode),
+                records=REMEMBERED // len(modes),
+                seen=self._seen,
+            )
+            copied.part(mode, keep)
+            self._monitors[mode] = copied
 
     def _changed(self, *, final: bool) -> Iterator[LiveVerdict]:
         for mode, monitor in self._monitors.items():
@@ -217,6 +237,9 @@ class Live:
         """Whether a claim of this id is known as one of another mode."""
         others = (monitor for other, monitor in self._monitors.items() if other is not mode)
         return any(monitor.knows(claim_id) for monitor in others)
+
+    def _forget_own(self, claim: ClaimRun) -> None:
+        self._forget(claim.compiled.mode, claim)
 
     def _forget(self, mode: Mode, claim: ClaimRun) -> None:
         """A claim is forgotten: its verdict is emitted for the last time."""

@@ -62,11 +62,12 @@ class Blocks(Holders):
             Whether all that was stated is remembered.
         """
         self._off(claim)
+        if not claim.held and self.stated.is_empty and claim.object not in self._on:
+            return not self.stated.forgot(claim)
         if claim.held:
             self._note(claim)
         self._give(claim, list(self.stated.of(claim)))
-        others = reversed(self._on.get(claim.object, {}).values())
-        several = list(islice(others, _MOST_ASKED + 1))
+        several = self._on.last_of(claim.object, _MOST_ASKED + 1)
         for other in several[:_MOST_ASKED]:
             if other is not claim and other.tracked:
                 self._give(claim, shared(other, claim, other.held.pairs()))
@@ -124,7 +125,7 @@ class Blocks(Holders):
         self.stated.move(pairs)
         if event.claim_id is None:
             self.stated.add(event)
-        self._stated |= dict.fromkeys(event.block_ids if pairs else (), self.now)
+        self._note_stated(event.block_ids if pairs else ())
         if self.missed >= 0:
             self._placed.update(event.block_ids)
         return moved
@@ -238,7 +239,8 @@ class Blocks(Holders):
         losers = {name: claim for name, claim in holding.items() if claim.holds_own}
         for claim in holding.values():
             self.wipe(claim)
-        for ledger in (self._holding, self._on, self._noted, self._forgotten, self._stated):
+        self._on.clear()
+        for ledger in (self._holding, self._noted, self._forgotten, self._stated):
             ledger.clear()
         self._owners.clear()
         self._shares = 0
@@ -257,7 +259,7 @@ class Blocks(Holders):
         """Blocks without known ids are gone from these positions, for all who share them: who loses
         a position of its own, and who one behind its end.
         """
-        kin = list(self._on.get(claim.object, {}).values())
+        kin = list(self._on.of(claim.object))
         for each, first, last in [(claim, begin, end), *self._alike_runs(claim, kin, begin, end)]:
             cut = min(max(first, each.own_end), last)
             if each.held.drop_unnamed(first, cut):

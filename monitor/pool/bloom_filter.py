@@ -37,6 +37,11 @@ class BloomFilter:
         for place in _places(known):
             self._bits[place >> 3] |= 1 << (place & 7)
 
+    @property
+    def is_empty(self) -> bool:
+        """Whether no digest was met."""
+        return self._bits is None
+
     def has(self, what: str, text: str) -> bool:
         """Whether the digest of a text may have been met."""
         return self._bits is not None and digest(what, text) in self

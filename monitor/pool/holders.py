@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
+from monitor.pool.groups import Groups
 from monitor.pool.owners import Owners
 from monitor.pool.shares import where_alike
 
@@ -31,7 +32,8 @@ class Holders:
     more than one object; `claims` are those in hand. Blocks are followed for the sake of claims
     that are tracked: of others nothing is known once they ended. `now` is the number of the event
     in hand, `lost` that of the last one before track was lost, `missed` the same where lines may be
-    missing. `full` says that claims share more than is followed.
+    missing; `_stated` has those of blocks that were stated since then. `full` says that claims
+    share more than is followed.
     """
 
     claims: Mapping[str, ClaimRun]
@@ -49,7 +51,7 @@ class Holders:
     _forgotten: dict[int, str] = field(default_factory=dict)
     _keyed: dict[tuple[int, str], dict[str, ClaimRun]] = field(default_factory=dict)
     _holding: dict[str, ClaimRun] = field(default_factory=dict)
-    _on: dict[Hashable, dict[str, ClaimRun]] = field(default_factory=dict)
+    _on: Groups[Hashable] = field(default_factory=Groups)
     _noted: dict[str, Hashable] = field(default_factory=dict)  # on which object
 
     def owners(self, blocks: Iterable[int]) -> list[str]:
@@ -75,15 +77,12 @@ class Holders:
     def _note(self, claim: ClaimRun) -> None:
         self._holding[claim.claim_id] = claim
         self._noted[claim.claim_id] = claim.object
-        self._on.setdefault(claim.object, {})[claim.claim_id] = claim
+        self._on.add(claim.object, claim)
 
     def _off(self, claim: ClaimRun) -> None:
         """The claim holds nothing of the object that it was noted on."""
         about = self._noted.pop(claim.claim_id, None)
-        if (there := self._on.get(about)) is not None:
-            there.pop(claim.claim_id, None)
-            if not there:
-                del self._on[about]
+        self._on.remove(about, claim.claim_id)
 
     def _lend(self, claim: ClaimRun, runs: Iterable[tuple[int, int]]) -> bool:
         """The claim holds these positions in blocks without known ids; whether there are any."""
@@ -175,7 +174,7 @@ class Holders:
     def place(self, blocks: Sequence[int], positions: Sequence[int], claim: ClaimRun) -> None:
         """The claim holds these blocks, which are free, at these positions."""
         self._owners.place(claim.claim_id, blocks, positions)
-        self._stated.update(dict.fromkeys(blocks, self.now))
+        self._note_stated(blocks)
         claim.held.place(positions, blocks)
         self._note(claim)
 
@@ -198,6 +197,34 @@ class Holders:
             found.append((claim, position))
         return found if len(set(blocks)) == len(blocks) else None
 
+    def sole_run(self, blocks: Sequence[int]) -> tuple[ClaimRun, int] | None:
+        """The claim that holds these blocks and no others, each alone and at one position, and the
+        first of these; None where there is none.
+        """
+        run = self._owners.run(blocks)
+        claim = None if run is None else self.claims.get(run[0])
+        if run is None or claim is None or not claim.held.are_all(run[2], run[1]):
+            return None
+        return claim, min(run[2])
+
+    def take_run(self, blocks: Sequence[int], claim: ClaimRun, first: int) -> bool:
+        """The blocks of a `sole_run` are gone from its claim; whether one of its own is."""
+        claim.held.clear()
+        for block in blocks:
+            self._let_go(block)
+            self._owners.drop(block)
+        if not self.stated.is_empty:
+            self.stated.lose(blocks)
+        own = claim.owns(first)
+        claim.strayed |= not own
+        return own
+
+    def _let_go(self, block: int) -> None:
+        """Whatever is known of a block but for its owners, is over."""
+        self._stated.pop(block, None)
+        self._forgotten.pop(block, None)
+        self.mixed.pop(block, None)
+
     def take_from(
         self, blocks: Sequence[int], owners: Sequence[tuple[ClaimRun | None, int]]
     ) -> list[ClaimRun]:
@@ -205,9 +232,7 @@ class Holders:
         losers: dict[str, ClaimRun] = {}
         strays: dict[str, ClaimRun] = {}
         for block, (claim, position) in zip(blocks, owners, strict=True):
-            self._stated.pop(block, None)
-            self._forgotten.pop(block, None)
-            self.mixed.pop(block, None)
+            self._let_go(block)
             if claim is None:
                 continue
             self._owners.drop(block)
@@ -218,6 +243,11 @@ class Holders:
         for name, claim in strays.items():
             claim.strayed |= name not in losers
         return list(losers.values())
+
+    def _note_stated(self, blocks: Iterable[int]) -> None:
+        """Blocks are stated by this event; as long as nothing is missing it matters not when."""
+        if self.lost >= 0 or self.missed >= 0:
+            self._stated.update(dict.fromkeys(blocks, self.now))
 
     def _mix(self, block: int, claim: ClaimRun, holders: Iterable[str]) -> None:
         """Claims that ended hold it no more, or it does not matter; the others are on one object,

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import TYPE_CHECKING, Final
 
 from monitor.evaluate.restless import Restless
 from monitor.pool.bloom_filter import digest
+from monitor.pool.groups import Groups
 from monitor.pool.terms import same
 from spec.contract.observed import resting_on
 from spec.events.alphabet import Kind
@@ -64,16 +66,32 @@ def _on(claim: ClaimRun) -> tuple[bytes, tuple[bytes | None, ...]] | None:
     """The object that a claim states to be on, with its cache and the map of its positions."""
     if "object_id" not in claim.binding:
         return None
-    within = ((name, claim.binding.get(name)) for name in _WITHIN)
-    known = tuple(None if stated is None else _known(name, stated) for name, stated in within)
-    return _known("object_id", claim.binding["object_id"]), known
+    within = _within(*map(claim.binding.get, _WITHIN))
+    return _known("object_id", claim.binding["object_id"]), within
+
+
+@lru_cache(maxsize=256)
+def _within(*stated: str | bytes | None) -> tuple[bytes | None, ...]:
+    """The digests of a cache and of a token map, which very many claims have in common."""
+    each = zip(_WITHIN, stated, strict=True)
+    return tuple(None if value is None else _known(name, value) for name, value in each)
+
+
+def _is_still(on: Hashable, binding: dict[str, str | bytes]) -> bool:
+    """Whether a claim that was found to be on an object states no more of where that is since."""
+    if not isinstance(on, tuple):
+        return False
+    cache, token_map = on[1]
+    return (cache is None) is (binding.get("cache_identity") is None) and (
+        (token_map is None) is (binding.get("token_map") is None)
+    )
 
 
 class Objects:
     """The claims that a registry holds or held, by the digest of the object that they are on."""
 
     def __init__(self) -> None:
-        self._claims: dict[bytes, dict[str, ClaimRun]] = {}
+        self._claims: Groups[bytes] = Groups()
         self._of: dict[str, bytes] = {}
         self._restless: dict[bytes, dict[Hashable, Restless[ClaimRun]]] = {}
 
@@ -81,12 +99,14 @@ class Objects:
         """The claim, once it is known to a registry and its object is stated; whether it is new on
         that object, in the cache and by the map that it states.
         """
+        if claim.claim_id in self._of and _is_still(claim.object, claim.binding):
+            return False
         on = _on(claim)
         if on is None or on == claim.object:
             return False
         known, claim.object = on[0], on
         self._of[claim.claim_id] = known
-        self._claims.setdefault(known, {})[claim.claim_id] = claim
+        self._claims.add(known, claim)
         for among in self._restless.get(known, {}).values():
             among.claims[claim.claim_id] = claim
         return True
@@ -94,32 +114,29 @@ class Objects:
     def is_alone(self, claim: ClaimRun) -> bool:
         """Whether the claim's object is known, and no other claim is on it in any cache."""
         known = self._of.get(claim.claim_id)
-        return known is not None and len(self._claims[known]) == 1
+        return known is not None and self._claims.is_sole(known, claim)
 
     def beside(self, claim: ClaimRun) -> list[ClaimRun]:
         """The claims on the object of a claim, with it; it alone where its object is not known."""
         on = claim.object if claim.claim_id in self._of else _on(claim)
-        there = self._claims.get(on[0], {}) if isinstance(on, tuple) else {}
-        found = [each for each in there.values() if each.object == on]
+        there = self._claims.of(on[0]) if isinstance(on, tuple) else ()
+        found = [each for each in there if each.object == on]
         return found if claim.claim_id in self._of else [*found, claim]
 
     def remove(self, claim: ClaimRun) -> None:
         """The claim is forgotten."""
         if (known := self._of.pop(claim.claim_id, None)) is not None:
-            there = self._claims[known]
-            del there[claim.claim_id]
             for among in self._restless.get(known, {}).values():
                 among.claims.pop(claim.claim_id, None)
-            if not there:
-                del self._claims[known]
+            if self._claims.remove(known, claim.claim_id):
                 self._restless.pop(known, None)
 
     def meant(self, event: Event) -> list[ClaimRun]:
         """The claims on the object that the event names, as far as the event says which."""
         if event.object_id is None:
             return []
-        there = self._claims.get(digest("object_id", event.object_id), {})
-        return [claim for claim in there.values() if means(event, claim)]
+        there = self._claims.of(digest("object_id", event.object_id))
+        return [claim for claim in there if means(event, claim)]
 
     def restless(self, event: Event, *also: Hashable) -> Restless[ClaimRun] | None:
         """Those of them of which such an event may change anything; None where that is not kept.
@@ -128,12 +145,13 @@ class Objects:
             also: what distinguishes the event besides its kind, cache and token map.
         """
         known = digest("object_id", event.object_id or "")
-        if (there := self._claims.get(known)) is None:
+        if known not in self._claims:
             return Restless({})  # of objects without a claim nothing is kept
         kept = self._restless.setdefault(known, {})
         key = (event.kind, *(getattr(event, name) for name in _WITHIN), *also)
         if key not in kept:
             if len(kept) >= _MOST_KEPT:
                 return None
-            kept[key] = Restless({name: each for name, each in there.items() if means(event, each)})
+            there = (each for each in self._claims.of(known) if means(event, each))
+            kept[key] = Restless({each.claim_id: each for each in there})
         return kept[key]

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final, TypeAlias
 
+from monitor.evaluate.positions import alike
+
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Sequence
 
@@ -34,7 +36,7 @@ class Owners:
         """These blocks, which nobody holds, are a claim's, one at each position."""
         for at in range(0, len(blocks), _TOGETHER):
             some = tuple(blocks[at : at + _TOGETHER])
-            run = claim_id, some, tuple(positions[at : at + _TOGETHER])
+            run = claim_id, some, alike(positions[at : at + _TOGETHER])
             self._runs.update(dict.fromkeys(some, run))
 
     def are_free(self, blocks: Iterable[int]) -> bool:
@@ -59,6 +61,16 @@ class Owners:
             return None
         (position,) = positions
         return name, position
+
+    def run(self, blocks: Sequence[int]) -> _Run | None:
+        """The record of these blocks, if one event gave them, and no others, to one claim; None
+        where that is not so, or any of them is asked for as one since.
+        """
+        runs = self._runs
+        run = runs.get(blocks[0])
+        if run is None or run[1] != blocks:
+            return None
+        return run if all(runs.get(block) is run for block in blocks[1:]) else None
 
     def get(self, block: int) -> dict[str, set[int]] | None:
         """The claims that hold a block, to be changed; None where nothing is known of one."""

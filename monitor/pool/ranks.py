@@ -55,7 +55,8 @@ def is_unsure(claim: ClaimRun) -> bool:
     """
     if not claim.watched:
         return False
-    return claim.disputed or (claim.priority is None and claim.may_be_judged)
+    asked = claim.compiled.ranked and claim.may_be_judged
+    return claim.disputed or (claim.priority is None and asked)
 
 
 class Ranks:
@@ -101,6 +102,8 @@ class Ranks:
         if evicted.least is None:
             evicted = evicted._replace(least=max(taken, default=0))
         for claim, view in losers:
+            if not claim.compiled.ranked:
+                continue
             if lost is not None:
                 claim.doubt(
                     RIVALS, lost[0], f"{lost[1]}, so it is unknown which claims hold blocks"

@@ -91,7 +91,7 @@ class Room:
     """The blocks of the responsible claims of one pool, where objects share nothing by content."""
 
     def __init__(self) -> None:
-        self._objects: dict[Hashable, _Object] = {}
+        self._objects: dict[Hashable, _Object | tuple[str, int]] = {}  # or the one claim on it
         self._claims: dict[str, ClaimRun] = {}
         self._contents: dict[str, Hashable] = {}  # of these claims, as they were counted
         self._ends: Ends | None = None
@@ -101,6 +101,9 @@ class Room:
     def put(self, claim: ClaimRun, blocks: int) -> None:
         """A claim takes so many blocks from now on."""
         name = claim.claim_id
+        if not blocks and name not in self._claims:
+            self.forget()
+            return
         if self._claims.pop(name, None) is not None:
             self._count(self._contents.pop(name), name, 0)
         if blocks:
@@ -110,7 +113,18 @@ class Room:
         self.forget()
 
     def _count(self, content: Hashable, name: str, blocks: int) -> None:
-        there = self._objects.setdefault(content, _Object())
+        there = self._objects.get(content)
+        if there is None or (isinstance(there, tuple) and there[0] == name):
+            self.bound += blocks - (0 if there is None else there[1])
+            if blocks:
+                self._objects[content] = name, blocks
+            elif there is not None:
+                del self._objects[content]
+            return
+        if isinstance(there, tuple):
+            alone, there = there, _Object()
+            there.put(*alone)
+            self._objects[content] = there
         span = there.span
         there.put(name, blocks)
         self.bound += there.span - span
@@ -165,6 +179,8 @@ class Room:
         if claim_id not in self._claims:
             return 0
         there = self._objects[self._contents[claim_id]]
+        if isinstance(there, tuple):
+            return there[1]
         return max(0, there.blocks[claim_id] - there.beside_one(claim_id))
 
     def freed(self, names: Collection[str]) -> Freed:
@@ -176,6 +192,10 @@ class Room:
         blocks, shares = 0, dict[str, int]()
         for of, named in by_object.items():
             there = self._objects[of]
+            if isinstance(there, tuple):
+                blocks += there[1]
+                shares[there[0]] = there[1]
+                continue
             beside = there.beside(named)
             blocks += there.span - beside if beside < there.span else 0
             shares |= {name: max(0, there.blocks[name] - beside) for name in named}

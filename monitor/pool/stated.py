@@ -134,7 +134,7 @@ class Stated:
 
     def forgot(self, claim: ClaimRun) -> bool:
         """Whether blocks of the claim's object may have been forgotten."""
-        return self._seen.has("stated", _object_of(claim).hex())
+        return not self._seen.is_empty and self._seen.has("stated", _object_of(claim).hex())
 
 
 def _may_be(claim: ClaimRun, within: _Within) -> bool:

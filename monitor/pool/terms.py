@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from functools import lru_cache
+from operator import attrgetter
 from sys import intern
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from monitor.pool.bloom_filter import digest
 from spec.claims.predicates import parse_predicate
@@ -12,13 +13,25 @@ from spec.events.alphabet import Kind
 from spec.events.fields import IDENTITY
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from monitor.evaluate.claim import ClaimRun
     from spec.events.canonical import Event
 
-__all__ = ["binds", "fix_terms", "predicate_of", "same", "unstated"]
+__all__ = ["binds", "fix_terms", "predicate_of", "restates", "same", "unstated"]
 
 predicate_of = lru_cache(maxsize=256)(parse_predicate)
 """`spec.claims.predicates.parse_predicate`, which says the same again and again."""
+
+
+_identity_of: Callable[[Event], tuple[str | None, ...]] = attrgetter(*IDENTITY)
+_NONE_STATED: Final = (None,) * len(IDENTITY)
+
+
+@lru_cache(maxsize=256)
+def _plain(text: str) -> str:
+    """The text of a predicate, one for all that ask for the same positions."""
+    return intern(predicate_of(text).plain)
 
 
 def fix_terms(claim: ClaimRun, event: Event) -> None:
@@ -41,15 +54,30 @@ def binds(claim: ClaimRun, event: Event) -> bool:
 
     What it states besides is bound as well, if it does.
     """
-    stated = {name: value for name in IDENTITY if (value := getattr(event, name)) is not None}
+    values = _identity_of(event)
+    if values == _NONE_STATED:
+        return True
+    stated = {n: value for n, value in zip(IDENTITY, values, strict=True) if value is not None}
     if "predicate" in stated:
-        stated["predicate"] = intern(predicate_of(stated["predicate"]).plain)
+        stated["predicate"] = _plain(stated["predicate"])
     binding = claim.binding
     if not all(same(name, binding.get(name), value) for name, value in stated.items()):
         return False
     for name, value in stated.items():
         binding.setdefault(name, value)
     return True
+
+
+def restates(claim: ClaimRun, event: Event) -> bool:
+    """Whether the event states nothing of the claim's identity, or only what is bound already."""
+    values = _identity_of(event)
+    if values == _NONE_STATED:
+        return True
+    binding = claim.binding
+    return all(
+        value is None or binding.get(name) == (_plain(value) if name == "predicate" else value)
+        for name, value in zip(IDENTITY, values, strict=True)
+    )
 
 
 def same(name: str, known: str | bytes | None, value: str) -> bool:

@@ -51,16 +51,29 @@ class Blame:
         self._least = sorted((blocks, name) for name, blocks in shares.items() if blocks)[:2]
 
     def tell(self, view: EventView, claim: ClaimRun | None, name: str) -> None:
+        """What of it concerns one claim, and what concerns all."""
+        self.tell_all(view)
+        self.tell_one(view, claim, name)
+
+    def tell_one(self, view: EventView, claim: ClaimRun | None, name: str) -> None:
         """What of it concerns one claim: whether it is named, and what the others named free."""
-        event, share = self._event, self._freed.shares.get(name, 0)
-        view.restore, view.smear = self._restore, self._smear
-        view.alleges = self._alleges
-        view.accuses = bool(self.named)
+        share, idle = self._freed.shares.get(name, 0), self._idle
         view.blamed = name in self.named
         view.tied = 0 if claim is None else claim.declared - share
         view.blamed_rest = self._freed.blocks - share
-        view.blamed_least = next((blocks for blocks, other in self._least if other != name), 0)
-        view.stranger = bool(self._idle - {name})
+        view.blamed_least = 0
+        for blocks, other in self._least:
+            if other != name:
+                view.blamed_least = blocks
+                break
+        view.stranger = len(idle) > 1 or (bool(idle) and name not in idle)
+
+    def tell_all(self, view: EventView) -> None:
+        """What of it concerns all claims alike."""
+        event = self._event
+        view.restore, view.smear = self._restore, self._smear
+        view.alleges = self._alleges
+        view.accuses = bool(self.named)
         if event.proof is not None:
             view.proof = True
             view.said_resident, view.said_active = event.proof.resident, event.proof.active

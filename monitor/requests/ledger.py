@@ -161,14 +161,18 @@ class Requests:
         if self._pairs >= PAIRS:
             claim.distrust(at, f"claims have {PAIRS} unfinished requests, and no more are tracked")
         if claim.taint is not None:
-            for gone in claim.drop_requests():
-                self._leave(claim, gone)
-                self._settle(gone)
+            self.leave_all(claim)
             return False
         self._pairs += 1
         self.get(request_id).claims[claim.claim_id] = claim
         claim.open_request(request_id, facts)
         return True
+
+    def leave_all(self, claim: ClaimRun) -> None:
+        """The claim has no request in hand any more."""
+        for gone in claim.drop_requests():
+            self._leave(claim, gone)
+            self._settle(gone)
 
     def end(self, request_id: str) -> None:
         """The request ended: its need no longer matters; what failed may still be reported."""

@@ -42,8 +42,9 @@ class Request(msgspec.Struct):
     former: set[str] = msgspec.field(default_factory=set)
     forgotten: set[str] = msgspec.field(default_factory=set)
 
-    def known(self, *, before: bool = False) -> dict[str, int]:
-        """What the pool knows of the request, whichever scope tracks it.
+    def known(self, *, before: bool = False) -> tuple[bool, bool, int, int]:
+        """What the pool knows of the request, whichever scope tracks it: whether it was seen, and
+        is there, and how much it needs of what.
 
         Args:
             before: its arrival, by which it is known.
@@ -51,7 +52,7 @@ class Request(msgspec.Struct):
         came = self.came and not before
         there = came and not self.ended
         needed, usable = (self.needed, self.usable) if there else (0, 0)
-        return {"seen": came, "arrived": there, "needed": needed, "usable": usable}
+        return came, there, needed, usable
 
     def tell(self, view: EventView) -> None:
         """What the request needs, of what."""

@@ -38,8 +38,8 @@ class BlockEvents(RequestEvents):
             self._store.late(event, meant, at)
         if self._store.blocks.are_unseen(event.block_ids):
             self._store.distrust_hidden(at, _GONE_UNSEEN)
-        ranked = self._mode["ranked"]
-        follows = ranked or bool(self._of_losses)
+        ranked = self._ranked
+        follows = ranked or self._of_losses
         owners = {b: self._store.blocks.owners([b]) for b in event.block_ids if follows}
         stated = ranked and event.lowest_priority is not None
         least, blurred = self._least(owners.values()) if stated else (None, False)
@@ -49,11 +49,13 @@ class BlockEvents(RequestEvents):
                 gone.setdefault(name, []).append(block)
         losers, unseen, strays = self._store.blocks.lose(event, meant)
         for name, claim in losers.items() if self._of_losses else ():
-            lose(claim, gone.get(name, ()))
+            if claim.compiled.of_losses:
+                lose(claim, gone.get(name, ()))
         for claim in strays:
             claim.strayed = True
-        for claim in losers.values() if self._tiered else ():
-            claim.note_computed(computed=False)
+        for claim in losers.values():
+            if claim.compiled.tiered:
+                claim.note_computed(computed=False)
         self._store.room.forget()
         views = [
             (
@@ -73,7 +75,8 @@ class BlockEvents(RequestEvents):
                 self._store.ranks.judge(lost, evicted, self._track.lost)
                 late = [claim for name, claim in self._store.owing.items() if name not in losers]
                 for claim in late if lost else ():  # news of it was due before this
-                    self._deliver(claim, EventView(event.kind, at))
+                    if claim.compiled.ranked:
+                        self._deliver(claim, EventView(event.kind, at))
         for claim, view in views:
             self._deliver(claim, view)
         for claim in unseen:
@@ -149,11 +152,11 @@ class BlockEvents(RequestEvents):
             in_hand = self.requests.in_hand  # no line says which request computed it
             computed = next(iter(in_hand)) if len(in_hand) == 1 else None
             away = claim.responsible and claim.fact("lead") < claim.constants.threshold
-            if self._tiered and away and len(in_hand) > 1:
+            if claim.compiled.tiered and away and len(in_hand) > 1:
                 claim.doubt(CACHED_BY, at, _COMPUTED)
-        if self._tiered:
+        if claim.compiled.tiered:
             self._note_computed(event, claim)
-        if self._mode["ranked"]:
+        if self._ranked:
             self._store.ranks.note(claim)
         view = self._view(event, claim, at)
         view.mine, view.direct, view.lead = True, direct, claim.lead
@@ -162,7 +165,7 @@ class BlockEvents(RequestEvents):
         followed, view.request_id = computed, computed
         if event.kind is Kind.LOAD_FINISHED and not direct:  # no load of its own
             followed, view.request_id = None, None
-        elif event.kind is Kind.BLOCK_CACHED and not self._tiered:
+        elif event.kind is Kind.BLOCK_CACHED and not claim.compiled.tiered:
             followed = None
         if followed is not None and self._open(claim, event, at, followed):
             claim.touch(followed)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from monitor.evaluate.claim import ClaimRun
+from monitor.evaluate.compile import CLAIM_REGISTERS
 from monitor.evaluate.event_view import EventView
 from monitor.evaluate.partial_observation import BLOCKS
 from monitor.stream.known_claims import BLIND, KnownClaims
@@ -20,13 +21,15 @@ if TYPE_CHECKING:
 __all__ = ["TOO_LATE", "ClaimStore"]
 
 TROUBLED: Final = 1_000
-"""Claims that stay in hand because they were violated or could not be judged."""
+"""Claims of one mode that stay in hand because they were violated or could not be judged."""
 
 OPEN: Final = 1_000
 """Claims that ended and stay in hand because something of them is owed or not over yet."""
 
 TOO_LATE: Final = "ended too long ago to be tracked"
 
+_RESPONSIBLE: Final = CLAIM_REGISTERS.index("responsible")
+_DECLARED: Final = CLAIM_REGISTERS.index("declared")
 _REST_ON_BLOCKS: Final = frozenset(
     {
         Kind.CLAIM_COMMITTED,
@@ -152,28 +155,33 @@ class ClaimStore(KnownClaims):
         claim.stir()
 
     def _step(self, claim: ClaimRun, view: EventView, number: int) -> None:
-        name, declared, responsible = claim.claim_id, claim.declared, claim.responsible
+        name, before = claim.claim_id, claim.facts
+        responsible = bool(before[_RESPONSIBLE])
         known = claim.past is None or claim.constants.watched
         if not known and view.kind in _REST_ON_BLOCKS:
             claim.doubt(BLOCKS, view.at, _BLOCKS)
         claim.step(view)
         if self.moved is not None:
             self.moved.append(claim)
-        if claim.responsible and not responsible:
+        after = claim.facts
+        responds = bool(after[_RESPONSIBLE])
+        if responds and not responsible:
             claim.took, self.responsible[name] = number, claim
             for undelivered in self._undelivered.values():
                 undelivered[name] = claim
-        elif responsible and not claim.responsible:
+        elif responsible and not responds:
             claim.left = number
             del self.responsible[name]
             self.clock.leave(claim)
-        if claim.declared != declared:
-            self.room.put(claim, claim.declared)
+        if responds is not responsible or before[_DECLARED] != after[_DECLARED]:
+            declared = claim.declared
+            if declared != (before[_DECLARED] if responsible else 0):
+                self.room.put(claim, declared)
         if claim.owes:
             self.owing[name] = claim
         else:
             self.owing.pop(name, None)
-        if not (claim.responsible and responsible):
+        if not (responds and responsible):
             self._changed[name] = claim
 
     # Doubting them.
@@ -270,7 +278,7 @@ class ClaimStore(KnownClaims):
             return False
         named = claim.claim_id in event.accused
         if event.kind in _REST_ON_REQUEST:
-            scoped = frozenset(o.name for o in self._compiled.observers if o.per_request)
+            scoped = frozenset(o.name for o in claim.compiled.observers if o.per_request)
             only = scoped - {"blocking_claim_ids"} if named else scoped
             claim.distrust(request.at, f"request {event.request_id} {TOO_LATE}", only)
             request.forgotten.discard(claim.claim_id)
@@ -308,8 +316,10 @@ class ClaimStore(KnownClaims):
             self._drop(claim)
             return
         alike = self.past.way(claim, self.clock.reason(claim))
-        if alike.troubled and claim.may_be_judged and len(self._stay) < TROUBLED:
+        mode, stayed = claim.compiled.mode, self._stayed
+        if alike.troubled and claim.may_be_judged and stayed.get(mode, 0) < TROUBLED:
             self._stay.add(claim.claim_id)
+            stayed[mode] = stayed.get(mode, 0) + 1
             return
         self.past.add(claim, alike)
         self.clock.liken(alike.run, claim)

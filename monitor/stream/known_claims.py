@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 
 from monitor.evaluate.claim import ClaimRun
 from monitor.evaluate.claim_record import UNSTATED
-from monitor.evaluate.event_view import Constants
+from monitor.evaluate.event_view import Constants, fixed_by
 from monitor.evaluate.partial_observation import BLOCKS
 from monitor.pool.blocks import Blocks
 from monitor.pool.objects import Objects
@@ -18,16 +18,16 @@ from monitor.requests.ledger import Requests
 from monitor.stream.order import Clock, Order
 from monitor.stream.retired_claims import REMEMBERED, RetiredClaims
 from monitor.stream.unmet import Unmet
-from spec.contract.modes import MODES
 from spec.events.alphabet import BLOCKS_GONE, FACTS
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Hashable, Iterable
+    from collections.abc import Callable, Hashable, Iterable, Sequence
 
     from monitor.evaluate.compile import Compiled
     from monitor.input.records import At
     from monitor.pool.bloom_filter import BloomFilter
     from monitor.requests.observability import ObservabilityLoss
+    from spec.claims.claim import Mode
     from spec.events.canonical import Event
 
 __all__ = ["BLIND", "Keep", "KnownClaims"]
@@ -73,12 +73,17 @@ class Keep:
 class KnownClaims:
     """The claims of one stream, and the ledgers that follow them through its pool.
 
-    `responsible` and `owing` are those of which that is so now.
+    `responsible` and `owing` are those of which that is so now. Each claim is judged by the
+    observers of the mode that it states; where there are those of one mode alone, by them. What
+    cannot be judged so needs a stream for each mode, which is then `apart`.
+
+    Args:
+        judges: the observers of each mode.
     """
 
     def __init__(
         self,
-        compiled: Compiled,
+        judges: Sequence[Compiled],
         stream: str,
         keep: Keep,
         seen: BloomFilter,
@@ -94,14 +99,24 @@ class KnownClaims:
         self.objects, self.ranks = Objects(), Ranks()
         self.requests, self.clock = Requests(track), Clock()
         self.past, self._unmet = RetiredClaims(seen, keep.records), Unmet(seen)
-        self._compiled, self._stream, self._keep, self._track = compiled, stream, keep, track
-        self._constants = MODES[compiled.mode].constants
+        self.judges, self.apart = {each.mode: each for each in judges}, False
+        self._stream, self._keep, self._track = stream, keep, track
         self._undelivered: dict[Hashable, dict[str, ClaimRun]] = {}  # by what they did not get yet
         self._unclear: dict[bool, At] = {}  # where blocks of forgotten claims came (False) or went
         self._changed: dict[str, ClaimRun] = {}  # those that may be over since this event
         self._over: dict[str, ClaimRun] = {}  # those that are, the first ones first
         self._open: dict[str, ClaimRun] = {}  # those that ended, and something of them is open
         self._stay = set() if keep.one is None else {keep.one}  # those that are not forgotten
+        self._stayed: dict[Mode, int] = {}  # how many of them are troubled, of each mode
+
+    @property
+    def keep(self) -> Keep:
+        """What is kept of claims that are over."""
+        return self._keep
+
+    def keep_by(self, keep: Keep) -> None:
+        """Keep this from now on."""
+        self._keep = keep
 
     def beyond(self, event: Event) -> str:
         """Why an event is left out: it is about one more claim or request than are followed. Empty
@@ -137,6 +152,12 @@ class KnownClaims:
                 self.clock.liken(claim, claim.past)
         return claim
 
+    def is_unmet(self, claim_id: str) -> bool:
+        """Whether no claim of this id was met, here or elsewhere."""
+        if claim_id in self.claims or self._keep.elsewhere is not None:
+            return False
+        return not (self.past.has(claim_id) or self.past.lost(claim_id))
+
     def find(self, claim_id: str, at: At) -> ClaimRun | None:
         """The claim of this id, if it may have been met before."""
         claim = self.known(claim_id)
@@ -156,15 +177,28 @@ class KnownClaims:
             claim.guest = True
             claim.distrust(at, "another mode judges it")
 
-    def make(self, claim_id: str) -> ClaimRun:
-        """A claim that is met for the first time."""
-        constants = Constants(threshold=UNSTATED, **self._constants)
-        claim = ClaimRun(self._stream, claim_id, self._compiled, constants)
+    def make(self, claim_id: str, mode: str | None = None) -> ClaimRun:
+        """A claim that is met for the first time.
+
+        Args:
+            mode: the one that it states.
+        """
+        if (compiled := self.judges.get(mode)) is None:  # type: ignore[call-overload]
+            self.apart |= len(self.judges) > 1
+            compiled = next(iter(self.judges.values()))
+        constants = Constants(UNSTATED, *fixed_by(compiled.mode))
+        claim = ClaimRun(self._stream, claim_id, compiled, constants)
         if self._blind:
             claim.distrust(None, BLIND, self._blind)
         self._unmet.tell(claim)
         self._take_in(claim)
         return claim
+
+    def note_mode(self, claim: ClaimRun) -> None:
+        """A claim is introduced: it may state another mode than it did, or than judges it."""
+        if len(self.judges) > 1:
+            other = claim.other_mode is not None or claim.declared_mode != claim.compiled.mode
+            self.apart |= other
 
     def join(self, claim: ClaimRun, *, grows: bool = False) -> None:
         """A claim that a registry knows is on its object from now on, with what is held there.

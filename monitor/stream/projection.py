@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 
 from monitor.evaluate.partial_observation import BLOCKS, NAMES
 from monitor.input.records import Doubt
-from monitor.pool.holders import SHARES
 from monitor.pool.objects import means, open_without
 from monitor.pool.terms import binds, unstated
 from monitor.pool.unreported import is_moot, tell
@@ -75,10 +74,7 @@ class Stream(Shortcuts):
             if event.kind is Kind.PREFIX_REUSED:
                 self._tell_others(event, event.request_id, at)
             self.requests.drop(event.request_id)
-        if self._store.blocks.full:
-            self._store.blocks.full = False
-            self.lose(at, f"claims share over {SHARES} blocks, and no more are tracked")
-        self._store.settle()
+        self._settle(at)
 
     def _take_unnamed(self, event: Event, at: At) -> None:
         """A fact that names no claim is about the claims on its object, or of its blocks."""
@@ -104,7 +100,10 @@ class Stream(Shortcuts):
         if event.object_id is None:
             names = self._store.blocks.owners(event.block_ids)
             meant = [claim for name in names if (claim := self._store.known(name)) is not None]
-            if not names and (only := open_without(event.kind, self._names)):
+            judges = self._store.judges.values()
+            only = frozenset[str]().union(*(open_without(event.kind, j.names) for j in judges))
+            if not names and only:
+                self._store.apart |= len(judges) > 1
                 why = f"{event.kind} names neither a claim nor an object"
                 if event.kind is Kind.PREFIX_REUSED and event.request_id is not None:
                     self._tell_others(event, event.request_id, at)  # before they are in doubt
@@ -158,7 +157,7 @@ class Stream(Shortcuts):
             for left in self._move(event, [claim], at):
                 self._there(event, left, at)
         self._concern(event, claim, at, mine=bound and not over, named=not over)
-        if self._mode["ranked"] and event.kind in _STATES:  # or a registry may hold it from now on
+        if self._ranked and event.kind in _STATES:  # or a registry may hold it from now on
             self._store.ranks.note(claim)
         claim.accepted = claim.accepted or event.kind is Kind.CLAIM_ACCEPTED
         entered = event.kind in INTRODUCES and (claim.accepted or claim.constants.watched)
@@ -212,8 +211,13 @@ class Stream(Shortcuts):
             elif event.kind is Kind.CLAIM_RESTORATION_FAILED:
                 self._track.doubt_failures(claim, request)
                 tell_outcome(view, event, claim.claim_id, request)
-        if mine and event.kind is Kind.CLAIM_BLOCK_LOST and claim.strayed and self._of_losses:
-            claim.distrust(at, _STRAYED, self._of_losses)
+        if (
+            mine
+            and event.kind is Kind.CLAIM_BLOCK_LOST
+            and claim.strayed
+            and claim.compiled.of_losses
+        ):
+            claim.distrust(at, _STRAYED, claim.compiled.of_losses)
         empty = event.kind is Kind.PREFIX_LOOKUP and event.held is None
         if mine and event.kind is Kind.PREFIX_LOOKUP and not claim.ended:
             self._look_up(event, claim, at)

@@ -88,26 +88,31 @@ class RequestEvents(StreamState):
         if self._track.lost is None and named:
             strangers = [name for name in named if name not in self.claims]
             self._early.add(strangers, event, at, blames[0], tuple(unknown))
+        acts, alike = event.kind in CONFLICT_ACTIONS, None
         for claim in concerned:
-            view = self._view(event, claim, at)
-            view.named, view.others = False, others
+            if alike is None or event.from_tier:  # else all claims see the same so far
+                alike = self._view(event, claim, at)
+                alike.named, alike.others = False, others
+                if acts:
+                    blames[0].tell_all(alike)
+                elif event.kind is Kind.REQUEST_ARRIVED:
+                    request.tell(alike)
+            view = alike.copied()
             part = claim.responsible or claim.claim_id in named
             for doubt in unknown if part else ():
                 claim.doubt(*doubt)
-            if event.kind in CONFLICT_ACTIONS:
+            if acts:
                 if part:
                     self._track.doubt_pool(claim)
                 if part or claim.claim_id in request.failed:
                     self._track.doubt_failures(claim, request)
-                blames[0].tell(view, claim, claim.claim_id)
-            elif event.kind is Kind.REQUEST_ARRIVED:
-                request.tell(view)
+                blames[0].tell_one(view, claim, claim.claim_id)
             self._crowd(view, claim, ends.high)
             if ends.unknown:
                 claim.doubt(POOL, at, "too many blocks may be shared for them to be compared")
             elif ends.low is not None:
                 view.low = view.copied()
-                if event.kind in CONFLICT_ACTIONS:
+                if acts:
                     blames[1].tell(view.low, claim, claim.claim_id)
                 self._crowd(view.low, claim, ends.low)
             follows = self._has_part(claim, event, request, view)
@@ -180,7 +185,7 @@ class RequestEvents(StreamState):
     def _unopened(self, claim: ClaimRun, event: Event, request: Request) -> Registers:
         """The registers of a request before this event, for a claim that does not follow it."""
         before = event.kind is Kind.REQUEST_ARRIVED
-        return claim.unopened(request.known(before=before), request.since)
+        return claim.unopened(*request.known(before=before), request.since)
 
     def _crowd(self, view: EventView, claim: ClaimRun, sums: Sums) -> None:
         """The room that the claims take, as a claim in the pool sees it."""

@@ -94,6 +94,10 @@ class RetiredClaims:
         """Whether there is a record of a claim of this id."""
         return claim_id in self._records
 
+    def mode(self, claim_id: str) -> str | None:
+        """The mode that a claim stated of which there is a record."""
+        return self._records[claim_id].alike.run.declared_mode
+
     def lost(self, claim_id: str) -> bool:
         """Whether a claim of this id may have been forgotten, and there is no record of it."""
         return claim_id not in self._records and self._seen.has("claim_id", claim_id)
@@ -134,6 +138,16 @@ class RetiredClaims:
         if len(self._records) > self._most:
             oldest = next(iter(self._records))
             self.drop(oldest, self._leave(oldest).binding)
+
+    def forsake(self, judged: Callable[[ClaimRun], bool]) -> None:
+        """Remember no more of claims that are judged elsewhere than `leave` does.
+
+        Args:
+            judged: whether claims like this one are judged here.
+        """
+        for claim_id, record in [*self._records.items()]:
+            if not judged(record.alike.run):
+                self._seen.add(self._leave(claim_id).binding[_OBJECT])
 
     def drop(self, claim_id: str, binding: bytes) -> None:
         """Remember no more of a claim than that it, and its object, may have been there."""

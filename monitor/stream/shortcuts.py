@@ -11,8 +11,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from monitor.evaluate.event_view import EventView
-from monitor.stream.block_events import BlockEvents
-from spec.events.alphabet import Kind
+from monitor.stream.entries import Entries
+from spec.events.alphabet import ENDS, Kind
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 __all__ = ["Shortcuts"]
 
 
-class Shortcuts(BlockEvents):
+class Shortcuts(Entries):
     """A stream that takes usual events by the shortest way."""
 
     def _take_shortcut(self, event: Event, at: At) -> bool:
@@ -34,22 +34,6 @@ class Shortcuts(BlockEvents):
         return take is not None and self._track.lost is None and take(self, event, at)
 
     # Claims.
-
-    def _known(self, event: Event) -> ClaimRun | None:
-        """The claim that an event names, if that is all that it says of the claim's identity, and
-        nothing of the claim is in doubt.
-        """
-        claim = self.claims.get(event.claim_id or "")
-        if claim is None or not claim.is_plain:
-            return None
-        unstated = (
-            event.object_id is None
-            and event.cache_identity is None
-            and event.predicate is None
-            and event.token_map is None
-            and event.predicate_id is None
-        )
-        return claim if unstated else None
 
     def _take_report(self, event: Event, at: At) -> bool:
         """A report about a claim, or a fact about its copies."""
@@ -73,7 +57,7 @@ class Shortcuts(BlockEvents):
             return False
         self._begin()
         view = EventView(kind, at, request_id, True, True)
-        if request_id in claim.requests or self._open(claim, event, at):
+        if request_id in claim.requests or self._open_standing(claim, request, request_id, at):
             claim.requests[request_id].touched = True
             if kind is Kind.CLAIM_RESTORE_REQUIRED:
                 claim.waiting |= {request_id}
@@ -93,6 +77,11 @@ class Shortcuts(BlockEvents):
         return True
 
     # Requests.
+
+    def _open_standing(self, claim: ClaimRun, request: Request, request_id: str, at: At) -> bool:
+        """Follow a request that is `_in_hand` for a claim of which nothing is in doubt."""
+        facts = claim.unopened(True, True, request.needed, request.usable, request.since)
+        return self.requests.follow(claim, request_id, at, facts)
 
     def _in_hand(self, event: Event) -> Request | None:
         """The request of an event, if it is in hand and nothing of it is forgotten or unknown."""
@@ -144,8 +133,12 @@ class Shortcuts(BlockEvents):
 
     def _take_blocks(self, event: Event, at: At) -> bool:
         """Blocks of a claim are there that are nobody's."""
-        claim, request = self._known(event), self._in_hand(event)
-        if claim is None or request is None or self._mode["ranked"]:
+        claim = self._known(event)
+        if claim is None or claim.compiled.ranked:
+            return False
+        if event.request_id is not None and self._in_hand(event) is None:
+            return False
+        if claim.priority is not None and self._ranked:
             return False
         store = self._store
         alone = claim.tracked and not claim.keys and store.objects.is_alone(claim)
@@ -161,19 +154,27 @@ class Shortcuts(BlockEvents):
     def _take_loss(self, event: Event, at: At) -> bool:
         """Blocks are gone, each of one claim or of none."""
         named = event.claim_id is not None or event.object_id is not None
-        if named or not event.block_ids or self._mode["ranked"] or self._of_losses:
+        if named or not event.block_ids:
             return False
         if event.request_id is not None and self._in_hand(event) is None:
             return False
         blocks = self._store.blocks
-        owners = blocks.sole_owners(event.block_ids)
-        if owners is None or not all(claim.is_plain for claim, _ in owners if claim is not None):
-            return False
-        self._begin()
-        losers = blocks.take_from(event.block_ids, owners)
+        if (run := blocks.sole_run(event.block_ids)) is not None:
+            claim, first = run
+            if not self._is_loser(claim):
+                return False
+            self._begin()
+            losers = [claim] if blocks.take_run(event.block_ids, claim, first) else []
+        else:
+            owners = blocks.sole_owners(event.block_ids)
+            if owners is None or not all(self._is_loser(claim) for claim, _ in owners if claim):
+                return False
+            self._begin()
+            losers = blocks.take_from(event.block_ids, owners)
         self._store.room.forget()
-        for claim in losers if self._tiered else ():
-            claim.note_computed(computed=False)
+        for claim in losers:
+            if claim.compiled.tiered:
+                claim.note_computed(computed=False)
         views = [
             EventView(event.kind, at, event.request_id, True, True, lead=claim.lead)
             for claim in losers
@@ -183,19 +184,14 @@ class Shortcuts(BlockEvents):
         self._store.settle()
         return True
 
-    # What all have in common.
-
-    def _begin(self) -> None:
-        """The event is the next one of the stream."""
-        self._count += 1
-        self._store.blocks.now = self._count
-
-    def _move_on(self, claim: ClaimRun, view: EventView) -> None:
-        """Deliver an event that changes neither responsibility nor what was declared."""
-        claim.last_event = self._count
-        self._store.step_plain(claim, view)
-        if claim.contradicted is not None:
-            self._note_broken(claim, view.kind)
+    def _is_loser(self, claim: ClaimRun) -> bool:
+        """Whether a loss of a block is to the claim what it is to most: nothing of the claim is in
+        doubt, none of its obligations reads which losses were reported, and it has no rank.
+        """
+        compiled = claim.compiled
+        if compiled.of_losses or compiled.ranked or not claim.is_plain:
+            return False
+        return claim.priority is None or not self._ranked
 
 
 _SHORTCUTS: Final[Mapping[Kind, Callable[[Shortcuts, Event, At], bool]]] = {
@@ -203,6 +199,9 @@ _SHORTCUTS: Final[Mapping[Kind, Callable[[Shortcuts, Event, At], bool]]] = {
     Kind.CLAIM_UNMATERIALIZED: Shortcuts._take_report,
     Kind.CLAIM_OFFLOADED: Shortcuts._take_report,
     Kind.CLAIM_HARMED: Shortcuts._take_report,
+    **dict.fromkeys({*ENDS, Kind.CLAIM_RETIRED}, Shortcuts._take_step),
+    Kind.CLAIM_REGISTERED: Shortcuts._take_entry,
+    **dict.fromkeys((Kind.CLAIM_COMMITTED, Kind.CLAIM_ACCEPTED), Shortcuts._take_step),
     Kind.STORE_FINISHED: Shortcuts._take_report,
     Kind.HOST_COPY_FOUND: Shortcuts._take_report,
     Kind.HOST_COPY_LOST: Shortcuts._take_report,

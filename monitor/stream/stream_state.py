@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from monitor.evaluate.compile import Compiled
 from monitor.evaluate.event_view import EventView
 from monitor.input.records import CANONICAL, Doubt
 from monitor.pool.bloom_filter import BloomFilter, digest
+from monitor.pool.holders import SHARES
 from monitor.pool.terms import binds, fix_terms, predicate_of
 from monitor.pool.unreported import is_unreported
 from monitor.requests.blame import Early
@@ -16,14 +18,12 @@ from monitor.stream.claim_store import ClaimStore
 from monitor.stream.known_claims import Keep
 from monitor.stream.order import Clock, Order
 from spec.contract.modes import MODES
-from spec.contract.observed import reading
 from spec.events.alphabet import CONFLICT_ACTIONS, ENDS, FACTS, REPORTS, Kind
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Sequence
 
     from monitor.evaluate.claim import ClaimRun
-    from monitor.evaluate.compile import Compiled
     from monitor.evaluate.restless import Restless
     from monitor.input.batches import Run
     from monitor.input.records import At, Form, Stamp
@@ -45,35 +45,46 @@ class StreamState:
     """The state of one stream (one engine, one pool, one run), and the steps that all events share.
 
     Args:
-        compiled: the observers that judge.
+        compiled: the observers that judge; where there are those of several modes, each claim is
+            judged by the mode that it states.
         name: the stream as its file calls it.
         keep: what is kept of claims that are over; by default all.
     """
 
-    def __init__(self, compiled: Compiled, name: str, keep: Keep | None = None) -> None:
+    def __init__(
+        self, compiled: Compiled | Sequence[Compiled], name: str, keep: Keep | None = None
+    ) -> None:
         self.name = name
         self.gap: tuple[At | None, str] | None = None
         self.left: tuple[At | None, str] | None = None  # an assumption of the theorem
         self.contradicted: tuple[At | None, str] | None = None  # by facts
         self._track = ObservabilityLoss()
-        self._compiled = compiled
-        self._names = frozenset(observer.name for observer in compiled.observers)
-        self._tiered = MODES[compiled.mode].constants["tiered"]
+        judges = [compiled] if isinstance(compiled, Compiled) else compiled
         self._begun = False
         self._losses = self._missing = 0  # of track, and lines, that the blocks know of
         self._derived = frozenset[Kind]()  # facts that are read from reports, and contradict none
-        self._mode = MODES[compiled.mode].constants
-        self._of_losses = reading("unsaid", compiled.mode) & self._names
+        self._ranked = any(each.ranked for each in judges)
+        self._of_losses = any(each.of_losses for each in judges)
         self._count = 0  # of events
         self.left_out = 0  # of events, because of limits
         self._newest = 0  # the event that registered the last claim
         keep = keep or Keep()
         self._limited = keep.live is not None or keep.requests is not None
         seen = keep.seen or BloomFilter()
-        self._store = ClaimStore(compiled, name, keep, seen, self._track)
+        self._store = ClaimStore(judges, name, keep, seen, self._track)
         self.requests, self._clock = self._store.requests, self._store.clock
         self._early = Early(seen)
         self.order = keep.order or Order()
+
+    @property
+    def store(self) -> ClaimStore:
+        """The claims, with the ledgers that follow them."""
+        return self._store
+
+    def judge_by(self, compiled: Compiled) -> None:
+        """Claims that come are judged by these observers alone."""
+        self._ranked, self._of_losses = compiled.ranked, bool(compiled.of_losses)
+        self._store.judges, self._store.apart = {compiled.mode: compiled}, False
 
     @property
     def claims(self) -> dict[str, ClaimRun]:
@@ -85,6 +96,11 @@ class StreamState:
         claim = self.claims.get(claim_id)
         judged = claim is not None and not claim.guest and claim.declared_mode is not None
         return judged or self.past.has(claim_id)
+
+    @property
+    def apart(self) -> bool:
+        """Whether the stream is to be judged by each mode apart, and the verdicts here are none."""
+        return self._store.apart
 
     @property
     def live(self) -> int:
@@ -142,9 +158,12 @@ class StreamState:
 
         What a recorded form does not observe is taken on trust.
         """
-        pairs = zip(self._compiled.observers, self._compiled.facts, strict=True)
+        judges = self._store.judges.values()
+        pairs = (pair for j in judges for pair in zip(j.observers, j.facts, strict=True))
         blind = frozenset(o.name for o, facts in pairs if not facts <= observed)
-        self._store.narrow(observed, blind if form is CANONICAL else frozenset(), at)
+        blind = blind if form is CANONICAL else frozenset()
+        self._store.apart |= bool(blind) and len(judges) > 1
+        self._store.narrow(observed, blind, at)
 
     def lose(self, at: At | None, why: str) -> None:
         """Events are missing here: nothing new can be concluded about the claims alive now."""
@@ -162,6 +181,13 @@ class StreamState:
         if (cut := self.order.cut) is not None:
             self.lose(*cut)
         self._store.finish()
+
+    def _settle(self, at: At) -> None:
+        """An event is taken in that may have given blocks to several claims."""
+        if self._store.blocks.full:
+            self._store.blocks.full = False
+            self.lose(at, f"claims share over {SHARES} blocks, and no more are tracked")
+        self._store.settle()
 
     def _contradict(self, claims: Iterable[ClaimRun] | None, at: At, why: str) -> None:
         """Facts contradict each other: what they touch is inconclusive, claims or the pool."""
@@ -187,7 +213,8 @@ class StreamState:
         """The claim of this id, made on first sight and filled with what the event states of it."""
         claim = self._store.find(claim_id, at)
         if claim is None:
-            claim = self._store.make(claim_id)
+            mode = event.mode if event.kind in INTRODUCES else None
+            claim = self._store.make(claim_id, mode)
             self._early.tell(claim, at)
             if self._track.lost is not None and event.kind not in BEGINS:
                 claim.distrust(at, "its acceptance may be among the events that are missing")
@@ -209,11 +236,12 @@ class StreamState:
             if event.kind in BEGINS and len({claim.owner_scope, event.owner_scope} - {None}) > 1:
                 claim.distrust(at, "two different owners of it are stated")
             fix_terms(claim, event)
+            self._store.note_mode(claim)
             if claim.declared_mode in MODES:
                 claim.take_constants()
             if claim.elapsed:
                 self._clock.tell(claim)
-            if claim.declared_mode not in (None, self._compiled.mode):
+            if claim.declared_mode not in (None, claim.compiled.mode):
                 self._store.invite(claim, at)
         elif claim.constants.watched and not claim.registered and event.kind in _NAMES_CLAIM:
             claim.distrust(at, "an event named it before it was registered")
@@ -247,17 +275,23 @@ class StreamState:
         return self._store.blocks.missed >= 0 and lacks
 
     def _view(self, event: Event, claim: ClaimRun, at: At) -> EventView:
-        view = EventView(event.kind, at, event.request_id, named=True)
-        view.footprint = event.footprint or 0
-        view.unsized = event.kind is Kind.CLAIM_COMMITTED and event.footprint is None
-        view.found = event.found
-        view.echo, view.from_tier = event.echo, event.from_tier and claim.restored
-        view.cost, view.hit = event.cost or 0, bool(event.hit)
+        kind = event.kind
+        view = EventView(kind, at, event.request_id, False, True)
+        if event.footprint is not None:
+            view.footprint = event.footprint
+        elif kind is Kind.CLAIM_COMMITTED:
+            view.unsized = True
+        view.found, view.echo = event.found, event.echo
+        if event.from_tier:
+            view.from_tier = claim.restored
+        if event.cost is not None:
+            view.cost = event.cost
+        if event.hit:
+            view.hit = True
         if event.worker is not None:
             view.worker = int.from_bytes(digest("worker", event.worker)) + 1
         if event.by is not None:
             view.by = int.from_bytes(digest("by", event.by)) + 1
-        kind = event.kind
         if kind is Kind.CLAIM_BLOCK_LOST:
             held = claim.fact("lead") if claim.unwatched else claim.lead
             view.breaks = held < claim.constants.threshold

@@ -17,6 +17,7 @@ import argparse
 import sys
 import time
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from itertools import chain
 from multiprocessing import Pool
 from random import Random
@@ -24,6 +25,7 @@ from typing import Final, NamedTuple
 
 from hypothesis import HealthCheck, Phase, given, seed, settings
 
+from monitor.evaluate import claim
 from monitor.stream.known_claims import Keep
 from spec.claims.claim import Mode
 from tests.differential.compare import BARRED, Differs, Tally, asking, compare, lines
@@ -46,6 +48,7 @@ KEPT: Final = 30
 """The least share of all streams that are kept, and of the honest ones, in percent."""
 
 _FORGETFUL: Final = 8  # of so many seeds one is compared with forgetting, too
+_CROWDED: Final = 5  # of so many seeds the requests of claims are a crowd in one
 _MIXED: Final = 3  # of so many seeds one is of a stream whose claims state several modes
 _SHARE: Final = 40  # seeds from the first of one share to that of the next
 _STORIES, _EDITED, _WIDE = 4, 16, 19  # streams of a share; of those of a runtime so many seeds
@@ -67,12 +70,26 @@ def compare_seed(mode: Mode, number: int, found: Found) -> None:
     Raises:
         Differs: the two projections disagree on one of them.
     """
-    for lies, tally in ((0, found.honest), (None, found.every)):
-        of = mixed if number % _MIXED == 0 else told
-        stream = of(Random(number), mode, lies)
-        compare(stream, mode, tally)
-        if number % _FORGETFUL == 0:
-            compare(stream, mode, keep=Keep(ended=0))
+    with _crowded(number % _CROWDED == 0):
+        for lies, tally in ((0, found.honest), (None, found.every)):
+            of = mixed if number % _MIXED == 0 else told
+            stream = of(Random(number), mode, lies)
+            compare(stream, mode, tally)
+            if number % _FORGETFUL == 0:
+                compare(stream, mode, keep=Keep(ended=0))
+
+
+@contextmanager
+def _crowded(crowded: bool) -> Iterator[None]:
+    """In a crowd the requests of a claim are compared with each other, as those of one with very
+    many are.
+    """
+    few = claim.FEW
+    claim.FEW = 1 if crowded else few
+    try:
+        yield
+    finally:
+        claim.FEW = few
 
 
 def compare_edited(mode: Mode, first: int, count: int, tally: Tally) -> None:

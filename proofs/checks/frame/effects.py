@@ -28,7 +28,7 @@ OBSERVERS: Final = object()
 """What `run.base` and `request.watches` are: the observers, by their places."""
 
 _AT: Final = object()
-_SHORT: Final = "((KIND, at),)"
+_SHORT: Final = "KIND"
 _LONG: Final = f"(*w.trail[{1 - TRAIL_KEPT}:], (KIND, at))"
 _FOLLOW: Final = "NEXT.get(run.state, run.state)"
 

@@ -9,6 +9,10 @@ import msgspec
 import pytest
 
 from monitor.check.files import check
+from monitor.check.judging import Judging
+from monitor.check.running import run, source_of
+from monitor.check.snapshots import State, restored, snapshot
+from monitor.check.whole import Asked
 from monitor.input.errors import InputError
 from monitor.input.reorder_window import Window
 from monitor.samples import sample
@@ -67,6 +71,33 @@ class TestSame:
     def test_reports(self, traces: list[str], mode: Mode | None) -> None:
         """Two processes report what one does, by one mode and each claim by its own."""
         assert reported(traces, mode, 1) == reported(traces, mode, 2)
+
+    @pytest.mark.slow
+    def test_all_modes(self, tmp_path: Path) -> None:
+        """So do they where all modes are judged in one pass, and where one file does not allow
+        that."""
+        paths = [write(tmp_path / f"{n}.jsonl", Traffic(200 + n, 5, tuple(Mode))) for n in (0, 1)]
+        mixed = [*map(str, paths)]
+        assert reported(mixed, None, 1) == reported(mixed, None, 2)
+        paths[1].write_bytes(paths[1].read_bytes().replace(b',"mode":"expiring"', b"", 1))
+        assert reported(mixed, None, 1) == reported(mixed, None, 2)
+
+    def test_joined(self, tmp_path: Path) -> None:
+        """What was found in one pass of each of two files is found in one pass of both."""
+        paths = [
+            str(write(tmp_path / f"{n}.jsonl", Traffic(200 + n, 5, tuple(Mode)))) for n in (0, 1)
+        ]
+        asked, judged = Asked(Bundle.CONTRACT, False, None), []
+        for path in paths:
+            judging = Judging(asked, set(Mode), own=True, shared=True)
+            source = source_of(judging, [path], False, None, None)
+            assert run(judging, source, None) is None
+            assert not judging.apart
+            state = restored(snapshot(State(judging, source.accounts[0])))
+            judged.append((state.judging, state.account))
+        (first, one), (second, other) = judged
+        first.join(second)
+        assert msgspec.json.encode(first.report([one, other])) == reported(paths, None, 1)
 
     @pytest.mark.slow
     def test_what_is_asked_for(self, traces: list[str], tmp_path: Path) -> None:

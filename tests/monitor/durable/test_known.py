@@ -84,6 +84,9 @@ class TestState:
             "predicate": "leading_prefix_at_least(2)",
         }
         monitor.feed({"kind": "claim_registered", "claim_id": "claim:a", **stated})
+        for name in ("claim:b", "claim:c"):  # two claims on one object are counted together
+            for kind in ("claim_committed", "claim_accepted"):
+                monitor.feed({"kind": kind, "claim_id": name, **stated, "footprint": 2})
         monitor.feed({"kind": "prefix_lookup", "request_id": "r", "object_id": "o", "held": 0})
         monitor.account.disorder = Disorder(late=1)  # as one who puts lines in order counts them
         found = names(unframed("snapshot", monitor.snapshot()))

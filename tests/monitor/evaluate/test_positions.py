@@ -11,7 +11,8 @@ MOST = 2**53
 _positions, _blocks = st.integers(0, 9), st.integers(0, 3)
 _pairs = st.lists(st.tuples(_positions, _blocks), max_size=4)
 _steps = st.one_of(
-    st.tuples(st.sampled_from(("hold", "drop")), _pairs),
+    st.tuples(st.sampled_from(("hold", "drop", "place")), _pairs),
+    st.tuples(st.just("take"), st.tuples(_positions, _blocks)),
     st.tuples(st.just("hold_run"), st.tuples(_positions, _positions)),
     st.tuples(st.just("drop_unnamed"), _positions),
     st.tuples(st.just("clear"), st.none()),
@@ -32,6 +33,18 @@ class TestPositions:
                 case "drop", list(pairs):
                     positions.drop(pairs)
                     named -= set(pairs)
+                case "place", list(pairs):
+                    free = dict(pairs)
+                    free = {p: b for p, b in free.items() if not positions.holds(p)}
+                    if free:
+                        positions.place([*free], [*free.values()])
+                        named |= set(free.items())
+                        sole = named == set(free.items()) and not unnamed
+                        assert sole >= positions.are_all((*free,), (*free.values(),))
+                case "take", (int(position), int(block)):
+                    named.discard((position, block))
+                    there = position in {p for p, _ in named} | unnamed
+                    assert there is not positions.take(position, block)
                 case "hold_run", (int(begin), int(end)):
                     positions.hold_run(begin, end)
                     unnamed |= set(range(begin, end))

@@ -13,8 +13,9 @@ from hypothesis import strategies as st
 
 from monitor.input.dialects import Reader
 from monitor.input.errors import InputError
-from monitor.input.given import record_of
+from monitor.input.given import record_fed, record_of
 from monitor.input.records import Record
+from spec.claims.claim import Mode
 from spec.events.alphabet import Kind
 from spec.events.canonical import CapacityProof, Event, Mark, StreamMark
 from spec.events.fields import FIELDS, fields_of, required_of
@@ -27,6 +28,15 @@ STRANGE = st.one_of(
     st.sampled_from(["", "nope"]),
     st.lists(st.integers(-1, 9), max_size=3),
     st.lists(st.sampled_from(["a", "b", ""]), max_size=2),
+)
+UNREADABLE = st.one_of(
+    st.floats(),
+    st.binary(max_size=3),
+    st.uuids(),
+    st.decimals(),
+    st.dates(),
+    st.tuples(st.one_of(st.booleans(), st.floats(), st.integers())),
+    st.sampled_from([{1, 2}, {"a": 1}, "\ud800", Mode.EXPIRING, "1" * 600_000, object()]),
 )
 LISTS: dict[str, list[Any]] = {"block_ids": [1, 2], "positions": [0, 1], "content_keys": ["k", "k"]}
 FITTING: dict[str, Any] = {
@@ -62,6 +72,15 @@ def lines(draw: st.DrawFn) -> dict[str, Any]:
     for _ in range(draw(st.integers(0, 2))):
         line[draw(st.sampled_from(["kind", "blocks", *line, *NAMES]))] = draw(STRANGE)
     return line
+
+
+def _unfolded(outcome: object) -> object:
+    """A record with each attribute that its event has."""
+    if not isinstance(outcome, Record):
+        return outcome
+    ((event, at),) = outcome.events or ((None, None),)
+    names = (*Event.__struct_fields__, "accused")
+    return outcome.at, outcome.stamp, at, event and [getattr(event, name) for name in names]
 
 
 class TestRecordOf:
@@ -101,6 +120,28 @@ class TestRecordOf:
             return
         for event, _ in record.events:
             assert record == record_of(event, "f", 1)
+
+    @given(lines(), st.sampled_from(NAMES), st.one_of(STRANGE, UNREADABLE))
+    def test_fed(self, line: dict[str, Any], name: str, strange: object) -> None:
+        """An event that is fed becomes what it becomes where it is written as a line and read,
+        whatever stands in a field, or is refused with the same words.
+        """
+        known = {field: value for field, value in line.items() if hasattr(Event, field)}
+        for changed in (known, {**known, name: strange}):
+            event = Event(**changed)
+            read = _outcome(lambda event=event: record_of(event, "f", 7))  # type: ignore[misc]
+            fed = _outcome(lambda event=event: record_fed(event, "f", 7))  # type: ignore[misc]
+            assert _unfolded(read) == _unfolded(fed)
+
+    def test_fed_in_short(self) -> None:
+        """An event of each kind is taken without being written as the slow way writes it."""
+        for kind in Kind:
+            fields = {n: tuple(v) if isinstance(v, list) else v for n, v in fitting(kind).items()}
+            if "proof" in fields:
+                fields["proof"] = CapacityProof(**fields["proof"])
+            ((event, _),) = record_fed(Event(**fields), "f", 1).events
+            assert type(event) is not Event
+            assert type(event).__name__ == kind
 
     def test_nothing_is_something(self) -> None:
         """A count of 0 is not one that was left out."""

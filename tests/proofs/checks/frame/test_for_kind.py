@@ -48,7 +48,7 @@ INLINED = [
     ("w.own, at, 3,", "(), e, 3,", "another event"),
     ("        run.keep_left(6, w)", "        run.keep_left(5, w)", "no observer of the bundle"),
     ("if w.state in {4, 5}:", "if w.state in {4}:", "claim_harm_attribution"),
-    ("(*w.trail[-7:], (KIND, at)))", "((KIND, at),))", "explicit_acceptance"),
+    ("(*w.trail[-7:], (KIND, at)))", "KIND)", "explicit_acceptance"),
     ("(*w.trail[-7:], (KIND, at)))", "w.trail)", "is not a trail"),
     ("if owing:", "if not owing:", "owed"),
     ("        owing = True\n    w = base[3]", "        pass\n    w = base[3]", "Pass is not"),

@@ -1,0 +1,128 @@
+"""Follows the requests of one claim, from the event that opens one until it is out of hand."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from monitor.evaluate.claim_findings import ClaimFindings
+from monitor.evaluate.claim_record import NOTHING
+from monitor.evaluate.compile import CLAIM_REGISTERS, REQUEST_REGISTERS
+from monitor.evaluate.observer_state import InHand, ObserverState
+from spec.language.verdicts import Verdict
+
+if TYPE_CHECKING:
+    from monitor.evaluate.event_view import EventView
+    from monitor.evaluate.observer_state import Registers
+
+__all__ = ["ENDED_KEPT", "ClaimRequests"]
+
+ENDED_KEPT = 16  # requests that ended, to which a late report may still belong
+_LEAD, _RESPONSIBLE = CLAIM_REGISTERS.index("lead"), CLAIM_REGISTERS.index("responsible")
+assert REQUEST_REGISTERS[:6] == ("seen", "arrived", "held", "needed", "usable", "away")
+_NOT_KEPT = (Verdict.PENDING, Verdict.UNEXERCISED)
+
+
+@dataclass(slots=True)
+class ClaimRequests(ClaimFindings):
+    """The requests that one claim has in hand."""
+
+    def open_request(self, request_id: str, facts: Registers | None = None) -> bool:
+        """Follow a request; False if it was in hand already. It starts where the claim stands.
+
+        Args:
+            facts: the registers of the request, if anything is known of it.
+        """
+        if request_id in self.requests:
+            return False
+        self.stir()
+        watches = [self.base[index] for index in self._scoped]
+        request = InHand(self._empty if facts is None else facts, watches)
+        self.requests, self._loose = self.requests or {}, self._loose or {}
+        self.requests[request_id] = self._loose[request_id] = request
+        return True
+
+    def unopened(
+        self, seen: bool, arrived: bool, needed: int, usable: int, since: int
+    ) -> Registers:
+        """The registers of a request that is not tracked (`spec.projection.delivery.DELIVERY`):
+        what the pool knows of it, and what follows from the claim's own ledger.
+
+        Args:
+            since: the number of the event by which it arrived.
+        """
+        facts = self.facts
+        away = seen and facts[_LEAD] < self.constants.threshold
+        held = bool(facts[_RESPONSIBLE]) and seen and self.took <= since
+        return (seen, arrived, held, needed, usable, away, *self._empty[6:])
+
+    def opens(self, view: EventView, facts: Registers) -> bool:
+        """Whether an event opens a request of these registers, which the claim does not follow."""
+        view.here = True
+        was, compiled = self.facts, self.compiled
+        req = compiled.request(view, self.constants, was, was, facts)
+        return compiled.delivers["opens"](view, self.constants, was, was, facts, req, None)
+
+    def touch(self, request_id: str) -> None:
+        """The request has had to do with this claim itself, not only with its pool."""
+        self.requests[request_id].touched = True
+
+    def close_request(self, request_id: str) -> list[str]:
+        """The request ended; the ids of those that are out of hand now.
+
+        If it touched the claim it is kept a while: reports may come late.
+        """
+        request = self.requests[request_id]
+        if request.ended:
+            return []
+        request.ended = True
+        self.waiting -= {request_id}
+        if self.owed:
+            self.owed.pop(request_id, None)
+        if not request.touched:
+            return [self._forget(request_id)]
+        self._ended = (*self._ended, request_id)
+        if len(self._ended) <= ENDED_KEPT:
+            return []
+        oldest, *rest = self._ended
+        self._ended = tuple(rest)
+        return [self._forget(oldest)]
+
+    def leave(self, request_id: str) -> None:
+        """The request, which ended, is out of hand."""
+        self._ended = tuple(name for name in self._ended if name != request_id)
+        self._forget(request_id)
+
+    def drop_requests(self) -> list[str]:
+        """All requests are out of hand; their ids."""
+        self._ended = ()
+        return [self._forget(request_id) for request_id in list(self.requests)]
+
+    def _forget(self, request_id: str) -> str:
+        request = self.requests.pop(request_id)
+        self._loosen(request_id, request)
+        del self._loose[request_id]
+        self.requests, self._loose = self.requests or NOTHING, self._loose or NOTHING
+        self._retire(request.watches)
+        return request_id
+
+    def _retire(self, watches: list[ObserverState]) -> None:
+        """No event belongs to a request any more. What moves it all the same reads none of its
+        registers (`proofs check frame`, "retired requests"), so what stands alike moves alike.
+        """
+        base, alike = self.base, True
+        for index, watch in zip(self._scoped, watches, strict=True):
+            own = base[index]
+            alike = alike and watch.state == own.state and watch.own == own.own
+        retired = InHand(self._empty, watches)
+        if not alike and (stands := retired.stands) not in self.retired:
+            self.retired = self.retired or {}
+            self.retired[stands] = retired
+            return
+        for index, watch in zip(self._scoped, watches, strict=True):
+            verdict = self.compiled.observers[index].states[watch.state].verdict
+            if verdict in _NOT_KEPT:  # what is owed goes on where it stands alike
+                continue
+            kept = self.kept.get(index)
+            if verdict is Verdict.VIOLATED or kept is None or kept.verdict is not verdict:
+                self._keep(index, self._finding(index, watch))

@@ -1,0 +1,125 @@
+"""Takes the events that begin and end usual claims by the shortest way.
+
+As `monitor.stream.shortcuts` does it: each function checks that what `Stream.take` would ask has
+the usual answer, and does what it would come to; or it changes nothing.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from monitor.pool.terms import binds, fix_terms, predicate_of, restates, unstated
+from monitor.stream.authority import ends_early
+from monitor.stream.block_events import BlockEvents
+from monitor.stream.stream_state import INTRODUCES, REGISTRY
+from spec.events.alphabet import Kind
+
+if TYPE_CHECKING:
+    from monitor.evaluate.claim import ClaimRun
+    from monitor.evaluate.event_view import EventView
+    from monitor.input.records import At
+    from spec.events.canonical import Event
+
+__all__ = ["Entries"]
+
+
+class Entries(BlockEvents):
+    """A stream that takes the entry of a claim, and its end, by the shortest way."""
+
+    def _known(self, event: Event) -> ClaimRun | None:
+        """The claim that an event names, if it states nothing new of the claim's identity, and
+        nothing of the claim is in doubt.
+        """
+        claim = self.claims.get(event.claim_id or "")
+        if claim is None or not claim.is_plain:
+            return None
+        return claim if restates(claim, event) else None
+
+    def _take_entry(self, event: Event, at: At) -> bool:
+        """A claim is registered that was not met before, with its mode and its predicate."""
+        claim_id, mode, store = event.claim_id or "", event.mode, self._store
+        if mode not in store.judges or event.predicate is None or event.content_keys:
+            return False
+        if event.request_id is not None or not store.is_unmet(claim_id):
+            return False
+        self._begin()
+        claim = store.make(claim_id, mode)
+        self._early.tell(claim, at)
+        claim.registered, claim.registered_at = True, self._count
+        claim.entry = ((event.kind, at),)
+        self._newest = self._count
+        fix_terms(claim, event)
+        claim.fix_predicate(predicate_of(event.predicate))
+        binds(claim, event)
+        claim.size = event.footprint or 0
+        store.join(claim, grows=True)
+        view = self._view(event, claim, at)
+        view.mine = True
+        self._deliver(claim, view)
+        if self._ranked:
+            store.ranks.note(claim)
+        if claim.constants.watched and (missing := unstated(claim)):
+            claim.distrust(at, missing)
+        self._clock.enter(claim)
+        self._settle(at)
+        return True
+
+    def _take_step(self, event: Event, at: At) -> bool:
+        """A claim is committed to, or accepted, or it ends."""
+        claim, kind = self._known(event), event.kind
+        if claim is None or claim.elapsed or event.request_id is not None:
+            return False
+        if kind is Kind.CLAIM_RETIRED and not claim.responsible:
+            return False
+        if kind in INTRODUCES and not _says_the_same(claim, event):
+            return False
+        self._begin()
+        if kind in INTRODUCES:
+            extent, claim.size = claim.extent, max(claim.size, event.footprint or 0)
+            if kind is Kind.CLAIM_ACCEPTED:
+                claim.owner_claimed = claim.owner_claimed or event.owner_scope
+            if kind is Kind.CLAIM_COMMITTED or extent < claim.extent:
+                self._store.join(claim, grows=True)
+        elif kind is Kind.CLAIM_RETIRED:
+            claim.early |= ends_early(event, claim)
+        view = self._view(event, claim, at)
+        view.mine = True
+        self._deliver(claim, view)
+        if self._ranked and kind in _STATES:
+            self._store.ranks.note(claim)
+        if kind in INTRODUCES:
+            claim.accepted = claim.accepted or kind is Kind.CLAIM_ACCEPTED
+            if (claim.accepted or claim.constants.watched) and (missing := unstated(claim)):
+                claim.distrust(at, missing)
+            if kind is Kind.CLAIM_COMMITTED:
+                self._clock.start(claim, at, event.time_ns)
+        self._settle(at)
+        return True
+
+    # What all have in common.
+
+    def _begin(self) -> None:
+        """The event is the next one of the stream."""
+        self._count += 1
+        self._store.blocks.now = self._count
+
+    def _move_on(self, claim: ClaimRun, view: EventView) -> None:
+        """Deliver an event that changes neither responsibility nor what was declared."""
+        claim.last_event = self._count
+        self._store.step_plain(claim, view)
+        if claim.contradicted is not None:
+            self._note_broken(claim, view.kind)
+
+
+_STATES = REGISTRY | INTRODUCES
+
+
+def _says_the_same(claim: ClaimRun, event: Event) -> bool:
+    """Whether an event states no terms of a claim but those that it had before."""
+    return (
+        event.mode in (None, claim.declared_mode)
+        and event.owner_scope in (None, claim.owner_scope)
+        and event.duration in (None, claim.duration)
+        and event.priority in (None, claim.priority)
+        and not event.content_keys
+    )
