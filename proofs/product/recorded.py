@@ -10,8 +10,8 @@ import msgspec
 
 from models.framework.hooked import Hooked, facts_of
 from models.framework.lineage import Parted, Untried
-from models.framework.shims import PLAIN, Shim
-from models.registry import model_of, runtime
+from models.loading import load_inferred
+from models.registry import runtime
 from monitor.check.parts import place_of, text_of
 from monitor.input.sources import read
 from monitor.stream.order import Order
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from models.framework.model import Model
+    from models.framework.shims import Shim
     from models.registry import Runtime
     from monitor.input.records import At, Record
     from monitor.report.verdict import Place
@@ -140,7 +141,8 @@ def acceptance(
     Raises:
         InputError: the trace cannot be read.
         UnknownName: there is no such model, variant or inference.
-        SpecError: the stream does not state what the size of the model follows from.
+        SpecError: the stream does not state what the size of the model follows from, or facts of
+            the model contradict each other.
     """
     whole, _, variant = name.partition(":")
     found = runtime(whole)
@@ -195,16 +197,10 @@ def _fixed(
     found: Runtime, variant: str, inference: str | None
 ) -> tuple[Mapping[str, Model[Any]], Shim]:
     """The instance that does not depend on the stream, if there is one, and the shim."""
-    named = f"{found.name}:{variant}" if variant else found.name
-    if inference is not None:
-        listed = {each.name: each for each in found.inferences}
-        if not listed:
-            raise SpecError(f"{found.name} has no inference", "omit --inference")
-        chosen = listed[resolve(inference, list(listed), what="inference of this model")]
-        return {"": model_of(named) if variant else chosen.model()}, chosen.shim
-    if found.of_trace is not None and variant not in found.variants:
-        return {}, PLAIN
-    return {"": model_of(named)}, PLAIN
+    sized = inference is None and found.of_trace is not None and variant not in found.variants
+    named = found.name if sized or not variant else f"{found.name}:{variant}"
+    model, shim = load_inferred(named, inference)
+    return {} if sized else {"": model}, shim
 
 
 def _of_size(found: Runtime, variant: str, stream: _Stream) -> Iterator[tuple[str, Model[Any]]]:
