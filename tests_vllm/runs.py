@@ -28,7 +28,7 @@ LEFT_OUT: Final = {
 UNSTORED: Final = "a-store-that-fails"
 """vLLM takes every store to succeed, and so does its model; the plugin sees this one fail.
 
-Its prompts are whole objects: where they may be others the model rejects nothing.
+Its prompts are whole objects: where no instance is named the model rejects nothing.
 """
 
 UNTOLD: Final = "live-pressure-a-refusal-after-a-deferral"

@@ -61,9 +61,9 @@ def _accepts(
     The names of claims, requests, objects and blocks are the trace's own. Where events may be
     missing nothing is decided from there on. The models of the plugin, of vLLM's pool and of its
     offloading connector take their size from the trace; any other one has the size of the variant,
-    or of the inference. A trace of the plugin is a run of vLLM where nothing was enforced. Prompts
-    of the connector are whole objects: where they may not be, nothing is rejected, unless the
-    instance objects-fail or objects-recompute is named.
+    or of the inference. A trace of the plugin is a run of vLLM where nothing was enforced. Of the
+    connector nothing is rejected, because prompts may share parts of objects, and the tier may lack
+    room, unless the instance objects-fail or objects-recompute is named.
 
     Exit 0: accepted. 1: rejected, at the line that is printed. 2: bad input. 3: undecided.
     """
