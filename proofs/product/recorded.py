@@ -146,6 +146,9 @@ def acceptance(
     """
     whole, _, variant = name.partition(":")
     found = runtime(whole)
+    if variant and inference is None:
+        known = [*found.instances, *found.variants]
+        variant = resolve(variant, known, what="variant", listed="models list")
     fixed, shim = _fixed(found, variant, inference)
     source, streams = read([trace]), dict[str, _Stream]()
     for record in source:
@@ -221,8 +224,6 @@ def _of_size(found: Runtime, variant: str, stream: _Stream) -> Iterator[tuple[st
         refusal = error
         if isinstance(error, Parted) and variant in names:
             refusal = None
-    if variant and variant not in names and not refusal:
-        resolve(variant, [*names, *found.variants], what="variant")
     if not found.takes and not variant:
         usual, make = next(iter(found.variants.items()))
         yield usual, make()

@@ -8,6 +8,7 @@ got blocks the need is all that is known.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from typing import Final
 
 from models.framework.claims import Claim
 from models.framework.lineage import Lineage, Seen, lineages_of
@@ -19,7 +20,10 @@ from spec.events.alphabet import Kind
 from spec.events.canonical import Event
 from spec.language.errors import SpecError
 
-__all__ = ["plugin_of", "plugins_of"]
+__all__ = ["INSTANCES", "plugin_of", "plugins_of"]
+
+INSTANCES: Final = {"enforcing": True, "reporting": False}
+"""Whether promises are enforced, by the names of the instances."""
 
 _OF_TIER = frozenset({Kind.STORE_FINISHED, Kind.HOST_COPY_FOUND, Kind.LOAD_FINISHED})
 _GETS = frozenset({Kind.BLOCK_CACHED, Kind.BLOCK_EVICTED, Kind.PREFIX_LOOKUP})
@@ -35,7 +39,7 @@ def plugins_of(events: Sequence[Event]) -> Iterator[tuple[str, Plugin]]:
         SpecError: the stream has no request, or a claim or a prompt cannot be told.
     """
     for number, lineage in enumerate(lineages_of(events), 1):
-        for name, enforce in {"enforcing": True, "reporting": False}.items():
+        for name, enforce in INSTANCES.items():
             named = name if number == 1 else f"{name}-{number}"
             yield named, _plugin(events, lineage, enforce=enforce)
 

@@ -26,10 +26,10 @@ from models.runtimes.vllm_offload.model import Policy, VllmOffload
 from spec.events.alphabet import Kind
 from spec.events.canonical import Event
 
-__all__ = ["connectors_of"]
+__all__ = ["INSTANCES", "connectors_of"]
 
-_POLICIES: Final = (Policy.FAIL, Policy.RECOMPUTE)
-"""Those of a connector that can report a load that failed."""
+INSTANCES: Final = {f"objects-{each}": each for each in (Policy.FAIL, Policy.RECOMPUTE)}
+"""The policies of a connector that can report a load that failed, by the names of the instances."""
 
 _PARTED: Final = "prompts may share parts of objects, which the model stores and loads as a whole"
 _ROOM: Final = "the tier may lack room for what the model has in it"
@@ -60,10 +60,10 @@ def connectors_of(events: Sequence[Event]) -> Iterator[tuple[str, Hooked]]:
         objects = {each.object_id: each.shared for each in lineage.prompts}
         prompts = {each.name: each.object_id for each in lineage.prompts}
         sizes = usable, sum(objects.values()), objects, prompts
-        for policy in _POLICIES:
+        for name, policy in INSTANCES.items():
             connector = VllmOffload(*sizes, policy, exact=True)
-            name = f"objects-{policy}" if number == 1 else f"objects-{policy}-{number}"
-            yield name, Hooked(connector, lineage.watches, loses=loses)
+            named = name if number == 1 else f"{name}-{number}"
+            yield named, Hooked(connector, lineage.watches, loses=loses)
     if parted:
         raise Parted(_PARTED, "name the instance objects-fail to take prompts to be whole objects")
     raise Parted(_ROOM, "name the instance objects-fail to take it to have room for everything")

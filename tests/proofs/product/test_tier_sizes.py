@@ -76,3 +76,12 @@ def test_no_tier(observed: Any, capsys: pytest.CaptureFixture[str]) -> None:
     code = main(["accepts", "vllm_offload", str(observed.path)])
     assert code in (0, 3)
     assert (code == 3) == capsys.readouterr().out.startswith("undecided")
+
+
+@pytest.mark.parametrize("name", ["objects", "objects-fial", "objects-fail-77", "traced", "native"])
+def test_a_mistyped_instance(name: str, capsys: pytest.CaptureFixture[str]) -> None:
+    """An instance that there is not exits with 2 and one line, whatever the trace leaves open."""
+    assert 2 == main(["accepts", f"vllm_offload:{name}", str(WITHOUT[0].path)])
+    error = capsys.readouterr().err
+    assert f"there is no variant '{name}'" in error
+    assert 1 == error.count("\n")
