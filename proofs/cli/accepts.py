@@ -65,6 +65,9 @@ def _accepts(
     connector nothing is rejected, because prompts may share parts of objects, and the tier may lack
     room, unless the instance objects-fail or objects-recompute is named.
 
+    A trace in which something happens that the model leaves out is no run of it, either: what that
+    is follows a rejection.
+
     Exit 0: accepted. 1: rejected, at the line that is printed. 2: bad input. 3: undecided.
     """
     try:
@@ -102,6 +105,8 @@ def _print(out: Console, found: Acceptance, *, verbose: bool) -> None:
             out.print("expected instead: no event, the run ends here")
         if verbose and each.actions:
             out.print(Text(wrap(f"the run: {', '.join(each.actions)}", 0, 2), "bright_black"))
+    if found.verdict == REJECTED:
+        out.print(Text(wrap(f"left out of the model: {found.left_out}", 0, 2)))
 
 
 def _head(found: Acceptance, each: StreamAcceptance) -> Text:

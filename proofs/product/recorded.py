@@ -71,7 +71,10 @@ class StreamAcceptance(msgspec.Struct, frozen=True):
 
 
 class Acceptance(msgspec.Struct, frozen=True):
-    """Each stream of a trace, compared with a model."""
+    """Each stream of a trace, compared with a model.
+
+    `left_out` is what the model has no state for: a trace in which it happens is no run of it.
+    """
 
     schema: str
     model: str
@@ -80,6 +83,7 @@ class Acceptance(msgspec.Struct, frozen=True):
     sha256: str
     verdict: str
     streams: tuple[StreamAcceptance, ...]
+    left_out: str = ""
 
 
 class _Stream:
@@ -149,7 +153,7 @@ def acceptance(
     if variant and inference is None:
         known = [*found.instances, *found.variants]
         variant = resolve(variant, known, what="variant", listed="models list")
-    fixed, shim = _fixed(found, variant, inference)
+    fixed, shim, left_out = _fixed(found, variant, inference)
     source, streams = read([trace]), dict[str, _Stream]()
     for record in source:
         streams.setdefault(record.stamp.stream, _Stream()).take(record)
@@ -181,6 +185,7 @@ def acceptance(
         source.accounts[0].sha256,
         worst if judged else UNDECIDED,
         judged,
+        left_out,
     )
 
 
@@ -198,12 +203,14 @@ def _in_events(
 
 def _fixed(
     found: Runtime, variant: str, inference: str | None
-) -> tuple[Mapping[str, Model[Any]], Shim]:
-    """The instance that does not depend on the stream, if there is one, and the shim."""
+) -> tuple[Mapping[str, Model[Any]], Shim, str]:
+    """The instance that does not depend on the stream, if there is one, the shim, and what the
+    model leaves out.
+    """
     sized = inference is None and found.of_trace is not None and variant not in found.variants
     named = found.name if sized or not variant else f"{found.name}:{variant}"
     model, shim = load_inferred(named, inference)
-    return {} if sized else {"": model}, shim
+    return {} if sized else {"": model}, shim, model.left_out
 
 
 def _of_size(found: Runtime, variant: str, stream: _Stream) -> Iterator[tuple[str, Model[Any]]]:

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from models.__main__ import main as models
-from models.registry import RUNTIMES
+from models.registry import RUNTIMES, model_of
 from proofs.__main__ import main
 from proofs.product.recorded import ACCEPTED, REJECTED, UNDECIDED, Acceptance, acceptance
 from spec.events.alphabet import FACTS, Kind
@@ -336,6 +336,15 @@ class TestCommand:
         (stream,) = found["streams"]
         assert "arrive(request:1)" == stream["actions"][0]
         assert stream["complete"]
+
+    def test_what_is_left_out(self, capsys: Capture) -> None:
+        """A rejection says what the model leaves out: what happens in a real engine besides."""
+        command = ["accepts", "vllm_pool", str(SCENES["hard"].path)]
+        assert 1 == main(command)
+        assert "left out of the model: tokens within a block, decoding" in capsys.readouterr().out
+        assert 1 == main([*command, "--format", "json"])
+        found = json.loads(capsys.readouterr().out)
+        assert model_of("vllm_pool").left_out == found["left_out"]
 
     def test_bound(self, capsys: Capture) -> None:
         """A search that reaches its bound decides nothing."""
