@@ -8,7 +8,7 @@ may be that one, it is left open, and each possibility is tried.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import groupby
 from typing import Final, NamedTuple
 
@@ -95,7 +95,7 @@ def lineages_of(events: Sequence[Event]) -> Iterator[Lineage]:
     if not arrivals:
         raise SpecError("no request arrives in the stream", "give a trace that the plugin wrote")
     claims = _claims(events)
-    objects = _joined(events, claims)
+    objects, limits = _joined(events, claims)
     watches = tuple(
         Watch(name, objects.name(f"claim {name}"), each.size) for name, each in claims.items()
     )
@@ -105,6 +105,7 @@ def lineages_of(events: Sequence[Event]) -> Iterator[Lineage]:
         {each.object_id for each in watches},
         {event.request_id or "": event.needed or 0 for event in arrivals},
         {event.request_id or "" for event in events if event.kind is Kind.REQUEST_DEFERRED},
+        limits,
     )
     facts = [event for _, event in facts_of(events)]
     for number, guess in enumerate(_guesses(facts, Guess(known))):
@@ -155,22 +156,37 @@ def _seen(prompt: Prompt, known: Known) -> Seen:
     return Seen(prompt.name, name, shared, own, tail, prompt.start, tuple(others))
 
 
-def _joined(events: Sequence[Event], claims: Collection[str]) -> _Objects:
-    """Join each claim with the requests that looked it up, and with those whose blocks it found."""
-    objects, of = _Objects(), dict[int, str]()
+def _joined(
+    events: Sequence[Event], claims: Mapping[str, Asked]
+) -> tuple[_Objects, dict[str, int]]:
+    """Join each claim with the requests that looked it up, and with those whose blocks it found.
+
+    Returns them with how many blocks a request has of its object, where the claim did not find the
+    next one, which was cached.
+    """
+    objects, of, limits = _Objects(), dict[int, tuple[str, int]](), dict[str, int]()
     for event in events:
         named = f"claim {event.claim_id}" if event.claim_id in claims else None
         if event.kind in (Kind.BLOCK_EVICTED, Kind.BLOCK_LOST):
             for block in event.block_ids or tuple(of):
                 of.pop(block, None)
         elif event.request_id is not None:
-            of |= dict.fromkeys(event.block_ids, f"request {event.request_id}")
+            where = zip(event.block_ids, event.positions, strict=False)
+            of |= {block: (event.request_id, at) for block, at in where}
             if named is not None:
                 objects.join(named, f"request {event.request_id}")
         elif event.found and named is not None:
+            shares: dict[str, int] = {}
             for block in event.block_ids:
-                objects.join(named, of.get(block, named))
-    return objects
+                if block in of:
+                    request, at = of[block]
+                    objects.join(named, f"request {request}")
+                    shares[request] = max(shares.get(request, 0), at + 1)
+            for block, (request, at) in of.items():
+                inside = at < claims[event.claim_id or ""].size and block not in event.block_ids
+                if inside and at == shares.get(request):
+                    limits[request] = at
+    return objects, limits
 
 
 def _claims(events: Sequence[Event]) -> dict[str, Asked]:
