@@ -41,7 +41,8 @@ class Known(NamedTuple):
     """What is known of a trace before: its claims, the object of each request, what it needs.
 
     `linked` are the objects that claims are on, `whole` the requests whose need leaves out nothing.
-    `limits` are how many blocks requests have of their object, where claims found no more.
+    `limits` are how many blocks requests have of their object, where that shows, and whether it is
+    certain.
     """
 
     claims: Mapping[str, Asked]
@@ -49,7 +50,7 @@ class Known(NamedTuple):
     linked: Collection[str]
     needs: Mapping[str, int]
     whole: Collection[str]
-    limits: Mapping[str, int]
+    limits: Mapping[str, tuple[int, bool]]
 
 
 class Beginning(NamedTuple):
@@ -204,10 +205,10 @@ class Guess:
         """The options of a prompt of which the first block that was not found is this one."""
         own = self._known.object_of(prompt.name)
         linked, cached = own in self._known.linked, {*self._holds.values()}
-        limit = self._known.limits.get(prompt.name, -1)
-        if at <= limit:
-            first = tuple((own, place) for place in range(limit))
-            yield Beginning(first, f"{_OWN}{prompt.name}")
+        limit, certain = self._known.limits.get(prompt.name, (-1, False))
+        limited = Beginning(tuple((own, n) for n in range(limit)), f"{_OWN}{prompt.name}")
+        if certain and at <= limit:
+            yield limited
             return
         chains = self._cached(at, cached)
         if linked:
@@ -217,6 +218,8 @@ class Guess:
             goes_on = chain[-1][0] if chain else own
             if prompt.shares > at:
                 yield Beginning(chain, own)
+                if limit > at:
+                    yield limited
                 continue
             next_ones = self._behind(chain, cached | prompt.before)
             last = at + 1 >= prompt.blocks
