@@ -254,11 +254,11 @@ class Guess:
         Either all its blocks are whole, or the last one is not.
         """
         own, blocks = self._known.object_of(prompt.name), prompt.blocks
-        chains: list[_Chain] = [()]
-        if own not in self._known.linked:
-            known = [each.contents for each in self.prompts.values() if each.begins is not None]
-            away = [each for each in known if len(each) == blocks]
-            chains = [*away, *self._cached(blocks - 1, {*self._holds.values()}), ()]
+        known = [each.contents for each in self.prompts.values() if each.begins is not None]
+        away = [each for each in known if len(each) == blocks]
+        chains = [*away, *self._cached(blocks - 1, {*self._holds.values()}), ()]
+        if own in self._known.linked:
+            chains = [(), *(each for each in chains if each[:1] == ((own, 0),))]
         for size in (blocks, blocks - 1):
             for chain in chains if size else ():
                 yield Beginning(chain[:size], chain[-1][0] if chain else own, size)
