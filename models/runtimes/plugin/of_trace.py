@@ -28,6 +28,8 @@ INSTANCES: Final = {"enforcing": True, "reporting": False}
 _OF_TIER = frozenset({Kind.STORE_FINISHED, Kind.HOST_COPY_FOUND, Kind.LOAD_FINISHED})
 _GETS = frozenset({Kind.BLOCK_CACHED, Kind.BLOCK_EVICTED, Kind.PREFIX_LOOKUP})
 """What is stated of a request only if it gets blocks."""
+_STOPS = frozenset({Kind.REQUEST_REFUSED, Kind.REQUEST_DEFERRED})
+"""What is reported of a request that may never get any."""
 
 
 def plugins_of(events: Sequence[Event]) -> Iterator[tuple[str, Plugin]]:
@@ -72,13 +74,14 @@ def _plugin(events: Sequence[Event], lineage: Lineage, *, enforce: bool) -> Plug
     loads = any(event.found and event.claim_id is None for event in events)
     needs = {event.request_id: event for event in events if event.kind is Kind.REQUEST_ARRIVED}
     gets = {event.request_id for event in events if event.kind in _GETS}
+    stopped = {event.request_id for event in events if event.kind in _STOPS} - gets
     return Plugin(
         max(event.usable or 0 for event in needs.values()),
         claims,
         [
-            _prompt(each, came[each.name])
-            if each.name in gets
-            else Prompt(each.name, own=needs[each.name].needed or 0, claims=came[each.name])
+            Prompt(each.name, own=needs[each.name].needed or 0, claims=came[each.name])
+            if each.name in stopped
+            else _prompt(each, came[each.name])
             for each in lineage.prompts
         ],
         defer=Kind.REQUEST_DEFERRED in kinds,
