@@ -62,8 +62,9 @@ def _accepts(
     missing nothing is decided from there on. The models of the plugin, of vLLM's pool and of its
     offloading connector take their size from the trace; any other one has the size of the variant,
     or of the inference. A trace of the plugin is a run of vLLM where nothing was enforced. Of the
-    connector nothing is rejected, because prompts may share parts of objects, and the tier may lack
-    room, unless the instance objects-fail or objects-recompute is named.
+    connector, and of the plugin with a tier, nothing is rejected, because the tier may lack room or
+    have parts of objects, unless an instance is named (objects-fail or objects-recompute, enforcing
+    or reporting).
 
     A trace in which something happens that the model leaves out is no run of it, either: what that
     is follows a rejection.
