@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import cache
 from typing import Any
 
 from models.framework.consistent import check_facts
@@ -9,6 +11,7 @@ from models.framework.inference import Inference
 from models.framework.model import Model
 from models.framework.shims import PLAIN, Shim
 from models.registry import model_of, runtime
+from spec.claims.claim import Mode
 from spec.language.errors import SpecError
 from spec.language.suggest import resolve
 
@@ -26,8 +29,14 @@ def load(name: str) -> Model[Any]:
     model = model_of(name)
     check_facts(model)
     for each in runtime(name.partition(":")[0]).inferences:
-        check_facts(each.model(), each.shim, each.mode, each.tracked)
+        _check_once(each.model, each.shim, each.mode, each.tracked)
     return model
+
+
+@cache
+def _check_once(make: Callable[[], Model[Any]], shim: Shim, mode: Mode, tracked: str) -> None:
+    """Check the instance of an inference, once in a process."""
+    check_facts(make(), shim, mode, tracked)
 
 
 def load_inferred(name: str, inference: str | None) -> tuple[Model[Any], Shim]:
