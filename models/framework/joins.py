@@ -7,11 +7,11 @@ where a claim found no more of them, or a look-up asked for no more. What does n
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from itertools import combinations
+from itertools import combinations, groupby
 from typing import NamedTuple
 
 from models.framework.beginnings import Asked
-from spec.events.alphabet import Kind
+from spec.events.alphabet import FACTS, Kind
 from spec.events.canonical import Event
 
 __all__ = ["Joins", "Objects", "joins_of"]
@@ -67,8 +67,13 @@ class _Joining:
 
     def found(self) -> Joins:
         """What is known after all."""
-        for event in self.events:
-            self._take(event)
+        claims = groupby(self.events, lambda each: each.claim_id if each.found else None)
+        for claim, some in claims:
+            events = list(some)
+            for event in events:
+                self._take(event)
+            if claim in self.claims and all(event.request_id is None for event in events):
+                self._find(str(claim), [block for event in events for block in event.block_ids])
         for request, asked in self.asked.items():
             self._limit(request, asked)
         for one, other in self._of_one_object():
@@ -85,19 +90,18 @@ class _Joining:
             for block, at in zip(event.block_ids, event.positions, strict=False):
                 self.of[block] = request, at
                 self.sizes[request] = max(self.sizes.get(request, 0), at + 1)
-            if claim is not None:
+            if claim is not None and event.kind in FACTS:  # reports are on trial
                 self.objects.join(f"claim {claim}", f"request {request}")
             if claim is not None and event.kind is Kind.PREFIX_LOOKUP:
                 asked = self.asked.setdefault(request, {})
                 asked[claim] = max(asked.get(claim, 0), event.asked or 0)
-        elif claim is not None:
-            if event.content_keys:
-                self.keys[claim] = event.content_keys
-            if event.found:
-                self._find(claim, event.block_ids)
+        elif claim is not None and event.content_keys:
+            self.keys[claim] = event.content_keys
 
     def _find(self, claim: str, blocks: Sequence[int]) -> None:
-        """A claim found these blocks, and none that hold what comes next of it."""
+        """A claim found these blocks, stated one after another, and none that hold what comes
+        next of it.
+        """
         shares: dict[str, int] = {}
         for block in blocks:
             if block in self.of:

@@ -41,6 +41,14 @@ class TestFound:
         """Where the next block of the request is cached the claim is on another prompt behind."""
         assert {"r": (1, True)} == joined(cached("r", 1, 2), found("c", 1), c=2).limits
 
+    def test_in_two_events(self) -> None:
+        """What a claim finds is what all events state of it that follow each other."""
+        more = Event(
+            kind=Kind.BLOCK_CACHED, claim_id="c", block_ids=(2,), positions=(1,), found=True
+        )
+        joins = joined(cached("r", 1, 2, 3), found("c", 1), more, c=3)
+        assert {"r": (2, True)} == joins.limits
+
     def test_all_that_the_request_has(self) -> None:
         """Where the request has no more there is no limit."""
         joins = joined(cached("r", 1, 2), found("c", 1, 2), c=3)
@@ -56,6 +64,12 @@ class TestFound:
         gone = Event(kind=Kind.BLOCK_EVICTED, request_id="s", block_ids=(2,))
         joins = joined(cached("r", 1, 2), gone, found("c", 1), c=2)
         assert "whether claim c is on all blocks of r does not show" == joins.open
+
+    def test_a_report_joins_nothing(self) -> None:
+        """Reports are on trial: that one names a claim and a request shows nothing of them."""
+        told = Event(kind=Kind.CLAIM_RESTORED, claim_id="c", request_id="r", from_tier=True)
+        objects = joined(cached("r", 1), told, c=1).objects
+        assert objects.name("claim c") != objects.name("request r")
 
     def test_they_are_of_one_object(self) -> None:
         """The claim and the request whose block it found begin alike, and others do not."""
