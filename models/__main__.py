@@ -7,10 +7,10 @@ from typing import Annotated, Final
 
 import typer
 
+from models.framework.consistent import Facts
 from models.framework.explore import simulate
-from models.framework.inference import Inference
-from models.framework.shims import PLAIN
-from models.registry import RUNTIMES, model_of, runtime
+from models.loading import load, load_inferred
+from models.registry import RUNTIMES, runtime
 from models.report.pages import pages
 from models.report.screens import list_table, model_text, sweep_table
 from models.report.view import DRAWN, diagram, model_view, trace_of
@@ -29,7 +29,6 @@ from spec.cli.common import (
 from spec.events.canonical import as_jsonl
 from spec.files.writing import check_target, write_bytes
 from spec.language.errors import SpecError
-from spec.language.suggest import resolve
 
 app = new_app("models", "List, show and simulate executable models of serving runtimes.")
 
@@ -72,7 +71,7 @@ def show(
 
     Exit 0. 1: a property of every state fails in some, or one of some state in all. 2: bad input.
     """
-    model = model_of(name)
+    model = load(name)
     found = runtime(name.partition(":")[0])
     if drawn:
         text = diagram(model)
@@ -104,14 +103,14 @@ def simulate_model(
     """Write one random run of a model as canonical events.
 
     A runtime without claims emits facts alone. With --inference the calls of a feature are taken
-    for claims, as `proofs counterexamples` does it.
+    for claims, as `proofs counterexamples` does it; without a variant the run is of the instance
+    that the inference is about.
 
-    Exit 0. 2: bad input.
+    Exit 0. 2: bad input, or a model whose facts contradict each other.
     """
-    model = model_of(name)
-    shim = PLAIN if inference is None else _inference(name, inference).shim
     check_target(output)
-    lines = as_jsonl(trace_of(simulate(model, seed, steps), shim))
+    model, shim = load_inferred(name, inference)
+    lines = as_jsonl(trace_of(simulate(model, seed, steps, Facts(model, shim)), shim))
     if output is None:
         typer.echo(lines, nl=False)
     else:
@@ -146,11 +145,6 @@ def sweep_pools(
     else:
         with page() as out:
             out.print(sweep_table(resident, active, rows))
-
-
-def _inference(name: str, wanted: str) -> Inference:
-    found = {each.name: each for each in runtime(name.partition(":")[0]).inferences}
-    return found[resolve(wanted, list(found), what="inference of this model")]
 
 
 add_docs(app, pages, of="models")

@@ -3,7 +3,8 @@
 A module states `VARIANTS`, which make an instance of the model by name, the first by default, and
 `INFERENCES`, what the features of that runtime tempt people to infer. That of a runtime with claims
 states instead in `TAKES` the modes in which it takes them, each the name of a variant, too. One
-whose size can be read from a recorded stream states in `OF_TRACE` how.
+whose size can be read from a recorded stream states in `OF_TRACE` how, and in `INSTANCES` the names
+of what that makes.
 """
 
 from __future__ import annotations
@@ -52,7 +53,8 @@ class Runtime:
     """An executable model: the variants that make an instance of it, and the inferences.
 
     `takes` are the modes of a runtime with claims; of one without, there are none. `of_trace` makes
-    the instances of the size of a stream, by what the stream leaves open of them.
+    the instances of the size of a stream, by what the stream leaves open of them; `instances` are
+    their names.
     """
 
     name: str
@@ -61,6 +63,7 @@ class Runtime:
     inferences: tuple[Inference, ...]
     takes: tuple[Mode, ...] = ()
     of_trace: Callable[[Sequence[Event]], Iterator[tuple[str, Model[Any]]]] | None = None
+    instances: tuple[str, ...] = ()
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -77,7 +80,8 @@ def runtime(name: str) -> Runtime:
     takes = tuple(getattr(module, "TAKES", ()))
     listed = tuple(getattr(module, "INFERENCES", ()))
     of_trace = getattr(module, "OF_TRACE", None)
-    return Runtime(found, RUNTIMES[found], module.VARIANTS, listed, takes, of_trace)
+    instances = tuple(getattr(module, "INSTANCES", ()))
+    return Runtime(found, RUNTIMES[found], module.VARIANTS, listed, takes, of_trace, instances)
 
 
 def model_of(name: str) -> Model[Any]:
@@ -91,7 +95,9 @@ def model_of(name: str) -> Model[Any]:
     found = runtime(whole)
     if not separator:
         return next(iter(found.variants.values()))()
-    return found.variants[resolve(variant, list(found.variants), what="variant")]()
+    return found.variants[
+        resolve(variant, list(found.variants), what="variant", listed="models list")
+    ]()
 
 
 def inferences() -> tuple[Inference, ...]:

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import argparse
 import json
-import os
 import statistics
 import subprocess
 import sys
@@ -24,6 +23,7 @@ from proofs.logic.encode import Bits
 from proofs.model.of_mode import model_of
 from spec.claims.claim import Mode
 from spec.contract.modes import Bundle
+from tests.bench_process import used
 from tests.bench_search import largest, searched
 from tests.come_and_go import PARTS, costs
 from tests.streams import crowds
@@ -104,13 +104,8 @@ def crowded(folder: Path, name: str) -> tuple[float, float, int]:
     """Seconds to judge a crowded stream, to read it as JSON, and MiB that judging takes at most."""
     path, mode = crowds.write(folder, name, CROWD), CROWDS[name].mode
     read = measure(lambda: [json.loads(line) for line in path.read_bytes().splitlines()])
-    started = time.perf_counter()
-    process = subprocess.Popen(
-        [sys.executable, "-m", "monitor", "check", str(path), "--mode", mode],
-        stdout=subprocess.DEVNULL,
-    )
-    _, _, used = os.wait4(process.pid, 0)
-    return time.perf_counter() - started, read, used.ru_maxrss >> 10
+    judged = used("-m", "monitor", "check", str(path), "--mode", mode)
+    return judged.seconds, read, judged.mib
 
 
 def figures() -> list[Figure]:
@@ -143,9 +138,16 @@ def figures() -> list[Figure]:
             seconds, read, most = crowded(Path(folder), name)
             what = f"monitor check, a crowd of {CROWD} ({name}), {most} MiB"
             add(what, seconds, ("json.loads of its lines", read), 20)
+        suite = used("-m", "proofs", "counterexamples", "-o", str(Path(folder) / "suite"))
+        add(f"the bad-lowering suite, {suite.mib} MiB", suite.seconds, solver, 240)
     for each in searched():
         what = f"search for {each.what}, {each.transitions} transitions, per 100000"
-        add(what, each.seconds, ("the model by itself", each.plain), None)
+        add(
+            what,
+            each.seconds,
+            ("a plain search of the model (wanted: at most 2)", each.plain),
+            None,
+        )
     two = largest()
     what = f"search of 2 claims, 2 requests, 6 blocks, an obligation at most, {two.mib} MiB"
     add(what, two.seconds, ("the model by itself", two.plain), 20)

@@ -28,7 +28,7 @@ LEFT_OUT: Final = {
 UNSTORED: Final = "a-store-that-fails"
 """vLLM takes every store to succeed, and so does its model; the plugin sees this one fail.
 
-Its prompts are whole objects: where they may be others the model rejects nothing.
+Its prompts are whole objects: where no instance is named the model rejects nothing.
 """
 
 UNTOLD: Final = "live-pressure-a-refusal-after-a-deferral"
@@ -36,6 +36,9 @@ UNTOLD: Final = "live-pressure-a-refusal-after-a-deferral"
 
 BAD: Final = 2
 """A claim that was registered under a changed name leaves the prompts of its requests open."""
+
+UNDECIDED: Final = 3
+"""So may be a trace with what the model of the plugin leaves out, which is none of its runs."""
 
 Command = Callable[..., tuple[int, str]]
 
@@ -52,7 +55,8 @@ def not_runs(folder: Path, accepts: Command) -> tuple[list[str], int]:
         trace = str(expected.with_name("trace.jsonl"))
         plugin = "plugin:enforcing" if due["enforced"] else "plugin:reporting"
         asked = {plugin: due["honest"] or name == UNTOLD}
-        if any(name.startswith(each) for each in LEFT_OUT):
+        left_out = any(name.startswith(each) for each in LEFT_OUT)
+        if left_out:
             asked[plugin] = False
         watched = due["enforced"] and Kind.CLAIM_REGISTERED in Path(trace).read_text()
         if due["honest"] and not watched:
@@ -61,6 +65,7 @@ def not_runs(folder: Path, accepts: Command) -> tuple[list[str], int]:
         for model, accepted in asked.items():
             code, said = accepts(model, trace)
             runs += code == 0
-            if code != (not accepted) and (due["honest"] or code != BAD):
+            undecided = code == UNDECIDED and left_out and model == plugin
+            if code != (not accepted) and not undecided and (due["honest"] or code != BAD):
                 wrong.append(f"{name}: of {model} it exits {code}\n{said}")
     return wrong, runs

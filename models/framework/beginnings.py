@@ -41,6 +41,8 @@ class Known(NamedTuple):
     """What is known of a trace before: its claims, the object of each request, what it needs.
 
     `linked` are the objects that claims are on, `whole` the requests whose need leaves out nothing.
+    `limits` are how many blocks requests have of their object, where that shows, and whether it is
+    certain.
     """
 
     claims: Mapping[str, Asked]
@@ -48,6 +50,7 @@ class Known(NamedTuple):
     linked: Collection[str]
     needs: Mapping[str, int]
     whole: Collection[str]
+    limits: Mapping[str, tuple[int, bool]]
 
 
 class Beginning(NamedTuple):
@@ -71,6 +74,7 @@ class Prompt:
     name: str
     needed: int
     there: frozenset[int]  # the positions of its object that were cached when it arrived
+    claims: frozenset[str]  # those that were live when it arrived: its need leaves out their blocks
     spared: int = 0  # blocks of claims, which its need leaves out
     shares: int = 0  # blocks that it shares with claims
     start: int | None = None
@@ -114,12 +118,14 @@ class Guess:
         self._known = known
         self._holds: dict[int, Content] = {}
         self._taken: dict[int, str] = {}  # the request that a block was evicted for
+        self._live: set[str] = set()
         self.prompts: dict[str, Prompt] = {}
 
     def copy(self) -> Guess:
         """Another one, for another option."""
         other = copy(self)
         other._holds, other._taken = dict(self._holds), dict(self._taken)
+        other._live = set(self._live)
         other.prompts = {name: copy(each) for name, each in self.prompts.items()}
         return other
 
@@ -151,7 +157,12 @@ class Guess:
         elif event.kind is Kind.REQUEST_ARRIVED:
             own, holds = self._known.object_of(name), self._holds.values()
             there = frozenset(at for owner, at in holds if owner == own)
-            self.prompts[name] = Prompt(name, self._known.needs[name], there)
+            live = frozenset(self._live)
+            self.prompts[name] = Prompt(name, self._known.needs[name], there, live)
+        elif event.kind is Kind.CLAIM_REGISTERED:
+            self._live.add(event.claim_id or "")
+        elif event.kind is Kind.CLAIM_RETIRED:
+            self._live.discard(event.claim_id or "")
         elif event.kind in (Kind.BLOCK_EVICTED, Kind.BLOCK_LOST):
             if prompt is not None and not prompt.took:
                 prompt.took, prompt.before = True, frozenset(self._holds.values())
@@ -171,7 +182,8 @@ class Guess:
             said = f"a look-up of {prompt.name} is for no claim that the stream registers"
             raise SpecError(said)
         prompt.shares = max(prompt.shares, asked)
-        if claim.spares and prompt.name not in self._known.whole:
+        left_out = event.claim_id in prompt.claims and prompt.name not in self._known.whole
+        if claim.spares and left_out:
             prompt.spare(asked)
 
     def _fills(self, event: Event) -> Prompt | None:
@@ -193,6 +205,11 @@ class Guess:
         """The options of a prompt of which the first block that was not found is this one."""
         own = self._known.object_of(prompt.name)
         linked, cached = own in self._known.linked, {*self._holds.values()}
+        limit, certain = self._known.limits.get(prompt.name, (-1, False))
+        limited = Beginning(tuple((own, n) for n in range(limit)), f"{_OWN}{prompt.name}")
+        if certain and at <= limit:
+            yield limited
+            return
         chains = self._cached(at, cached)
         if linked:
             chains = [each for each in chains if each[:1] in ((), ((own, 0),))]
@@ -201,6 +218,8 @@ class Guess:
             goes_on = chain[-1][0] if chain else own
             if prompt.shares > at:
                 yield Beginning(chain, own)
+                if limit > at:
+                    yield limited
                 continue
             next_ones = self._behind(chain, cached | prompt.before)
             last = at + 1 >= prompt.blocks
@@ -235,11 +254,11 @@ class Guess:
         Either all its blocks are whole, or the last one is not.
         """
         own, blocks = self._known.object_of(prompt.name), prompt.blocks
-        chains: list[_Chain] = [()]
-        if own not in self._known.linked:
-            known = [each.contents for each in self.prompts.values() if each.begins is not None]
-            away = [each for each in known if len(each) == blocks]
-            chains = [*away, *self._cached(blocks - 1, {*self._holds.values()}), ()]
+        known = [each.contents for each in self.prompts.values() if each.begins is not None]
+        away = [each for each in known if len(each) == blocks]
+        chains = [*away, *self._cached(blocks - 1, {*self._holds.values()}), ()]
+        if own in self._known.linked:
+            chains = [(), *(each for each in chains if each[:1] == ((own, 0),))]
         for size in (blocks, blocks - 1):
             for chain in chains if size else ():
                 yield Beginning(chain[:size], chain[-1][0] if chain else own, size)

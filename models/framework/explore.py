@@ -8,6 +8,7 @@ from collections.abc import Hashable, Iterator
 from dataclasses import dataclass
 from typing import Any, Final, NamedTuple, TypeVar
 
+from models.framework.consistent import Facts
 from models.framework.model import Action, Emitted, Model, step
 from spec.language.errors import SpecError
 
@@ -87,14 +88,24 @@ def _itself(state: State) -> tuple[State, tuple[int, ...]]:
     return state, ()
 
 
-def simulate(model: Model[Any], seed: int, steps: int) -> Iterator[Step]:
-    """A random run of at most so many actions; the same seed makes the same run."""
+def simulate(
+    model: Model[Any], seed: int, steps: int, facts: Facts | None = None
+) -> Iterator[Step]:
+    """A random run of at most so many actions; the same seed makes the same run.
+
+    Args:
+        facts: who reads it; a fact that contradicts those before it is refused.
+    """
     chance = random.Random(seed)
     state = chance.choice(list(model.initial()))
+    known = None if facts is None else facts.first
     for _ in range(steps):
         actions = list(model.actions(state))
         if not actions:
             return
         action = chance.choice(actions)
-        state, emits = step(model, state, action)
+        after, emits = step(model, state, action)
+        if facts is not None and known is not None:
+            known = facts.after(known, state, action, emits)
+        state = after
         yield Step(action, state, emits)

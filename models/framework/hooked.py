@@ -74,7 +74,7 @@ class Hooked(Model[HookedState]):
     name: ClassVar = "hooked"
     about: ClassVar = "A model of vLLM, in the events of the plugin where it enforces nothing."
     source: ClassVar = "runtime_hooks of this project, in vLLM 0.32.0"
-    left_out: ClassVar = "look-ups of blocks that another request of the same step computes"
+    left_out: ClassVar = "requests that are aborted"
 
     def __init__(
         self, inner: Model[Any], watches: Iterable[Watch] = (), *, loses: bool = False
@@ -190,13 +190,27 @@ class Hooked(Model[HookedState]):
 
     def _looked(self, state: HookedState, event: Event) -> list[Emitted]:
         """What a request found of each live claim that its prompt has blocks of."""
-        stated = list[Emitted]()
+        stated, computed = list[Emitted](), self._computed(state, event)
         for each in self._on(state.live, event.object_id):
             asked = min(each.size, event.asked or 0)
-            counts = {"held": min(asked, event.held or 0), "asked": asked}
+            counts = {"held": min(asked, computed), "asked": asked}
             if asked:
                 stated.append(_look_up(each, event, **counts))
         return stated
+
+    def _computed(self, state: HookedState, event: Event) -> int:
+        """How many of the blocks that a look-up found are computed, up to the first that is not.
+
+        Others are cached from when a request of the same step got them.
+        """
+        late = {block for _, due in state.due for each in due for block in _blocks_of(each)}
+        there = {
+            content[1]
+            for block, content in enumerate(state.inner.cached)
+            if content is not None and content[0] == event.object_id and block not in late
+        }
+        found = range(event.held or 0)
+        return next((at for at in found if at not in there), event.held or 0)
 
     def _found(self, state: HookedState, event: Event) -> list[Emitted]:
         """What a request has of each claim, once blocks of any were loaded for it."""
@@ -206,6 +220,11 @@ class Hooked(Model[HookedState]):
         there = max(event.positions) + 1
         sizes = [min(each.size, there) for each in on]
         return [_look_up(each, event, held=n, asked=n) for each, n in zip(on, sizes, strict=True)]
+
+
+def _blocks_of(emitted: Emitted) -> tuple[int, ...]:
+    """The blocks that a fact is about."""
+    return emitted.event.block_ids if isinstance(emitted, Fact) else ()
 
 
 def _look_up(watch: Watch, event: Event, **counts: int) -> Emitted:

@@ -8,12 +8,13 @@ may be that one, it is left open, and each possibility is tried.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from itertools import groupby
 from typing import Final, NamedTuple
 
 from models.framework.beginnings import Asked, Beginning, Guess, Known, Prompt, own_part
 from models.framework.hooked import Watch, facts_of
+from models.framework.joins import joins_of
 from spec.claims.claim import Mode
 from spec.claims.predicates import parse_predicate
 from spec.contract.modes import MODES
@@ -67,35 +68,19 @@ class Lineage(NamedTuple):
     watches: tuple[Watch, ...]
 
 
-class _Objects:
-    """Which claims and requests begin alike: each set of them is an object, named by its first."""
-
-    def __init__(self) -> None:
-        self._of: dict[str, str] = {}
-
-    def name(self, member: str) -> str:
-        """The object of a claim or a request."""
-        while (above := self._of.get(member, member)) != member:
-            member = above
-        return member
-
-    def join(self, one: str, other: str) -> None:
-        """Two of them begin alike."""
-        self._of[self.name(other)] = self.name(one)
-
-
 def lineages_of(events: Sequence[Event]) -> Iterator[Lineage]:
     """What the prompts of a trace may hold: each possibility, the likeliest first.
 
     Raises:
         TooMany: there are more than are tried.
+        Untried: there may be others, in the end.
         SpecError: no request arrives, or what a prompt or a claim is about is undetermined.
     """
     arrivals = [event for event in events if event.kind is Kind.REQUEST_ARRIVED]
     if not arrivals:
         raise SpecError("no request arrives in the stream", "give a trace that the plugin wrote")
     claims = _claims(events)
-    objects = _joined(events, claims)
+    objects, limits, unshown = joins_of(events, claims)
     watches = tuple(
         Watch(name, objects.name(f"claim {name}"), each.size) for name, each in claims.items()
     )
@@ -105,6 +90,7 @@ def lineages_of(events: Sequence[Event]) -> Iterator[Lineage]:
         {each.object_id for each in watches},
         {event.request_id or "": event.needed or 0 for event in arrivals},
         {event.request_id or "" for event in events if event.kind is Kind.REQUEST_DEFERRED},
+        limits,
     )
     facts = [event for _, event in facts_of(events)]
     for number, guess in enumerate(_guesses(facts, Guess(known))):
@@ -112,6 +98,8 @@ def lineages_of(events: Sequence[Event]) -> Iterator[Lineage]:
             raise TooMany(f"prompts may begin alike in more than {_MOST} ways")
         prompts = tuple(_seen(each, known) for each in guess.prompts.values())
         yield Lineage(prompts, watches)
+    if unshown:
+        raise Untried(unshown)
 
 
 def _guesses(facts: Sequence[Event], first: Guess) -> Iterator[Guess]:
@@ -153,24 +141,6 @@ def _seen(prompt: Prompt, known: Known) -> Seen:
     others = [(own_part(owner) or owner, size) for owner, size in rest]
     own = others.pop()[1] if others and others[-1][0] == prompt.name else 0
     return Seen(prompt.name, name, shared, own, tail, prompt.start, tuple(others))
-
-
-def _joined(events: Sequence[Event], claims: Collection[str]) -> _Objects:
-    """Join each claim with the requests that looked it up, and with those whose blocks it found."""
-    objects, of = _Objects(), dict[int, str]()
-    for event in events:
-        named = f"claim {event.claim_id}" if event.claim_id in claims else None
-        if event.kind in (Kind.BLOCK_EVICTED, Kind.BLOCK_LOST):
-            for block in event.block_ids or tuple(of):
-                of.pop(block, None)
-        elif event.request_id is not None:
-            of |= dict.fromkeys(event.block_ids, f"request {event.request_id}")
-            if named is not None:
-                objects.join(named, f"request {event.request_id}")
-        elif event.found and named is not None:
-            for block in event.block_ids:
-                objects.join(named, of.get(block, named))
-    return objects
 
 
 def _claims(events: Sequence[Event]) -> dict[str, Asked]:

@@ -21,10 +21,12 @@ from dataclasses import dataclass, field
 from functools import cache
 from typing import Any, ClassVar, Final, Generic, NamedTuple, TypeAlias, TypeVar
 
+import msgspec
+
 from spec.contract.supply import Depth
 from spec.events.alphabet import Kind
 from spec.events.canonical import Event
-from spec.events.fields import IDENTITY, fields_of
+from spec.events.fields import IDENTITY, STAMP, fields_of
 from spec.language.errors import SpecError
 
 __all__ = [
@@ -50,6 +52,10 @@ CACHE: Final = "kv:model"
 
 
 _NOTHING: Final = Event(kind=Kind.STREAM_DISORDER)
+_KINDS: Final = frozenset(Kind)
+_FIELDS: Final = frozenset(Event.__struct_fields__)
+_UNWRITTEN: Final = frozenset(STAMP) - {"kind"}
+_LASTING: Final = "give values that cannot be changed, such as tuples"
 
 
 class Action(NamedTuple):
@@ -64,9 +70,18 @@ class Action(NamedTuple):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Fact:
-    """An event of the contract, without its place in a stream."""
+    """An event of the contract, without its place in a stream.
+
+    Raises:
+        SpecError: it is no event: there is no such kind, or it has a field that its kind does not
+            have, or of a wrong type.
+    """
 
     event: Event
+
+    def __post_init__(self) -> None:
+        if fault := _fault_of(self.event):
+            raise SpecError(fault, "docs/events.md lists the kinds and their fields")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -110,22 +125,46 @@ def fact(kind: Kind, **fields: Any) -> Fact:
     """The event of this kind with these fields; those about objects are of the model's cache.
 
     Raises:
-        SpecError: there is no such kind of event, or it has no such field.
+        SpecError: it is no event, as `Fact` says.
     """
-    return _fact(kind, tuple(sorted(fields.items())))
+    try:
+        return _fact(kind, tuple(sorted(fields.items())))
+    except TypeError as error:
+        raise SpecError(f"{kind} with {', '.join(fields)}: {error}", _LASTING) from None
 
 
 def signal(name: str, holder: str, **fields: Any) -> Signal:
-    """The call or message of this name, about what `holder` has."""
-    return _signal(name, holder, tuple(sorted(fields.items())))
+    """The call or message of this name, about what `holder` has.
+
+    Raises:
+        SpecError: a value of a field can be changed.
+    """
+    try:
+        return _signal(name, holder, tuple(sorted(fields.items())))
+    except TypeError as error:
+        raise SpecError(f"{name} with {', '.join(fields)}: {error}", _LASTING) from None
+
+
+def _fault_of(event: Event) -> str:
+    """Why this is no event; empty where it is one."""
+    if not isinstance(event, Event):
+        return f"{event!r:.100} is no event"
+    if event.kind not in _KINDS:
+        return f"there is no kind of event {event.kind!r:.100}"
+    given = given_of(event)
+    if strange := set(given) - {*fields_of(event.kind), *IDENTITY} - _UNWRITTEN:
+        return f"{event.kind} has no field {min(strange)}"
+    try:
+        msgspec.json.decode(msgspec.json.encode(event), type=Event)
+    except (msgspec.ValidationError, TypeError) as error:
+        return f"{event.kind}: {error}"
+    return ""
 
 
 @cache
 def _fact(kind: Kind, fields: tuple[tuple[str, Any], ...]) -> Fact:
-    if kind not in set(Kind):
-        raise SpecError(f"there is no kind of event {kind!r}", "docs/events.md lists them")
     given = dict(fields)
-    if strange := set(given) - {*fields_of(kind), *IDENTITY}:
+    if strange := set(given) - _FIELDS:
         raise SpecError(f"{kind} has no field {min(strange)}", "docs/events.md lists them")
     if "object_id" in given:
         given.setdefault("cache_identity", CACHE)

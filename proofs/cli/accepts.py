@@ -61,9 +61,13 @@ def _accepts(
     The names of claims, requests, objects and blocks are the trace's own. Where events may be
     missing nothing is decided from there on. The models of the plugin, of vLLM's pool and of its
     offloading connector take their size from the trace; any other one has the size of the variant,
-    or of the inference. A trace of the plugin is a run of vLLM where nothing was enforced. Prompts
-    of the connector are whole objects: where they may not be, nothing is rejected, unless the
-    instance objects-fail or objects-recompute is named.
+    or of the inference. A trace of the plugin is a run of vLLM where nothing was enforced. Of the
+    connector, and of the plugin with a tier, nothing is rejected, because the tier may lack room or
+    have parts of objects, unless an instance is named (objects-fail or objects-recompute, enforcing
+    or reporting).
+
+    A trace in which something happens that the model leaves out is no run of it, either: what that
+    is follows a rejection.
 
     Exit 0: accepted. 1: rejected, at the line that is printed. 2: bad input. 3: undecided.
     """
@@ -102,6 +106,8 @@ def _print(out: Console, found: Acceptance, *, verbose: bool) -> None:
             out.print("expected instead: no event, the run ends here")
         if verbose and each.actions:
             out.print(Text(wrap(f"the run: {', '.join(each.actions)}", 0, 2), "bright_black"))
+    if found.verdict == REJECTED:
+        out.print(Text(wrap(f"left out of the model: {found.left_out}", 0, 2)))
 
 
 def _head(found: Acceptance, each: StreamAcceptance) -> Text:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias
 
 from models.framework.model import Action, Emitted, Model, fault, step
+from models.framework.shims import claim_of
 from models.framework.symmetry import relabelled_state, renamings
 from proofs.product.runs import events_of
 
@@ -99,12 +100,18 @@ class Graph:
         return fault(self.model, self.states[number], action, error)
 
     def objects(self, shim: Shim) -> dict[str, tuple[str, ...]]:
-        """The objects that claims are on, by their ids, as far as states near the first say so."""
+        """The objects that claims are on, by their ids, as far as states near the first say so.
+
+        Where an object is known of each claim none is looked for any more.
+        """
         if shim not in self._objects:
             found: dict[str, dict[str, None]] = {}
+            claims = set(map(claim_of, self.model.holders))
             todo = list(self.first)
             seen = set(todo)
             for number in todo:
+                if claims <= set(found):
+                    break
                 for reached, emits, _, _ in self.leaving(number):
                     for event in events_of(shim, emits):
                         if event.claim_id is not None and event.object_id is not None:

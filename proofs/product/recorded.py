@@ -10,8 +10,8 @@ import msgspec
 
 from models.framework.hooked import Hooked, facts_of
 from models.framework.lineage import Parted, Untried
-from models.framework.shims import PLAIN, Shim
-from models.registry import model_of, runtime
+from models.loading import load_inferred
+from models.registry import runtime
 from monitor.check.parts import place_of, text_of
 from monitor.input.sources import read
 from monitor.stream.order import Order
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from models.framework.model import Model
+    from models.framework.shims import Shim
     from models.registry import Runtime
     from monitor.input.records import At, Record
     from monitor.report.verdict import Place
@@ -70,7 +71,10 @@ class StreamAcceptance(msgspec.Struct, frozen=True):
 
 
 class Acceptance(msgspec.Struct, frozen=True):
-    """Each stream of a trace, compared with a model."""
+    """Each stream of a trace, compared with a model.
+
+    `left_out` is what the model has no state for: a trace in which it happens is no run of it.
+    """
 
     schema: str
     model: str
@@ -79,6 +83,7 @@ class Acceptance(msgspec.Struct, frozen=True):
     sha256: str
     verdict: str
     streams: tuple[StreamAcceptance, ...]
+    left_out: str = ""
 
 
 class _Stream:
@@ -140,11 +145,15 @@ def acceptance(
     Raises:
         InputError: the trace cannot be read.
         UnknownName: there is no such model, variant or inference.
-        SpecError: the stream does not state what the size of the model follows from.
+        SpecError: the stream does not state what the size of the model follows from, or facts of
+            the model contradict each other.
     """
     whole, _, variant = name.partition(":")
     found = runtime(whole)
-    fixed, shim = _fixed(found, variant, inference)
+    if variant and inference is None:
+        known = [*found.instances, *found.variants]
+        variant = resolve(variant, known, what="variant", listed="models list")
+    fixed, shim, left_out = _fixed(found, variant, inference)
     source, streams = read([trace]), dict[str, _Stream]()
     for record in source:
         streams.setdefault(record.stamp.stream, _Stream()).take(record)
@@ -176,6 +185,7 @@ def acceptance(
         source.accounts[0].sha256,
         worst if judged else UNDECIDED,
         judged,
+        left_out,
     )
 
 
@@ -193,18 +203,14 @@ def _in_events(
 
 def _fixed(
     found: Runtime, variant: str, inference: str | None
-) -> tuple[Mapping[str, Model[Any]], Shim]:
-    """The instance that does not depend on the stream, if there is one, and the shim."""
-    named = f"{found.name}:{variant}" if variant else found.name
-    if inference is not None:
-        listed = {each.name: each for each in found.inferences}
-        if not listed:
-            raise SpecError(f"{found.name} has no inference", "omit --inference")
-        chosen = listed[resolve(inference, list(listed), what="inference of this model")]
-        return {"": model_of(named) if variant else chosen.model()}, chosen.shim
-    if found.of_trace is not None and variant not in found.variants:
-        return {}, PLAIN
-    return {"": model_of(named)}, PLAIN
+) -> tuple[Mapping[str, Model[Any]], Shim, str]:
+    """The instance that does not depend on the stream, if there is one, the shim, and what the
+    model leaves out.
+    """
+    sized = inference is None and found.of_trace is not None and variant not in found.variants
+    named = found.name if sized or not variant else f"{found.name}:{variant}"
+    model, shim = load_inferred(named, inference)
+    return {} if sized else {"": model}, shim, model.left_out
 
 
 def _of_size(found: Runtime, variant: str, stream: _Stream) -> Iterator[tuple[str, Model[Any]]]:
@@ -225,8 +231,6 @@ def _of_size(found: Runtime, variant: str, stream: _Stream) -> Iterator[tuple[st
         refusal = error
         if isinstance(error, Parted) and variant in names:
             refusal = None
-    if variant and variant not in names and not refusal:
-        resolve(variant, [*names, *found.variants], what="variant")
     if not found.takes and not variant:
         usual, make = next(iter(found.variants.items()))
         yield usual, make()

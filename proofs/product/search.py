@@ -16,6 +16,7 @@ from enum import StrEnum
 from functools import partial
 from typing import Any, Final, TypeAlias
 
+from models.framework.consistent import check_facts
 from models.framework.model import Action, Emitted, Model, renamed
 from models.framework.shims import Shim
 from models.framework.symmetry import relabelled, relabelled_emission
@@ -28,13 +29,10 @@ from spec.language.errors import SpecError
 from spec.language.verdicts import Verdict
 from spec.projection.stepper import Asymmetric, Shared
 
-__all__ = ["LIMIT", "Answer", "Outcome", "Progress", "search", "search_each", "validate"]
+__all__ = ["LIMIT", "Answer", "Outcome", "Progress", "search", "search_each"]
 
 LIMIT: Final = 400_000
 """States of the product that are visited, unless more are asked for."""
-
-_LOADED: Final = 500
-"""States of the product in which a model is validated."""
 
 _TIES: Final = 64
 """Shortest runs that are compared."""
@@ -125,18 +123,6 @@ def search(
     raise AssertionError(f"{obligation}: everything is followed, and something is shared")
 
 
-def validate(
-    model: Model[Any], shim: Shim, mode: Mode, tracked: str, graph: Graph | None = None
-) -> Outcome:
-    """Follow a model for a while as a whole, before anything is concluded from it.
-
-    Raises:
-        SpecError: an action emits what is no event, or facts that contradict each other.
-    """
-    name = "claim_identity"
-    return search(model, shim, mode, name, tracked, limit=_LOADED, whole=True, graph=graph)
-
-
 def search_each(
     model: Model[Any],
     shim: Shim,
@@ -155,11 +141,13 @@ def search_each(
         SpecError: an action emits what is no event, or facts that contradict each other.
     """
     graph = Graph(model, fixed=(tracked,))
-    first = validate(model, shim, mode, tracked, graph)
-    if first.answer is Answer.STOPPED:
-        return {first.obligation: first}
     found: dict[str, Outcome] = {}
-    for name in MODES[mode].names(Bundle.CONTRACT):
+    names = MODES[mode].names(Bundle.CONTRACT)
+    try:
+        check_facts(model, shim, mode, tracked)
+    except KeyboardInterrupt:
+        return {names[0]: Outcome(names[0], Answer.STOPPED, 0, 0, 0, 0)}
+    for name in names:
         report = None if progress is None else partial(progress, name)
         found[name] = search(
             model, shim, mode, name, tracked, limit=limit, progress=report, graph=graph

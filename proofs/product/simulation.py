@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Final
 
 import msgspec
 
+from models.framework.consistent import Facts
 from models.framework.explore import simulate
 from models.framework.shims import claim_of
 from proofs.product.runs import Run
-from proofs.product.search import validate
 from spec.contract.modes import MODES, Bundle
 from spec.contract.obligations import OBLIGATIONS
 from spec.language.verdicts import Verdict
@@ -63,9 +63,9 @@ class _Found:
         self.rules: set[tuple[str, str]] = set()
         self.broken: dict[str, tuple[str, ...]] = {}
 
-    def take(self, subject: Subject, seed: int) -> None:
+    def take(self, subject: Subject, seed: int, facts: Facts) -> None:
         """Judge one random run by the reference projection."""
-        steps = list(simulate(subject.model, seed, STEPS))
+        steps = list(simulate(subject.model, seed, STEPS, facts))
         run = Run(None, tuple((step.action, step.emits) for step in steps))
         stream = run.events(subject.shim)
         naive = Naive([line_of(event, n) for n, event in enumerate(stream, 1)], subject.mode)
@@ -99,11 +99,12 @@ def simulated(
     Raises:
         SpecError: an action emits what is no event, or facts that contradict each other.
     """
-    validate(subject.model, subject.shim, subject.mode, subject.tracked)
+    facts = Facts(subject.model, subject.shim, subject.mode, subject.tracked)
     found, complete = _Found(), True
     try:
+        facts.check()
         for number in range(runs):
-            found.take(subject, seed + number)
+            found.take(subject, seed + number, facts)
             if progress is not None:
                 progress(found.runs)
     except KeyboardInterrupt:

@@ -65,7 +65,11 @@ def _with_claims(name: str, mode: Mode) -> Subject:
     model = model_of(name)
     takes = getattr(model, "mode", None)
     if takes is None or not model.holders:
-        raise SpecError(f"{name} takes no claims", "ask for a runtime of `python -m models list`")
+        whole = runtime(name.partition(":")[0])
+        hint = "ask for a runtime of `python -m models list` that does"
+        if whole.inferences:
+            hint = f"ask for {whole.name}, whose features are taken for claims"
+        raise SpecError(f"{name} takes no claims", hint)
     if takes is not mode:
         raise SpecError(f"{name} takes no claims in {mode}", f"it takes them in {takes}")
     return Subject(name, mode, model, PLAIN, model.holders[0])

@@ -8,9 +8,10 @@ got blocks the need is all that is known.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from typing import Final
 
 from models.framework.claims import Claim
-from models.framework.lineage import Lineage, Seen, lineages_of
+from models.framework.lineage import Lineage, Parted, Seen, lineages_of
 from models.runtimes.plugin.model import Plugin
 from models.runtimes.plugin.state import Prompt
 from spec.claims.claim import Mode
@@ -19,25 +20,38 @@ from spec.events.alphabet import Kind
 from spec.events.canonical import Event
 from spec.language.errors import SpecError
 
-__all__ = ["plugin_of", "plugins_of"]
+__all__ = ["INSTANCES", "plugin_of", "plugins_of"]
+
+INSTANCES: Final = {"enforcing": True, "reporting": False}
+"""Whether promises are enforced, by the names of the instances."""
+_NAMES: Final = " or ".join(INSTANCES)
 
 _OF_TIER = frozenset({Kind.STORE_FINISHED, Kind.HOST_COPY_FOUND, Kind.LOAD_FINISHED})
 _GETS = frozenset({Kind.BLOCK_CACHED, Kind.BLOCK_EVICTED, Kind.PREFIX_LOOKUP})
 """What is stated of a request only if it gets blocks."""
+_STOPS = frozenset({Kind.REQUEST_REFUSED, Kind.REQUEST_DEFERRED})
+"""What is reported of a request that may never get any."""
 
 
 def plugins_of(events: Sequence[Event]) -> Iterator[tuple[str, Plugin]]:
     """The instances of the size of a stream, by what it leaves open: whether promises are enforced,
     and what prompts hold.
 
+    Copies in a tier are of whole objects here, and in an engine of parts as well, as
+    `models.runtimes.vllm_offload.of_trace` says. So with a tier nothing is rejected, unless an
+    instance is named.
+
     Raises:
         TooMany: there are more than were tried.
+        Parted: copies may be of parts of objects.
         SpecError: the stream has no request, or a claim or a prompt cannot be told.
     """
     for number, lineage in enumerate(lineages_of(events), 1):
-        for name, enforce in {"enforcing": True, "reporting": False}.items():
+        for name, enforce in INSTANCES.items():
             named = name if number == 1 else f"{name}-{number}"
             yield named, _plugin(events, lineage, enforce=enforce)
+    if _has_tier(events):
+        raise Parted("the tier may have parts of objects", f"name the instance {_NAMES}")
 
 
 def plugin_of(events: Sequence[Event], *, enforce: bool = True) -> Plugin:
@@ -65,22 +79,41 @@ def _plugin(events: Sequence[Event], lineage: Lineage, *, enforce: bool) -> Plug
         elif event.kind is Kind.REQUEST_ARRIVED:
             came[event.request_id or ""], since = tuple(since), []
     kinds = {event.kind for event in events}
-    loads = any(event.found and event.claim_id is None for event in events)
     needs = {event.request_id: event for event in events if event.kind is Kind.REQUEST_ARRIVED}
     gets = {event.request_id for event in events if event.kind in _GETS}
+    stopped = {event.request_id for event in events if event.kind in _STOPS} - gets
     return Plugin(
         max(event.usable or 0 for event in needs.values()),
         claims,
         [
-            _prompt(each, came[each.name])
-            if each.name in gets
-            else Prompt(each.name, own=needs[each.name].needed or 0, claims=came[each.name])
+            Prompt(each.name, own=needs[each.name].needed or 0, claims=came[each.name])
+            if each.name in stopped
+            else _prompt(each, came[each.name])
             for each in lineage.prompts
         ],
         defer=Kind.REQUEST_DEFERRED in kinds,
         enforce=enforce,
-        tier=loads or not kinds.isdisjoint(_OF_TIER),
+        tier=_has_tier(events),
     )
+
+
+def _has_tier(events: Sequence[Event]) -> bool:
+    """Whether a copy shows, an offloadable claim was accepted, or blocks came back without one.
+
+    What a claim finds when it is registered is stated before its request arrives.
+    """
+    if any(event.kind in _OF_TIER for event in events):
+        return True
+    new = set[str | None]()
+    for event in events:
+        if event.kind is Kind.CLAIM_REGISTERED:
+            new.add(event.claim_id)
+        elif event.kind is Kind.REQUEST_ARRIVED:
+            new.clear()
+        accepted = event.kind is Kind.CLAIM_ACCEPTED and event.mode == Mode.OFFLOADABLE
+        if accepted or (event.found and event.claim_id not in new):
+            return True
+    return False
 
 
 def _prompt(seen: Seen, claims: tuple[str, ...]) -> Prompt:

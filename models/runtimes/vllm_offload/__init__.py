@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from models.runtimes.vllm_offload.inferences import INFERENCES, VARIANTS
+from models.runtimes.vllm_offload.of_trace import INSTANCES
 from models.runtimes.vllm_offload.of_trace import connectors_of as OF_TRACE
 
-__all__ = ["INFERENCES", "OF_TRACE", "VARIANTS"]
+__all__ = ["INFERENCES", "INSTANCES", "OF_TRACE", "VARIANTS"]

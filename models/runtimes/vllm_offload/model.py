@@ -15,15 +15,15 @@ the end of that request (so recorded of 0.32.0 on a CPU). Its KV event has by de
 
 A load that fails: upstream cannot report it, because the worker asserts that each transfer
 succeeded, and the engine ends (`Policy.UPSTREAM`). `FAIL`, the default, and `RECOMPUTE` are what
-the scheduler does with the ids of blocks that a connector reports as invalid
-(`kv_load_failure_policy`): it ends the request with an error, or it keeps what was loaded before
-the first bad block, and computes the rest. If nothing was, the request asks the tier again. The
-messages name requests, never a claim.
+the scheduler does with blocks that a connector reports as invalid (`kv_load_failure_policy`): it
+ends the request with an error, or keeps what was loaded before the first bad block, and computes
+the rest. If nothing was, it asks the tier again. The messages name requests, never a claim.
 
 Left out: tokens within a block, decoding, what requests compute beyond an object (it is neither
 cached nor stored), preemption, aborts, resets, several cache groups and workers, tiers behind the
-CPU. An object's copy is stored, evicted and lost as a whole. A client asks for an object before the
-first request on it comes. That a load fails is chosen by the run, at any load.
+CPU. An object's copy is stored, evicted and lost as a whole: so traces are accepted, and rejected
+only by a named instance (`of_trace.py` says why). A client asks for an object before the first
+request on it comes. That a load fails is chosen by the run, at any load.
 """
 
 from __future__ import annotations

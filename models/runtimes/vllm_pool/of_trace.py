@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from typing import Final
 
 from models.framework.hooked import Hooked
 from models.framework.lineage import lineages_of
@@ -10,7 +11,10 @@ from models.runtimes.vllm_pool.model import Prompt, VllmPool
 from spec.events.alphabet import Kind
 from spec.events.canonical import Event
 
-__all__ = ["pools_of"]
+__all__ = ["INSTANCES", "pools_of"]
+
+INSTANCES: Final = ("traced",)
+"""The names of the instances, without their numbers."""
 
 
 def pools_of(events: Sequence[Event]) -> Iterator[tuple[str, Hooked]]:
@@ -39,5 +43,5 @@ def pools_of(events: Sequence[Event]) -> Iterator[tuple[str, Hooked]]:
             for each in lineage.prompts
         )
         pool = VllmPool(usable, prompts, {})
-        name = "traced" if number == 1 else f"traced-{number}"
+        name = INSTANCES[0] if number == 1 else f"{INSTANCES[0]}-{number}"
         yield name, Hooked(pool, lineage.watches, loses=loses)

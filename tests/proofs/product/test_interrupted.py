@@ -77,11 +77,11 @@ def test_random_runs_until_then(
     """Random runs that are interrupted are those that had ended, and decide nothing: exit 3, even
     where some broke an obligation."""
 
-    def stops(model: Any, seed: int, steps: int) -> Any:
+    def stops(model: Any, seed: int, *given: Any) -> Any:
         if seed == runs:
-            yield from list(simulate(model, seed, steps))[:3]
+            yield from list(simulate(model, seed, *given))[:3]
             raise KeyboardInterrupt
-        yield from simulate(model, seed, steps)
+        yield from simulate(model, seed, *given)
 
     command = ["check", "hard_protected", "--runtime", runtime, "--format", "json", "--simulate"]
     expected = dict[str, Any]()

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from models.__main__ import main as models
-from models.registry import RUNTIMES
+from models.registry import RUNTIMES, model_of
 from proofs.__main__ import main
 from proofs.product.recorded import ACCEPTED, REJECTED, UNDECIDED, Acceptance, acceptance
 from spec.events.alphabet import FACTS, Kind
@@ -73,11 +73,17 @@ class TestPlugin:
 
     @pytest.mark.parametrize("scene", SCENES)
     def test_a_report_of_another_claim_is_rejected(self, scene: str, accepted: Accept) -> None:
-        """A materialization that names another claim is rejected at its line."""
+        """A materialization that names another claim is rejected at its line.
+
+        With a tier it is where an instance is named, which takes copies to be of whole objects.
+        """
         lines = lines_of(scene)
         at = next(n for n, line in enumerate(lines) if line["kind"] == Kind.CLAIM_MATERIALIZED)
         lines[at]["claim_id"] = "claim:another"
-        found = accepted("plugin", lines)
+        unnamed = UNDECIDED if scene.startswith("offloadable") else REJECTED
+        assert unnamed == accepted("plugin", lines).verdict
+        how = "reporting" if scene == "hard, not enforced" else "enforcing"
+        found = accepted(f"plugin:{how}", lines)
         assert REJECTED == found.verdict
         (stream,) = found.streams
         assert stream.at is not None
@@ -336,6 +342,15 @@ class TestCommand:
         (stream,) = found["streams"]
         assert "arrive(request:1)" == stream["actions"][0]
         assert stream["complete"]
+
+    def test_what_is_left_out(self, capsys: Capture) -> None:
+        """A rejection says what the model leaves out: what happens in a real engine besides."""
+        command = ["accepts", "vllm_pool", str(SCENES["hard"].path)]
+        assert 1 == main(command)
+        assert "left out of the model: tokens within a block, decoding" in capsys.readouterr().out
+        assert 1 == main([*command, "--format", "json"])
+        found = json.loads(capsys.readouterr().out)
+        assert model_of("vllm_pool").left_out == found["left_out"]
 
     def test_bound(self, capsys: Capture) -> None:
         """A search that reaches its bound decides nothing."""
