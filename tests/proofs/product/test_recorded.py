@@ -14,6 +14,7 @@ from models.__main__ import main as models
 from models.registry import RUNTIMES, model_of
 from proofs.__main__ import main
 from proofs.product.recorded import ACCEPTED, REJECTED, UNDECIDED, Acceptance, acceptance
+from spec.claims.claim import Mode
 from spec.events.alphabet import FACTS, Kind
 from spec.events.canonical import Mark
 from spec.language.errors import SpecError
@@ -80,9 +81,9 @@ class TestPlugin:
         lines = lines_of(scene)
         at = next(n for n, line in enumerate(lines) if line["kind"] == Kind.CLAIM_MATERIALIZED)
         lines[at]["claim_id"] = "claim:another"
-        unnamed = UNDECIDED if scene.startswith("offloadable") else REJECTED
+        unnamed = UNDECIDED if SCENES[scene].mode is Mode.OFFLOADABLE else REJECTED
         assert unnamed == accepted("plugin", lines).verdict
-        how = "reporting" if scene == "hard, not enforced" else "enforcing"
+        how = "reporting" if scene.endswith("not enforced") else "enforcing"
         found = accepted(f"plugin:{how}", lines)
         assert REJECTED == found.verdict
         (stream,) = found.streams
