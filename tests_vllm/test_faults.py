@@ -170,9 +170,11 @@ class Load:
         self.ask(("weak", 3, claim("weak", 3, "demotable")), ("plain", 5))
         self.ask(("demotes", 19))
         self.ask(("best", 3, claim("best", 3, "best_effort")))
-        gone = self.request("gone", 3)
-        scheduler.add_request(gone)
-        scheduler.finish_requests([gone.request_id], RequestStatus.FINISHED_ABORTED)
+        gone, unlimited = self.request("gone", 3, claim("gone", 3)), self.request("unlimited", 2)
+        unlimited.max_tokens = (USABLE - 2) * 32
+        for each in (gone, unlimited):
+            scheduler.add_request(each)
+            scheduler.finish_requests([each.request_id], RequestStatus.FINISHED_ABORTED)
         self.engine.pool.evict_blocks(set(range(1, 3)))
         scheduler.reset_prefix_cache()
         self.ask(("resident", 6), ("high", 5))

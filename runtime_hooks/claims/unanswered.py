@@ -13,7 +13,7 @@ __all__ = ["Unanswered"]
 class Unanswered:
     """Claims by the unfinished requests whose answers say that they were accepted.
 
-    A claim that is sent again has several of them; one answer that is received is enough.
+    A claim that is sent again has several of them; one answer that is received is enough, for good.
     """
 
     def __init__(self) -> None:
@@ -22,6 +22,8 @@ class Unanswered:
 
     def add(self, request_id: str, entry: Entry) -> None:
         """A request is to be answered that its claim was accepted."""
+        if entry.told:
+            return
         self._claims[request_id] = entry
         self._requests.setdefault(entry, set()).add(request_id)
 
@@ -29,6 +31,12 @@ class Unanswered:
         """A request ended with its answer: the owner knows of the claim."""
         entry = self._claims.pop(request_id, None)
         if entry is not None:
+            self.told(entry)
+
+    def told(self, entry: Entry) -> None:
+        """The owner knows of a claim, or wants it kept without an answer."""
+        if not entry.told:
+            entry.told = True
             for other in self._requests.pop(entry, ()):
                 self._claims.pop(other, None)
 

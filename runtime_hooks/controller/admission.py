@@ -108,7 +108,9 @@ class Admission:
             self._reject(None, arrival.request_id)
             return str(error)
         reason, entry = self._admit(replace(arrival, claim=stated))
-        if entry is not None and not keep:
+        if entry is not None and keep:
+            self._unanswered.told(entry)
+        elif entry is not None:
             self._unanswered.add(arrival.request_id, entry)
         return reason
 

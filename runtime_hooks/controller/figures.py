@@ -87,6 +87,7 @@ class Figures:
                 "capacity": reports[Kind.REQUEST_REFUSED] - restoring,
                 "restoration": restoring,
             },
+            bounded=reports[Kind.REQUEST_BOUNDED],
             harms=reports[Kind.CLAIM_HARMED],
             restores={
                 "restored": reports[Kind.CLAIM_RESTORED],

@@ -109,6 +109,7 @@ METRICS: Final = (
     ),
     Metric("decisions_total", "claims decided on", ("mode", "decision"), _decisions),
     Metric("refusals_total", "requests refused", ("reason",), _each("refusals")),
+    Metric("bounded_total", "reports that a request was bounded", (), _one("bounded")),
     Metric("harms_total", "reports that a claim was harmed", (), _one("harms")),
     Metric(
         "restores_total", "claims restored for a request, or not", ("outcome",), _each("restores")
