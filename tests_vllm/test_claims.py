@@ -95,7 +95,7 @@ class TestBadInput:
         for number in range(100_000):
             asked = copy.copy(prompt)
             asked.request_id = f"request {number}"
-            asked.kv_transfer_params = claim(f"claim:{number}", 1)
+            asked.kv_transfer_params = claim(f"claim:{number}", 1, on_abort="keep")
             scheduler.add_request(asked)
             engine.core.abort_requests([asked.request_id])
         assert 10 == engine.armed.attachments[0].controller.claims
@@ -200,9 +200,9 @@ class TestReset:
         assert ModeVerdict.KEPT is engine.judge(HARD).verdict
 
     def test_abort(self, make: Make) -> None:
-        """A claim whose request ends before it was computed is there, and holds nothing."""
+        """A claim that is kept, and whose request ends before it was computed, holds nothing."""
         engine = make()
-        metadata = claim()
+        metadata = claim(on_abort="keep")
         request = engine.request(("prompt", 60, metadata))
         engine.core.scheduler.add_request(request)
         engine.core.abort_requests([request.request_id])
