@@ -10,7 +10,7 @@ import typer
 from models.framework.consistent import Facts
 from models.framework.explore import simulate
 from models.loading import load, load_inferred
-from models.registry import RUNTIMES, runtime
+from models.registry import RUNTIMES, parts, runtime
 from models.report.pages import pages
 from models.report.screens import list_table, model_text, sweep_table
 from models.report.view import DRAWN, diagram, model_view, trace_of
@@ -72,7 +72,7 @@ def show(
     Exit 0. 1: a property of every state fails in some, or one of some state in all. 2: bad input.
     """
     model = load(name)
-    found = runtime(name.partition(":")[0])
+    found = runtime(parts(name)[0])
     if drawn:
         text = diagram(model)
         if text is None:

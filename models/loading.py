@@ -10,7 +10,7 @@ from models.framework.consistent import check_facts
 from models.framework.inference import Inference
 from models.framework.model import Model
 from models.framework.shims import PLAIN, Shim
-from models.registry import model_of, runtime
+from models.registry import model_of, parts, runtime
 from spec.claims.claim import Mode
 from spec.language.errors import SpecError
 from spec.language.suggest import resolve
@@ -28,7 +28,7 @@ def load(name: str) -> Model[Any]:
     """
     model = model_of(name)
     check_facts(model)
-    for each in runtime(name.partition(":")[0]).inferences:
+    for each in runtime(parts(name)[0]).inferences:
         _check_once(each.model, each.shim, each.mode, each.tracked)
     return model
 
@@ -63,7 +63,7 @@ def inference_of(name: str, wanted: str) -> Inference:
         UnknownName: there is no such model or inference.
         SpecError: the model has no inference.
     """
-    found = runtime(name.partition(":")[0])
+    found = runtime(parts(name)[0])
     listed = {each.name: each for each in found.inferences}
     if not listed:
         raise SpecError(f"{found.name} has no inference", "omit --inference")

@@ -22,7 +22,7 @@ from spec.events.canonical import Event
 from spec.language.errors import SpecError
 from spec.language.suggest import resolve
 
-__all__ = ["RUNTIMES", "Runtime", "inferences", "model_of", "runtime"]
+__all__ = ["RUNTIMES", "Runtime", "inferences", "model_of", "parts", "runtime"]
 
 RUNTIMES: Final[Mapping[str, str | None]] = {
     "micro": None,
@@ -84,6 +84,18 @@ def runtime(name: str) -> Runtime:
     return Runtime(found, RUNTIMES[found], module.VARIANTS, listed, takes, of_trace, instances)
 
 
+def parts(name: str) -> tuple[str, str]:
+    """A model and its variant, of `NAME` or `NAME:VARIANT`; no variant is empty.
+
+    Raises:
+        SpecError: nothing is behind the colon.
+    """
+    whole, separator, variant = name.partition(_SEPARATOR)
+    if separator and not variant:
+        raise SpecError(f"{name!r} names no variant", f"leave the {_SEPARATOR} out, or name one")
+    return whole, variant
+
+
 def model_of(name: str) -> Model[Any]:
     """An instance of a model, by `NAME` or `NAME:VARIANT`.
 
@@ -91,9 +103,9 @@ def model_of(name: str) -> Model[Any]:
         UnknownName: there is no such model.
         SpecError: it has no such variant.
     """
-    whole, separator, variant = name.partition(_SEPARATOR)
+    whole, variant = parts(name)
     found = runtime(whole)
-    if not separator:
+    if not variant:
         return next(iter(found.variants.values()))()
     return found.variants[
         resolve(variant, list(found.variants), what="variant", listed="models list")

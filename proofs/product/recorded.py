@@ -11,7 +11,7 @@ import msgspec
 from models.framework.hooked import Hooked, facts_of
 from models.framework.lineage import Parted, Untried
 from models.loading import load_inferred
-from models.registry import runtime
+from models.registry import parts, runtime
 from monitor.check.parts import place_of, text_of
 from monitor.input.sources import read
 from monitor.stream.order import Order
@@ -148,7 +148,7 @@ def acceptance(
         SpecError: the stream does not state what the size of the model follows from, or facts of
             the model contradict each other.
     """
-    whole, _, variant = name.partition(":")
+    whole, variant = parts(name)
     found = runtime(whole)
     if variant and inference is None:
         known = [*found.instances, *found.variants]

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from models.framework.shims import PLAIN, Shim
-from models.registry import model_of, runtime
+from models.registry import model_of, parts, runtime
 from spec.language.errors import SpecError
 
 if TYPE_CHECKING:
@@ -40,7 +40,7 @@ def subjects(name: str, mode: Mode) -> list[Subject]:
         UnknownName: there is no such runtime.
         SpecError: it has no claims of the mode, and no feature that tempts anyone to it.
     """
-    whole, _, variant = name.partition(":")
+    whole, variant = parts(name)
     found = runtime(whole)
     if found.takes and not variant:
         if mode not in found.takes:
@@ -65,7 +65,7 @@ def _with_claims(name: str, mode: Mode) -> Subject:
     model = model_of(name)
     takes = getattr(model, "mode", None)
     if takes is None or not model.holders:
-        whole = runtime(name.partition(":")[0])
+        whole = runtime(parts(name)[0])
         hint = "ask for a runtime of `python -m models list` that does"
         if whole.inferences:
             hint = f"ask for {whole.name}, whose features are taken for claims"

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import re
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from pydantic import ValidationError
 
+from runtime_hooks.claims.qualified import RESERVED
 from runtime_hooks.trace.names import PREFIX, identity_text, object_of
 from spec.claims.claim import MAX_ID, CacheIdentity, ResidentClaim, explain
 from spec.claims.predicates import parse_predicate
@@ -31,7 +31,6 @@ __all__ = [
     "aside",
     "check_caller",
     "claim_of",
-    "rejected_name",
     "release_of",
     "renewal_of",
 ]
@@ -69,7 +68,6 @@ DEFAULT_OWNER: Final = "default"
 """The owner scope where callers are not authenticated and the request names none."""
 
 _RENEWS: Final = frozenset({"claim_id", "successor", "duration", "owner_scope"})
-_REJECTED: Final = re.compile(r" \(rejected \d+\)$")
 _MOST_FIELDS: Final = 32
 _LONGEST: Final = 500  # characters of a reason
 _SHOWN: Final = 64  # characters of an id in a reason
@@ -112,8 +110,8 @@ def claim_of(
         claim = ResidentClaim.model_validate(stated)
     except (ValueError, RecursionError) as error:
         raise ClaimError(_why(error, raw)) from None
-    if _REJECTED.search(claim.claim_id):
-        raise ClaimError("its claim_id ends as the trace names rejected claims", "use another one")
+    if RESERVED.search(claim.claim_id):
+        raise ClaimError("its claim_id ends as names of the trace alone may", "use another one")
     if claim.cache_identity != identity:
         raise ClaimError("it is for another cache", f"this one is {identity_text(identity)}")
     if scope is not None and claim.owner_scope != scope:
@@ -187,16 +185,6 @@ def renewal_of(raw: object, scope: str | None = None) -> Renewal:
 def _check_owner(owner: str, scope: str | None) -> None:
     if scope is not None and owner != scope:
         raise ClaimError(f"{scope} cannot act for {owner[:_SHOWN]}", "leave owner_scope out")
-
-
-def rejected_name(claim_id: str, number: int) -> str:
-    """The name in the trace of a rejected claim, which leaves its id free for another try.
-
-    Args:
-        number: counts the rejections of an engine, so that no name occurs twice.
-    """
-    end = f" (rejected {number})"
-    return claim_id[: MAX_ID - len(end)] + end
 
 
 def check_caller(scope: str | None) -> None:

@@ -2,11 +2,13 @@
 
 Where callers are authenticated an id is its owner's own. There the engine's id of a claim is the
 owner, a slash, and the owner's id: an owner learns nothing of the ids of others, and every claim of
-the trace has an id of its own (docs/decisions/0021).
+the trace has an id of its own (docs/decisions/0021). A claim of which nobody was told leaves its id
+free; the next one of that id has the number of the try appended.
 """
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, Final
 
 from spec.claims.claim import MAX_ID
@@ -15,7 +17,12 @@ from spec.language.errors import ClaimError
 if TYPE_CHECKING:
     from spec.claims.claim import ResidentClaim
 
-__all__ = ["ClaimNames", "own_id"]
+__all__ = ["RESERVED", "ClaimNames", "own_id", "rejected_name"]
+
+RESERVED: Final = re.compile(r" \((?:rejected|try) \d+\)$")
+"""What the names of rejected claims and of further tries end with, and no id of an owner."""
+
+_TRY: Final = re.compile(r" \(try \d+\)$")
 
 _ESCAPES: Final = {"%": "%25", "/": "%2F"}
 """What an owner scope is written with, so that the first slash of an id ends its owner."""
@@ -30,14 +37,21 @@ class ClaimNames:
 
     def __init__(self, *, qualified: bool) -> None:
         self._qualified = qualified
+        self._tries: dict[str, int] = {}  # of ids with more than one
 
     def engine_id(self, claim_id: str, owner: str) -> str:
         """The engine's id of an owner's claim."""
-        return f"{_prefix(owner)}{claim_id}" if self._qualified else claim_id
+        name = f"{_prefix(owner)}{claim_id}" if self._qualified else claim_id
+        return f"{name} (try {self._tries[name]})" if name in self._tries else name
 
     def owners_id(self, engine_id: str, owner: str) -> str:
         """The owner's own id of a claim of the engine."""
-        return own_id(engine_id, owner) if self._qualified else engine_id
+        return own_id(engine_id, owner) if self._qualified else _TRY.sub("", engine_id)
+
+    def free(self, engine_id: str) -> None:
+        """A claim has ended of which nobody was told: its owner may use the id again."""
+        name = _TRY.sub("", engine_id)
+        self._tries[name] = self._tries.get(name, 1) + 1
 
     def of_engine(self, claim: ResidentClaim) -> ResidentClaim:
         """A claim as the engine knows it.
@@ -56,7 +70,17 @@ class ClaimNames:
 
 def own_id(engine_id: str, owner: str) -> str:
     """The owner's own id of a claim whose id begins with the owner."""
-    return engine_id.removeprefix(_prefix(owner))
+    return _TRY.sub("", engine_id).removeprefix(_prefix(owner))
+
+
+def rejected_name(claim_id: str, number: int) -> str:
+    """The name in the trace of a rejected claim, which leaves its id free for another try.
+
+    Args:
+        number: counts the rejections of an engine, so that no name occurs twice.
+    """
+    end = f" (rejected {number})"
+    return claim_id[: MAX_ID - len(end)] + end
 
 
 def _prefix(owner: str) -> str:

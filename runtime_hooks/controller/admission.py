@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING, Any, Final
 from msgspec.structs import replace
 
 from runtime_hooks.claims.entry import WATCHED
-from runtime_hooks.claims.metadata import aside, claim_of, rejected_name, release_of, renewal_of
+from runtime_hooks.claims.metadata import aside, claim_of, release_of, renewal_of
 from runtime_hooks.claims.pins import Pins
 from runtime_hooks.claims.preregistration import Preregistration
+from runtime_hooks.claims.qualified import rejected_name
 from runtime_hooks.claims.unanswered import Unanswered
 from runtime_hooks.trace.names import claim_terms, content_keys, name_of, object_of
 from spec.claims.durations import Duration
@@ -116,7 +117,7 @@ class Admission:
 
     def answered(self, request_id: str, *, received: bool) -> None:
         """A request ended. If its client did not receive the answer, a claim that came with it is
-        released in its owner's name, who may not know of it.
+        released in its owner's name, who may not know of it and may use the id again.
         """
         if received:
             self._unanswered.received(request_id)
@@ -124,6 +125,11 @@ class Admission:
         entry = self._unanswered.aborted(request_id)
         if entry is not None and self._registry.live.get(entry.claim_id) is entry:
             self.end(entry, Kind.CLAIM_RELEASED)
+            self._names.free(entry.claim_id)
+
+    def told(self, entry: Entry) -> None:
+        """The owner of a claim was told of it in another way."""
+        self._unanswered.told(entry)
 
     def admit(self, arrival: Arrival) -> str:
         """Decide on the claim of an arrival; returns why it was rejected, or empty."""
@@ -291,11 +297,11 @@ class Admission:
 
         A rejected claim of a watched mode has no object: events on its blocks do not concern it.
         """
-        name = name_of(f"claim of {request_id}")
         self._decided(claim)[1] += 1
+        self._rejections += 1
+        wanted = name_of(f"claim of {request_id}") if claim is None else claim.claim_id
+        name = rejected_name(wanted, self._rejections)
         if claim is not None:
-            self._rejections += 1
-            name = rejected_name(claim.claim_id, self._rejections)
             fields = {**claim_terms(claim), "claim_id": name}
             if claim.protection_mode in WATCHED:
                 del fields["object_id"]

@@ -101,6 +101,7 @@ class Figures:
             lag_s=0.0 if oldest is None else max(0, now - oldest) / _NS,
             dropped=journal.dropped,
             drains=self._admission.drains,
+            alarmed=bool(self._alarm()),
             monitor="failed" if failed else "off" if monitor is None else "up",
             verdicts=verdicts,
         )

@@ -98,6 +98,8 @@ class Operator:
         views = [*map(self._view, found[:MOST]), *map(_waiting_view, waiting)][:MOST]
         if owner:
             views = [self._for_owner(view) for view in views]
+            for entry in found[:MOST]:
+                self._admission.told(entry)
         left_out = len(found) + len(waiting) - len(views)
         return ClaimsPage(SCHEMA, self._engine(), views, left_out)
 
@@ -116,6 +118,8 @@ class Operator:
         """
         found = self._one(claim_id, owner)
         shown = _waiting_details(found) if isinstance(found, Ticket) else self._details(found)
+        if owner and not isinstance(found, Ticket):
+            self._admission.told(found)
         if owner:
             shown = replace(shown, claim=self._for_owner(shown.claim))
         return ShowPage(SCHEMA, self._engine(), shown)

@@ -146,8 +146,9 @@ class FiguresPage(msgspec.Struct, frozen=True):
     Of the `usable` blocks of the pool `claimed` are declared by live claims, `used` are not free,
     `held` are excluded from eviction, and `idle` of these nobody else uses. `faults` are the
     exceptions at each hook. `verdicts` are the lines that the monitor wrote, by mode and verdict.
-    `bounded` reports say that a request was bounded. `waiting` events are not written yet, the
-    oldest of them for `lag_s` seconds.
+    `alarmed` says that an alarm keeps claims from being accepted. `bounded` reports say that a
+    request was bounded. `waiting` events are not written yet, the oldest of them for `lag_s`
+    seconds.
     """
 
     schema: Literal["resident-claims/claims/1"]
@@ -170,6 +171,7 @@ class FiguresPage(msgspec.Struct, frozen=True):
     dropped: int
     bounded: int
     drains: bool
+    alarmed: bool
     monitor: Literal["off", "up", "failed"]
     verdicts: dict[str, dict[str, int]]
 

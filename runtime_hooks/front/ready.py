@@ -90,7 +90,7 @@ def _judged(page: FiguresPage) -> tuple[bool, list[str]]:
         wrong.append("the trace cannot be written")
     if page.monitor == "failed":
         wrong.append("the monitor has failed")
-    if not page.accepting and not page.drains:
+    if page.alarmed:
         wrong.append("no more claims are accepted")
     if page.drains:
         noted.append("the operator drains this engine: no more claims are accepted")

@@ -231,11 +231,18 @@ class StepHooks:
         self._kept_waiting.discard(request.request_id)
         self._to_refuse.pop(request.request_id, None)
         self._blocks.not_admitted.discard(request.request_id)
-        refused = any(each is request for each, _ in self._refused)
-        if request.status is RequestStatus.FINISHED_ABORTED and not refused:
+        if request.status is RequestStatus.FINISHED_ABORTED and self._given_up(request):
             self._aborted.add(request.request_id)
         if not self.still_loads(request):
             self.end(request.request_id, "_free_request")
+
+    def _given_up(self, request: Any) -> bool:
+        """Whether the client of an aborted request is gone: it was not refused, and it cannot be
+        the front end that found a stop string.
+        """
+        refused = any(each is request for each, _ in self._refused)
+        params = request.sampling_params
+        return not refused and not (params is not None and params.stop)
 
     def end(self, request_id: str, hook: str) -> None:
         """A request has ended, as was observed at this hook."""

@@ -12,10 +12,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from monitor.engine import ModeVerdict
-from runtime_hooks.claims.metadata import CLAIM, PIN, RELEASE, RENEW, rejected_name
+from runtime_hooks.claims.metadata import CLAIM, PIN, RELEASE, RENEW
 from runtime_hooks.claims.ownership import prepare, signed
 from runtime_hooks.claims.preregistration import Prompt
-from runtime_hooks.claims.qualified import ClaimNames
+from runtime_hooks.claims.qualified import ClaimNames, rejected_name
 from runtime_hooks.engines.shared.refusals import as_metadata, for_caller
 from runtime_hooks.settings.config import Settings
 from spec.claims.claim import MAX_ID, Mode

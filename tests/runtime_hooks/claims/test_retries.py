@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from monitor.engine import ModeVerdict
-from runtime_hooks.claims.metadata import rejected_name
+from runtime_hooks.claims.qualified import rejected_name
 from spec.claims.claim import MAX_ID, Mode
 from tests.runtime_hooks.tiny import TinyEngine, claim
 
@@ -116,7 +116,7 @@ class TestRejected:
         assert MAX_ID == len(rejected_name(long, 10**9)) == len(rejected_name(long, 1))
         engine = TinyEngine()
         engine.serve("first", 10, claim("claim:a (rejected 1)", 10))
-        assert "as the trace names rejected claims" in engine.answers[-1]["claim"]
+        assert "as names of the trace alone may" in engine.answers[-1]["claim"]
         engine.serve("second", 10, claim("claim:a (rejected)", 10))
         assert "" == engine.answers[-1]["claim"]
 

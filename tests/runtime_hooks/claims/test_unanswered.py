@@ -78,6 +78,45 @@ def test_retried(engine: TinyEngine) -> None:
     assert [] == live(engine)
 
 
+def test_id_is_free(engine: TinyEngine) -> None:
+    """Whoever was not told may send the claim again; in the trace each try has a name of its own,
+    and the owner calls all of them by its id."""
+    stated = claim(blocks=20)
+    for number in range(3):
+        assert {"claim": ""} == arrives(engine, f"r{number}", stated)
+        engine.finish(f"r{number}", aborted=number < 2)
+    accepted = [event.claim_id for event in engine.kinds("claim_accepted")]
+    assert ["claim:a", "claim:a (try 2)", "claim:a (try 3)"] == accepted
+    assert {"claim": ""} == arrives(engine, "again", stated)
+    why = arrives(engine, "other", claim(blocks=10))["claim"]
+    assert why.startswith("claim id claim:a is live with another ")
+    assert "" == engine.release("claim:a", "tenant")
+    assert "was used before" in arrives(engine, "late", stated)["claim"]
+    assert ModeVerdict.VIOLATED is not engine.judge(Mode.HARD_PROTECTED).verdict
+
+
+@pytest.mark.parametrize("name", ["a (try 2)", "a (rejected 1)"])
+def test_reserved(engine: TinyEngine, name: str) -> None:
+    """No claim has a name that another one may get."""
+    assert "names of the trace" in arrives(engine, "r", claim(name, 20))["claim"]
+
+
+def test_seen(engine: TinyEngine) -> None:
+    """An owner who saw the claim live was told of it."""
+    arrives(engine, "r", claim(blocks=20))
+    assert "claim:a" == engine.controller.operator.show("claim:a", "tenant").shown.claim.claim_id
+    engine.finish("r", aborted=True)
+    assert ["claim:a"] == live(engine)
+
+
+def test_no_claim(engine: TinyEngine) -> None:
+    """What is no claim is rejected under a name that no claim has, however its request is named."""
+    engine.serve("r1", 10, claim("claim of r2", 10), prompt="p")
+    engine.serve("r2", 10, 5, prompt="q")
+    assert ["claim of r2 (rejected 1)"] == [e.claim_id for e in engine.kinds("claim_rejected")]
+    assert ModeVerdict.KEPT is engine.judge(Mode.HARD_PROTECTED).verdict
+
+
 def test_other_ways_in(engine: TinyEngine) -> None:
     """A pin is its job's, and an aborted request does not end it."""
     engine.serve("job", 4, pin={"job_id": "j", "ttl": "60 s"})
@@ -125,7 +164,7 @@ def test_any_order(acts: list[tuple[str, str]]) -> None:
         elif act == "release" and current:
             engine.release(current, "tenant")
             current = ""
-        assert ([current] if current else []) == live(engine)
+        assert bool(current) == bool(live(engine))
     for name in running:
         engine.finish(name)
     unanswered = engine.controller._admission._unanswered

@@ -83,6 +83,8 @@ def test_alarm(operate: Make) -> None:
     figures = made.engine.controller.operator._figures.__self__  # type: ignore[attr-defined]
     figures._alarm = lambda: "claim:a is violated"
     assert (503, False, ["no more claims are accepted"]) == _short(called(app_of(made)))
+    made.do(lambda engine: engine.controller.operator.drain())
+    assert (503, False) == _short(called(app_of(made)))[:2]
 
 
 def test_silent() -> None:
