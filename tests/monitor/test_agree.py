@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from monitor.stream.known_claims import Keep
 from spec.claims.claim import Mode
 from tests.differential.compare import compare, heard
 from tests.monitor.traces import CLAIM, OTHER, Trace
@@ -130,3 +131,14 @@ def test_reported_there_after_a_withdrawal() -> None:
         for report in (there, back):
             since = found([registered, gone, held, report], missing, Mode.ROUTED_REUSE)
             assert "unexercised" == since["materialization_predicate"]
+
+
+def test_lost_after_a_withdrawal() -> None:
+    """A block that goes after a withdrawal was none of the claim's, whether or not that was
+    forgotten meanwhile."""
+    [registered, *_] = canonical_claim(mode="best_effort")
+    gone = canonical("claim_retired", claim_id=CLAIM, by="tenant:1")
+    lost = canonical("block_evicted", block_ids=[100])
+    trace = [registered, gone, lost, canonical("claim_released", claim_id=CLAIM, by="tenant:1")]
+    assert "satisfied" == found(trace, 5, Mode.BEST_EFFORT)["claim_identity"]
+    compare(lines_of(trace, 5), Mode.BEST_EFFORT, keep=Keep(ended=0))
