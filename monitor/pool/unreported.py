@@ -13,22 +13,38 @@ if TYPE_CHECKING:
     from monitor.evaluate.claim import ClaimRun
     from spec.events.canonical import Event
 
-__all__ = ["UNREPORTED_KEPT", "is_moot", "is_unreported", "lose", "tell"]
+__all__ = ["UNREPORTED_KEPT", "is_moot", "is_unreported", "last_lead", "lose", "tell"]
 
 UNREPORTED_KEPT: Final = 10_000
 """Lost blocks of one claim that no report named, of which the ids are remembered."""
 
 
+_UNFOLLOWED: Final = (
+    frozenset({Kind.CLAIM_MATERIALIZED, Kind.CLAIM_RESTORED}),
+    frozenset({Kind.CLAIM_UNMATERIALIZED}),
+)
+"""Reports that contradict what was held last: nothing that makes the predicate true, or enough."""
+
+
+def last_lead(claim: ClaimRun) -> int:
+    """Blocks held one after another from the predicate's start on; after the claim's entry ended,
+    when that was.
+    """
+    return claim.fact("lead") if claim.unwatched else claim.lead
+
+
 def is_moot(claim: ClaimRun, event: Event) -> bool:
-    """Whether a report that names a claim is not owed: about a route, or about a loss where
-    the claim is ranked, and the claim is over; and nothing like it that happened before is still to
-    be reported.
+    """Whether a report that names a claim is not owed: about a route, about a loss where the claim
+    is ranked, or about what came after the claim's entry ended, and the claim is over; and nothing
+    like it that happened before is still to be reported.
     """
     if not claim.known or claim.watched:
         return False
     if event.kind in ROUTE_REPORTS:
         owed = claim.owed.get(event.request_id or "", {})
         return not owed.get(event.kind)
+    if claim.unwatched and event.kind in _UNFOLLOWED[claim.constants.threshold <= last_lead(claim)]:
+        return True  # it may be so by now: its blocks are not followed any more
     loss = event.kind in (Kind.CLAIM_BLOCK_LOST, Kind.CLAIM_UNMATERIALIZED)
     return loss and claim.constants.ranked and not is_unreported(claim, event)
 

@@ -236,7 +236,7 @@ class KnownClaims:
     def distrust_hidden(self, at: At, why: str) -> None:
         """A block is gone that any claim may have held since a line that is missing."""
         for claim in self._tell("hidden"):
-            if claim.alive:
+            if claim.alive and not claim.unwatched:
                 claim.distrust(at, why)
 
     def _doubt_kin(self, claim: ClaimRun) -> None:

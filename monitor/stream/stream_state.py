@@ -10,7 +10,7 @@ from monitor.input.records import CANONICAL, Doubt
 from monitor.pool.bloom_filter import BloomFilter, digest
 from monitor.pool.holders import SHARES
 from monitor.pool.terms import binds, fix_terms, predicate_of
-from monitor.pool.unreported import is_unreported
+from monitor.pool.unreported import is_unreported, last_lead
 from monitor.requests.blame import Early
 from monitor.requests.observability import ObservabilityLoss
 from monitor.stream.authority import authorised, differs
@@ -271,7 +271,7 @@ class StreamState:
         """Whether what the predicate needs may be held since a line that is missing. What a claim
         holds that was forgotten is not known at all.
         """
-        lacks = claim.lead < claim.constants.threshold or self._store.may_hold_more(claim)
+        lacks = last_lead(claim) < claim.constants.threshold or self._store.may_hold_more(claim)
         return self._store.blocks.missed >= 0 and lacks
 
     def _view(self, event: Event, claim: ClaimRun, at: At) -> EventView:
@@ -293,8 +293,7 @@ class StreamState:
         if event.by is not None:
             view.by = int.from_bytes(digest("by", event.by)) + 1
         if kind is Kind.CLAIM_BLOCK_LOST:
-            held = claim.fact("lead") if claim.unwatched else claim.lead
-            view.breaks = held < claim.constants.threshold
+            view.breaks = last_lead(claim) < claim.constants.threshold
             view.unsaid = is_unreported(claim, event)
         elif kind is Kind.PREFIX_LOOKUP and claim.predicate is not None:
             view.covers = event.asked is not None and event.asked >= claim.predicate.end

@@ -166,19 +166,30 @@ def is_mine(sight: Sight) -> bool:
 
 
 def _is_moot(sight: Sight) -> bool:
-    """Whether a report is about what no longer matters: of a route, or of a loss where the
-    claim is ranked, and the claim is over; and nothing like it that happened before is still to be
-    reported.
+    """Whether a report is about what no longer matters: of a route, of a loss where the claim is
+    ranked, or of what came after the claim's entry ended, and the claim is over; and nothing like
+    it that happened before is still to be reported.
     """
     kind, claim = sight.event.kind, sight.claim
     if not _names(sight) or not sight.binds or not claim.known or claim.watched:
         return False
     if kind in ROUTE_REPORTS:
         return not claim.owed.get((sight.event.request_id, kind))
+    if _is_of_later(claim, kind):
+        return True
     ranked = MODES[claim.goes_by(sight.moment.mode)].constants["ranked"]
     if not ranked or kind not in (Kind.CLAIM_BLOCK_LOST, Kind.CLAIM_UNMATERIALIZED):
         return False
     return not unsaid(claim, sight.event)
+
+
+def _is_of_later(claim: Claim, kind: Kind) -> bool:
+    """Whether a report contradicts the blocks that a claim held when its entry ended: it may be
+    true of those that it holds since, which are not followed.
+    """
+    held = claim.threshold <= int(claim.facts["lead"])
+    since = (Kind.CLAIM_UNMATERIALIZED,) if held else (Kind.CLAIM_MATERIALIZED, Kind.CLAIM_RESTORED)
+    return claim.unwatched and kind in since
 
 
 def unsaid(claim: Claim, event: Event) -> bool:

@@ -330,7 +330,7 @@ class Naive:
             case.doubt(unknown.unknown_of(sight, seen, self._lost), at)
         if self._missing >= 0 and self._is_hidden(sight, seen):
             case.doubt(unknown.BLOCKS, at)
-        if self._missing >= 0 and claim.alive and self._is_nobodys(sight):
+        if self._missing >= 0 and claim.alive and not claim.unwatched and self._is_nobodys(sight):
             case.distrust(at)
         if unknown.says_too_little(sight):
             case.distrust(at)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from monitor.stream.known_claims import Keep
 from spec.claims.claim import Mode
 from tests.differential.compare import compare, heard
 from tests.monitor.traces import CLAIM, OTHER, Trace
@@ -101,3 +102,43 @@ def test_over_too_early_after_a_second_commitment() -> None:
     again = [{**each, "time_ns": 15_000_002_000} for each in (commits, over)]
     stream = [*first, {**registered, "time_ns": 2_000}, *again]
     assert "inconclusive" == found(stream, mode=Mode.EXPIRING)["claim_identity"]
+
+
+def test_reported_lost_after_a_withdrawal() -> None:
+    """That a withdrawn claim is not there any more is no false report, though it held its blocks
+    when its entry ended: what is held since is not followed."""
+    [registered, *_] = canonical_claim(mode="routed_reuse")
+    held = canonical("block_cached", claim_id=CLAIM, positions=[0, 1, 2])
+    gone = canonical("claim_retired", claim_id=CLAIM, by="tenant:1")
+    trace = [registered, held, gone, canonical("claim_unmaterialized", claim_id=CLAIM)]
+    for missing in (0, 1):
+        said = found(trace, missing, Mode.ROUTED_REUSE)
+        assert "unexercised" == said["materialization_predicate"]
+        assert "unexercised" == said["claim_scoped_telemetry"]
+
+
+def test_reported_there_after_a_withdrawal() -> None:
+    """That a withdrawn claim is there is true of the blocks that it held when its entry ended, and
+    is not judged if it held too few."""
+    [registered, *_] = canonical_claim(mode="routed_reuse")
+    held = canonical("block_cached", claim_id=CLAIM, positions=[0, 1, 2])
+    gone = canonical("claim_retired", claim_id=CLAIM, by="tenant:1")
+    there = canonical("claim_materialized", claim_id=CLAIM)
+    back = canonical("claim_restored", claim_id=CLAIM, request_id="q")
+    for missing in (0, 1):
+        true = found([registered, held, gone, there], missing, Mode.ROUTED_REUSE)
+        assert "satisfied" == true["materialization_predicate"]
+        for report in (there, back):
+            since = found([registered, gone, held, report], missing, Mode.ROUTED_REUSE)
+            assert "unexercised" == since["materialization_predicate"]
+
+
+def test_lost_after_a_withdrawal() -> None:
+    """A block that goes after a withdrawal was none of the claim's, whether or not that was
+    forgotten meanwhile."""
+    [registered, *_] = canonical_claim(mode="best_effort")
+    gone = canonical("claim_retired", claim_id=CLAIM, by="tenant:1")
+    lost = canonical("block_evicted", block_ids=[100])
+    trace = [registered, gone, lost, canonical("claim_released", claim_id=CLAIM, by="tenant:1")]
+    assert "satisfied" == found(trace, 5, Mode.BEST_EFFORT)["claim_identity"]
+    compare(lines_of(trace, 5), Mode.BEST_EFFORT, keep=Keep(ended=0))

@@ -78,6 +78,8 @@ DUE = {
     "one_failure_for_two_that_recompute": ("offloadable", 0),
     "unmaterialized_then_a_loss_after_the_end": ("soft_priority", 0),
     "unmaterialized_after_the_end": ("soft_priority", 0),
+    "unmaterialized_after_the_withdrawal": ("routed_reuse", 0),
+    "materialized_after_the_withdrawal": ("routed_reuse", 0),
     "rerouted_after_the_end_and_told": ("routed_reuse", 0),
     "served_twice_across_the_end": ("routed_reuse", 0),
     "restored_while_one_that_was_served_goes_on": ("offloadable", 0),

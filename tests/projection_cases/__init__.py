@@ -32,6 +32,7 @@ from tests.projection_cases.restores import (
 )
 from tests.projection_cases.routes import routes
 from tests.projection_cases.uses import uses_of_a_route, uses_of_a_tier
+from tests.projection_cases.withdrawals import withdrawals
 
 __all__ = ["FAMILIES", "FOUND", "Case", "Found", "said"]
 
@@ -137,6 +138,8 @@ def _families() -> Iterator[tuple[str, Sequence[Case]]]:
         yield f"stated twice, {mode}", _all(mode, stated_twice(mode))
     for mode in Mode:
         yield f"beside others, {mode}", _all(mode, beside_others(mode))
+    for mode in (Mode.BEST_EFFORT, Mode.SOFT_PRIORITY):
+        yield f"withdrawals, {mode}", _all(mode, withdrawals(mode))
     yield "proofs", _all(Mode.HARD_PROTECTED, proofs(Mode.HARD_PROTECTED))
 
 

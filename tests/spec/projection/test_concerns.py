@@ -159,6 +159,18 @@ class TestMoot:
             assert bool(found) is is_named(seen)
         assert {"a"} == mine(pool(claim("a")), Kind.ROUTE_COST_REPORTED, **report)
 
+    def test_after_its_entry_ended(self) -> None:
+        """A report of whether a claim is there, which is watched no more, is about it only if it
+        agrees with what the claim held last."""
+        there, gone = {Kind.CLAIM_MATERIALIZED, Kind.CLAIM_RESTORED}, {Kind.CLAIM_UNMATERIALIZED}
+        for held, agreeing in ((1, gone), (2, there), (3, there)):
+            made = pool(claim("a", responsible=False, unwatched=True))
+            made.claims["a"].facts["lead"] = held
+            assert agreeing == {kind for kind in there | gone if mine(made, kind, claim_id="a")}
+            made.claims["a"].unwatched = False
+            for kind in there | gone:
+                assert {"a"} == mine(made, kind, claim_id="a")
+
 
 class TestBelongs:
     """The requests that an event belongs to, to one claim."""
