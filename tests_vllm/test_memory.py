@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from tests.runtime_hooks.elements import elements
-from tests_vllm.conftest import Make
+from tests_vllm.conftest import Clock, Make
 from tests_vllm.memory import ask
 
 REMEMBERED = {"Registry._used_ids"}
@@ -18,6 +18,7 @@ def test_flat(make: Make) -> None:
     The longer measure, of 20,000 requests, is `python -m tests_vllm.memory`.
     """
     engine = make(monitor="observe")
+    Clock(engine)  # so that as many pins live on a fast machine as on a slow one
     for n in range(150):
         ask(engine, n + 1)
     (attachment,) = engine.armed.attachments
