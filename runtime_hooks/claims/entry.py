@@ -52,8 +52,8 @@ class Entry:
     whose load brought part of the claim back, as long as that was not reported.
     `lifecycle` is the claim's state by its own reports, `accepted_at` the reading of the clock of
     its duration, in ns or steps, when it was accepted, and `since_ns` the time then.
-    `follows` is the id of the claim whose renewal this one is. `told` says that an answer that it
-    was accepted was received, or that it is to be kept without one.
+    `follows` is the id of the claim whose renewal this one is. `acknowledged` says that its
+    owner knows of its acceptance, or wants it kept without an answer.
     """
 
     claim: ResidentClaim
@@ -70,7 +70,7 @@ class Entry:
     accepted_at: int = 0
     since_ns: int = 0
     follows: str = ""
-    told: bool = False
+    acknowledged: bool = False
     lifecycle: ClaimLifecycle = field(init=False)
 
     def __post_init__(self) -> None:

@@ -2,8 +2,8 @@
 
 Where callers are authenticated an id is its owner's own. There the engine's id of a claim is the
 owner, a slash, and the owner's id: an owner learns nothing of the ids of others, and every claim of
-the trace has an id of its own (docs/decisions/0021). A claim of which nobody was told leaves its id
-free; the next one of that id has the number of the try appended.
+the trace has an id of its own (docs/decisions/0021). A claim that ended before its owner knew of it
+leaves its id free; the next one of that id has the number of the try appended.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ class ClaimNames:
         return own_id(engine_id, owner) if self._qualified else _TRY.sub("", engine_id)
 
     def free(self, engine_id: str) -> None:
-        """A claim has ended of which nobody was told: its owner may use the id again."""
+        """A claim ended before its owner knew of it: the owner may use the id again."""
         name = _TRY.sub("", engine_id)
         self._tries[name] = self._tries.get(name, 1) + 1
 

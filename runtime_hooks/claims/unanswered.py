@@ -22,7 +22,7 @@ class Unanswered:
 
     def add(self, request_id: str, entry: Entry) -> None:
         """A request is to be answered that its claim was accepted."""
-        if entry.told:
+        if entry.acknowledged:
             return
         self._claims[request_id] = entry
         self._requests.setdefault(entry, set()).add(request_id)
@@ -31,17 +31,17 @@ class Unanswered:
         """A request ended with its answer: the owner knows of the claim."""
         entry = self._claims.pop(request_id, None)
         if entry is not None:
-            self.told(entry)
+            self.acknowledge(entry)
 
-    def told(self, entry: Entry) -> None:
+    def acknowledge(self, entry: Entry) -> None:
         """The owner knows of a claim, or wants it kept without an answer."""
-        if not entry.told:
-            entry.told = True
+        if not entry.acknowledged:
+            entry.acknowledged = True
             for other in self._requests.pop(entry, ()):
                 self._claims.pop(other, None)
 
     def aborted(self, request_id: str) -> Entry | None:
-        """A request was given up by its client; the claim that nobody will be told of, if any."""
+        """A request was given up by its client; its claim, if no other request can answer it."""
         entry = self._claims.pop(request_id, None)
         if entry is None:
             return None

@@ -110,7 +110,7 @@ class Admission:
             return str(error)
         reason, entry = self._admit(replace(arrival, claim=stated))
         if entry is not None and keep:
-            self._unanswered.told(entry)
+            self._unanswered.acknowledge(entry)
         elif entry is not None:
             self._unanswered.add(arrival.request_id, entry)
         return reason
@@ -127,9 +127,9 @@ class Admission:
             self.end(entry, Kind.CLAIM_RELEASED)
             self._names.free(entry.claim_id)
 
-    def told(self, entry: Entry) -> None:
-        """The owner of a claim was told of it in another way."""
-        self._unanswered.told(entry)
+    def acknowledge(self, entry: Entry) -> None:
+        """The owner of a claim knows of it in another way than by an answer."""
+        self._unanswered.acknowledge(entry)
 
     def admit(self, arrival: Arrival) -> str:
         """Decide on the claim of an arrival; returns why it was rejected, or empty."""

@@ -72,6 +72,7 @@ class Figures:
         for (mode, verdict), times in () if monitor is None else [*monitor.verdicts.items()]:
             verdicts.setdefault(mode, {})[verdict] = times
         failed = Inline.__name__ in journal.lost
+        drains, alarmed = self._admission.drains, bool(self._alarm())
         oldest, now = journal.oldest_ns, self._emitter.now_ns
         excluded = self._tracker.excluded
         return FiguresPage(
@@ -95,13 +96,13 @@ class Figures:
             },
             pins={"accepted": pins.pinned, "rejected": pins.rejected},
             faults=dict(faults),
-            accepting=not self._admission.drains and not self._alarm(),
+            accepting=not (drains or alarmed),
             trace_alive=set(journal.lost) <= {Inline.__name__},
             waiting=journal.waiting,
             lag_s=0.0 if oldest is None else max(0, now - oldest) / _NS,
             dropped=journal.dropped,
-            drains=self._admission.drains,
-            alarmed=bool(self._alarm()),
+            drains=drains,
+            alarmed=alarmed,
             monitor="failed" if failed else "off" if monitor is None else "up",
             verdicts=verdicts,
         )

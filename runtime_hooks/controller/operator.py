@@ -99,7 +99,7 @@ class Operator:
         if owner:
             views = [self._for_owner(view) for view in views]
             for entry in found[:MOST]:
-                self._admission.told(entry)
+                self._admission.acknowledge(entry)
         left_out = len(found) + len(waiting) - len(views)
         return ClaimsPage(SCHEMA, self._engine(), views, left_out)
 
@@ -118,10 +118,10 @@ class Operator:
         """
         found = self._one(claim_id, owner)
         shown = _waiting_details(found) if isinstance(found, Ticket) else self._details(found)
-        if owner and not isinstance(found, Ticket):
-            self._admission.told(found)
         if owner:
             shown = replace(shown, claim=self._for_owner(shown.claim))
+            if not isinstance(found, Ticket):
+                self._admission.acknowledge(found)
         return ShowPage(SCHEMA, self._engine(), shown)
 
     def release(self, claim_id: str) -> ReleasePage:

@@ -56,7 +56,9 @@ def add_to_server(front: Front) -> Callable[[], None]:
         try:
             app.routes.extend(_Below(path, each) for path, each in front.apps.items())
         except Exception as fault:
-            faults.note("register_api_routers", fault, effect="nobody can ask for claims over HTTP")
+            faults.note(
+                "register_api_routers", fault, effect="claims cannot be asked for over HTTP"
+            )
 
     def get_prometheus_registry() -> Any:
         registry = registry_of()

@@ -53,7 +53,7 @@ class StepHooks:
         self._to_refuse: dict[str, Refusal] = {}  # in the next step, by request
         self._refused: list[tuple[Any, dict[str, Any]]] = []  # requests without an output yet
         self._notes: dict[str, dict[str, Any]] = {}  # answers for the last output, by request
-        self._aborted: set[str] = set()  # by their clients, until their end is told
+        self._aborted: set[str] = set()  # by their clients, until their end is reported
         self._ended: list[str] = []  # requests with notes that ended since the last output
         self._parents: OrderedDict[str, _FirstPart] = OrderedDict()
         self.refused_late: list[Refusal] = []
