@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections import deque
 from dataclasses import dataclass, field
-from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, Final, Self
+from typing import TYPE_CHECKING, Any, Self
 
 from monitor.evaluate.compile import CLAIM_REGISTERS, REQUEST_REGISTERS
 from monitor.evaluate.event_view import fixed_by
-from monitor.evaluate.observer_state import Finding, InHand, ObserverState
+from monitor.evaluate.folding import Foldable
+from monitor.evaluate.observer_state import NOTHING, Finding, InHand, ObserverState
 from monitor.evaluate.positions import Positions
 from spec.claims.claim import Mode
 from spec.claims.states import TERMINAL, ClaimState
@@ -33,9 +33,6 @@ __all__ = ["NOTHING", "UNSTATED", "ClaimRecord"]
 UNSTATED = 2**63
 """The threshold of a predicate that is not stated: it never holds."""
 
-NOTHING: Final[Any] = MappingProxyType({})
-"""What a claim has of each kind until there is any; all claims have it in common."""
-
 
 def _nothing() -> Any:
     return NOTHING
@@ -50,7 +47,7 @@ _LEAD, _THERE = CLAIM_REGISTERS.index("lead"), CLAIM_REGISTERS.index("there")
 
 
 @dataclass(slots=True)
-class ClaimRecord:
+class ClaimRecord(Foldable):
     """The life of one claim in one stream.
 
     `taint` is the first reason why what is seen of the claim can no longer be trusted; from then on
@@ -141,6 +138,7 @@ class ClaimRecord:
 
     def take_observers(self, compiled: Compiled) -> None:
         """These observers judge the claim, as if there had been no event."""
+        self.unfolded()
         self.compiled, self.steps = compiled, compiled.steps
         self._empty = compiled.request_initial
         self._all, self._scoped_all = compiled.places, compiled.scoped_places

@@ -95,8 +95,9 @@ class ClaimRequests(ClaimFindings):
 
     def drop_requests(self) -> list[str]:
         """All requests are out of hand; their ids."""
+        names = list(self.requests)
         self._ended = ()
-        return [self._forget(request_id) for request_id in list(self.requests)]
+        return [self._forget(request_id) for request_id in names]
 
     def _forget(self, request_id: str) -> str:
         request = self.requests.pop(request_id)

@@ -25,8 +25,9 @@ from spec.language.verdicts import Verdict
 from spec.projection.delivery import DELIVERY, STANDS
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Hashable, Mapping
 
+    from monitor.evaluate.product import Situation
     from spec.claims.claim import Mode
     from spec.contract.modes import Bundle
     from spec.language.machine import Ledger, Observer
@@ -104,6 +105,11 @@ class Compiled:
     def kinds(self) -> Mapping[Kind, ForKind]:
         """The same functions for events of one kind, made when the first is met."""
         return _Kinds(self)
+
+    @cached_property
+    def situations(self) -> dict[Hashable, Situation]:
+        """The situations of claims that were met, by all that makes them (`evaluate.folding`)."""
+        return {}
 
     @cached_property
     def pending(self) -> tuple[frozenset[int], ...]:

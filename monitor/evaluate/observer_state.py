@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, TypeAlias
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 import msgspec
 
@@ -15,7 +16,10 @@ if TYPE_CHECKING:
     from monitor.input.records import At, Trail
     from spec.events.alphabet import Kind
 
-__all__ = ["Finding", "InHand", "ObserverState", "Registers", "heaviest"]
+__all__ = ["NOTHING", "Finding", "InHand", "ObserverState", "Registers", "heaviest"]
+
+NOTHING: Final[Any] = MappingProxyType({})
+"""What a claim has of each kind until there is any; all claims have it in common."""
 
 Registers: TypeAlias = tuple[Any, ...]
 

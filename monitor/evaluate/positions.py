@@ -96,6 +96,16 @@ class Positions:
         """Positions held one after another from `start` on."""
         return (_end(self._held, self.start) or self.start) - self.start
 
+    @property
+    def end(self) -> int | None:
+        """Where the positions end that are held, all one after another from `start` on; None where
+        others are held, too.
+        """
+        held, start = self._held, self.start
+        if not held:
+            return start
+        return held[1] if len(held) == 2 and held[0] == start else None
+
     def __bool__(self) -> bool:
         return bool(self._held)
 

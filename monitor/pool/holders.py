@@ -163,6 +163,15 @@ class Holders:
             and self.stated.are_nowhere(blocks)
         )
 
+    def are_nobodys(self, blocks: Sequence[int]) -> bool:
+        """Whether these blocks are nobody's, each named once, and stated for no object."""
+        return (
+            (len(blocks) == 1 or len(set(blocks)) == len(blocks))
+            and self._owners.are_free(blocks)
+            and self._forgotten.keys().isdisjoint(blocks)
+            and self.stated.are_nowhere(blocks)
+        )
+
     def _are_new(self, blocks: Sequence[int], positions: Sequence[int], claim: ClaimRun) -> bool:
         """Whether nobody holds these blocks, one for each position, and the claim none of these."""
         return (

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from monitor.evaluate.claim import ClaimRun
     from spec.events.canonical import Event
 
-__all__ = ["binds", "fix_terms", "predicate_of", "restates", "same", "unstated"]
+__all__ = ["binds", "fix_terms", "names_no_identity", "predicate_of", "restates", "same", "unstated"]
 
 predicate_of = lru_cache(maxsize=256)(parse_predicate)
 """`spec.claims.predicates.parse_predicate`, which says the same again and again."""
@@ -66,6 +66,11 @@ def binds(claim: ClaimRun, event: Event) -> bool:
     for name, value in stated.items():
         binding.setdefault(name, value)
     return True
+
+
+def names_no_identity(event: Event) -> bool:
+    """Whether an event states nothing of a claim's identity."""
+    return _identity_of(event) == _NONE_STATED
 
 
 def restates(claim: ClaimRun, event: Event) -> bool:

@@ -10,7 +10,7 @@ from spec.events.alphabet import FACTS, Kind
 from spec.events.fields import REQUEST_KINDS
 
 if TYPE_CHECKING:
-    from collections.abc import Collection
+    from collections.abc import Collection, Iterable
 
     from monitor.evaluate.claim import ClaimRun
     from monitor.evaluate.observer_state import Registers
@@ -168,6 +168,16 @@ class Requests:
         claim.open_request(request_id, facts)
         return True
 
+    def take_in_hand(self, claim: ClaimRun, request: Request) -> bool:
+        """The same, where the claim opens the request itself; False, and nothing, if there are too
+        many.
+        """
+        if self._pairs >= PAIRS:
+            return False
+        self._pairs += 1
+        request.claims[claim.claim_id] = claim
+        return True
+
     def leave_all(self, claim: ClaimRun) -> None:
         """The claim has no request in hand any more."""
         for gone in claim.drop_requests():
@@ -193,7 +203,11 @@ class Requests:
 
     def close(self, claim: ClaimRun, request_id: str) -> None:
         """The request ended for a claim, which may put an older one out of hand."""
-        for gone in claim.close_request(request_id):
+        self.let_go(claim, claim.close_request(request_id), request_id)
+
+    def let_go(self, claim: ClaimRun, names: Iterable[str], request_id: str) -> None:
+        """Requests are out of hand of a claim because one, perhaps of them, ended for it."""
+        for gone in names:
             request = self._leave(claim, gone)
             if gone != request_id:
                 request.former.add(claim.claim_id)

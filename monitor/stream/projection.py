@@ -13,7 +13,7 @@ from monitor.pool.unreported import is_moot, tell
 from monitor.requests.blame import tell_outcome
 from monitor.requests.routes import follow_routes
 from monitor.stream.authority import ends_early
-from monitor.stream.shortcuts import Shortcuts
+from monitor.stream.remembered import Remembered
 from monitor.stream.stream_state import AT_REQUEST, BEGINS, INTRODUCES, REGISTRY
 from spec.events.alphabet import BLOCKS_GONE, FACTS, REPORTS, Kind
 from spec.events.fields import ABOUT_BLOCKS, RENEWS
@@ -33,7 +33,7 @@ _STRAYED = "it may be about blocks past the end of the claim, whose loss is not 
 _WHOSE = "claims on this object ended so long ago that it is unknown whether the event is theirs"
 
 
-class Stream(Shortcuts):
+class Stream(Remembered):
     """The claims of one stream (one engine, one pool, one run).
 
     Each base class takes one group of events: requests (`RequestEvents`), blocks (`BlockEvents`).
@@ -203,7 +203,7 @@ class Stream(Shortcuts):
             if mine and event.kind is Kind.LOAD_FAILED:
                 claim.waiting -= {event.request_id}
             elif mine and event.kind is Kind.CLAIM_RESTORED:
-                claim.waiting = frozenset()
+                claim.waiting -= claim.waiting
             if event.kind is Kind.LOAD_FAILED and claim.lost:
                 request.unnamed = claim.taint
             elif event.kind is Kind.LOAD_FAILED and claim.known:

@@ -69,7 +69,7 @@ class Shortcuts(Entries):
                 self._look_up(event, claim, at)
         elif kind is Kind.CLAIM_RESTORED:
             view.from_tier = event.from_tier and claim.restored
-            claim.waiting = frozenset()
+            claim.waiting -= claim.waiting
         self._move_on(claim, view)
         if kind is Kind.PREFIX_REUSED and len(request.claims) > 1:
             self._tell_others(event, request_id, at)

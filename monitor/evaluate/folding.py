@@ -1,0 +1,213 @@
+"""Folds what moves of a claim into its situation and slots, and unfolds it again.
+
+A claim that most events move by a look-up (`monitor.evaluate.product`) needs neither its observers
+nor its requests in hand as objects. It is folded then: they are absent, and whoever asks for one of
+them gets all of them again. So no code but this and what looks up transitions knows of it.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+from monitor.evaluate.observer_state import NOTHING, Finding, InHand, ObserverState
+from monitor.evaluate.product import MOST, NEW, Situation, truths_of
+from monitor.evaluate.python_terms import CLAIM_REGISTERS, REQUEST_REGISTERS
+from spec.events.alphabet import FACTS
+from spec.language.verdicts import Verdict
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
+    from monitor.evaluate.claim import ClaimRun
+    from monitor.evaluate.observer_state import Registers
+    from monitor.evaluate.product import (
+        Events,
+        FoldedFinding,
+        FoldedRequest,
+        FoldedWatch,
+        Slots,
+    )
+    from monitor.input.records import At
+
+__all__ = ["FOLDED", "Foldable", "fold", "unfold"]
+
+FOLDED: Final = (
+    *("base", "requests", "_ended", "_loose", "_alike", "retired", "kept", "waiting"),
+)
+"""The fields of a claim that are absent while it is folded."""
+
+_LEAD, _ENDED_BY = CLAIM_REGISTERS.index("lead"), CLAIM_REGISTERS.index("ended_by")
+_NEEDS: Final = REQUEST_REGISTERS.index("needed")
+assert REQUEST_REGISTERS[_NEEDS : _NEEDS + 2] == ("needed", "usable")
+_COST, _WORKER = REQUEST_REGISTERS.index("cost"), REQUEST_REGISTERS.index("worker")
+_NOTHING_NEEDED: Final = (0, 0)
+
+
+class Foldable:
+    """A claim that may be folded.
+
+    Attributes:
+        situation: where it stands, if it is folded.
+        ids: the requests that it has in hand then.
+        needs: what each of these needs of what is usable.
+        places: the places of events that its findings name.
+    """
+
+    __slots__ = ("ids", "needs", "places", "situation")
+
+    situation: Situation | None
+    ids: tuple[str, ...]
+    needs: tuple[tuple[int, int], ...]
+    places: tuple[At, ...]
+
+    def unfolded(self) -> None:
+        """Nothing of it is folded from now on."""
+        if self.situation is not None:
+            unfold(self)
+
+    if not TYPE_CHECKING:  # or no checker would miss a field that there is not
+
+        def __getattr__(self, name: str) -> Any:
+            """What is absent, because the claim is folded, or was not folded yet."""
+            if name == "situation":
+                self.situation = None
+                return None
+            if name in FOLDED and self.situation is not None:
+                unfold(self)
+                return getattr(self, name)
+            raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
+
+
+def fold(claim: ClaimRun) -> Situation | None:
+    """Fold a claim; None, and it is as it was, where something of it has no place in a situation:
+    it is in doubt, was violated, or is over, or its registers hold what an event stated.
+    """
+    if not _may_fold(claim):
+        return None
+    compiled, requests = claim.compiled, claim.requests
+    slots: dict[At, int] = {}
+
+    def slot(at: At | None) -> int:
+        return NEW if at is None else slots.setdefault(at, len(slots))
+
+    base = tuple([_watch(each, slot) for each in claim.base])
+    ids = tuple(requests)
+    needs: list[tuple[int, int]] = []
+    folded: list[FoldedRequest] = []
+    for request in requests.values():
+        facts = request.facts
+        if facts[_COST] or facts[_WORKER]:
+            return None
+        need = facts[_NEEDS : _NEEDS + 2]
+        needs.append(need)
+        if need != _NOTHING_NEEDED:
+            facts = (*facts[:_NEEDS], None, None, *facts[_NEEDS + 2 :])
+        watches = tuple([_watch(each, slot) for each in request.watches])
+        folded.append((facts, watches, request.touched, request.ended))
+    ended = tuple([ids.index(each) for each in claim._ended])
+    if not claim.waiting <= requests.keys():
+        return None
+    waiting = tuple([at for at, each in enumerate(ids) if each in claim.waiting])
+    retired = tuple(
+        [tuple([_watch(w, slot) for w in each.watches]) for each in claim.retired.values()]
+    )
+    kept: tuple[FoldedFinding, ...] = tuple(
+        [
+            (i, f.verdict, slot(f.at), f.why, f.allowed, tuple([(k, slot(a)) for k, a in f.trail]))
+            for i, f in claim.kept.items()
+        ]
+    )
+    constants, facts = claim.constants, claim.facts
+    fixed = constants.lapses, constants.tiered, constants.watched, constants.ranked
+    truths = (*truths_of(facts), facts[_LEAD] >= constants.threshold)
+    stands = (truths, claim.state, claim.owes, base, tuple(folded), ended, waiting, retired, kept)
+    known = compiled.situations
+    situation = known.get((fixed, *stands))
+    if situation is None:
+        if len(known) >= MOST:
+            return None
+        situation = known[fixed, *stands] = Situation(*stands, claim.tracked)
+    claim.ids, claim.needs, claim.places = ids, tuple(needs), tuple(slots)
+    claim.situation = situation
+    del claim.base, claim.requests, claim._ended, claim._loose, claim._alike
+    del claim.retired, claim.kept, claim.waiting
+    return situation
+
+
+def _may_fold(claim: ClaimRun) -> bool:
+    """Whether nothing of a claim is in doubt, violated or over, and all that its observers read is
+    in its situation: each event moves it as it moves any other claim that stands alike.
+    """
+    if not claim.is_plain or claim.predicate is None or claim.observed != FACTS:
+        return False
+    if claim.owed or claim.unsaid or claim.doubts or claim.unknown or claim.kept is None:
+        return False
+    if claim._quiet or claim._alike or claim.facts[_ENDED_BY] or claim.gone:
+        return False
+    violated = claim.compiled.violated
+    if any(watch.state in bad for watch, bad in zip(claim.base, violated, strict=True)):
+        return False
+    scoped = [violated[index] for index in claim._scoped]
+    followed = (*claim.requests.values(), *claim.retired.values())
+    if any(w.state in bad for f in followed for w, bad in zip(f.watches, scoped, strict=True)):
+        return False
+    return all(found.verdict is not Verdict.VIOLATED for found in claim.kept.values())
+
+
+def _watch(watch: ObserverState, slot: Callable[[At | None], int]) -> FoldedWatch:
+    events: Events
+    if isinstance(watch.events, str):
+        events = watch.events
+    else:
+        events = tuple([(kind, slot(at)) for kind, at in watch.events])
+    return watch.state, watch.own, watch.rule, slot(watch.at), events
+
+
+def unfold(claim: Any) -> None:
+    """What was folded of a claim is there again."""
+    situation = claim.situation
+    assert situation is not None
+    claim.situation = None
+    places: Slots = (*claim.places, None)  # the last is what has no place
+    ids = claim.ids
+    claim.base = _watches(situation.base, places)
+    requests = {
+        name: InHand(_needing(facts, need), _watches(watches, places), touched, ended)
+        for name, need, (facts, watches, touched, ended) in zip(
+            ids, claim.needs, situation.requests, strict=True
+        )
+    }
+    claim.requests, claim._loose = requests or NOTHING, dict(requests) or NOTHING
+    claim._alike = NOTHING
+    claim._ended = tuple([ids[at] for at in situation.ended])
+    claim.waiting = frozenset([ids[at] for at in situation.waiting])
+    retired = [InHand(claim._empty, _watches(each, places)) for each in situation.retired]
+    claim.retired = {each.stands: each for each in retired} or NOTHING
+    claim.kept = {
+        index: Finding(verdict, places[at], why, allowed, _trail(trail, places))
+        for index, verdict, at, why, allowed, trail in situation.kept
+    } or NOTHING
+    claim.ids, claim.needs, claim.places = (), (), ()
+
+
+def _watches(folded: Iterable[FoldedWatch], places: Slots) -> list[ObserverState]:
+    return [
+        ObserverState(
+            state,
+            own,
+            places[at],
+            rule,
+            events if isinstance(events, str) else _trail(events, places),
+        )
+        for state, own, rule, at, events in folded
+    ]
+
+
+def _trail(folded: Iterable[tuple[Any, int]], places: Slots) -> tuple[tuple[Any, Any], ...]:
+    return tuple([(kind, places[at]) for kind, at in folded])
+
+
+def _needing(facts: Registers, need: tuple[int, int]) -> Registers:
+    if facts[_NEEDS] is not None:
+        return facts
+    return (*facts[:_NEEDS], *need, *facts[_NEEDS + 2 :])

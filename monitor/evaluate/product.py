@@ -1,0 +1,189 @@
+"""Defines the situations of claims: states of the product of all observers, made as they are met.
+
+A claim's observers, in its own scope and in that of each request that it has in hand, make one
+automaton together. It has far too many states to be built before; of those that streams reach there
+are few. Each is kept once for a mode, with the transitions that were taken from it, so that most
+events move a claim by one look-up.
+
+A situation leaves out what differs from claim to claim and moves nothing: the ids of requests, the
+places of events, and sizes in blocks. A claim has these as slots, and a transition says which of
+them it keeps, in which order, and where it adds that of its event.
+"""
+
+from __future__ import annotations
+
+from operator import itemgetter
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias
+
+from monitor.evaluate.python_terms import CLAIM_REGISTERS
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Hashable, Sequence
+
+    from monitor.evaluate.observer_state import Registers
+    from spec.claims.states import ClaimState
+    from spec.events.alphabet import Kind
+    from spec.language.verdicts import Verdict
+
+__all__ = [
+    "MOST",
+    "NEW",
+    "FactsMoved",
+    "FoldedFinding",
+    "FoldedRequest",
+    "FoldedWatch",
+    "Situation",
+    "Slots",
+    "Transition",
+    "moved_facts",
+    "picked",
+]
+
+MOST: Final = 20_000
+"""Situations that are kept of one mode; a claim in another one is moved by its observers."""
+
+NEW: Final = -1
+"""In place of a slot: none, as of an observer that has not moved."""
+
+Events: TypeAlias = "Kind | tuple[tuple[Kind, int], ...]"
+FoldedWatch: TypeAlias = "tuple[int, Registers, int, int, Events]"
+"""An `ObserverState`: state, registers, rule, the slot of its place, and its events."""
+
+FoldedRequest: TypeAlias = "tuple[Registers, tuple[FoldedWatch, ...], bool, bool]"
+"""An `InHand`: registers, watches, whether it touched the claim, whether it ended. Its needs are
+None where they are slots.
+"""
+
+FoldedFinding: TypeAlias = "tuple[int, Verdict, int, str, str, tuple[tuple[Kind, int], ...]]"
+"""A kept `Finding`: of which observer, verdict, the slot of its place, why, allowed, and trail."""
+
+Slots: TypeAlias = "tuple[Any, ...]"
+
+_NUMBERS: Final = ("footprint", "ended_by", "losses", "failures", "declared", "lead")
+assert CLAIM_REGISTERS == (
+    *("registered", "committed", "responsible", "footprint", "lead", "there", "host", "copied"),
+    *("ended_by", "losses", "failures", "declared", "unreported", "offloaded"),
+)
+_LEAD, _LOSSES, _FAILURES = map(CLAIM_REGISTERS.index, ("lead", "losses", "failures"))
+_TRUTHS: Final = tuple(i for i, n in enumerate(CLAIM_REGISTERS) if n not in _NUMBERS)
+_KEPT: Final = tuple(CLAIM_REGISTERS.index(n) for n in ("footprint", "ended_by", "declared"))
+
+
+class Situation:
+    """How one claim stands, with the transitions that were taken from there, by what happened.
+
+    Attributes:
+        truths: the claim's registers that are no numbers, and whether its predicate holds.
+        base: the observers in the claim's own scope.
+        requests: those that it has in hand.
+        ended: the slots of those that ended, in order.
+        waiting: the slots of those that wait for a restore.
+        retired: the scopes of requests to which no event belongs any more.
+        away: whether the predicate does not hold.
+    """
+
+    __slots__ = (
+        *("truths", "state", "owes", "base", "requests", "ended", "waiting", "retired", "kept"),
+        *("away", "tracked", "after"),
+    )
+
+    def __init__(
+        self,
+        truths: tuple[bool, ...],
+        state: ClaimState,
+        owes: bool,
+        base: tuple[FoldedWatch, ...],
+        requests: tuple[FoldedRequest, ...],
+        ended: tuple[int, ...],
+        waiting: tuple[int, ...],
+        retired: tuple[tuple[FoldedWatch, ...], ...],
+        kept: tuple[FoldedFinding, ...],
+        tracked: bool,
+    ) -> None:
+        self.truths, self.state, self.owes, self.base = truths, state, owes, base
+        self.requests, self.ended, self.waiting = requests, ended, waiting
+        self.retired, self.kept = retired, kept
+        self.away, self.tracked = not truths[-1], tracked
+        self.after: dict[int, Transition] = {}
+
+
+class FactsMoved(NamedTuple):
+    """How a claim's registers change: those that are no numbers, and what is added to counters."""
+
+    truths: tuple[bool, ...]
+    losses: int
+    failures: int
+
+    def of(self, was: Registers, lead: int) -> Registers:
+        """The registers after an event.
+
+        Args:
+            lead: what the claim holds then.
+        """
+        registered, committed, responsible, there, host, copied, unreported, offloaded = self.truths
+        return (
+            *(registered, committed, responsible, was[3], lead, there, host, copied, was[8]),
+            *(was[9] + self.losses, was[10] + self.failures, was[11], unreported, offloaded),
+        )
+
+
+class Transition(NamedTuple):
+    """Where an event leads from a situation, and what becomes of the slots.
+
+    Attributes:
+        places: the places of events after it, of those before and that of the event.
+        ids: the same of the ids of requests, and of what they need; None where they stay.
+        gone: the slots of requests that are out of hand.
+        facts: how registers change; None where they stay.
+        moves: whether state or what is owed changes.
+    """
+
+    to: Situation
+    places: Callable[[Slots], Slots] | None
+    ids: Callable[[Slots], Slots] | None
+    gone: tuple[int, ...]
+    facts: FactsMoved | None
+    moves: bool
+
+
+def truths_of(facts: Registers) -> tuple[bool, ...]:
+    """A claim's registers that are no numbers."""
+    return tuple(facts[place] for place in _TRUTHS)
+
+
+def moved_facts(was: Registers, now: Registers) -> FactsMoved | None:
+    """How registers changed, but for what is held; None where other numbers did, too."""
+    if any(was[place] != now[place] for place in _KEPT):
+        return None
+    losses, failures = now[_LOSSES] - was[_LOSSES], now[_FAILURES] - was[_FAILURES]
+    return FactsMoved(truths_of(now), losses, failures)
+
+
+def picked(
+    before: Sequence[Hashable], new: Hashable, after: Sequence[Hashable]
+) -> Callable[[Slots], Slots] | None:
+    """A function that makes the slots after an event of those before it and the event's own.
+
+    Raises:
+        ValueError: they are not made of these, or it is not clear of which.
+    """
+    every = (*before, new)
+    if len(set(every)) != len(every):
+        raise ValueError("two slots are alike")
+    picks = tuple(every.index(each) for each in after)
+    if picks == tuple(range(len(before))):
+        return None
+    if not picks:
+        return _none
+    return itemgetter(*picks) if len(picks) > 1 else _one(picks[0])
+
+
+def _none(_: Slots) -> Slots:
+    return ()
+
+
+def _one(place: int) -> Callable[[Slots], Slots]:
+    def pick(slots: Slots) -> Slots:
+        return (slots[place],)
+
+    return pick
