@@ -94,7 +94,7 @@ def _shape(kind: type) -> Shape:
         if kind.__dataclass_params__.frozen:  # type: ignore[attr-defined]
             names = tuple(each.name for each in every if each.init)
             return Shape(kind, "frozen", names, len(names))
-        names = tuple(each.name for each in every)
+        names = tuple(each.name for each in every if "derived" not in each.metadata)
     else:
         names = _assigned(kind)
     cached = (

@@ -43,6 +43,7 @@ class ClaimRun(ClaimRequests):
         An event that is not about the claim moves no request but its own: what else it puts an
         end to, such as the time for a report, is the same in the scope of the claim itself.
         """
+        self.unfolded()
         if self._spared is not None:
             self.catch_up()
         kind = self.compiled.kinds[view.kind]

@@ -56,17 +56,24 @@ class ClaimFindings(ClaimRecord):
         """Whether it ended and nothing is owed of it or in hand."""
         if not self.gone:
             return False
+        if self.situation is not None:
+            return self.situation.quiet and (self.state in TERMINAL or self.unwatched)
+        if self.taint is not None:
+            return all(request.ended for request in self.requests.values())
+        return self.is_quiet and (self.state in TERMINAL or self.unwatched or bool(self.broken))
+
+    @property
+    def is_quiet(self) -> bool:
+        """Whether nothing is owed of it, and each of its requests in hand ended."""
         for request in self.requests.values():
             if not request.ended:
                 return False
-        if self.taint is not None:
-            return True
         if self._is_owing(self._all, self.base):
             return False
         for followed in (*self.requests.values(), *self.retired.values()):
             if self._is_owing(self._scoped_all, followed.watches):
                 return False
-        return self.state in TERMINAL or self.unwatched or bool(self.broken)
+        return True
 
     def _is_owing(self, places: Iterable[tuple[int, int]], watches: list[ObserverState]) -> bool:
         """Whether something is owed by the observers of one scope, which still move."""
@@ -79,6 +86,8 @@ class ClaimFindings(ClaimRecord):
     @property
     def is_broken(self) -> bool:
         """Whether any obligation was violated, found faster than by `broken`."""
+        if self.situation is not None:
+            return False
         violated = self.compiled.violated
         followed = (*self.requests.values(), *self.retired.values())
         scopes = [(self._all, self.base), *((self._scoped_all, f.watches) for f in followed)]
@@ -138,6 +147,7 @@ class ClaimFindings(ClaimRecord):
 
     def distrust(self, at: At | None, why: str, only: frozenset[str] = frozenset()) -> None:
         """From here on nothing new is concluded about this claim, or of the obligations `only`."""
+        self.unfolded()
         if not only:
             self.taint, self.owes = self.taint or (at, why), False
             return
@@ -149,6 +159,7 @@ class ClaimFindings(ClaimRecord):
         """From here on these fields of events are unknown; what reads them is inconclusive."""
         if fields <= self.unknown:
             return
+        self.unfolded()
         self.unknown |= fields
         for index, observer in enumerate(self.compiled.observers):
             step = without(observer.name, self.unknown)

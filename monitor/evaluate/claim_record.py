@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 from monitor.evaluate.compile import CLAIM_REGISTERS, REQUEST_REGISTERS
 from monitor.evaluate.event_view import fixed_by
-from monitor.evaluate.folding import Foldable
+from monitor.evaluate.folding import DERIVED, Foldable
 from monitor.evaluate.observer_state import NOTHING, Finding, InHand, ObserverState
 from monitor.evaluate.positions import Positions
 from spec.claims.claim import Mode
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from monitor.evaluate.event_view import Constants
     from monitor.evaluate.observer_state import Registers
     from monitor.evaluate.partial_observation import Step
+    from monitor.evaluate.product import Situation
     from monitor.evaluate.restless import Restless
     from monitor.input.records import At, Trail
     from spec.claims.predicates import MaterializationPredicate
@@ -67,6 +68,10 @@ class ClaimRecord(Foldable):
     reported yet, `unsaid` the blocks that it lost and no report named, None for a block whose id is
     unknown. `retired` are the scopes of requests to which no event belongs any more, one for all
     that stand alike; what is reported of the claim moves them all the same.
+
+    Of a claim that is folded (`monitor.evaluate.folding`), `situation` is where it stands, `ids`
+    are the requests that it has in hand, `needs` what each needs of what is usable, and `places`
+    those of the events that its findings name.
     """
 
     stream: str
@@ -129,6 +134,12 @@ class ClaimRecord(Foldable):
     _scoped: Sequence[int] = ()
     _scoped_all: Sequence[tuple[int, int]] = ()
     _pending: Sequence[frozenset[int]] = ()
+    situation: Situation | None = field(default=None, init=False, metadata=DERIVED)
+    ids: tuple[str, ...] = field(default=(), init=False, metadata=DERIVED)
+    needs: tuple[tuple[int, int], ...] = field(default=(), init=False, metadata=DERIVED)
+        default=(), init=False, compare=False, metadata=DERIVED
+    )
+    places: tuple[At, ...] = field(default=(), init=False, metadata=DERIVED)
 
     def __post_init__(self) -> None:
         self.facts = self.compiled.claim_initial
@@ -153,6 +164,7 @@ class ClaimRecord(Foldable):
 
     def take_constants(self) -> None:
         """The claim has the constants of the mode that it goes by."""
+        self.unfolded()
         own = self.constants
         own.lapses, own.tiered, own.watched, own.ranked = fixed_by(self.goes_by)
         if not self.constants.tiered:
@@ -312,6 +324,7 @@ class ClaimRecord(Foldable):
 
     def know(self, **facts: int) -> None:
         """Set registers of the claim's ledgers."""
+        self.unfolded()
         self.stir()
         known = dict(zip(CLAIM_REGISTERS, self.facts, strict=True))
         self.facts = (*(known | facts).values(),)
@@ -336,6 +349,7 @@ class ClaimRecord(Foldable):
     def fix_predicate(self, predicate: MaterializationPredicate) -> None:
         """The predicate is fixed once; blocks seen before it are measured anew."""
         if self.predicate is None:
+            self.unfolded()
             self.stir()
             self.predicate = predicate
             self.constants.threshold = predicate.threshold
@@ -346,6 +360,7 @@ class ClaimRecord(Foldable):
     def rest(self, among: Restless[Self]) -> None:
         """Leave this collection until anything changes of the claim."""
         if among.claims.pop(self.claim_id, None) is not None:
+            self.unfolded()
             among.lead = max(among.lead, self.lead)
             self._quiet = (*self._quiet, among)
 

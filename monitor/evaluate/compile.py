@@ -112,6 +112,13 @@ class Compiled:
         return {}
 
     @cached_property
+    def entries(self) -> dict[bool, tuple[Situation, Registers, bool]]:
+        """How a claim stands once it is registered, with its registers, by whether its predicate
+        holds of nothing; and whether any of its observers moved.
+        """
+        return {}
+
+    @cached_property
     def pending(self) -> tuple[frozenset[int], ...]:
         """For each observer the states in which something is owed."""
         return tuple(_having(o, Verdict.PENDING) for o in self.observers)

@@ -29,14 +29,15 @@ if TYPE_CHECKING:
     )
     from monitor.input.records import At
 
-__all__ = ["FOLDED", "Foldable", "fold", "unfold"]
+__all__ = ["DERIVED", "FOLDED", "Foldable", "fold", "fold_as", "unfold"]
 
-FOLDED: Final = (
-    *("base", "requests", "_ended", "_loose", "_alike", "retired", "kept", "waiting"),
-)
+FOLDED: Final = (*("base", "requests", "_ended", "_loose", "_alike", "retired", "kept", "waiting"),)
 """The fields of a claim that are absent while it is folded."""
 
-_LEAD, _ENDED_BY = CLAIM_REGISTERS.index("lead"), CLAIM_REGISTERS.index("ended_by")
+DERIVED: Final = {"derived": True}
+"""The metadata of a field that no snapshot holds, for it says in another way what others do."""
+
+_LEAD: Final = CLAIM_REGISTERS.index("lead")
 _NEEDS: Final = REQUEST_REGISTERS.index("needed")
 assert REQUEST_REGISTERS[_NEEDS : _NEEDS + 2] == ("needed", "usable")
 _COST, _WORKER = REQUEST_REGISTERS.index("cost"), REQUEST_REGISTERS.index("worker")
@@ -44,21 +45,10 @@ _NOTHING_NEEDED: Final = (0, 0)
 
 
 class Foldable:
-    """A claim that may be folded.
+    """A claim that may be folded."""
 
-    Attributes:
-        situation: where it stands, if it is folded.
-        ids: the requests that it has in hand then.
-        needs: what each of these needs of what is usable.
-        places: the places of events that its findings name.
-    """
-
-    __slots__ = ("ids", "needs", "places", "situation")
-
+    __slots__ = ()
     situation: Situation | None
-    ids: tuple[str, ...]
-    needs: tuple[tuple[int, int], ...]
-    places: tuple[At, ...]
 
     def unfolded(self) -> None:
         """Nothing of it is folded from now on."""
@@ -80,7 +70,7 @@ class Foldable:
 
 def fold(claim: ClaimRun) -> Situation | None:
     """Fold a claim; None, and it is as it was, where something of it has no place in a situation:
-    it is in doubt, was violated, or is over, or its registers hold what an event stated.
+    it is in doubt, was violated, or its registers hold what an event stated.
     """
     if not _may_fold(claim):
         return None
@@ -126,23 +116,34 @@ def fold(claim: ClaimRun) -> Situation | None:
     if situation is None:
         if len(known) >= MOST:
             return None
-        situation = known[fixed, *stands] = Situation(*stands, claim.tracked)
+        situation = known[fixed, *stands] = Situation(*stands, claim.tracked, claim.is_quiet)
     claim.ids, claim.needs, claim.places = ids, tuple(needs), tuple(slots)
     claim.situation = situation
-    del claim.base, claim.requests, claim._ended, claim._loose, claim._alike
-    del claim.retired, claim.kept, claim.waiting
+    _let_go(claim)
     return situation
 
 
+def fold_as(claim: ClaimRun, situation: Situation, places: tuple[At, ...]) -> None:
+    """Fold a claim without requests in a situation that is known."""
+    claim.ids, claim.needs, claim.places = (), (), places
+    claim.situation = situation
+    _let_go(claim)
+
+
+def _let_go(claim: ClaimRun) -> None:
+    del claim.base, claim.requests, claim._ended, claim._loose, claim._alike
+    del claim.retired, claim.kept, claim.waiting
+
+
 def _may_fold(claim: ClaimRun) -> bool:
-    """Whether nothing of a claim is in doubt, violated or over, and all that its observers read is
+    """Whether nothing of a claim is in doubt or violated, and all that its observers read is
     in its situation: each event moves it as it moves any other claim that stands alike.
     """
     if not claim.is_plain or claim.predicate is None or claim.observed != FACTS:
         return False
     if claim.owed or claim.unsaid or claim.doubts or claim.unknown or claim.kept is None:
         return False
-    if claim._quiet or claim._alike or claim.facts[_ENDED_BY] or claim.gone:
+    if claim._quiet or claim._alike:
         return False
     violated = claim.compiled.violated
     if any(watch.state in bad for watch, bad in zip(claim.base, violated, strict=True)):

@@ -16,13 +16,13 @@ from operator import itemgetter
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias
 
 from monitor.evaluate.python_terms import CLAIM_REGISTERS
+from spec.events.alphabet import BLOCKS_GONE, Kind
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Hashable, Sequence
 
     from monitor.evaluate.observer_state import Registers
     from spec.claims.states import ClaimState
-    from spec.events.alphabet import Kind
     from spec.language.verdicts import Verdict
 
 __all__ = [
@@ -60,13 +60,22 @@ FoldedFinding: TypeAlias = "tuple[int, Verdict, int, str, str, tuple[tuple[Kind,
 Slots: TypeAlias = "tuple[Any, ...]"
 
 _NUMBERS: Final = ("footprint", "ended_by", "losses", "failures", "declared", "lead")
-assert CLAIM_REGISTERS == (
+assert (
     *("registered", "committed", "responsible", "footprint", "lead", "there", "host", "copied"),
     *("ended_by", "losses", "failures", "declared", "unreported", "offloaded"),
-)
-_LEAD, _LOSSES, _FAILURES = map(CLAIM_REGISTERS.index, ("lead", "losses", "failures"))
+) == CLAIM_REGISTERS
+_LOSSES, _FAILURES = map(CLAIM_REGISTERS.index, ("losses", "failures"))
+_FOOTPRINT, _DECLARED, _ENDED_BY = map(CLAIM_REGISTERS.index, ("footprint", "declared", "ended_by"))
 _TRUTHS: Final = tuple(i for i, n in enumerate(CLAIM_REGISTERS) if n not in _NUMBERS)
-_KEPT: Final = tuple(CLAIM_REGISTERS.index(n) for n in ("footprint", "ended_by", "declared"))
+_TAKES: Final = {
+    Kind.CLAIM_COMMITTED: _FOOTPRINT,
+    Kind.CLAIM_ACCEPTED: _DECLARED,
+    Kind.CLAIM_RETIRED: _ENDED_BY,
+}
+"""The register that takes the number that an event of a kind states."""
+
+_CHANGING: Final = _TAKES.keys() | {*BLOCKS_GONE, Kind.BLOCK_CACHED, Kind.LOAD_FINISHED}
+"""Kinds of events that may change a number, even where one before changed none."""
 
 
 class Situation:
@@ -80,11 +89,13 @@ class Situation:
         waiting: the slots of those that wait for a restore.
         retired: the scopes of requests to which no event belongs any more.
         away: whether the predicate does not hold.
+        tracked: whether hooks say what becomes of its blocks.
+        quiet: whether nothing is owed, and each of its requests ended.
     """
 
     __slots__ = (
         *("truths", "state", "owes", "base", "requests", "ended", "waiting", "retired", "kept"),
-        *("away", "tracked", "after"),
+        *("away", "tracked", "quiet", "after"),
     )
 
     def __init__(
@@ -99,31 +110,49 @@ class Situation:
         retired: tuple[tuple[FoldedWatch, ...], ...],
         kept: tuple[FoldedFinding, ...],
         tracked: bool,
+        quiet: bool,
     ) -> None:
         self.truths, self.state, self.owes, self.base = truths, state, owes, base
         self.requests, self.ended, self.waiting = requests, ended, waiting
         self.retired, self.kept = retired, kept
-        self.away, self.tracked = not truths[-1], tracked
+        self.away, self.tracked, self.quiet = not truths[-1], tracked, quiet
         self.after: dict[int, Transition] = {}
 
 
 class FactsMoved(NamedTuple):
-    """How a claim's registers change: those that are no numbers, and what is added to counters."""
+    """How a claim's registers change: those that are no numbers, what is added to counters, and
+    which register takes the number that the event states, if any does.
+    """
 
     truths: tuple[bool, ...]
     losses: int
     failures: int
+    takes: int
 
-    def of(self, was: Registers, lead: int) -> Registers:
+    def of(self, was: Registers, lead: int, stated: int) -> Registers:
         """The registers after an event.
 
         Args:
             lead: what the claim holds then.
+            stated: the number that the event states.
         """
-        registered, committed, responsible, there, host, copied, unreported, offloaded = self.truths
+        truths, losses, failures, takes = self
+        registered, committed, responsible, there, host, copied, unreported, offloaded = truths
         return (
-            *(registered, committed, responsible, was[3], lead, there, host, copied, was[8]),
-            *(was[9] + self.losses, was[10] + self.failures, was[11], unreported, offloaded),
+            registered,
+            committed,
+            responsible,
+            stated if takes == _FOOTPRINT else was[_FOOTPRINT],
+            lead,
+            there,
+            host,
+            copied,
+            stated if takes == _ENDED_BY else was[_ENDED_BY],
+            was[_LOSSES] + losses,
+            was[_FAILURES] + failures,
+            stated if takes == _DECLARED else was[_DECLARED],
+            unreported,
+            offloaded,
         )
 
 
@@ -151,12 +180,26 @@ def truths_of(facts: Registers) -> tuple[bool, ...]:
     return tuple(facts[place] for place in _TRUTHS)
 
 
-def moved_facts(was: Registers, now: Registers) -> FactsMoved | None:
-    """How registers changed, but for what is held; None where other numbers did, too."""
-    if any(was[place] != now[place] for place in _KEPT):
+def moved_facts(
+    was: Registers, now: Registers, kind: Kind, lead: int, stated: int
+) -> FactsMoved | None:
+    """How registers changed; None where they did not, and never do at an event of this kind.
+
+    Args:
+        lead: what the claim holds now.
+        stated: the number that the event states.
+
+    Raises:
+        ValueError: a number is not what it would be by any `FactsMoved`.
+    """
+    takes = _TAKES.get(kind, NEW)
+    if was == now and kind not in _CHANGING:
         return None
     losses, failures = now[_LOSSES] - was[_LOSSES], now[_FAILURES] - was[_FAILURES]
-    return FactsMoved(truths_of(now), losses, failures)
+    moved = FactsMoved(truths_of(now), losses, failures, takes)
+    if moved.of(was, lead, stated) != now:
+        raise ValueError("a register holds another number")
+    return moved
 
 
 def picked(

@@ -163,6 +163,10 @@ class Holders:
             and self.stated.are_nowhere(blocks)
         )
 
+    def are_on(self, about: Hashable) -> bool:
+        """Whether any claim holds blocks of this object."""
+        return about in self._on
+
     def are_nobodys(self, blocks: Sequence[int]) -> bool:
         """Whether these blocks are nobody's, each named once, and stated for no object."""
         return (

@@ -111,6 +111,10 @@ class Objects:
             among.claims[claim.claim_id] = claim
         return True
 
+    def is_still_on(self, claim: ClaimRun) -> bool:
+        """Whether a claim is on an object, and states no more of where that is since."""
+        return claim.claim_id in self._of and _is_still(claim.object, claim.binding)
+
     def is_alone(self, claim: ClaimRun) -> bool:
         """Whether the claim's object is known, and no other claim is on it in any cache."""
         known = self._of.get(claim.claim_id)

@@ -18,7 +18,15 @@ if TYPE_CHECKING:
     from monitor.evaluate.claim import ClaimRun
     from spec.events.canonical import Event
 
-__all__ = ["binds", "fix_terms", "names_no_identity", "predicate_of", "restates", "same", "unstated"]
+__all__ = [
+    "binds",
+    "fix_terms",
+    "names_no_identity",
+    "predicate_of",
+    "restates",
+    "same",
+    "unstated",
+]
 
 predicate_of = lru_cache(maxsize=256)(parse_predicate)
 """`spec.claims.predicates.parse_predicate`, which says the same again and again."""

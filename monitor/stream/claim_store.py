@@ -154,6 +154,24 @@ class ClaimStore(KnownClaims):
             self._changed[claim.claim_id] = claim
         claim.stir()
 
+    def note_untracked(self, claim: ClaimRun) -> None:
+        """A claim moved that nobody is responsible for: it may be over."""
+        if self.moved is not None:
+            self.moved.append(claim)
+        self._changed[claim.claim_id] = claim
+
+    def take_over(self, claim: ClaimRun, number: int) -> None:
+        """The runtime is responsible for a claim since the event of this number."""
+        claim.took, self.responsible[claim.claim_id] = number, claim
+        for undelivered in self._undelivered.values():
+            undelivered[claim.claim_id] = claim
+
+    def give_up(self, claim: ClaimRun, number: int) -> None:
+        """The runtime is responsible for a claim no more."""
+        claim.left = number
+        del self.responsible[claim.claim_id]
+        self.clock.leave(claim)
+
     def _step(self, claim: ClaimRun, view: EventView, number: int) -> None:
         name, before = claim.claim_id, claim.facts
         responsible = bool(before[_RESPONSIBLE])
@@ -166,13 +184,9 @@ class ClaimStore(KnownClaims):
         after = claim.facts
         responds = bool(after[_RESPONSIBLE])
         if responds and not responsible:
-            claim.took, self.responsible[name] = number, claim
-            for undelivered in self._undelivered.values():
-                undelivered[name] = claim
+            self.take_over(claim, number)
         elif responsible and not responds:
-            claim.left = number
-            del self.responsible[name]
-            self.clock.leave(claim)
+            self.give_up(claim, number)
         if responds is not responsible or before[_DECLARED] != after[_DECLARED]:
             declared = claim.declared
             if declared != (before[_DECLARED] if responsible else 0):
@@ -213,6 +227,7 @@ class ClaimStore(KnownClaims):
             return
 
         def distrust(run: ClaimRun) -> bool:
+            run.unfolded()
             before = len(run.doubts)
             settled = run.settled if not doubt.only else not run.alive
             run.missed |= settled and not doubt.only
@@ -237,6 +252,7 @@ class ClaimStore(KnownClaims):
         self.observed, self._blind = observed, self._blind | blind
 
         def distrust(run: ClaimRun) -> bool:
+            run.unfolded()
             before = len(run.doubts)
             if run.settled:
                 run.missed |= bool(blind)

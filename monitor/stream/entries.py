@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from monitor.input.records import At
     from spec.events.canonical import Event
 
-__all__ = ["Entries"]
+__all__ = ["Entries", "says_the_same"]
 
 
 class Entries(BlockEvents):
@@ -53,9 +53,7 @@ class Entries(BlockEvents):
         binds(claim, event)
         claim.size = event.footprint or 0
         store.join(claim, grows=True)
-        view = self._view(event, claim, at)
-        view.mine = True
-        self._deliver(claim, view)
+        self._tell_entry(event, claim, at)
         if self._ranked:
             store.ranks.note(claim)
         if claim.constants.watched and (missing := unstated(claim)):
@@ -64,6 +62,12 @@ class Entries(BlockEvents):
         self._settle(at)
         return True
 
+    def _tell_entry(self, event: Event, claim: ClaimRun, at: At) -> None:
+        """Deliver to a claim that it is registered."""
+        view = self._view(event, claim, at)
+        view.mine = True
+        self._deliver(claim, view)
+
     def _take_step(self, event: Event, at: At) -> bool:
         """A claim is committed to, or accepted, or it ends."""
         claim, kind = self._known(event), event.kind
@@ -71,7 +75,7 @@ class Entries(BlockEvents):
             return False
         if kind is Kind.CLAIM_RETIRED and not claim.responsible:
             return False
-        if kind in INTRODUCES and not _says_the_same(claim, event):
+        if kind in INTRODUCES and not says_the_same(claim, event):
             return False
         self._begin()
         if kind in INTRODUCES:
@@ -114,7 +118,7 @@ class Entries(BlockEvents):
 _STATES = REGISTRY | INTRODUCES
 
 
-def _says_the_same(claim: ClaimRun, event: Event) -> bool:
+def says_the_same(claim: ClaimRun, event: Event) -> bool:
     """Whether an event states no terms of a claim but those that it had before."""
     return (
         event.mode in (None, claim.declared_mode)

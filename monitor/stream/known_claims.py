@@ -209,6 +209,18 @@ class KnownClaims:
         if self.objects.add(claim) or grows:
             self._place(claim)
 
+    def may_join(self, claim: ClaimRun) -> bool:
+        """Whether `join` would find a claim, which holds nothing, where it was, and nothing to give
+        it: it is alone on its object, of which no block was stated.
+        """
+        blocks = self.blocks
+        return (
+            self.objects.is_still_on(claim)
+            and not (self._unclear or blocks.are_on(claim.object))
+            and blocks.stated.is_empty
+            and not blocks.stated.forgot(claim)
+        )
+
     def state(self, claim: ClaimRun, keys: tuple[str, ...]) -> None:
         """A commitment states the contents of the claim's positions."""
         self.blocks.state(claim, keys)
@@ -273,6 +285,7 @@ class KnownClaims:
 
     def unwatch(self, claim: ClaimRun) -> None:
         """Nothing more is owed of a claim that was watched."""
+        claim.unfolded()
         self.blocks.wipe(claim)
         self.ranks.forget(claim)
         claim.priority, claim.unwatched = None, True

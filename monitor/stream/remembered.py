@@ -1,57 +1,43 @@
 """Takes the events whose effect on a claim is remembered from a claim that stood alike.
 
 Most events of a stream move a claim as the same event moved another before. Each function here
-looks up that transition (`monitor.evaluate.product`) by the situation of the claim and by what of
-the event its observers read. What an event does besides, to blocks, to requests and to what is
-owed, the function does as the shortcut of the kind would; or it changes nothing and leaves the
-event to that.
-
-A transition that is met for the first time is taken by the shortcut, and remembered as the
-difference between the claim before and after.
+finds the claim and the code of the event, and takes the transition that is remembered for these.
+What an event does besides, to blocks, to requests and to what is owed, the function does as the
+shortcut of the kind would; or it changes nothing and leaves the event to that.
 """
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from monitor.evaluate.folding import fold, unfold
-from monitor.evaluate.product import Transition, moved_facts, picked
-from monitor.evaluate.python_terms import CLAIM_REGISTERS
-from monitor.pool.terms import names_no_identity, restates
-from monitor.stream.shortcuts import Shortcuts
-from spec.events.alphabet import Kind
+from monitor.stream.recall import NUMBERS
+from monitor.stream.recall_entries import RecallEntries
+from spec.events.alphabet import ENDS, Kind
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from monitor.evaluate.claim import ClaimRun
     from monitor.input.records import At
-    from monitor.requests.request import Request
     from spec.events.canonical import Event
 
 __all__ = ["Remembered"]
 
-_NUMBERS: Final = {kind: number << 12 for number, kind in enumerate(Kind)}
-_SLOT: Final = 6  # bits of a code below the slot of the request, above these:
-_HOLDS, _COVERS, _FROM_TIER, _STOOD, _FOUND = (1 << bit for bit in range(5))
-_LEAD, _RESPONSIBLE = CLAIM_REGISTERS.index("lead"), CLAIM_REGISTERS.index("responsible")
+# What of an event the observers of a claim read, besides its kind and its request.
+_HOLDS, _COVERS, _FROM_TIER, _FOUND = (1 << bit for bit in range(4))
 
 
-class Remembered(Shortcuts):
-    """A stream that moves claims by the transitions that it remembers.
-
-    The code of a transition says what of an event the observers of a claim read: its kind, the slot
-    that the claim has for its request, and one bit for each question that remains.
-    """
+class Remembered(RecallEntries):
+    """A stream that takes most events by what it remembers."""
 
     def _take_shortcut(self, event: Event, at: At) -> bool:
         if self._track.lost is not None:
             return False
-        take = _REMEMBERED.get(event.kind)
-        return self._shortcut(event, at) if take is None else take(self, event, at)
-
-    def _shortcut(self, event: Event, at: At) -> bool:
-        return super()._take_shortcut(event, at)
+        take = _REMEMBERED.get(event.kind, Remembered._shortcut)
+        if not take(self, event, at):
+            return False
+        self._store.settle()
+        return True
 
     # Each kind of event.
 
@@ -60,7 +46,7 @@ class Remembered(Shortcuts):
         claim = self._folded(event)
         if claim is None or event.request_id is not None:
             return self._shortcut(event, at)
-        code = _NUMBERS[event.kind]
+        code = NUMBERS[event.kind]
         transition = claim.situation.after.get(code)  # type: ignore[union-attr]
         if transition is None:
             return self._learn(claim, code, event, at)
@@ -74,7 +60,7 @@ class Remembered(Shortcuts):
         claim, request = self._folded(event), self._standing(name)
         if claim is None or request is None:
             return self._shortcut(event, at)
-        code = _NUMBERS[kind] | self._slot_of(claim, name, request)
+        code = NUMBERS[kind] | self._slot_of(claim, name, request)
         if kind is Kind.PREFIX_LOOKUP:
             held, asked, predicate = event.held, event.asked, claim.predicate
             if held is None or predicate is None or claim.keys or held < claim.lead:
@@ -113,7 +99,7 @@ class Remembered(Shortcuts):
         (claim,) = request.claims.values()
         if not self._is_folded(claim):
             return self._shortcut(event, at)
-        code = _NUMBERS[event.kind] | self._slot_of(claim, name, request)
+        code = NUMBERS[event.kind] | self._slot_of(claim, name, request)
         transition = claim.situation.after.get(code)  # type: ignore[union-attr]
         if transition is None:
             return self._learn(claim, code, event, at, name)
@@ -130,17 +116,18 @@ class Remembered(Shortcuts):
         claim, kind, name = self._folded(event), event.kind, event.request_id
         if claim is None or not self._follows(event, claim):
             return self._shortcut(event, at)
-        code, tiered = _NUMBERS[kind], claim.compiled.tiered
+        code, tiered = NUMBERS[kind], claim.compiled.tiered
         situation, request = claim.situation, None
         assert situation is not None
         if event.found:
             code |= _FOUND
-        elif kind is Kind.BLOCK_CACHED and tiered and situation.away:
-            if situation.waiting or (name is None and len(self.requests.in_hand) > 1):
+        elif kind is Kind.BLOCK_CACHED:
+            in_hand = self.requests.in_hand
+            unclear = situation.waiting or (name is None and len(in_hand) > 1)
+            if tiered and situation.away and unclear:
                 return self._shortcut(event, at)
-        if kind is Kind.BLOCK_CACHED and name is None and not event.found:
-            in_hand = self.requests.in_hand  # no line says which request computed it
-            name = next(iter(in_hand)) if len(in_hand) == 1 else None
+            if name is None and len(in_hand) == 1:  # no line says which request computed it
+                (name,) = in_hand
         if name is not None:
             if (request := self._standing(name)) is None:
                 return self._shortcut(event, at)
@@ -170,9 +157,12 @@ class Remembered(Shortcuts):
         if run is None or not self._is_folded(run[0]):
             return self._shortcut(event, at)
         claim, first = run
-        if not self._is_loser(claim) or claim.computed or not claim.owns(first):
+        compiled, ranked = claim.compiled, claim.priority is not None and self._ranked
+        if compiled.of_losses or compiled.ranked or ranked:
             return self._shortcut(event, at)
-        code = _NUMBERS[event.kind] | (_HOLDS if claim.constants.threshold <= 0 else 0)
+        if claim.computed or not claim.owns(first):
+            return self._shortcut(event, at)
+        code = NUMBERS[event.kind] | (_HOLDS if claim.constants.threshold <= 0 else 0)
         transition = claim.situation.after.get(code)  # type: ignore[union-attr]
         if transition is None:
             return self._learn(claim, code, event, at)
@@ -183,36 +173,6 @@ class Remembered(Shortcuts):
             claim.held.take_fresh()
         self._follow(claim, transition, at, 0)
         return True
-
-    # What an event meets.
-
-    def _folded(self, event: Event) -> ClaimRun | None:
-        """The claim that an event names, folded, if the event states nothing new of its identity."""
-        claim = self._store.claims.get(event.claim_id or "")
-        if claim is None or not (names_no_identity(event) or restates(claim, event)):
-            return None
-        return claim if self._is_folded(claim) else None
-
-    @staticmethod
-    def _is_folded(claim: ClaimRun) -> bool:
-        """Whether a claim is folded from now on."""
-        return claim.situation is not None or fold(claim) is not None
-
-    def _standing(self, name: str) -> Request | None:
-        """The request of this id, if it is in hand and nothing of it is forgotten or unknown."""
-        request = self.requests.standing(name)
-        if request is None or not request.arrived or request.unsure or not request.usable:
-            return None
-        return None if request.former or request.forgotten else request
-
-    @staticmethod
-    def _slot_of(claim: ClaimRun, name: str, request: Request) -> int:
-        """What a code has of a request: the slot that a folded claim has for it; where it has none,
-        whether the claim was there before it.
-        """
-        if name in claim.ids:
-            return (claim.ids.index(name) + 1) << _SLOT
-        return _STOOD if claim.took <= request.since else 0
 
     def _follows(self, event: Event, claim: ClaimRun) -> bool:
         """Whether blocks of an event are nobody's, and follow what a folded claim holds; no other
@@ -231,77 +191,13 @@ class Remembered(Shortcuts):
             return False
         return self._store.objects.is_alone(claim) and self._store.blocks.are_nobodys(blocks)
 
-    # Moving claims.
-
-    def _open_slot(
-        self, claim: ClaimRun, transition: Transition, name: str, request: Request
-    ) -> bool:
-        """A claim follows a request from now on, if the transition says so; unless that is one too
-        many.
-        """
-        if (pick := transition.ids) is None:
-            return True
-        if not self.requests.take_in_hand(claim, request):
-            return False
-        need = request.needed, request.usable
-        claim.ids, claim.needs = pick((*claim.ids, name)), pick((*claim.needs, need))
-        return True
-
-    def _follow(
-        self, claim: ClaimRun, transition: Transition, at: At, lead: int | None = None
-    ) -> None:
-        """A claim takes a transition.
-
-        Args:
-            lead: what it holds now, where the event changes that.
-        """
-        to, places, _, _, facts, moves = transition
-        claim.situation, claim.last_event = to, self._count
-        if places is not None:
-            claim.places = places((*claim.places, at))
-        if facts is not None:
-            claim.facts = facts.of(claim.facts, claim.facts[_LEAD] if lead is None else lead)
-        if moves:
-            claim.state, claim.owes = to.state, to.owes
-            if to.owes:
-                self._store.owing[claim.claim_id] = claim
-            else:
-                self._store.owing.pop(claim.claim_id, None)
-
-    def _learn(
-        self, claim: ClaimRun, code: int, event: Event, at: At, name: str | None = None
-    ) -> bool:
-        """The shortcut moves a folded claim, and how it did is remembered.
-
-        Args:
-            name: of the request that the event belongs to.
-        """
-        before, ids, places, facts = claim.situation, claim.ids, claim.places, claim.facts
-        assert before is not None
-        unfold(claim)
-        if not self._shortcut(event, at):
-            return False
-        after = fold(claim)
-        if after is None or claim.computed or facts[_RESPONSIBLE] != claim.facts[_RESPONSIBLE]:
-            return True
-        if claim.facts[_LEAD] not in (facts[_LEAD], claim.lead):
-            return True
-        moved = None if facts == claim.facts else moved_facts(facts, claim.facts)
-        if moved is None and facts != claim.facts:
-            return True
-        try:
-            pick_places = picked(places, at, claim.places)
-            new = name if name is not None and name not in ids else object()
-            pick_ids = picked(ids, new, claim.ids)
-        except ValueError:
-            return True
-        gone = tuple(slot for slot, each in enumerate(ids) if each not in claim.ids)
-        moves = (before.state, before.owes) != (after.state, after.owes)
-        before.after[code] = Transition(after, pick_places, pick_ids, gone, moved, moves)
-        return True
-
 
 _REMEMBERED: Final[Mapping[Kind, Callable[[Remembered, Event, At], bool]]] = {
+    Kind.CLAIM_REGISTERED: Remembered._recall_entry,
+    Kind.CLAIM_COMMITTED: Remembered._recall_commitment,
+    Kind.CLAIM_ACCEPTED: Remembered._recall_acceptance,
+    Kind.CLAIM_RETIRED: Remembered._recall_retirement,
+    **dict.fromkeys(ENDS, Remembered._recall_ending),
     Kind.CLAIM_MATERIALIZED: Remembered._recall_report,
     Kind.CLAIM_UNMATERIALIZED: Remembered._recall_report,
     Kind.CLAIM_OFFLOADED: Remembered._recall_report,

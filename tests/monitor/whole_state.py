@@ -7,7 +7,6 @@ from functools import cache
 from typing import Any, Final
 
 from monitor.evaluate.compile import Compiled
-from monitor.evaluate.folding import Foldable
 
 __all__ = ["whole_state"]
 
@@ -49,7 +48,8 @@ def whole_state(value: object, seen: dict[int, int] | None = None) -> Any:
 @cache
 def _declared(kind: type) -> tuple[str, ...]:
     slots = {name for each in kind.__mro__ for name in getattr(each, "__slots__", ())}
-    return tuple(sorted({*slots, *getattr(kind, "__struct_fields__", ())} - {"__weakref__", *Foldable.__slots__}))
+    named = {*slots, *getattr(kind, "__struct_fields__", ())}
+    return tuple(sorted(named - {"__weakref__", "situation", "ids", "needs", "places"}))
 
 
 @cache

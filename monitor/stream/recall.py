@@ -1,0 +1,157 @@
+"""Moves the claims of a stream by transitions that are remembered, and remembers new ones.
+
+A transition (`monitor.evaluate.product`) is looked up by the situation of a claim and by a code of
+the event, which says what of it the observers of a claim read: its kind, the slot that the claim
+has for its request, and one bit for each question that remains. One that is met for the first time
+is taken by the shortcut, and remembered as the difference between the claim before and after.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from monitor.evaluate.folding import fold, unfold
+from monitor.evaluate.product import Transition, moved_facts, picked
+from monitor.evaluate.python_terms import CLAIM_REGISTERS
+from monitor.pool.terms import names_no_identity, restates
+from monitor.stream.shortcuts import Shortcuts
+from spec.events.alphabet import Kind
+
+if TYPE_CHECKING:
+    from monitor.evaluate.claim import ClaimRun
+    from monitor.input.records import At
+    from monitor.requests.request import Request
+    from spec.events.canonical import Event
+
+__all__ = ["NUMBERS", "Recall"]
+
+NUMBERS: Final = {kind: number << 12 for number, kind in enumerate(Kind)}
+"""The part of a code that says the kind."""
+
+_SLOT: Final = 6
+"""The bits of a code below that of the slot of a request."""
+
+_STOOD, _CAME = 63 << _SLOT, 62 << _SLOT
+"""In place of the slot, of a request that has none: the claim was there before it, or after it."""
+
+_LEAD: Final = CLAIM_REGISTERS.index("lead")
+
+
+class Recall(Shortcuts):
+    """A stream that moves claims by the transitions that it remembers."""
+
+    def _shortcut(self, event: Event, at: At) -> bool:
+        return Shortcuts._take_shortcut(self, event, at)
+
+    # What an event meets.
+
+    def _folded(self, event: Event) -> ClaimRun | None:
+        """The claim that an event names, folded; None if the event states its identity anew."""
+        claim = self._store.claims.get(event.claim_id or "")
+        if claim is None or not (names_no_identity(event) or restates(claim, event)):
+            return None
+        return claim if self._is_folded(claim) else None
+
+    @staticmethod
+    def _is_folded(claim: ClaimRun) -> bool:
+        """Whether a claim is folded from now on."""
+        return claim.situation is not None or fold(claim) is not None
+
+    def _standing(self, name: str) -> Request | None:
+        """The request of this id, if it is in hand and nothing of it is forgotten or unknown."""
+        request = self.requests.standing(name)
+        if request is None or not request.arrived or request.unsure or not request.usable:
+            return None
+        return None if request.former or request.forgotten else request
+
+    @staticmethod
+    def _slot_of(claim: ClaimRun, name: str, request: Request) -> int:
+        """What a code has of a request: the slot that a folded claim has for it; where it has none,
+        whether the claim was there before it.
+        """
+        if name in claim.ids:
+            return (claim.ids.index(name) + 1) << _SLOT
+        return _STOOD if claim.took <= request.since else _CAME
+
+    # Moving claims.
+
+    def _open_slot(
+        self, claim: ClaimRun, transition: Transition, name: str, request: Request
+    ) -> bool:
+        """A claim follows a request from now on, if the transition says so; unless that is one too
+        many.
+        """
+        if (pick := transition.ids) is None:
+            return True
+        if not self.requests.take_in_hand(claim, request):
+            return False
+        need = request.needed, request.usable
+        claim.ids, claim.needs = pick((*claim.ids, name)), pick((*claim.needs, need))
+        return True
+
+    def _follow(
+        self,
+        claim: ClaimRun,
+        transition: Transition,
+        at: At,
+        lead: int | None = None,
+        stated: int = 0,
+    ) -> None:
+        """A claim takes a transition.
+
+        Args:
+            lead: what it holds now, where the event changes that.
+            stated: the number that the event states of the claim.
+        """
+        to, places, _, _, facts, moves = transition
+        claim.situation, claim.last_event = to, self._count
+        if places is not None:
+            claim.places = places((*claim.places, at))
+        if facts is not None:
+            lead = claim.facts[_LEAD] if lead is None else lead
+            claim.facts = facts.of(claim.facts, lead, stated)
+        if moves:
+            claim.state, claim.owes = to.state, to.owes
+            if to.owes:
+                self._store.owing[claim.claim_id] = claim
+            else:
+                self._store.owing.pop(claim.claim_id, None)
+        if not to.tracked:
+            self._store.note_untracked(claim)
+
+    def _learn(
+        self,
+        claim: ClaimRun,
+        code: int,
+        event: Event,
+        at: At,
+        name: str | None = None,
+        stated: int = 0,
+    ) -> bool:
+        """The shortcut moves a folded claim, and how it did is remembered.
+
+        Args:
+            name: of the request that the event belongs to.
+            stated: the number that the event states of the claim.
+        """
+        before, ids, places, facts = claim.situation, claim.ids, claim.places, claim.facts
+        assert before is not None
+        unfold(claim)
+        if not self._shortcut(event, at):
+            return False
+        if self._store.claims.get(claim.claim_id) is not claim:
+            return True  # it is forgotten, and that is no part of what the event does
+        after, lead = fold(claim), claim.lead if event.block_ids else facts[_LEAD]
+        if after is None or (event.block_ids and claim.computed):
+            return True
+        try:
+            moved = moved_facts(facts, claim.facts, event.kind, lead, stated)
+            pick_places = picked(places, at, claim.places)
+            new = name if name is not None and name not in ids else object()
+            pick_ids = picked(ids, new, claim.ids)
+        except ValueError:
+            return True
+        gone = tuple(slot for slot, each in enumerate(ids) if each not in claim.ids)
+        moves = (before.state, before.owes) != (after.state, after.owes)
+        before.after[code] = Transition(after, pick_places, pick_ids, gone, moved, moves)
+        return True
