@@ -137,8 +137,6 @@ class ClaimRecord(Foldable):
     situation: Situation | None = field(default=None, init=False, metadata=DERIVED)
     ids: tuple[str, ...] = field(default=(), init=False, metadata=DERIVED)
     needs: tuple[tuple[int, int], ...] = field(default=(), init=False, metadata=DERIVED)
-        default=(), init=False, compare=False, metadata=DERIVED
-    )
     places: tuple[At, ...] = field(default=(), init=False, metadata=DERIVED)
 
     def __post_init__(self) -> None:
