@@ -227,7 +227,7 @@ class Monitor(Parting):
         every = tuple(each for each in every if not each.unclear)
         judged = tuple(c for c in every if c.judged and not self._mixed(c.claim))
         names = MODES[self.mode].names(self.bundle)
-        obligations = {n: pool(claim.findings[n].verdict for claim in judged) for n in names}
+        obligations = {n: pool({claim.findings[n].verdict for claim in judged}) for n in names}
         absent, unknown = self._absent(every), dict(self._unknown)
         verdict, why = decide(obligations, absent, strict=self.strict)
         rest = (self._read, unknown, self._rejected)
@@ -258,8 +258,13 @@ class Monitor(Parting):
         if (other := self._other(claim)) is not None and not self._mixed(claim):
             why = f"it is of another mode, {other}"
             return ClaimVerdict(file, claim, False, ModeVerdict.INCONCLUSIVE, why, findings, other)
-        obligations = {} if self._mixed(claim) else {n: f.verdict for n, f in findings.items()}
+        situation, mixed = claim.situation, self._mixed(claim)
+        if situation is not None and situation.decided is not None and entered and not mixed:
+            return ClaimVerdict(file, claim, entered, *situation.decided, findings)
+        obligations = {} if mixed else {n: f.verdict for n, f in findings.items()}
         verdict, why = decide(obligations, self.missing(claim))
+        if situation is not None and entered and not mixed:
+            situation.decided = verdict, why
         return ClaimVerdict(file, claim, entered, verdict, why, findings)
 
     def _absent(self, claims: tuple[ClaimVerdict, ...]) -> str:

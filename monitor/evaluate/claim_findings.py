@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from monitor.evaluate.by_kind import unmoved
 from monitor.evaluate.claim_record import ClaimRecord
+from monitor.evaluate.folding import findings_of
 from monitor.evaluate.observer_state import Finding, ObserverState, heaviest
 from monitor.evaluate.partial_observation import without
 from spec.claims.states import TERMINAL
@@ -105,6 +106,9 @@ class ClaimFindings(ClaimRecord):
 
     def findings(self) -> Iterator[tuple[str, Finding]]:
         """Each obligation of the bundle with its verdict so far."""
+        if self.situation is not None:
+            yield from findings_of(self)
+            return
         self.catch_up()
         for index, observer in enumerate(self.compiled.observers):
             candidates = [self._finding(index, self.base[index])]

@@ -16,7 +16,7 @@ from spec.events.alphabet import FACTS
 from spec.language.verdicts import Verdict
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Iterable, Iterator
 
     from monitor.evaluate.claim import ClaimRun
     from monitor.evaluate.observer_state import Registers
@@ -28,8 +28,9 @@ if TYPE_CHECKING:
         Slots,
     )
     from monitor.input.records import At
+    from spec.events.alphabet import Kind
 
-__all__ = ["DERIVED", "FOLDED", "Foldable", "fold", "fold_as", "unfold"]
+__all__ = ["DERIVED", "FOLDED", "Foldable", "findings_of", "fold", "fold_as", "unfold"]
 
 FOLDED: Final = (*("base", "requests", "_ended", "_loose", "_alike", "retired", "kept", "waiting"),)
 """The fields of a claim that are absent while it is folded."""
@@ -133,6 +134,35 @@ def fold_as(claim: ClaimRun, situation: Situation, places: tuple[At, ...]) -> No
 def _let_go(claim: ClaimRun) -> None:
     del claim.base, claim.requests, claim._ended, claim._loose, claim._alike
     del claim.retired, claim.kept, claim.waiting
+
+
+def findings_of(claim: Any) -> Iterator[tuple[str, Finding]]:
+    """The findings about a folded claim, which differ from those of others that stand alike only by
+    the places of events.
+    """
+    situation = claim.situation
+    if situation.found is None:
+        unfold(claim)
+        found = list(claim.findings())
+        fold(claim)
+        situation.found = tuple([(name, *_placed(each, claim.places)) for name, each in found])
+    places = (*claim.places, None)
+    for name, finding, at, trail in situation.found:
+        if at == NEW:
+            yield name, finding
+            continue
+        events = tuple([(kind, places[slot]) for kind, slot in trail])
+        verdict, why, allowed = finding.verdict, finding.why, finding.allowed
+        yield name, Finding(verdict, places[at], why, allowed, events)
+
+
+def _placed(
+    finding: Finding, places: tuple[At, ...]
+) -> tuple[Finding, int, tuple[tuple[Kind, int], ...]]:
+    """A finding of one claim, and the slots of the places that it has."""
+    slots: dict[At | None, int] = {each: slot for slot, each in enumerate(places)}
+    slots[None] = NEW
+    return finding, slots[finding.at], tuple([(kind, slots[at]) for kind, at in finding.trail])
 
 
 def _may_fold(claim: ClaimRun) -> bool:

@@ -21,7 +21,8 @@ from spec.events.alphabet import BLOCKS_GONE, Kind
 if TYPE_CHECKING:
     from collections.abc import Callable, Hashable, Sequence
 
-    from monitor.evaluate.observer_state import Registers
+    from monitor.evaluate.conclusion import ModeVerdict
+    from monitor.evaluate.observer_state import Finding, Registers
     from spec.claims.states import ClaimState
     from spec.language.verdicts import Verdict
 
@@ -46,6 +47,8 @@ NEW: Final = -1
 """In place of a slot: none, as of an observer that has not moved."""
 
 Events: TypeAlias = "Kind | tuple[tuple[Kind, int], ...]"
+Trail: TypeAlias = "tuple[tuple[Kind, int], ...]"
+
 FoldedWatch: TypeAlias = "tuple[int, Registers, int, int, Events]"
 """An `ObserverState`: state, registers, rule, the slot of its place, and its events."""
 
@@ -91,11 +94,14 @@ class Situation:
         away: whether the predicate does not hold.
         tracked: whether hooks say what becomes of its blocks.
         quiet: whether nothing is owed, and each of its requests ended.
+        found: the findings by the names of obligations, each with the slots of its place and of its
+            trail, once they were asked for.
+        decided: what they come to, once that was.
     """
 
     __slots__ = (
         *("truths", "state", "owes", "base", "requests", "ended", "waiting", "retired", "kept"),
-        *("away", "tracked", "quiet", "after"),
+        *("away", "tracked", "quiet", "after", "found", "decided"),
     )
 
     def __init__(
@@ -117,6 +123,8 @@ class Situation:
         self.retired, self.kept = retired, kept
         self.away, self.tracked, self.quiet = not truths[-1], tracked, quiet
         self.after: dict[int, Transition] = {}
+        self.found: tuple[tuple[str, Finding, int, Trail], ...] | None = None
+        self.decided: tuple[ModeVerdict, str] | None = None
 
 
 class FactsMoved(NamedTuple):

@@ -75,6 +75,8 @@ class Holders:
             self._keyed.get(place, {}).pop(claim.claim_id, None)
 
     def _note(self, claim: ClaimRun) -> None:
+        if self._noted.get(claim.claim_id) is claim.object:
+            return
         self._holding[claim.claim_id] = claim
         self._noted[claim.claim_id] = claim.object
         self._on.add(claim.object, claim)
@@ -163,9 +165,11 @@ class Holders:
             and self.stated.are_nowhere(blocks)
         )
 
-    def are_on(self, about: Hashable) -> bool:
-        """Whether any claim holds blocks of this object."""
-        return about in self._on
+    def is_untouched(self, claim: ClaimRun) -> bool:
+        """Whether nothing is known of any block of the object of a claim that holds nothing."""
+        if not self.stated.is_empty or claim.object in self._on or claim.claim_id in self._noted:
+            return False
+        return not self.stated.forgot(claim)
 
     def are_nobodys(self, blocks: Sequence[int]) -> bool:
         """Whether these blocks are nobody's, each named once, and stated for no object."""
@@ -183,6 +187,15 @@ class Holders:
             and self._owners.are_free(blocks)
             and not (claim.held and any(map(claim.held.holds, positions)))
         )
+
+    def append(self, blocks: Sequence[int], positions: Sequence[int], claim: ClaimRun) -> None:
+        """The claim holds these blocks, which are free, at these positions, which follow those that
+        it holds; they are not among the fresh ones.
+        """
+        self._owners.place(claim.claim_id, blocks, positions)
+        self._note_stated(blocks)
+        claim.held.append(positions, blocks)
+        self._note(claim)
 
     def place(self, blocks: Sequence[int], positions: Sequence[int], claim: ClaimRun) -> None:
         """The claim holds these blocks, which are free, at these positions."""
@@ -223,9 +236,11 @@ class Holders:
     def take_run(self, blocks: Sequence[int], claim: ClaimRun, first: int) -> bool:
         """The blocks of a `sole_run` are gone from its claim; whether one of its own is."""
         claim.held.clear()
-        for block in blocks:
-            self._let_go(block)
-            self._owners.drop(block)
+        for known in (self._stated, self._forgotten, self.mixed):
+            if known:
+                for block in blocks:
+                    known.pop(block, None)
+        self._owners.drop_all(blocks)
         if not self.stated.is_empty:
             self.stated.lose(blocks)
         own = claim.owns(first)

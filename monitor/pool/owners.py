@@ -34,15 +34,21 @@ class Owners:
 
     def place(self, claim_id: str, blocks: Sequence[int], positions: Sequence[int]) -> None:
         """These blocks, which nobody holds, are a claim's, one at each position."""
+        if len(blocks) <= _TOGETHER:
+            run = claim_id, tuple(blocks), alike(positions)
+            for block in blocks:
+                self._runs[block] = run
+            return
         for at in range(0, len(blocks), _TOGETHER):
             some = tuple(blocks[at : at + _TOGETHER])
             run = claim_id, some, alike(positions[at : at + _TOGETHER])
             self._runs.update(dict.fromkeys(some, run))
 
-    def are_free(self, blocks: Iterable[int]) -> bool:
+    def are_free(self, blocks: Sequence[int]) -> bool:
         """Whether nothing is known of an owner of these blocks."""
-        blocks = list(blocks)
-        return self._runs.keys().isdisjoint(blocks) and self._several.keys().isdisjoint(blocks)
+        if not self._runs.keys().isdisjoint(blocks):
+            return False
+        return not self._several or self._several.keys().isdisjoint(blocks)
 
     def names(self, block: int) -> Collection[str]:
         """The claims that hold a block."""
@@ -70,7 +76,10 @@ class Owners:
         run = runs.get(blocks[0])
         if run is None or run[1] != blocks:
             return None
-        return run if all(runs.get(block) is run for block in blocks[1:]) else None
+        for block in blocks:
+            if runs.get(block) is not run:
+                return None
+        return run
 
     def get(self, block: int) -> dict[str, set[int]] | None:
         """The claims that hold a block, to be changed; None where nothing is known of one."""
@@ -92,6 +101,13 @@ class Owners:
         """Nothing is known of an owner any more."""
         self._runs.pop(block, None)
         self._several.pop(block, None)
+
+    def drop_all(self, blocks: Iterable[int]) -> None:
+        """The same of several blocks."""
+        for known in (self._runs, self._several):
+            if known:
+                for block in blocks:
+                    known.pop(block, None)
 
     def clear(self) -> None:
         """Nothing is known of any."""

@@ -66,6 +66,10 @@ class Ranks:
         self._holding: dict[str, int | None] = {}
         self._priorities: list[int] = []  # of these, in order
 
+    def has(self, name: str) -> bool:
+        """Whether a claim has a place among the others."""
+        return name in self._holding
+
     def note(self, claim: ClaimRun) -> None:
         """A claim may hold blocks now that it did not, or none that it did, or be ranked anew."""
         name, unsure = claim.claim_id, is_unsure(claim)

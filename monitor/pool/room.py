@@ -98,6 +98,10 @@ class Room:
         self.bound = 0
         self._keyed = set[str]()  # claims that state content keys
 
+    def has(self, name: str) -> bool:
+        """Whether a claim takes any blocks."""
+        return name in self._claims
+
     def put(self, claim: ClaimRun, blocks: int) -> None:
         """A claim takes so many blocks from now on."""
         name = claim.claim_id

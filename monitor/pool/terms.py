@@ -69,6 +69,9 @@ def binds(claim: ClaimRun, event: Event) -> bool:
     if "predicate" in stated:
         stated["predicate"] = _plain(stated["predicate"])
     binding = claim.binding
+    if not binding:
+        binding.update(stated)
+        return True
     if not all(same(name, binding.get(name), value) for name, value in stated.items()):
         return False
     for name, value in stated.items():

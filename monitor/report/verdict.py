@@ -49,7 +49,7 @@ class ModeChoice(StrEnum):
     ROUTED_REUSE = Mode.ROUTED_REUSE.value
 
 
-class Place(msgspec.Struct, frozen=True):
+class Place(msgspec.Struct, frozen=True, gc=False):
     """Where the deciding event was read; lines count from 1."""
 
     file: str
@@ -57,7 +57,7 @@ class Place(msgspec.Struct, frozen=True):
     sequence: int | None
 
 
-class ObligationReport(msgspec.Struct, frozen=True):
+class ObligationReport(msgspec.Struct, frozen=True, gc=False):
     """One obligation of one claim: its verdict, the event that decided it, and why.
 
     `allowed` says what was expected instead where the obligation was violated. What a claim that
@@ -70,7 +70,7 @@ class ObligationReport(msgspec.Struct, frozen=True):
     allowed: str = ""
 
 
-class ClaimReport(msgspec.Struct, frozen=True):
+class ClaimReport(msgspec.Struct, frozen=True, gc=False):
     """One claim of one stream; `state` is where its lifecycle stands, as reported.
 
     `declared_mode` is what the claim asked for, in the word of its dialect; `mode` the one that it

@@ -195,9 +195,7 @@ class Requests:
             del self._ended[next(iter(self._ended))]
         known = request.claims or request.former or request.forgotten
         if known and not request.failed and request.unnamed is None:
-            fresh = Request(claims=request.claims, former=request.former, losses=request.losses)
-            fresh.forgotten, fresh.came = request.forgotten, request.came
-            self._requests[request_id] = request = fresh
+            request.forget_needs()
         request.ended = True
         self._settle(request_id)
 

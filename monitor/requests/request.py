@@ -54,6 +54,11 @@ class Request(msgspec.Struct):
         needed, usable = (self.needed, self.usable) if there else (0, 0)
         return came, there, needed, usable
 
+    def forget_needs(self) -> None:
+        """It is as it was before it arrived, but for whom it has to do with."""
+        self.at, self.needed, self.usable, self.arrived = None, 1, 0, False
+        self.since, self.missing, self.unsure = 0, 0, False
+
     def tell(self, view: EventView) -> None:
         """What the request needs, of what."""
         view.needed, view.usable = self.needed, self.usable

@@ -9,6 +9,7 @@ from monitor.evaluate.claim import ClaimRun
 from monitor.evaluate.claim_record import UNSTATED
 from monitor.evaluate.event_view import Constants, fixed_by
 from monitor.evaluate.partial_observation import BLOCKS
+from monitor.evaluate.python_terms import CLAIM_REGISTERS
 from monitor.pool.blocks import Blocks
 from monitor.pool.objects import Objects
 from monitor.pool.ranks import Ranks
@@ -33,6 +34,7 @@ if TYPE_CHECKING:
 __all__ = ["BLIND", "Keep", "KnownClaims"]
 
 
+_LEAD: Final = CLAIM_REGISTERS.index("lead")
 _TOO_MUCH: Final = "more was stated about its object, or by claims on it, than is kept"
 BLIND: Final = "the hooks of this stream do not observe all facts that it rests on"
 _KIN: Final = (
@@ -207,19 +209,27 @@ class KnownClaims:
             grows: more of the object is its own than was before, or it is committed to.
         """
         if self.objects.add(claim) or grows:
-            self._place(claim)
+            if self._is_new_there(claim):
+                self.room.forget()
+            else:
+                self._place(claim)
 
     def may_join(self, claim: ClaimRun) -> bool:
-        """Whether `join` would find a claim, which holds nothing, where it was, and nothing to give
-        it: it is alone on its object, of which no block was stated.
+        """Whether `join` would find a claim where it was, and nothing to give it."""
+        return self.objects.is_still_on(claim) and self._is_new_there(claim)
+
+    def _is_new_there(self, claim: ClaimRun) -> bool:
+        """Whether `_place` would find nothing: the claim takes no room, holds nothing, and of its
+        object no block is held or stated, nor may one be without being known.
         """
-        blocks = self.blocks
-        return (
-            self.objects.is_still_on(claim)
-            and not (self._unclear or blocks.are_on(claim.object))
-            and blocks.stated.is_empty
-            and not blocks.stated.forgot(claim)
-        )
+        blocks, name = self.blocks, claim.claim_id
+        if claim.held or claim.declared or claim.constants.threshold <= 0 or claim.unwatched:
+            return False
+        if self._unclear or self._track.lost is not None or self.room.has(name):
+            return False
+        if claim.held.fresh or self.ranks.has(name) or claim.facts[_LEAD]:
+            return False
+        return blocks.is_untouched(claim)
 
     def state(self, claim: ClaimRun, keys: tuple[str, ...]) -> None:
         """A commitment states the contents of the claim's positions."""

@@ -97,14 +97,15 @@ class Recall(Shortcuts):
         lead: int | None = None,
         stated: int = 0,
     ) -> None:
-        """A claim takes a transition.
+        """A claim takes a transition, by the next event of the stream.
 
         Args:
             lead: what it holds now, where the event changes that.
             stated: the number that the event states of the claim.
         """
         to, places, _, _, facts, moves = transition
-        claim.situation, claim.last_event = to, self._count
+        self._count = self._store.blocks.now = claim.last_event = self._count + 1
+        claim.situation = to
         if places is not None:
             claim.places = places((*claim.places, at))
         if facts is not None:

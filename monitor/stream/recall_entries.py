@@ -53,18 +53,16 @@ class RecallEntries(Recall):
     def _recall_commitment(self, event: Event, at: At) -> bool:
         """The runtime's registry commits to a claim that holds nothing yet, alone on its object."""
         claim, store = self._stated_again(event), self._store
-        if claim is None or claim.responsible or claim.held or not store.may_join(claim):
+        if claim is None or claim.responsible or not store.may_join(claim):
             return self._shortcut(event, at)
         footprint = event.footprint or 0
         code = NUMBERS[event.kind] | (_FITS if claim.constants.threshold <= footprint else 0)
         transition = claim.situation.after.get(code)  # type: ignore[union-attr]
         if transition is None:
             return self._learn(claim, code, event, at, stated=footprint)
-        self._begin()
         claim.size = max(claim.size, footprint)
         store.room.forget()
-        claim.held.take_fresh()
-        store.take_over(claim, self._count)
+        store.take_over(claim, self._count + 1)
         self._follow(claim, transition, at, stated=footprint)
         if claim.declared:  # it was accepted before
             store.room.put(claim, claim.declared)
@@ -81,7 +79,6 @@ class RecallEntries(Recall):
         transition = claim.situation.after.get(code)  # type: ignore[union-attr]
         if transition is None:
             return self._learn(claim, code, event, at, stated=footprint)
-        self._begin()
         declared = claim.declared
         claim.owner_claimed = claim.owner_claimed or event.owner_scope
         self._follow(claim, transition, at, stated=footprint)
@@ -102,7 +99,6 @@ class RecallEntries(Recall):
         transition = claim.situation.after.get(code)  # type: ignore[union-attr]
         if transition is None:
             return self._learn(claim, code, event, at, stated=by)
-        self._begin()
         claim.early |= ends_early(event, claim)
         declared = claim.declared
         self._follow(claim, transition, at, stated=by)
@@ -132,7 +128,6 @@ class RecallEntries(Recall):
         responsible = claim.responsible
         if transition.facts is not None and responsible:
             return self._shortcut(event, at)
-        self._begin()
         self._follow(claim, transition, at)
         return True
 

@@ -50,7 +50,6 @@ class Remembered(RecallEntries):
         transition = claim.situation.after.get(code)  # type: ignore[union-attr]
         if transition is None:
             return self._learn(claim, code, event, at)
-        self._begin()
         self._follow(claim, transition, at)
         return True
 
@@ -77,7 +76,6 @@ class Remembered(RecallEntries):
             return self._learn(claim, code, event, at, name)
         if not self._open_slot(claim, transition, name, request):
             return self._shortcut(event, at)
-        self._begin()
         self._follow(claim, transition, at)
         return True
 
@@ -103,7 +101,6 @@ class Remembered(RecallEntries):
         transition = claim.situation.after.get(code)  # type: ignore[union-attr]
         if transition is None:
             return self._learn(claim, code, event, at, name)
-        self._begin()
         if (pick := transition.ids) is not None:
             self.requests.let_go(claim, [claim.ids[slot] for slot in transition.gone], name)
             claim.ids, claim.needs = pick((*claim.ids, "")), pick((*claim.needs, None))
@@ -140,10 +137,11 @@ class Remembered(RecallEntries):
             return self._learn(claim, code, event, at, name)
         if request is not None and not self._open_slot(claim, transition, name or "", request):
             return self._shortcut(event, at)
-        self._begin()
-        self._store.blocks.place(event.block_ids, event.positions, claim)
+        self._store.blocks.now = self._count + 1
+        if claim.held.fresh is not None:
+            claim.held.note_fresh(() if tiered else event.positions)
+        self._store.blocks.append(event.block_ids, event.positions, claim)
         self._store.room.forget()
-        claim.held.take_fresh()
         self._follow(claim, transition, at, lead)
         return True
 
@@ -166,11 +164,10 @@ class Remembered(RecallEntries):
         transition = claim.situation.after.get(code)  # type: ignore[union-attr]
         if transition is None:
             return self._learn(claim, code, event, at)
-        self._begin()
         blocks.take_run(ids, claim, first)
-        self._store.room.forget()
-        if claim.compiled.tiered:
+        if claim.held.fresh and compiled.tiered:
             claim.held.take_fresh()
+        self._store.room.forget()
         self._follow(claim, transition, at, 0)
         return True
 
