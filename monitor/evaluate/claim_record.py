@@ -71,7 +71,8 @@ class ClaimRecord(Foldable):
 
     Of a claim that is folded (`monitor.evaluate.folding`), `situation` is where it stands, `ids`
     are the requests that it has in hand, `needs` what each needs of what is usable, and `places`
-    those of the events that its findings name.
+    those of the events that its findings name. It `thaws` where others need it unfolded, and does
+    `wait` for so many events before it is folded again.
     """
 
     stream: str
@@ -134,6 +135,8 @@ class ClaimRecord(Foldable):
     _scoped: Sequence[int] = ()
     _scoped_all: Sequence[tuple[int, int]] = ()
     _pending: Sequence[frozenset[int]] = ()
+    thaws: int = field(default=0, init=False, metadata=DERIVED)
+    wait: int = field(default=0, init=False, metadata=DERIVED)
     situation: Situation | None = field(default=None, init=False, metadata=DERIVED)
     ids: tuple[str, ...] = field(default=(), init=False, metadata=DERIVED)
     needs: tuple[tuple[int, int], ...] = field(default=(), init=False, metadata=DERIVED)

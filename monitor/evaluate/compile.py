@@ -27,7 +27,7 @@ from spec.projection.delivery import DELIVERY, STANDS
 if TYPE_CHECKING:
     from collections.abc import Callable, Hashable, Mapping
 
-    from monitor.evaluate.product import Situation
+    from monitor.evaluate.product import Situation, Watches
     from spec.claims.claim import Mode
     from spec.contract.modes import Bundle
     from spec.language.machine import Ledger, Observer
@@ -109,6 +109,11 @@ class Compiled:
     @cached_property
     def situations(self) -> dict[Hashable, Situation]:
         """The situations of claims that were met, by all that makes them (`evaluate.folding`)."""
+        return {}
+
+    @cached_property
+    def folded(self) -> Watches:
+        """The states of observers that these have."""
         return {}
 
     @cached_property

@@ -10,18 +10,24 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final
 
 from monitor.evaluate.observer_state import NOTHING, Finding, InHand, ObserverState
-from monitor.evaluate.product import MOST, NEW, Situation, truths_of
+from monitor.evaluate.product import (
+    MOST,
+    NEW,
+    Situation,
+    folded_watch,
+    truths_of,
+    unfolded_watch,
+)
 from monitor.evaluate.python_terms import CLAIM_REGISTERS, REQUEST_REGISTERS
 from spec.events.alphabet import FACTS
 from spec.language.verdicts import Verdict
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
+    from collections.abc import Iterable, Iterator
 
     from monitor.evaluate.claim import ClaimRun
     from monitor.evaluate.observer_state import Registers
     from monitor.evaluate.product import (
-        Events,
         FoldedFinding,
         FoldedRequest,
         FoldedWatch,
@@ -30,7 +36,7 @@ if TYPE_CHECKING:
     from monitor.input.records import At
     from spec.events.alphabet import Kind
 
-__all__ = ["DERIVED", "FOLDED", "Foldable", "findings_of", "fold", "fold_as", "unfold"]
+__all__ = ["DERIVED", "FOLDED", "Foldable", "findings_of", "fold", "fold_as", "fold_soon", "unfold"]
 
 FOLDED: Final = (*("base", "requests", "_ended", "_loose", "_alike", "retired", "kept", "waiting"),)
 """The fields of a claim that are absent while it is folded."""
@@ -43,6 +49,7 @@ _NEEDS: Final = REQUEST_REGISTERS.index("needed")
 assert REQUEST_REGISTERS[_NEEDS : _NEEDS + 2] == ("needed", "usable")
 _COST, _WORKER = REQUEST_REGISTERS.index("cost"), REQUEST_REGISTERS.index("worker")
 _NOTHING_NEEDED: Final = (0, 0)
+_MOST_THAWS: Final = 3
 
 
 class Foldable:
@@ -54,7 +61,7 @@ class Foldable:
     def unfolded(self) -> None:
         """Nothing of it is folded from now on."""
         if self.situation is not None:
-            unfold(self)
+            _thaw(self)
 
     if not TYPE_CHECKING:  # or no checker would miss a field that there is not
 
@@ -64,9 +71,29 @@ class Foldable:
                 self.situation = None
                 return None
             if name in FOLDED and self.situation is not None:
-                unfold(self)
+                _thaw(self)
                 return getattr(self, name)
             raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
+
+
+def _thaw(claim: Any) -> None:
+    """A claim is needed unfolded; where that happens again and again, it stays so for a while."""
+    unfold(claim)
+    claim.thaws += claim.thaws < _MOST_THAWS
+    claim.wait = (1 << claim.thaws) - 2
+
+
+def fold_soon(claim: ClaimRun) -> bool:
+    """Whether a claim is folded from now on; one that was needed unfolded time and again may wait,
+    and so does one that cannot be folded.
+    """
+    if claim.wait:
+        claim.wait -= 1
+        return False
+    if fold(claim) is None:
+        claim.wait = (1 << _MOST_THAWS) - 2
+        return False
+    return True
 
 
 def fold(claim: ClaimRun) -> Situation | None:
@@ -81,11 +108,29 @@ def fold(claim: ClaimRun) -> Situation | None:
     def slot(at: At | None) -> int:
         return NEW if at is None else slots.setdefault(at, len(slots))
 
-    base = tuple([_watch(each, slot) for each in claim.base])
+    known, scoped = compiled.folded, claim._scoped
+    try:
+        base = tuple([folded_watch(i, w, slot, known) for i, w in enumerate(claim.base)])
+        watched, retired = (
+            tuple(
+                [
+                    tuple(
+                        [
+                            folded_watch(i, w, slot, known)
+                            for i, w in zip(scoped, r.watches, strict=True)
+                        ]
+                    )
+                    for r in among.values()
+                ]
+            )
+            for among in (requests, claim.retired)
+        )
+    except ValueError:
+        return None
     ids = tuple(requests)
     needs: list[tuple[int, int]] = []
     folded: list[FoldedRequest] = []
-    for request in requests.values():
+    for request, watches in zip(requests.values(), watched, strict=True):
         facts = request.facts
         if facts[_COST] or facts[_WORKER]:
             return None
@@ -93,15 +138,11 @@ def fold(claim: ClaimRun) -> Situation | None:
         needs.append(need)
         if need != _NOTHING_NEEDED:
             facts = (*facts[:_NEEDS], None, None, *facts[_NEEDS + 2 :])
-        watches = tuple([_watch(each, slot) for each in request.watches])
         folded.append((facts, watches, request.touched, request.ended))
     ended = tuple([ids.index(each) for each in claim._ended])
     if not claim.waiting <= requests.keys():
         return None
     waiting = tuple([at for at, each in enumerate(ids) if each in claim.waiting])
-    retired = tuple(
-        [tuple([_watch(w, slot) for w in each.watches]) for each in claim.retired.values()]
-    )
     kept: tuple[FoldedFinding, ...] = tuple(
         [
             (i, f.verdict, slot(f.at), f.why, f.allowed, tuple([(k, slot(a)) for k, a in f.trail]))
@@ -112,12 +153,12 @@ def fold(claim: ClaimRun) -> Situation | None:
     fixed = constants.lapses, constants.tiered, constants.watched, constants.ranked
     truths = (*truths_of(facts), facts[_LEAD] >= constants.threshold)
     stands = (truths, claim.state, claim.owes, base, tuple(folded), ended, waiting, retired, kept)
-    known = compiled.situations
-    situation = known.get((fixed, *stands))
+    situations = compiled.situations
+    situation = situations.get((fixed, *stands))
     if situation is None:
-        if len(known) >= MOST:
+        if len(situations) >= MOST:
             return None
-        situation = known[fixed, *stands] = Situation(*stands, claim.tracked, claim.is_quiet)
+        situation = situations[fixed, *stands] = Situation(*stands, claim.tracked, claim.is_quiet)
     claim.ids, claim.needs, claim.places = ids, tuple(needs), tuple(slots)
     claim.situation = situation
     _let_go(claim)
@@ -185,15 +226,6 @@ def _may_fold(claim: ClaimRun) -> bool:
     return all(found.verdict is not Verdict.VIOLATED for found in claim.kept.values())
 
 
-def _watch(watch: ObserverState, slot: Callable[[At | None], int]) -> FoldedWatch:
-    events: Events
-    if isinstance(watch.events, str):
-        events = watch.events
-    else:
-        events = tuple([(kind, slot(at)) for kind, at in watch.events])
-    return watch.state, watch.own, watch.rule, slot(watch.at), events
-
-
 def unfold(claim: Any) -> None:
     """What was folded of a claim is there again."""
     situation = claim.situation
@@ -222,16 +254,7 @@ def unfold(claim: Any) -> None:
 
 
 def _watches(folded: Iterable[FoldedWatch], places: Slots) -> list[ObserverState]:
-    return [
-        ObserverState(
-            state,
-            own,
-            places[at],
-            rule,
-            events if isinstance(events, str) else _trail(events, places),
-        )
-        for state, own, rule, at, events in folded
-    ]
+    return [each.ready or unfolded_watch(each, places) for each in folded]
 
 
 def _trail(folded: Iterable[tuple[Any, int]], places: Slots) -> tuple[tuple[Any, Any], ...]:

@@ -15,6 +15,7 @@ from __future__ import annotations
 from operator import itemgetter
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias
 
+from monitor.evaluate.observer_state import ObserverState
 from monitor.evaluate.python_terms import CLAIM_REGISTERS
 from spec.events.alphabet import BLOCKS_GONE, Kind
 
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
 
     from monitor.evaluate.conclusion import ModeVerdict
     from monitor.evaluate.observer_state import Finding, Registers
+    from monitor.input.records import At
     from spec.claims.states import ClaimState
     from spec.language.verdicts import Verdict
 
@@ -36,21 +38,24 @@ __all__ = [
     "Situation",
     "Slots",
     "Transition",
+    "Watches",
+    "folded_watch",
     "moved_facts",
     "picked",
+    "truths_of",
+    "unfolded_watch",
 ]
 
 MOST: Final = 20_000
-"""Situations that are kept of one mode; a claim in another one is moved by its observers."""
+"""Situations that are kept of one mode, and states of observers in them; a claim in another one is
+moved by its observers.
+"""
 
 NEW: Final = -1
 """In place of a slot: none, as of an observer that has not moved."""
 
 Events: TypeAlias = "Kind | tuple[tuple[Kind, int], ...]"
 Trail: TypeAlias = "tuple[tuple[Kind, int], ...]"
-
-FoldedWatch: TypeAlias = "tuple[int, Registers, int, int, Events]"
-"""An `ObserverState`: state, registers, rule, the slot of its place, and its events."""
 
 FoldedRequest: TypeAlias = "tuple[Registers, tuple[FoldedWatch, ...], bool, bool]"
 """An `InHand`: registers, watches, whether it touched the claim, whether it ended. Its needs are
@@ -79,6 +84,73 @@ _TAKES: Final = {
 
 _CHANGING: Final = _TAKES.keys() | {*BLOCKS_GONE, Kind.BLOCK_CACHED, Kind.LOAD_FINISHED}
 """Kinds of events that may change a number, even where one before changed none."""
+
+
+class FoldedWatch:
+    """An `ObserverState` with slots in place of places; there is one for all that are equal.
+
+    Attributes:
+        at: the slot of its place.
+        ready: the same unfolded, where it has no slot.
+    """
+
+    __slots__ = ("at", "events", "own", "ready", "rule", "state")
+
+    def __init__(self, state: int, own: Registers, rule: int, at: int, events: Events) -> None:
+        self.state, self.own, self.rule, self.at, self.events = state, own, rule, at, events
+        self.ready: ObserverState | None = None
+        if at == NEW and isinstance(events, str):
+            self.ready = ObserverState(state, own, None, rule, events)
+        elif at == NEW and not events:
+            self.ready = ObserverState(state, own, None, rule, ())
+        if self.ready is not None:
+            _READY[id(self.ready)] = self
+
+
+_READY: dict[int, FoldedWatch] = {}  # by ids of `ready`, which are never let go
+
+Watches: TypeAlias = "dict[tuple[int, int, Registers, int, int, Events], FoldedWatch]"
+"""The folded states of a mode's observers, by the number of the observer and what is in them."""
+
+
+def folded_watch(
+    of: int, watch: ObserverState, slot: Callable[[At | None], int], known: Watches
+) -> FoldedWatch:
+    """A state of an observer, folded.
+
+    Args:
+        of: the number of the observer.
+        slot: the slot of a place.
+        known: those that were met.
+
+    Raises:
+        ValueError: there are too many different ones.
+    """
+    if (found := _READY.get(id(watch))) is not None:
+        return found
+    events: Events = watch.events if isinstance(watch.events, str) else ()
+    if not isinstance(watch.events, str):
+        events = tuple([(kind, slot(at)) for kind, at in watch.events])
+    key = of, watch.state, watch.own, watch.rule, slot(watch.at), events
+    if (found := known.get(key)) is None:
+        if len(known) >= MOST:
+            raise ValueError("too many states of observers")
+        found = known[key] = FoldedWatch(*key[1:])
+    return found
+
+
+def unfolded_watch(folded: FoldedWatch, places: Slots) -> ObserverState:
+    """The same unfolded.
+
+    Args:
+        places: of all slots, and None behind them.
+    """
+    if folded.ready is not None:
+        return folded.ready
+    events: Any = folded.events
+    if not isinstance(events, str):
+        events = tuple([(kind, places[slot]) for kind, slot in events])
+    return ObserverState(folded.state, folded.own, places[folded.at], folded.rule, events)
 
 
 class Situation:

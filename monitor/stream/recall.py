@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from monitor.evaluate.folding import fold, unfold
+from monitor.evaluate.folding import fold, fold_soon, unfold
 from monitor.evaluate.product import Transition, moved_facts, picked
 from monitor.evaluate.python_terms import CLAIM_REGISTERS
 from monitor.pool.terms import names_no_identity, restates
@@ -55,7 +55,7 @@ class Recall(Shortcuts):
     @staticmethod
     def _is_folded(claim: ClaimRun) -> bool:
         """Whether a claim is folded from now on."""
-        return claim.situation is not None or fold(claim) is not None
+        return claim.situation is not None or fold_soon(claim)
 
     def _standing(self, name: str) -> Request | None:
         """The request of this id, if it is in hand and nothing of it is forgotten or unknown."""

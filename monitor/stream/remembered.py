@@ -62,7 +62,9 @@ class Remembered(RecallEntries):
         code = NUMBERS[kind] | self._slot_of(claim, name, request)
         if kind is Kind.PREFIX_LOOKUP:
             held, asked, predicate = event.held, event.asked, claim.predicate
-            if held is None or predicate is None or claim.keys or held < claim.lead:
+            if held is None or predicate is None or held < claim.lead:
+                return self._shortcut(event, at)
+            if claim.keys and self._store.may_hold_more(claim):
                 return self._shortcut(event, at)
             if asked is not None and asked >= predicate.end:
                 code |= _COVERS

@@ -10,6 +10,7 @@ from monitor.evaluate.compile import Compiled
 
 __all__ = ["whole_state"]
 
+_FOLDING: Final = {"__weakref__", "situation", "ids", "needs", "places", "thaws", "wait"}
 _PLAIN: Final = (str, bytes, int, float, bool, type(None), bytearray)
 
 
@@ -49,7 +50,7 @@ def whole_state(value: object, seen: dict[int, int] | None = None) -> Any:
 def _declared(kind: type) -> tuple[str, ...]:
     slots = {name for each in kind.__mro__ for name in getattr(each, "__slots__", ())}
     named = {*slots, *getattr(kind, "__struct_fields__", ())}
-    return tuple(sorted(named - {"__weakref__", "situation", "ids", "needs", "places"}))
+    return tuple(sorted(named - _FOLDING))
 
 
 @cache
