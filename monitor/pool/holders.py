@@ -171,6 +171,15 @@ class Holders:
             return False
         return not self.stated.forgot(claim)
 
+    def has_alone(self, claim: ClaimRun, positions: Sequence[int]) -> bool:
+        """Whether no other claim states the contents that a claim states of these positions."""
+        keys, keyed = claim.keys, self._keyed
+        return all(
+            len(keyed.get((position, keys[position]), ())) < 2
+            for position in positions
+            if position < len(keys)
+        )
+
     def are_nobodys(self, blocks: Sequence[int]) -> bool:
         """Whether these blocks are nobody's, each named once, and stated for no object."""
         return (

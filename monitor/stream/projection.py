@@ -46,8 +46,11 @@ class Stream(Remembered):
             self.left_out += 1
             self.lose(at, beyond)
             return
-        if self._take_shortcut(event, at):
-            return
+        if not self._take_shortcut(event, at):
+            self._take_long(event, at)
+
+    def _take_long(self, event: Event, at: At) -> None:
+        """Take an event in by all that may matter."""
         self._count += 1
         self._store.blocks.now = self._count
         if self._track.losses != self._losses:

@@ -40,6 +40,9 @@ _LEAD: Final = CLAIM_REGISTERS.index("lead")
 class Recall(Shortcuts):
     """A stream that moves claims by the transitions that it remembers."""
 
+    def _take_long(self, event: Event, at: At) -> None:
+        raise NotImplementedError
+
     def _shortcut(self, event: Event, at: At) -> bool:
         return Shortcuts._take_shortcut(self, event, at)
 
@@ -129,7 +132,7 @@ class Recall(Shortcuts):
         name: str | None = None,
         stated: int = 0,
     ) -> bool:
-        """The shortcut moves a folded claim, and how it did is remembered.
+        """An event moves a folded claim as if nothing were remembered; how it did, is then.
 
         Args:
             name: of the request that the event belongs to.
@@ -139,7 +142,7 @@ class Recall(Shortcuts):
         assert before is not None
         unfold(claim)
         if not self._shortcut(event, at):
-            return False
+            self._take_long(event, at)
         if self._store.claims.get(claim.claim_id) is not claim:
             return True  # it is forgotten, and that is no part of what the event does
         after, lead = fold(claim), claim.lead if event.block_ids else facts[_LEAD]

@@ -179,7 +179,7 @@ class Remembered(RecallEntries):
         """
         blocks, positions, situation = event.block_ids, event.positions, claim.situation
         assert situation is not None
-        if not situation.tracked or claim.compiled.ranked or claim.computed or claim.keys:
+        if not situation.tracked or claim.compiled.ranked or claim.computed:
             return False
         if claim.priority is not None and self._ranked:
             return False
@@ -188,7 +188,10 @@ class Remembered(RecallEntries):
             return False
         if tuple(positions) != tuple(range(end, end + len(positions))):
             return False
-        return self._store.objects.is_alone(claim) and self._store.blocks.are_nobodys(blocks)
+        store = self._store
+        if claim.keys and not store.blocks.has_alone(claim, positions):
+            return False
+        return store.objects.is_alone(claim) and store.blocks.are_nobodys(blocks)
 
 
 _REMEMBERED: Final[Mapping[Kind, Callable[[Remembered, Event, At], bool]]] = {

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from collections import Counter, deque
+from collections.abc import Iterable, Iterator
 from functools import cache
 from typing import Any, Final
 
 from monitor.evaluate.compile import Compiled
+from monitor.evaluate.positions import Positions
+from monitor.pool.owners import Owners
 
 __all__ = ["whole_state"]
 
@@ -17,7 +20,8 @@ _PLAIN: Final = (str, bytes, int, float, bool, type(None), bytearray)
 def whole_state(value: object, seen: dict[int, int] | None = None) -> Any:
     """Each object by its fields; what can change and is shared, is shared there, too.
 
-    A function is itself, and so are the observers of a mode.
+    A function is itself, and so are the observers of a mode. What holds blocks is compared by what
+    it holds, of which there are two forms.
 
     Args:
         seen: the numbers of those met before, by their ids.
@@ -33,6 +37,12 @@ def whole_state(value: object, seen: dict[int, int] | None = None) -> Any:
         if id(value) in seen:
             return f"@{seen[id(value)]}"
         seen[id(value)] = len(seen)
+    if isinstance(value, Owners):
+        blocks = sorted({*value._runs, *value._several})
+        return [(block, _owners(value, block)) for block in blocks]
+    if isinstance(value, Positions):
+        held = sorted(pair for p in _of_each(value) for pair in p)
+        return [value.start, whole_state(value.fresh), value._unnamed, value._held, held]
     if isinstance(value, dict):
         pairs = [(whole_state(key, seen), whole_state(each, seen)) for key, each in value.items()]
         return [type(value).__name__, *pairs] if isinstance(value, Counter) else pairs
@@ -44,6 +54,19 @@ def whole_state(value: object, seen: dict[int, int] | None = None) -> Any:
         for name in names
         if hasattr(value, name) and name != "taken"
     ]
+
+
+def _owners(owners: Owners, block: int) -> list[tuple[str, list[int]]]:
+    if (run := owners._runs.get(block)) is not None:
+        return [(run[0], [run[2][run[1].index(block)]])]
+    return [(name, sorted(positions)) for name, positions in owners._several[block].items()]
+
+
+def _of_each(positions: Positions) -> Iterator[Iterable[tuple[int, int]]]:
+    for run in positions._placed:
+        yield zip(*run, strict=True)
+    for position, blocks in (positions._several or {}).items():
+        yield [(position, block) for block in blocks]
 
 
 @cache
