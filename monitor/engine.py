@@ -79,6 +79,21 @@ class Monitor(Parting):
         for doubt in record.doubts:
             stream.doubt(doubt, record.at)
 
+    def take_event(self, event: Event, at: At, stream: Stream) -> None:
+        """A canonical event of a stream, on a line of its own."""
+        self._read += 1
+        clock = stream.begin_one(event)
+        if clock is None:
+            name = event.stream or at.file
+            stream.stamp(Stamp(name, event.sequence, event.time_ns), at)
+        elif clock.passes(event.time_ns or 0):
+            stream.elapse(event.time_ns, at)
+        stream.take(event, at)
+
+    def stream_of(self, file: str, name: str) -> Stream:
+        """A stream of a file, made on first sight."""
+        return self._stream(file, name)
+
     def take_events(self, events: Sequence[Event], places: Sequence[At]) -> None:
         """Events of one file, each on a canonical line of its own, at the place beside it."""
         self._read += len(events)

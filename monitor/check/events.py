@@ -14,14 +14,16 @@ from monitor.check.parts import place_of
 from monitor.check.snapshots import State
 from monitor.check.whole import Asked
 from monitor.engine import ModeVerdict
+from monitor.input.batches import form_of
 from monitor.input.errors import InputError, did_you_mean, shown
-from monitor.input.given import record_fed
+from monitor.input.given import record_of
 from monitor.input.records import At
 from monitor.input.sources import Account
 from monitor.stream.known_claims import Keep
 from spec.claims.claim import Mode
 from spec.contract.modes import Bundle
 from spec.contract.names import find_bundle, find_mode
+from spec.events.canonical import Event
 from spec.language.errors import SpecError, UnknownName
 from spec.language.given import require
 from spec.language.verdicts import Verdict
@@ -107,8 +109,11 @@ class EventMonitor:
         self._is_open()
         account = self._account
         account.lines += 1
+        if (form := form_of(event) if isinstance(event, Event) else None) is not None:
+            self._judging.take_event(form, At(account.file, account.lines, form.sequence))
+            return
         try:
-            record = record_fed(event, account.file, account.lines)
+            record = record_of(event, account.file, account.lines)
         except InputError as error:
             self.reject(error)
             raise

@@ -8,15 +8,16 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 from monitor.check import concluded
 from monitor.check.parts import Trusted, input_of, order_of
 from monitor.check.stated import Stated
-from monitor.check.theorem import Theorem, covers_all
+from monitor.check.theorem import WORLDS, Theorem, covers_all
 from monitor.check.whole import Read, by_each, by_one
 from monitor.durable.collector import paused
 from monitor.durable.copies import copies
 from monitor.engine import Monitor
 from monitor.input.batches import kinds_of, run_of
-from monitor.input.records import At
+from monitor.input.records import At, Record, Stamp
 from monitor.report.verdict import Events
 from monitor.stream.known_claims import Keep
+from monitor.stream.parting import fits
 from spec.claims.claim import Mode
 from spec.contract.modes import MODES
 
@@ -28,9 +29,9 @@ if TYPE_CHECKING:
     from monitor.evaluate.claim import ClaimRun
     from monitor.input.batches import Batch
     from monitor.input.errors import InputError
-    from monitor.input.records import Record
     from monitor.input.sources import Account
     from monitor.report.verdict import Report
+    from spec.events.canonical import Event
 
 __all__ = ["ENDED", "Judging"]
 
@@ -109,6 +110,20 @@ class Judging:
         if self._goes_on and self.apart:
             self._part()
         return None
+
+    def take_event(self, event: Event, at: At) -> None:
+        """Judge a canonical event on a line of its own, whatever modes it states."""
+        name, monitor = event.stream or at.file, self._judges[0].monitor
+        if self._goes_on and self._stated is not None and event.kind in WORLDS:
+            stream = monitor.stream_of(at.file, name)
+            if fits(stream, event):
+                self._stated.note_event(event, name)
+                self._trusted.note_kinds({event.kind: 1})
+                monitor.take_event(event, at, stream)
+                if stream.apart:
+                    self._part()
+                return
+        self.take(Record(at, Stamp(name, event.sequence, event.time_ns), ((event, at),)))
 
     def take_batch(self, batch: Batch) -> Mode | None:
         """Judge canonical lines, or return the first mode that they state and that has no judge."""

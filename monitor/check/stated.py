@@ -46,6 +46,13 @@ class Stated:
                 self._read_from.setdefault(mode, set()).add(form.name)
         return False
 
+    def note_event(self, event: Event, stream: str) -> None:
+        """The same of a canonical line, where each mode has a judge."""
+        if stream not in self._usual:
+            self._usual[stream] = CANONICAL.usual
+        if event.mode is not None:
+            self._mode(event)
+
     def note_events(self, events: Iterable[Event], file: str) -> bool:
         """The same of canonical lines of a file."""
         for name in {event.stream for event in events}:

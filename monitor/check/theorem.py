@@ -15,17 +15,18 @@ if TYPE_CHECKING:
     from spec.events.alphabet import Kind
     from spec.events.canonical import Event
 
-__all__ = ["Theorem", "covers_all"]
+__all__ = ["WORLDS", "Theorem", "covers_all"]
 
 
-_WORLDS: Final = frozenset.intersection(*ENVIRONMENTS.values())
+WORLDS: Final = frozenset.intersection(*ENVIRONMENTS.values())
+"""The kinds of events that the theorem of each mode covers."""
 
 
 def covers_all(record: Record) -> bool:
     """Whether the theorem of no mode is left by a line."""
     if record.unknown is not None or record.stamp.observes is not None:
         return False
-    return all(event.kind in _WORLDS for event, _ in record.events)
+    return all(event.kind in WORLDS for event, _ in record.events)
 
 
 class Theorem:

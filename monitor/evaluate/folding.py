@@ -7,7 +7,7 @@ them gets all of them again. So no code but this and what looks up transitions k
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from monitor.evaluate.observer_state import NOTHING, Finding, InHand, ObserverState
 from monitor.evaluate.product import (
@@ -25,7 +25,6 @@ from spec.language.verdicts import Verdict
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from monitor.evaluate.claim import ClaimRun
     from monitor.evaluate.observer_state import Registers
     from monitor.evaluate.product import (
         FoldedFinding,
@@ -38,11 +37,17 @@ if TYPE_CHECKING:
 
 __all__ = ["DERIVED", "FOLDED", "Foldable", "findings_of", "fold", "fold_as", "fold_soon", "unfold"]
 
+Claim: TypeAlias = Any
+"""A `ClaimRun`, of whose class a part is defined here."""
+
 FOLDED: Final = (*("base", "requests", "_ended", "_loose", "_alike", "retired", "kept", "waiting"),)
 """The fields of a claim that are absent while it is folded."""
 
 DERIVED: Final = {"derived": True}
 """The metadata of a field that no snapshot holds, for it says in another way what others do."""
+
+_AT_FIRST: Final[dict[str, Any]] = {"situation": None, "thaws": 0, "wait": 0}
+"""What a claim has that was made again from a snapshot."""
 
 _LEAD: Final = CLAIM_REGISTERS.index("lead")
 _NEEDS: Final = REQUEST_REGISTERS.index("needed")
@@ -67,23 +72,23 @@ class Foldable:
 
         def __getattr__(self, name: str) -> Any:
             """What is absent, because the claim is folded, or was not folded yet."""
-            if name == "situation":
-                self.situation = None
-                return None
+            if name in _AT_FIRST:
+                setattr(self, name, _AT_FIRST[name])
+                return _AT_FIRST[name]
             if name in FOLDED and self.situation is not None:
                 _thaw(self)
                 return getattr(self, name)
             raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
 
 
-def _thaw(claim: Any) -> None:
+def _thaw(claim: Claim) -> None:
     """A claim is needed unfolded; where that happens again and again, it stays so for a while."""
     unfold(claim)
     claim.thaws += claim.thaws < _MOST_THAWS
     claim.wait = (1 << claim.thaws) - 2
 
 
-def fold_soon(claim: ClaimRun) -> bool:
+def fold_soon(claim: Claim) -> bool:
     """Whether a claim is folded from now on; one that was needed unfolded time and again may wait,
     and so does one that cannot be folded.
     """
@@ -96,7 +101,7 @@ def fold_soon(claim: ClaimRun) -> bool:
     return True
 
 
-def fold(claim: ClaimRun) -> Situation | None:
+def fold(claim: Claim) -> Situation | None:
     """Fold a claim; None, and it is as it was, where something of it has no place in a situation:
     it is in doubt, was violated, or its registers hold what an event stated.
     """
@@ -154,7 +159,7 @@ def fold(claim: ClaimRun) -> Situation | None:
     truths = (*truths_of(facts), facts[_LEAD] >= constants.threshold)
     stands = (truths, claim.state, claim.owes, base, tuple(folded), ended, waiting, retired, kept)
     situations = compiled.situations
-    situation = situations.get((fixed, *stands))
+    situation: Situation | None = situations.get((fixed, *stands))
     if situation is None:
         if len(situations) >= MOST:
             return None
@@ -165,19 +170,19 @@ def fold(claim: ClaimRun) -> Situation | None:
     return situation
 
 
-def fold_as(claim: ClaimRun, situation: Situation, places: tuple[At, ...]) -> None:
+def fold_as(claim: Claim, situation: Situation, places: tuple[At, ...]) -> None:
     """Fold a claim without requests in a situation that is known."""
     claim.ids, claim.needs, claim.places = (), (), places
     claim.situation = situation
     _let_go(claim)
 
 
-def _let_go(claim: ClaimRun) -> None:
+def _let_go(claim: Claim) -> None:
     del claim.base, claim.requests, claim._ended, claim._loose, claim._alike
     del claim.retired, claim.kept, claim.waiting
 
 
-def findings_of(claim: Any) -> Iterator[tuple[str, Finding]]:
+def findings_of(claim: Claim) -> Iterator[tuple[str, Finding]]:
     """The findings about a folded claim, which differ from those of others that stand alike only by
     the places of events.
     """
@@ -206,7 +211,7 @@ def _placed(
     return finding, slots[finding.at], tuple([(kind, slots[at]) for kind, at in finding.trail])
 
 
-def _may_fold(claim: ClaimRun) -> bool:
+def _may_fold(claim: Claim) -> bool:
     """Whether nothing of a claim is in doubt or violated, and all that its observers read is
     in its situation: each event moves it as it moves any other claim that stands alike.
     """
@@ -226,7 +231,7 @@ def _may_fold(claim: ClaimRun) -> bool:
     return all(found.verdict is not Verdict.VIOLATED for found in claim.kept.values())
 
 
-def unfold(claim: Any) -> None:
+def unfold(claim: Claim) -> None:
     """What was folded of a claim is there again."""
     situation = claim.situation
     assert situation is not None

@@ -22,7 +22,6 @@ from spec.events.alphabet import BLOCKS_GONE, Kind
 if TYPE_CHECKING:
     from collections.abc import Callable, Hashable, Sequence
 
-    from monitor.evaluate.conclusion import ModeVerdict
     from monitor.evaluate.observer_state import Finding, Registers
     from monitor.input.records import At
     from spec.claims.states import ClaimState
@@ -168,7 +167,7 @@ class Situation:
         quiet: whether nothing is owed, and each of its requests ended.
         found: the findings by the names of obligations, each with the slots of its place and of its
             trail, once they were asked for.
-        decided: what they come to, once that was.
+        decided: the verdict that they come to (a `ModeVerdict`) and why, once that was.
     """
 
     __slots__ = (
@@ -196,7 +195,7 @@ class Situation:
         self.away, self.tracked, self.quiet = not truths[-1], tracked, quiet
         self.after: dict[int, Transition] = {}
         self.found: tuple[tuple[str, Finding, int, Trail], ...] | None = None
-        self.decided: tuple[ModeVerdict, str] | None = None
+        self.decided: tuple[Any, str] | None = None
 
 
 class FactsMoved(NamedTuple):

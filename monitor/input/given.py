@@ -7,18 +7,17 @@ from typing import TYPE_CHECKING, Final, TypeAlias
 
 import msgspec
 
-from monitor.input.batches import form_of
 from monitor.input.dialects._json import no_kind, parse
 from monitor.input.dialects.canonical import CanonicalDialect, recognises
 from monitor.input.errors import InputError
 from monitor.input.lines import LINE_LIMIT
-from monitor.input.records import At, Record, Stamp
+from monitor.input.records import Record
 from spec.events.canonical import CapacityProof, Event, StreamMark
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-__all__ = ["Given", "fields_given", "record_fed", "record_of", "record_of_line"]
+__all__ = ["Given", "fields_given", "record_of", "record_of_line"]
 
 Given: TypeAlias = "Event | StreamMark | Mapping[str, object]"
 """An event, a mark, or the fields of one as a line of a trace would have them."""
@@ -58,15 +57,6 @@ def record_of(given: Given, file: str, line: int) -> Record:
         InputError: the reader would refuse the line, or the object cannot be written as JSON.
     """
     return record_of_line(_line(fields_given(given, file, line), file, line), file, line)
-
-
-def record_fed(given: Given, file: str, line: int) -> Record:
-    """The same record; its event has the attributes of an `Event`, and may be of another type."""
-    event = form_of(given) if type(given) is Event else None
-    if event is None:
-        return record_of(given, file, line)
-    at = At(file, line, event.sequence)
-    return Record(at, Stamp(event.stream or file, event.sequence, event.time_ns), ((event, at),))
 
 
 def record_of_line(text: bytes, file: str, line: int) -> Record:

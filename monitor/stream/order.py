@@ -16,7 +16,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
     from monitor.evaluate.claim import ClaimRun
-    from monitor.input.batches import Run
     from monitor.input.records import At, Form, Stamp
     from spec.events.canonical import Event
 
@@ -82,13 +81,15 @@ class Order:
             self._last, self._problems = stamp, self._check(stamp, at)
         return self._problems
 
-    def follows(self, run: Run) -> bool:
-        """Whether the lines of a run come next, with nothing missing before them; if so, they are
+    def follows(self, first: Event, last: Event) -> bool:
+        """Whether canonical lines come next, with nothing missing before them; if so, they are
         checked.
+
+        Args:
+            first: the event of the first line; from there to the last one they are in order.
         """
-        first, last = run.events[0], run.events[-1]
-        assert first.sequence is not None
-        assert first.time_ns is not None
+        if first.sequence is None or first.time_ns is None:
+            return False
         expected = 0 if self._sequence is None else self._sequence + 1
         early = self._time is not None and first.time_ns < self._time
         if self._form not in (None, CANONICAL) or first.sequence != expected or early:

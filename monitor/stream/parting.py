@@ -6,6 +6,7 @@ pool alone.
 
 from __future__ import annotations
 
+from functools import cache
 from typing import TYPE_CHECKING, Final
 
 from monitor.evaluate.claim_record import NOTHING
@@ -25,19 +26,24 @@ if TYPE_CHECKING:
     from spec.events.alphabet import Kind
     from spec.events.canonical import Event
 
-__all__ = ["Parting"]
+__all__ = ["Parting", "fits"]
 
 _ELSEWHERE: Final = "another mode judges it"
 
 
-def _fits(stream: Stream, event: Event) -> bool:
+@cache
+def _is_open_without(kind: Kind, obligations: frozenset[str]) -> bool:
+    return bool(open_without(kind, obligations))
+
+
+def fits(stream: Stream, event: Event) -> bool:
     """Whether an event leaves it clear by which one mode each claim goes, or means the same to all
     modes; if not, the stream is to be parted before.
     """
     kind, claim_id, store = event.kind, event.claim_id, stream.store
     if claim_id is None:
         return event.object_id is not None or not (
-            any(open_without(kind, each.names) for each in store.judges.values())
+            any(_is_open_without(kind, each.names) for each in store.judges.values())
             and not store.blocks.owners(event.block_ids)
         )
     claim = store.claims.get(claim_id)
@@ -118,7 +124,7 @@ class Parting:
         canonical = record.stamp.form is CANONICAL
         if canonical and observes is not None and not _sees_enough(stream, observes):
             return False
-        return all(_fits(stream, event) for event, _ in record.events)
+        return all(fits(stream, event) for event, _ in record.events)
 
     def own_of(self, claim: ClaimRun) -> ClaimRun:
         """The claim here that is the same as one of another monitor; that one, if it is gone."""

@@ -135,8 +135,16 @@ class StreamState:
         """Check the order of the lines of a run; None where they do not follow what was read. The
         clock is to be set to the time of each event before that is taken.
         """
-        if not self.order.follows(run):
+        first, last = run.events[0], run.events[-1]
+        if not self.order.follows(first, last):
             return None
+        return self._go_on()
+
+    def begin_one(self, event: Event) -> Clock | None:
+        """The same of one event."""
+        return self._go_on() if self.order.follows(event, event) else None
+
+    def _go_on(self) -> Clock:
         if not self._begun:
             self._begun, self._derived = True, CANONICAL.derived
         return self._clock

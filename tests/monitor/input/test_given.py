@@ -11,10 +11,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from monitor.input.batches import form_of
 from monitor.input.dialects import Reader
 from monitor.input.errors import InputError
-from monitor.input.given import record_fed, record_of
-from monitor.input.records import Record
+from monitor.input.given import record_of
+from monitor.input.records import At, Record, Stamp
 from spec.claims.claim import Mode
 from spec.events.alphabet import Kind
 from spec.events.canonical import CapacityProof, Event, Mark, StreamMark
@@ -74,6 +75,14 @@ def lines(draw: st.DrawFn) -> dict[str, Any]:
     return line
 
 
+def _fed(event: Event, file: str, line: int) -> Record:
+    """The record of an event as it is fed."""
+    if (form := form_of(event)) is None:
+        return record_of(event, file, line)
+    at = At(file, line, form.sequence)
+    return Record(at, Stamp(form.stream or file, form.sequence, form.time_ns), ((form, at),))
+
+
 def _unfolded(outcome: object) -> object:
     """A record with each attribute that its event has."""
     if not isinstance(outcome, Record):
@@ -130,7 +139,7 @@ class TestRecordOf:
         for changed in (known, {**known, name: strange}):
             event = Event(**changed)
             read = _outcome(lambda event=event: record_of(event, "f", 7))  # type: ignore[misc]
-            fed = _outcome(lambda event=event: record_fed(event, "f", 7))  # type: ignore[misc]
+            fed = _outcome(lambda event=event: _fed(event, "f", 7))  # type: ignore[misc]
             assert _unfolded(read) == _unfolded(fed)
 
     def test_fed_in_short(self) -> None:
@@ -139,8 +148,7 @@ class TestRecordOf:
             fields = {n: tuple(v) if isinstance(v, list) else v for n, v in fitting(kind).items()}
             if "proof" in fields:
                 fields["proof"] = CapacityProof(**fields["proof"])
-            ((event, _),) = record_fed(Event(**fields), "f", 1).events
-            assert type(event) is not Event
+            event = form_of(Event(**fields))
             assert type(event).__name__ == kind
 
     def test_nothing_is_something(self) -> None:
