@@ -44,6 +44,7 @@ _REGISTERED = CLAIM_REGISTERS.index("registered")
 _RESPONSIBLE = CLAIM_REGISTERS.index("responsible")
 _COMMITTED = CLAIM_REGISTERS.index("committed")
 _DECLARED = CLAIM_REGISTERS.index("declared")
+_FOOTPRINT = CLAIM_REGISTERS.index("footprint")
 _LEAD, _THERE = CLAIM_REGISTERS.index("lead"), CLAIM_REGISTERS.index("there")
 
 
@@ -311,7 +312,7 @@ class ClaimRecord(Foldable):
     @property
     def own_end(self) -> int:
         """Where the claim's own positions end: an object may be longer than was committed."""
-        size, predicate = self.fact("footprint"), self.predicate
+        size, predicate = self.facts[_FOOTPRINT], self.predicate
         return UNSTATED if not size or predicate is None else max(size, predicate.end)
 
     @property

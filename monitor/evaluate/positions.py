@@ -94,7 +94,10 @@ class Positions:
     @property
     def lead(self) -> int:
         """Positions held one after another from `start` on."""
-        return (_end(self._held, self.start) or self.start) - self.start
+        held, start = self._held, self.start
+        if len(held) == 2 and held[0] == start:
+            return held[1] - start
+        return (_end(held, start) or start) - start
 
     @property
     def end(self) -> int | None:

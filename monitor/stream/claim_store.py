@@ -151,14 +151,14 @@ class ClaimStore(KnownClaims):
         elif claim.claim_id in self.owing:
             del self.owing[claim.claim_id]
         if not claim.responsible:
-            self._changed[claim.claim_id] = claim
+            self.unsettled[claim.claim_id] = claim
         claim.stir()
 
     def note_untracked(self, claim: ClaimRun) -> None:
         """A claim moved that nobody is responsible for: it may be over."""
         if self.moved is not None:
             self.moved.append(claim)
-        self._changed[claim.claim_id] = claim
+        self.unsettled[claim.claim_id] = claim
 
     def take_over(self, claim: ClaimRun, number: int) -> None:
         """The runtime is responsible for a claim since the event of this number."""
@@ -196,7 +196,7 @@ class ClaimStore(KnownClaims):
         else:
             self.owing.pop(name, None)
         if not (responds and responsible):
-            self._changed[name] = claim
+            self.unsettled[name] = claim
 
     # Doubting them.
 
@@ -239,7 +239,7 @@ class ClaimStore(KnownClaims):
         self.past.misses += not doubt.only
         for claim in self._tell(doubt.only):
             if distrust(claim):
-                self._changed[claim.claim_id] = claim
+                self.unsettled[claim.claim_id] = claim
         self.past.change(distrust)
 
     def narrow(self, observed: frozenset[Kind], blind: frozenset[str], at: At) -> None:
@@ -264,7 +264,7 @@ class ClaimStore(KnownClaims):
         for claim in self.claims.values():
             claim.observed = observed
             if distrust(claim):
-                self._changed[claim.claim_id] = claim
+                self.unsettled[claim.claim_id] = claim
         self.past.change(distrust)
 
     def finish(self) -> None:
@@ -304,9 +304,9 @@ class ClaimStore(KnownClaims):
 
     def settle(self) -> None:
         """An event is taken in: forget those that were over first, beyond what is kept."""
-        if not self._changed:
+        if not self.unsettled:
             return
-        most, changed, self._changed = self._keep.ended, self._changed, {}
+        most, changed, self.unsettled = self._keep.ended, self.unsettled, {}
         for name, claim in changed.items():
             over = claim.over
             if over:

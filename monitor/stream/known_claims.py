@@ -105,7 +105,7 @@ class KnownClaims:
         self._stream, self._keep, self._track = stream, keep, track
         self._undelivered: dict[Hashable, dict[str, ClaimRun]] = {}  # by what they did not get yet
         self._unclear: dict[bool, At] = {}  # where blocks of forgotten claims came (False) or went
-        self._changed: dict[str, ClaimRun] = {}  # those that may be over since this event
+        self.unsettled: dict[str, ClaimRun] = {}  # those that may be over since this event
         self._over: dict[str, ClaimRun] = {}  # those that are, the first ones first
         self._open: dict[str, ClaimRun] = {}  # those that ended, and something of them is open
         self._stay = set() if keep.one is None else {keep.one}  # those that are not forgotten
@@ -147,7 +147,7 @@ class KnownClaims:
         claim = self.claims.get(claim_id)
         if claim is None and (claim := self.past.recall(claim_id)) is not None:
             self._take_in(claim)
-            self._changed[claim_id] = claim
+            self.unsettled[claim_id] = claim
             if claim.known:
                 self.objects.add(claim)
             if claim.past is not None:
@@ -299,7 +299,7 @@ class KnownClaims:
         self.blocks.wipe(claim)
         self.ranks.forget(claim)
         claim.priority, claim.unwatched = None, True
-        self._changed[claim.claim_id] = claim
+        self.unsettled[claim.claim_id] = claim
 
     def _tell(self, what: Hashable) -> list[ClaimRun]:
         """The live claims that this was not delivered to yet; for the others it is nothing new."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
 from monitor.evaluate.partial_observation import BLOCKS, NAMES
 from monitor.input.records import Doubt
@@ -13,15 +13,18 @@ from monitor.pool.unreported import is_moot, tell
 from monitor.requests.blame import tell_outcome
 from monitor.requests.routes import follow_routes
 from monitor.stream.authority import ends_early
-from monitor.stream.remembered import Remembered
+from monitor.stream.remembered import WAYS, Remembered
 from monitor.stream.stream_state import AT_REQUEST, BEGINS, INTRODUCES, REGISTRY
 from spec.events.alphabet import BLOCKS_GONE, FACTS, REPORTS, Kind
 from spec.events.fields import ABOUT_BLOCKS, RENEWS
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from monitor.evaluate.claim import ClaimRun
     from monitor.evaluate.restless import Restless
     from monitor.input.records import At
+    from monitor.stream.shortcuts import Way
     from spec.events.canonical import Event
 
 __all__ = ["Stream"]
@@ -37,8 +40,11 @@ class Stream(Remembered):
     """The claims of one stream (one engine, one pool, one run).
 
     Each base class takes one group of events: requests (`RequestEvents`), blocks (`BlockEvents`).
-    This class takes the events about claims, and routes all others.
+    This class takes the events about claims, and routes all others. `ways` are the short ways to
+    take events in, by their kinds.
     """
+
+    ways: ClassVar[Mapping[Kind, Way]] = WAYS
 
     def take(self, event: Event, at: At) -> None:
         """Project one event onto every claim that it concerns."""
@@ -46,8 +52,11 @@ class Stream(Remembered):
             self.left_out += 1
             self.lose(at, beyond)
             return
-        if not self._take_shortcut(event, at):
+        way = self.ways.get(event.kind)
+        if way is None or self._track.lost is not None or not way(self, event, at):
             self._take_long(event, at)
+        elif self._store.unsettled:
+            self._store.settle()
 
     def _take_long(self, event: Event, at: At) -> None:
         """Take an event in by all that may matter."""

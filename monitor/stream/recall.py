@@ -14,7 +14,7 @@ from monitor.evaluate.folding import fold, fold_soon, unfold
 from monitor.evaluate.product import Transition, moved_facts, picked
 from monitor.evaluate.python_terms import CLAIM_REGISTERS
 from monitor.pool.terms import names_no_identity, restates
-from monitor.stream.shortcuts import Shortcuts
+from monitor.stream.shortcuts import SHORTCUTS, Shortcuts
 from spec.events.alphabet import Kind
 
 if TYPE_CHECKING:
@@ -44,7 +44,9 @@ class Recall(Shortcuts):
         raise NotImplementedError
 
     def _shortcut(self, event: Event, at: At) -> bool:
-        return Shortcuts._take_shortcut(self, event, at)
+        """Take an event in by its shortcut, where there is one and it fits."""
+        take = SHORTCUTS.get(event.kind)
+        return take is not None and take(self, event, at)
 
     # What an event meets.
 

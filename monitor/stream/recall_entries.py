@@ -27,10 +27,6 @@ _FOOTPRINT, _ENDED_BY = CLAIM_REGISTERS.index("footprint"), CLAIM_REGISTERS.inde
 class RecallEntries(Recall):
     """A stream that takes the entry of a claim, and its end, by what it remembers."""
 
-    def _recall_entry(self, event: Event, at: At) -> bool:
-        """A claim is registered that was not met before."""
-        return self._shortcut(event, at)  # where it differs is `_tell_entry`
-
     def _tell_entry(self, event: Event, claim: ClaimRun, at: At) -> None:
         """Deliver to a claim that it is registered: from then on it is folded, if it may be."""
         entries, holds = claim.compiled.entries, claim.constants.threshold <= 0

@@ -12,16 +12,18 @@ from typing import TYPE_CHECKING, Final
 
 from monitor.stream.recall import NUMBERS
 from monitor.stream.recall_entries import RecallEntries
+from monitor.stream.shortcuts import SHORTCUTS
 from spec.events.alphabet import ENDS, Kind
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Mapping
 
     from monitor.evaluate.claim import ClaimRun
     from monitor.input.records import At
+    from monitor.stream.shortcuts import Way
     from spec.events.canonical import Event
 
-__all__ = ["Remembered"]
+__all__ = ["WAYS", "Remembered"]
 
 # What of an event the observers of a claim read, besides its kind and its request.
 _HOLDS, _COVERS, _FROM_TIER, _FOUND = (1 << bit for bit in range(4))
@@ -29,15 +31,6 @@ _HOLDS, _COVERS, _FROM_TIER, _FOUND = (1 << bit for bit in range(4))
 
 class Remembered(RecallEntries):
     """A stream that takes most events by what it remembers."""
-
-    def _take_shortcut(self, event: Event, at: At) -> bool:
-        if self._track.lost is not None:
-            return False
-        take = _REMEMBERED.get(event.kind, Remembered._shortcut)
-        if not take(self, event, at):
-            return False
-        self._store.settle()
-        return True
 
     # Each kind of event.
 
@@ -194,8 +187,8 @@ class Remembered(RecallEntries):
         return store.objects.is_alone(claim) and store.blocks.are_nobodys(blocks)
 
 
-_REMEMBERED: Final[Mapping[Kind, Callable[[Remembered, Event, At], bool]]] = {
-    Kind.CLAIM_REGISTERED: Remembered._recall_entry,
+WAYS: Final[Mapping[Kind, Way]] = {
+    **SHORTCUTS,
     Kind.CLAIM_COMMITTED: Remembered._recall_commitment,
     Kind.CLAIM_ACCEPTED: Remembered._recall_acceptance,
     Kind.CLAIM_RETIRED: Remembered._recall_retirement,
@@ -216,4 +209,4 @@ _REMEMBERED: Final[Mapping[Kind, Callable[[Remembered, Event, At], bool]]] = {
     Kind.BLOCK_EVICTED: Remembered._recall_loss,
     Kind.BLOCK_LOST: Remembered._recall_loss,
 }
-"""The way of each kind whose effect is remembered."""
+"""The short way of each kind that has one; by what is remembered, where anything is."""

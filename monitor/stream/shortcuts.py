@@ -8,7 +8,7 @@ changes nothing and leaves the event to it.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from monitor.evaluate.event_view import EventView
 from monitor.stream.entries import Entries
@@ -22,16 +22,14 @@ if TYPE_CHECKING:
     from monitor.requests.request import Request
     from spec.events.canonical import Event
 
-__all__ = ["Shortcuts"]
+__all__ = ["SHORTCUTS", "Shortcuts", "Way"]
+
+Way: TypeAlias = "Callable[[Any, Event, At], bool]"
+"""Takes an event in if it can, and says whether it did."""
 
 
 class Shortcuts(Entries):
     """A stream that takes usual events by the shortest way."""
-
-    def _take_shortcut(self, event: Event, at: At) -> bool:
-        """Whether an event is taken in; if not, nothing has changed."""
-        take = _SHORTCUTS.get(event.kind)
-        return take is not None and self._track.lost is None and take(self, event, at)
 
     # Claims.
 
@@ -194,7 +192,7 @@ class Shortcuts(Entries):
         return claim.priority is None or not self._ranked
 
 
-_SHORTCUTS: Final[Mapping[Kind, Callable[[Shortcuts, Event, At], bool]]] = {
+SHORTCUTS: Final[Mapping[Kind, Way]] = {
     Kind.CLAIM_MATERIALIZED: Shortcuts._take_report,
     Kind.CLAIM_UNMATERIALIZED: Shortcuts._take_report,
     Kind.CLAIM_OFFLOADED: Shortcuts._take_report,

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter, deque
 from collections.abc import Iterable, Iterator
 from functools import cache
+from types import MappingProxyType
 from typing import Any, Final
 
 from monitor.evaluate.compile import Compiled
@@ -29,6 +30,8 @@ def whole_state(value: object, seen: dict[int, int] | None = None) -> Any:
     seen = {} if seen is None else seen
     if isinstance(value, _PLAIN):
         return value
+    if isinstance(value, dict | MappingProxyType) and not value:
+        return []
     if isinstance(value, Compiled) or callable(value):
         return id(value)
     if isinstance(value, set | frozenset):
@@ -50,9 +53,7 @@ def whole_state(value: object, seen: dict[int, int] | None = None) -> Any:
         return [type(value).__name__, *(whole_state(each, seen) for each in value)]
     names = (*_declared(type(value)), *sorted(getattr(value, "__dict__", ())))
     return [
-        (name, whole_state(getattr(value, name), seen))
-        for name in names
-        if hasattr(value, name) and name != "taken"
+        (name, whole_state(getattr(value, name), seen)) for name in names if hasattr(value, name)
     ]
 
 

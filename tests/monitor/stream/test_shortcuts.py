@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from random import Random
+from typing import ClassVar
 
 import pytest
 
 from monitor.evaluate.compile import compile_mode
 from monitor.input.records import At, Stamp
 from monitor.stream.projection import Stream
+from monitor.stream.remembered import WAYS
+from monitor.stream.shortcuts import Way
 from spec.claims.claim import Mode
 from spec.contract.modes import Bundle
 from spec.events.alphabet import Kind
@@ -26,21 +29,26 @@ TRIES = 5
 
 
 class LongWay(Stream):
-    """A stream without shortcuts."""
+    """A stream without short ways."""
 
-    def _take_shortcut(self, event: Event, at: At) -> bool:
-        return False
+    ways: ClassVar[Mapping[Kind, Way]] = {}
 
 
-class Counting(Stream):
-    """A stream that counts its shortcuts."""
+def counted(taken: Counter[Kind]) -> type[Stream]:
+    """A stream that counts the events that go a short way."""
 
-    taken: Counter[Kind]
+    def counting(way: Way) -> Way:
+        def take(stream: Stream, event: Event, at: At) -> bool:
+            short = way(stream, event, at)
+            taken[event.kind] += short
+            return short
 
-    def _take_shortcut(self, event: Event, at: At) -> bool:
-        short = super()._take_shortcut(event, at)
-        self.taken[event.kind] += short
-        return short
+        return take
+
+    class Counting(Stream):
+        ways: ClassVar[Mapping[Kind, Way]] = {k: counting(way) for k, way in WAYS.items()}
+
+    return Counting
 
 
 def streams(mode: Mode, each: int) -> Iterator[list[Line]]:
@@ -65,9 +73,9 @@ def lines_of(events: list[Event]) -> list[Line]:
 def test_same(mode: Mode, each: int) -> None:
     """After each shortcut all that is held of the stream is equal, and so are the findings."""
     compiled, taken = compile_mode(mode, Bundle.CONTRACT), Counter[Kind]()
+    counting = counted(taken)
     for lines in streams(mode, each):
-        short, long = Counting(compiled, "run"), LongWay(compiled, "run")
-        short.taken = taken
+        short, long = counting(compiled, "run"), LongWay(compiled, "run")
         for line in lines:
             before = taken.total()
             at = At("f", line.at, line.sequence)
