@@ -74,6 +74,7 @@ assert (
 _LOSSES, _FAILURES = map(CLAIM_REGISTERS.index, ("losses", "failures"))
 _FOOTPRINT, _DECLARED, _ENDED_BY = map(CLAIM_REGISTERS.index, ("footprint", "declared", "ended_by"))
 _TRUTHS: Final = tuple(i for i, n in enumerate(CLAIM_REGISTERS) if n not in _NUMBERS)
+_MOST_FACTS: Final = 1_000
 _TAKES: Final = {
     Kind.CLAIM_COMMITTED: _FOOTPRINT,
     Kind.CLAIM_ACCEPTED: _DECLARED,
@@ -198,15 +199,17 @@ class Situation:
         self.decided: tuple[Any, str] | None = None
 
 
-class FactsMoved(NamedTuple):
+class FactsMoved:
     """How a claim's registers change: those that are no numbers, what is added to counters, and
-    which register takes the number that the event states, if any does.
+    which register takes the number that the event states, if any does. Claims whose registers are
+    equal have them in common.
     """
 
-    truths: tuple[bool, ...]
-    losses: int
-    failures: int
-    takes: int
+    __slots__ = ("_counted", "_known", "_takes", "_truths")
+
+    def __init__(self, truths: tuple[bool, ...], counted: tuple[int, int], takes: int) -> None:
+        self._truths, self._counted, self._takes = truths, counted, takes
+        self._known: dict[tuple[Registers, int, int], Registers] = {}
 
     def of(self, was: Registers, lead: int, stated: int) -> Registers:
         """The registers after an event.
@@ -215,8 +218,16 @@ class FactsMoved(NamedTuple):
             lead: what the claim holds then.
             stated: the number that the event states.
         """
-        truths, losses, failures, takes = self
-        registered, committed, responsible, there, host, copied, unreported, offloaded = truths
+        key = was, lead, stated
+        if (found := self._known.get(key)) is None:
+            found = self._after(was, lead, stated)
+            if len(self._known) < _MOST_FACTS:
+                self._known[key] = found
+        return found
+
+    def _after(self, was: Registers, lead: int, stated: int) -> Registers:
+        (losses, failures), takes = self._counted, self._takes
+        registered, committed, responsible, there, host, copied, *rest = self._truths
         return (
             registered,
             committed,
@@ -230,8 +241,7 @@ class FactsMoved(NamedTuple):
             was[_LOSSES] + losses,
             was[_FAILURES] + failures,
             stated if takes == _DECLARED else was[_DECLARED],
-            unreported,
-            offloaded,
+            *rest,
         )
 
 
@@ -275,7 +285,7 @@ def moved_facts(
     if was == now and kind not in _CHANGING:
         return None
     losses, failures = now[_LOSSES] - was[_LOSSES], now[_FAILURES] - was[_FAILURES]
-    moved = FactsMoved(truths_of(now), losses, failures, takes)
+    moved = FactsMoved(truths_of(now), (losses, failures), takes)
     if moved.of(was, lead, stated) != now:
         raise ValueError("a register holds another number")
     return moved
