@@ -63,12 +63,13 @@ class ClaimRecord(Foldable):
     contents of its positions where they are stated. It `strayed` once an event took blocks from
     behind its end, and none of its own; it was `missed` if anything may have happened since it
     ended that was not observed. Its end was `early` if the runtime ended its entry before its
-    duration was over. It is `disputed` if two priorities of it were stated. `computed` are the
-    positions that were computed since it was last away, `waiting` the requests for which a restore
-    of it is required, `owed` by request what its routes and their reuse came to and are not
-    reported yet, `unsaid` the blocks that it lost and no report named, None for a block whose id is
-    unknown. `retired` are the scopes of requests to which no event belongs any more, one for all
-    that stand alike; what is reported of the claim moves them all the same.
+    duration was over. It `joined` the others on its object when so many fields of its identity were
+    stated. It is `disputed` if two priorities of it were stated. `computed` are the positions that
+    were computed since it was last away, `waiting` the requests for which a restore of it is
+    required, `owed` by request what its routes and their reuse came to and are not reported yet,
+    `unsaid` the blocks that it lost and no report named, None for a block whose id is unknown.
+    `retired` are the scopes of requests to which no event belongs any more, one for all that stand
+    alike; what is reported of the claim moves them all the same.
 
     Of a claim that is folded (`monitor.evaluate.folding`), `situation` is where it stands, `ids`
     are the requests that it has in hand, `needs` what each needs of what is usable, and `places`
@@ -87,6 +88,7 @@ class ClaimRecord(Foldable):
     owner_scope: str | None = None
     duration: str | None = None
     priority: int | None = None
+    joined: int = 0
     disputed: bool = False
     registered: bool = False
     registered_at: int = 0

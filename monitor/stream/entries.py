@@ -31,7 +31,7 @@ class Entries(BlockEvents):
         nothing of the claim is in doubt.
         """
         claim = self.claims.get(event.claim_id or "")
-        if claim is None or not claim.is_plain:
+        if claim is None or not claim.is_plain or claim.joined != len(claim.binding):
             return None
         return claim if restates(claim, event) else None
 

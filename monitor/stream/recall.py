@@ -53,7 +53,9 @@ class Recall(Shortcuts):
     def _folded(self, event: Event) -> ClaimRun | None:
         """The claim that an event names, folded; None if the event states its identity anew."""
         claim = self._store.claims.get(event.claim_id or "")
-        if claim is None or not (names_no_identity(event) or restates(claim, event)):
+        if claim is None or claim.joined != len(claim.binding):
+            return None
+        if not (names_no_identity(event) or restates(claim, event)):
             return None
         return claim if self._is_folded(claim) else None
 

@@ -1,0 +1,258 @@
+"""What is remembered of one claim moves another as its own observers would, in every part."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from random import Random
+from typing import Any
+
+import pytest
+
+from monitor.evaluate import folding, product
+from monitor.evaluate.claim import ClaimRun
+from monitor.evaluate.compile import compile_mode
+from monitor.evaluate.folding import fold, unfold
+from monitor.input.records import At, Stamp
+from monitor.stream.known_claims import Keep
+from monitor.stream.projection import Stream
+from monitor.stream.recall import Recall
+from spec.claims.claim import Mode
+from spec.contract.facts import FACTS_ARE_FACTS
+from spec.contract.ledgers import CLAIM_FACTS, DECLARED, REQUEST_FACTS
+from spec.contract.modes import MODES, Bundle
+from spec.events.alphabet import BLOCKS_GONE, ENDS, Kind
+from spec.events.canonical import Event
+from spec.language.partial_evaluation import specialize
+from spec.language.terms import FALSE, Compare, Const, Scope, Sort, Term, Var, children, variables
+from spec.projection.lines import Line
+from tests.monitor.stream.test_shortcuts import LongWay, lines_of, streams
+from tests.monitor.whole_state import whole_state
+from tests.streams.edited import edited
+from tests.streams.traffic import Traffic, as_events
+from tests.streams.wide import told
+
+KEEPS = (None, Keep(ended=0), Keep(ended=1, records=1), Keep(ended=3))
+COMMITS = {"kind": Kind.CLAIM_COMMITTED, "footprint": 2}
+
+
+def take(stream: Stream, line: Line) -> None:
+    at = At("f", line.at, line.sequence)
+    stream.stamp(
+        Stamp("run", line.sequence, line.time_ns, mark=line.mark, observes=line.observes), at
+    )
+    for event in line.events:
+        stream.take(event, at)
+
+
+def told_anew(seeds: range) -> Iterator[tuple[Mode, list[Line]]]:
+    """Streams of honest runtimes, of any, and changed ones, about claims of each mode."""
+    for mode in Mode:
+        yield from ((mode, lines) for lines in streams(mode, 60))
+        for seed in seeds:
+            chance = Random(f"{mode} {seed}")
+            yield from ((mode, told(chance, mode, *which)) for which in ((), (0,)))
+            yield mode, edited(chance, mode)
+
+
+def slots(claim: ClaimRun) -> tuple[Any, ...]:
+    situation = claim.situation
+    assert situation is not None
+    needs = [
+        need if facts[3] is None else None
+        for need, (facts, *_) in zip(claim.needs, situation.requests, strict=True)
+    ]
+    return situation, claim.ids, needs, claim.places
+
+
+def compare(mode: Mode, lines: list[Line], chance: Random) -> None:
+    """A stream that remembers is equal to one that does not, and so is each claim refolded."""
+    modes = list(Mode) if chance.random() < 0.3 else [mode]
+    judges = [compile_mode(each, Bundle.CONTRACT) for each in modes]
+    keep, watched = chance.choice(KEEPS), chance.random() < 0.5
+    short, long = Stream(judges, "run", keep), LongWay(judges, "run", keep)
+    for stream in (short, long) if watched else ():
+        stream.watch([])
+    for line in lines:
+        take(short, line)
+        take(long, line)
+        for claim in short.claims.values():
+            if claim.situation is not None and chance.random() < 0.5:
+                before = slots(claim)
+                unfold(claim)
+                assert fold(claim) is not None
+                assert slots(claim) == before
+        if chance.random() < 0.3 or line is lines[-1]:
+            for stream in (short, long):
+                if stream.store.moved is not None:
+                    stream.store.moved.clear()
+            assert whole_state(long) == whole_state(short), line
+    found = [{n: list(c.findings()) for n, c in each.claims.items()} for each in (short, long)]
+    assert found[0] == found[1]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seeds", [range(4), pytest.param(range(4, 400), marks=pytest.mark.deep)])
+def test_same(seeds: range) -> None:
+    """By what is remembered all that is held of a stream comes to the same, and so do findings;
+    a claim that is folded and unfolded again stands where it stood."""
+    for number, (mode, lines) in enumerate(told_anew(seeds)):
+        compare(mode, lines, Random(number))
+
+
+@pytest.mark.slow
+def test_same_at_the_limit(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where no more situations are remembered, claims are moved by their observers."""
+    for module in (product, folding):
+        monkeypatch.setattr(module, "MOST", 4)
+    for each in Mode:
+        monkeypatch.delitem(vars(compile_mode(each, Bundle.CONTRACT)), "situations", raising=False)
+    for number, (mode, lines) in enumerate(told_anew(range(1))):
+        compare(mode, lines, Random(number))
+        assert len(compile_mode(mode, Bundle.CONTRACT).situations) <= 4
+
+
+def test_bound_anew() -> None:
+    """A claim that a fact binds to another part of its object joins the claims there before it is
+    moved by what is remembered."""
+    said: dict[str, Any] = {
+        "cache_identity": "cache",
+        "object_id": "o",
+        "predicate": "leading_prefix_at_least(2)",
+        "mode": Mode.SOFT_PRIORITY,
+    }
+    events = [
+        Event(kind=kind, claim_id=name, **more)
+        for name in ("a", "b")
+        for kind, more in (
+            (Kind.CLAIM_REGISTERED, said),
+            (Kind.CLAIM_COMMITTED, {"footprint": 2}),
+            (Kind.CLAIM_ACCEPTED, {"footprint": 2}),
+            (Kind.BLOCK_CACHED, {"block_ids": (10, 11), "positions": (0, 1)}),
+        )
+    ]
+    another = {"object_id": "o", "token_map": "another", "block_ids": (10,)}
+    events.append(Event(kind=Kind.BLOCK_LOST, claim_id="a", **another))
+    events.append(Event(kind=Kind.CLAIM_HARMED, claim_id="a"))
+    compiled = compile_mode(Mode.SOFT_PRIORITY, Bundle.CONTRACT)
+    short, long = Stream(compiled, "run"), LongWay(compiled, "run")
+    for line in lines_of(events):
+        take(short, line)
+        take(long, line)
+    assert 4 == short.store.room.bound == long.store.room.bound
+    assert whole_state(long) == whole_state(short)
+
+
+@pytest.mark.parametrize(
+    ("mode", "situations", "learned"),
+    [
+        (Mode.BEST_EFFORT, 7, 8),
+        (Mode.HARD_PROTECTED, 12, 13),
+        (Mode.OFFLOADABLE, 21, 22),
+    ],
+)
+def test_few(mode: Mode, situations: int, learned: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A stream of hundreds of claims that live alike meets few situations, and each transition is
+    found out once."""
+    fresh, counted = compile_mode.__wrapped__(mode, Bundle.CONTRACT), 0
+    learn = Recall._learn
+
+    def counting(self: Recall, *args: Any, **more: Any) -> bool:
+        nonlocal counted
+        counted += 1
+        return learn(self, *args, **more)
+
+    monkeypatch.setattr(Recall, "_learn", counting)
+    stream = Stream(fresh, "run")
+    for number, event in enumerate(as_events(Traffic(6_000, 100, (mode,))), 1):
+        at = At("f", number, event.sequence)
+        stream.stamp(Stamp("run", event.sequence, event.time_ns), at)
+        stream.take(event, at)
+    assert len(fresh.situations) == situations
+    assert counted == learned
+
+
+# What a code has to say.
+
+READ = {
+    **{key: {"authorised", "by"} for key in ENDS},
+    Kind.CLAIM_RETIRED: {"by"},
+    Kind.CLAIM_COMMITTED: {"footprint"},
+    Kind.CLAIM_ACCEPTED: {"footprint"},
+    Kind.PREFIX_LOOKUP: {"covers", "here"},
+    Kind.PREFIX_REUSED: {"here"},
+    Kind.CLAIM_RESTORE_REQUIRED: {"here"},
+    Kind.CLAIM_RESTORED: {"from_tier", "here"},
+    Kind.BLOCK_CACHED: {"found", "here", "lead"},
+    Kind.LOAD_FINISHED: {"here", "intact", "lead"},
+    Kind.BLOCK_EVICTED: {"lead", "passed", "spared"},
+    Kind.BLOCK_LOST: {"lead"},
+    Kind.REQUEST_FINISHED: {"here", "shared", "stood"},
+}
+"""What of an event is read, by kinds; of the others remembered nothing is. No claim with a rank is
+moved by what is remembered of an eviction, and at the end of a request that fits beside all claims
+no conflict can be read from `shared` and `stood`.
+"""
+OTHERS = (
+    *(Kind.CLAIM_MATERIALIZED, Kind.CLAIM_UNMATERIALIZED, Kind.CLAIM_OFFLOADED),
+    *(Kind.STORE_FINISHED, Kind.HOST_COPY_FOUND, Kind.HOST_COPY_LOST, Kind.CLAIM_REGISTERED),
+)
+
+
+def read_at(kind: Kind) -> Iterator[Term]:
+    """What observers and ledgers of any mode compute from an event of a kind."""
+    about = Const(kind is not Kind.REQUEST_FINISHED)
+    known = {(Scope.EVENT, name): about for name in ("mine", "named")}
+    for mode in Mode:
+        for observer in MODES[mode].bundle(Bundle.CONTRACT):
+            for rule in observer.rules:
+                when = specialize(rule.when, kind, known)
+                if when != FALSE:
+                    yield when
+                    yield from (specialize(term, kind, known) for term in rule.sets.values())
+    for ledger in (CLAIM_FACTS, DECLARED, REQUEST_FACTS):
+        for name, term in ledger.following.items():
+            found = specialize(term, kind, known)
+            if found not in [Var(scope, name, found.sort) for scope in (Scope.WAS, Scope.REQ_WAS)]:
+                yield found
+    yield from (specialize(each.holds, kind, known) for each in FACTS_ARE_FACTS)
+
+
+@pytest.mark.parametrize("kind", [*READ, *OTHERS])
+def test_reads(kind: Kind) -> None:
+    """A code says all that is read of an event: a field more would have to be in it."""
+    read = {v.name for term in read_at(kind) for v in variables(term) if v.scope is Scope.EVENT}
+    assert read - {"mine", "named"} == READ.get(kind, set())
+
+
+NUMBERS = {
+    "footprint", "lead", "ended_by", "losses", "failures", "declared", "needed", "usable",
+    "cost", "worker",
+}  # fmt: skip
+"""The registers that a situation leaves out."""
+
+COMPARED = {
+    Kind.CLAIM_COMMITTED: {frozenset({"footprint", "threshold"})},
+    **{key: {frozenset({"lead"})} for key in BLOCKS_GONE},  # with 0, which is what is left
+    Kind.CLAIM_ACCEPTED: {frozenset({"footprint"})},
+    **{key: {frozenset({"ended_by"}), frozenset({"by", "ended_by"})} for key in ENDS},
+    Kind.REQUEST_FINISHED: {
+        frozenset({"needed", "usable"}),
+        frozenset({"needed", "usable", "declared", "shared", "stood"}),
+    },
+}
+"""What numbers are compared with, beside what is held with a predicate's threshold."""
+
+
+def comparisons(term: Term) -> Iterator[frozenset[str]]:
+    if isinstance(term, Compare):
+        yield frozenset(v.name for v in variables(term) if v.sort is Sort.INT)
+    for child in children(term):
+        yield from comparisons(child)
+
+
+@pytest.mark.parametrize("kind", [*READ, *OTHERS])
+def test_numbers(kind: Kind) -> None:
+    """No number that a situation leaves out is compared with another one, but where its code says
+    what comes of it."""
+    found = {each for term in read_at(kind) for each in comparisons(term) if each & NUMBERS}
+    assert found <= {frozenset({"lead", "threshold"})} | COMPARED.get(kind, set())
