@@ -230,6 +230,10 @@ class Monitor(Parting):
         obligations = {n: pool(claim.findings[n].verdict for claim in judged) for n in names}
         absent, unknown = self._absent(every), dict(self._unknown)
         verdict, why = decide(obligations, absent, strict=self.strict)
+        full = next(
+            (each.requests.full for each in self._streams.values() if each.requests.full), ""
+        )
+        why += f"; {full}" if full and verdict is ModeVerdict.INCONCLUSIVE else ""
         rest = (self._read, unknown, self._rejected)
         return Conclusion(verdict, why, absent, obligations, claims, forgotten, *rest)
 
