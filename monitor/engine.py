@@ -136,6 +136,8 @@ class Monitor(Parting):
         for (file, _), stream in self._streams.items():
             if stream.left is not None:
                 yield file, stream.left
+            elif stream.past.forgotten:
+                yield file, (None, stream.limits["ids"])
 
     def contradicted(self) -> Iterable[tuple[str, str]]:
         """The files in which facts contradict each other, each with how."""
@@ -169,6 +171,11 @@ class Monitor(Parting):
     def left_out(self) -> int:
         """Events about claims and requests beyond those that are followed (`Keep`)."""
         return sum(stream.left_out for stream in self._streams.values())
+
+    def limits(self, file: str, name: str) -> dict[str, str]:
+        """The limits that a stream reached, and what came of each."""
+        stream = self._streams.get((file, name))
+        return {} if stream is None else stream.limits
 
     @property
     def live(self) -> int:
@@ -307,7 +314,7 @@ class Monitor(Parting):
             for part, (_, left), entered in zip(parts, sides, some, strict=True):
                 others = [p for p in parts if p is not part]
                 torn = known & left or any(
-                    p.past.lost(claim_id) for p in others for claim_id in left
+                    p.past.may_be_lost(claim_id) for p in others for claim_id in left
                 )
                 if any(some) and (torn or not entered):
                     return (

@@ -43,8 +43,10 @@ class Stream(Shortcuts):
     def take(self, event: Event, at: At) -> None:
         """Project one event onto every claim that it concerns."""
         if self._limited and (beyond := self._store.beyond(event)):
+            limit, why = beyond
             self.left_out += 1
-            self.lose(at, beyond)
+            self.reached.setdefault(limit, why)
+            self.lose(at, why)
             return
         if self._take_shortcut(event, at):
             return
