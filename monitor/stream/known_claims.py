@@ -285,6 +285,8 @@ class KnownClaims:
         self.ranks.forget(claim)
         claim.priority, claim.unwatched = None, True
         self._changed[claim.claim_id] = claim
+        if self.moved is not None:
+            self.moved.append(claim)
 
     def _tell(self, what: Hashable) -> list[ClaimRun]:
         """The live claims that this was not delivered to yet; for the others it is nothing new."""
