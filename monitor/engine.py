@@ -72,7 +72,9 @@ class Monitor(Parting):
         self._read += 1
         if record.unknown is not None:
             self._unknown[record.unknown] += 1
-        stream = self._stream(record.at.file, record.stamp.stream)
+        stream = self._of(record)
+        if record.lost:
+            stream.lose(record.at, record.lost)
         stream.stamp(record.stamp, record.at)
         for event, at in record.events:
             stream.take(event, at)
@@ -147,7 +149,7 @@ class Monitor(Parting):
 
     def claims_of(self, record: Record) -> Iterable[ClaimRun]:
         """The claims, as they stand, of the stream that a record belongs to."""
-        claims = self._stream(record.at.file, record.stamp.stream).claims.values()
+        claims = self._of(record).claims.values()
         return [claim for claim in claims if self.only in (None, claim.claim_id)]
 
     def claims(self) -> Iterable[ClaimRun]:

@@ -97,6 +97,7 @@ class KnownClaims:
         self.owing: dict[str, ClaimRun] = {}
         self.moved: list[ClaimRun] | None = None  # by events, where somebody asks for that
         self.room, self.observed = Room(), FACTS
+        self.alone = ""  # why nothing is concluded from the stream by itself
         self._blind = frozenset[str]()  # obligations that rest on facts that are not observed
         self.blocks = Blocks(self.claims, Stated(seen))
         self.objects, self.ranks = Objects(), Ranks()
@@ -198,6 +199,8 @@ class KnownClaims:
         claim = ClaimRun(self._stream, claim_id, compiled, constants)
         if self._blind:
             claim.distrust(None, BLIND, self._blind)
+        if self.alone:
+            claim.distrust(None, self.alone)
         self._unmet.tell(claim)
         self._take_in(claim)
         return claim

@@ -132,6 +132,9 @@ class StreamState:
             self._begun, self._derived = True, stamp.form.derived
         if stamp.observes is not None and not stamp.observes >= self._store.observed:
             self._narrow(stamp.observes & self._store.observed, stamp.form, at)
+        if stamp.alone:
+            self.left, self._store.alone = self.left or (at, stamp.alone), stamp.alone
+            self.doubt(Doubt(stamp.alone), at)
         back, missing = self.order.check(stamp, at)
         if missing:
             self.lose(at, missing)
