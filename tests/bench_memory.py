@@ -3,24 +3,30 @@
 `python -m tests.bench_memory` prints what a live claim takes, each further block of one, and a
 claim that ended: each measured in a process of its own. `python -m tests.bench_memory gone N` lets
 N claims come and go. `tests.bench_bounded` does that with claims of all modes, within limits.
+`python -m tests.bench_memory check N` has `check` judge a stream of N live claims of all modes.
 """
 
 from __future__ import annotations
 
 import argparse
 import gc
+import resource
 import subprocess
 import sys
+import tempfile
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
+from monitor.check.files import check
 from monitor.check.judging import ENDED
 from monitor.engine import Conclusion, Monitor
 from monitor.input.records import At, Record, stamp_of
 from monitor.stream.known_claims import Keep
 from spec.claims.claim import Mode
+from spec.contract.modes import Bundle
 from spec.events.alphabet import Kind
 from spec.events.canonical import Event
+from tests.streams.traffic import Traffic, write
 
 MODE: Final = Mode.HARD_PROTECTED
 LIVE: Final = 10_000
@@ -103,6 +109,15 @@ def gone(claims: int, parts: int = PARTS, ended: int = ENDED) -> tuple[list[Held
     return held, run.monitor.conclude()
 
 
+def checked(live: int) -> str:
+    """What `check` says of a stream of so many live claims, and the most memory that it held."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = write(Path(folder) / "stream.jsonl", Traffic(7 * live, live, tuple(Mode)))
+        report = check([str(path)], None, Bundle.CONTRACT)
+    most = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+    return f"{report.verdict}: {report.events.read} lines, {most:.0f} MiB"
+
+
 def over(claims: int) -> float:
     """Bytes for each claim that ended and has a record, measured in this process."""
     held, _ = gone(claims, ended=0)
@@ -113,7 +128,9 @@ def over(claims: int) -> float:
 def main() -> int:
     """Print figures."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("what", nargs="?", choices=["live", "gone", "one", "over"], default="live")
+    parser.add_argument(
+        "what", nargs="?", choices=["live", "gone", "one", "over", "check"], default="live"
+    )
     parser.add_argument("claims", nargs="?", type=int)
     parser.add_argument("--blocks", type=int, default=BLOCKS)
     asked = parser.parse_args()
@@ -124,6 +141,8 @@ def main() -> int:
         print(f"{conclusion.verdict}: {conclusion.why}")
     elif asked.what == "one":
         print(live(asked.claims or LIVE, asked.blocks))
+    elif asked.what == "check":
+        print(checked(asked.claims or LIVE))
     elif asked.what == "over":
         print(over(asked.claims or OVER))
     else:
