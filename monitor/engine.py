@@ -72,7 +72,9 @@ class Monitor(Parting):
         self._read += 1
         if record.unknown is not None:
             self._unknown[record.unknown] += 1
-        stream = self._stream(record.at.file, record.stamp.stream)
+        stream = self._of(record)
+        if record.lost:
+            stream.lose(record.at, record.lost)
         stream.stamp(record.stamp, record.at)
         for event, at in record.events:
             stream.take(event, at)
@@ -151,6 +153,8 @@ class Monitor(Parting):
         for (file, _), stream in self._streams.items():
             if stream.left is not None:
                 yield file, stream.left
+            elif stream.past.forgotten:
+                yield file, (None, stream.limits["ids"])
 
     def contradicted(self) -> Iterable[tuple[str, str]]:
         """The files in which facts contradict each other, each with how."""
@@ -160,7 +164,7 @@ class Monitor(Parting):
 
     def claims_of(self, record: Record) -> Iterable[ClaimRun]:
         """The claims, as they stand, of the stream that a record belongs to."""
-        claims = self._stream(record.at.file, record.stamp.stream).claims.values()
+        claims = self._of(record).claims.values()
         return [claim for claim in claims if self.only in (None, claim.claim_id)]
 
     def claims(self) -> Iterable[ClaimRun]:
@@ -184,6 +188,11 @@ class Monitor(Parting):
     def left_out(self) -> int:
         """Events about claims and requests beyond those that are followed (`Keep`)."""
         return sum(stream.left_out for stream in self._streams.values())
+
+    def limits(self, file: str, name: str) -> dict[str, str]:
+        """The limits that a stream reached, and what came of each."""
+        stream = self._streams.get((file, name))
+        return {} if stream is None else stream.limits
 
     @property
     def live(self) -> int:
@@ -245,6 +254,10 @@ class Monitor(Parting):
         obligations = {n: pool({claim.findings[n].verdict for claim in judged}) for n in names}
         absent, unknown = self._absent(every), dict(self._unknown)
         verdict, why = decide(obligations, absent, strict=self.strict)
+        full = next(
+            (each.requests.full for each in self._streams.values() if each.requests.full), ""
+        )
+        why += f"; {full}" if full and verdict is ModeVerdict.INCONCLUSIVE else ""
         rest = (self._read, unknown, self._rejected)
         return Conclusion(verdict, why, absent, obligations, claims, forgotten, *rest)
 
@@ -323,7 +336,7 @@ class Monitor(Parting):
             for part, (_, left), entered in zip(parts, sides, some, strict=True):
                 others = [p for p in parts if p is not part]
                 torn = known & left or any(
-                    p.past.lost(claim_id) for p in others for claim_id in left
+                    p.past.may_be_lost(claim_id) for p in others for claim_id in left
                 )
                 if any(some) and (torn or not entered):
                     return (

@@ -25,6 +25,7 @@ from monitor.engine import ModeVerdict
 from spec.claims.claim import Mode
 from spec.contract.modes import Bundle
 from spec.events.canonical import Event
+from tests import bench_reelay
 from tests.bench_inline import each_feed, per_event
 from tests.streams.traffic import Traffic, write
 
@@ -160,6 +161,25 @@ def _files(plan: Plan) -> Iterator[tuple[str, Traffic, Mode | None]]:
     yield "restores at random", Traffic(lines, live, ONE, shuffled=True), Mode.OFFLOADABLE
 
 
+def beside_reelay(plan: Plan, folder: Path) -> Iterator[Row]:
+    """(b) File to the verdict on seven obligations, against reelay on one property of decoded
+    events.
+    """
+    if not bench_reelay.is_there():
+        return
+    path = write(folder / "stream.jsonl", Traffic(plan.lines, plan.crowds[0], ONE))
+    events = bench_reelay.decoded(path)
+    if not bench_reelay.keep(events):
+        raise AssertionError("reelay finds an honest stream at fault")
+    asked = partial(bench_reelay.keep, events)
+    theirs, ours = alternating(plan.runs, asked, partial(judge, path, *ONE))
+    what = f"file to verdict, offloadable, {plan.crowds[0]} live claims, beside reelay forall"
+    rates = (round(len(events) / seconds / 1e3, 1) for seconds in (ours, theirs))
+    of_ours, of_theirs = rates
+    ratio = round(theirs / ours, 3)
+    yield Row("b", what, of_ours, "thousand lines/s", of_theirs, ratio, ">= 1")
+
+
 def two_jobs(plan: Plan, folder: Path) -> Iterator[Row]:
     """(e) Two files of one stream each, by one process and by two; by the clock on the wall."""
     made = Traffic(3 * plan.lines, plan.crowds[0], ONE)
@@ -197,6 +217,7 @@ def grown(plan: Plan, _: Path) -> Iterator[Row]:
 
 PARTS: Final[dict[str, Callable[[Plan, Path], Iterator[Row]]]] = {
     "a": file_to_verdict,
+    "b": beside_reelay,
     "c": inline,
     "d": grown,
     "e": two_jobs,

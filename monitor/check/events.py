@@ -19,6 +19,7 @@ from monitor.input.errors import InputError, did_you_mean, shown
 from monitor.input.given import record_of
 from monitor.input.records import At
 from monitor.input.sources import Account
+from monitor.pool.seen import IDS
 from monitor.stream.known_claims import Keep
 from spec.claims.claim import Mode
 from spec.contract.modes import Bundle
@@ -69,6 +70,9 @@ class EventMonitor:
             about one more are left out and counted: they are missing, so nothing is concluded of
             the claims that are alive then, and the verdict is inconclusive at best.
         requests: the same of requests that are in hand or may still be reported on.
+        ids: of so many claims that ended, and of which no more is kept, at least the id is
+            remembered. Where older ones were forgotten, it is not noticed if one begins again: the
+            report says so, and that the theorem does not apply.
 
     Raises:
         UnknownName: there is no such mode, or no such bundle.
@@ -86,11 +90,15 @@ class EventMonitor:
         name: str = "events",
         live: int | None = None,
         requests: int | None = None,
+        ids: int = IDS,
     ) -> None:
         require(live, (int, NoneType), "live", "a number, or None")
         require(requests, (int, NoneType), "requests", "a number, or None")
         require(name, str, "name", "a text")
-        keep = Keep(ended=ended, live=live, requests=requests)
+        require(ids, int, "ids", "a number")
+        if ids < 1:
+            raise SpecError(f"ids: {ids}", "remember at least one")
+        keep = Keep(ended=ended, live=live, requests=requests, ids=ids)
         modes = set(Mode) if mode is None else {find_mode(mode).mode}
         asked = Asked(find_bundle(bundle), strict, claim_asked(claim))
         own = mode is None
@@ -165,6 +173,15 @@ class EventMonitor:
     def live(self) -> int:
         """Claims that have not ended; every claim in hand is looked at."""
         return self._judging.live
+
+    def limits(self, stream: str) -> dict[str, str]:
+        """The limits that a stream reached (`live`, `requests`, `ids`), and what came of each."""
+        return self._judging.limits(self._account.file, stream)
+
+    @property
+    def streams(self) -> frozenset[str]:
+        """The names of the streams so far."""
+        return self._judging.streams
 
     def violations(self) -> list[Violation]:
         """The violations so far, by claim in the order of their registration.

@@ -12,6 +12,8 @@ from monitor.check.running import Records, run, source_of
 from monitor.check.whole import Asked
 from monitor.engine import ModeVerdict
 from monitor.input.lines import STDIN
+from monitor.input.merged import engines_in
+from monitor.stream.limits import Limits
 from spec.claims.claim import Mode
 
 if TYPE_CHECKING:
@@ -37,6 +39,7 @@ def check(
     lenient: bool = False,
     window: Window | None = None,
     jobs: int = 1,
+    limits: Limits | None = None,
     stdin: BinaryIO | None = None,
     progress: Callable[[int], None] | None = None,
 ) -> Report:
@@ -53,14 +56,15 @@ def check(
             this reaches, and drop those that say the same twice; by default lines are taken as they
             come.
         jobs: judge so many files at once, each in a process of its own.
+        limits: how much of each stream is followed at once; by default all.
         stdin: what `-` stands for, by default the standard input of the process.
         progress: called from time to time with the number of bytes read, as they lie on disk.
 
     Raises:
         InputError: a file or a line of it cannot be read.
     """
-    asked = Asked(bundle, strict, claim)
-    if jobs > 1 and len(set(paths) - {STDIN}) > 1:
+    asked = Asked(bundle, strict, claim, limits=limits or Limits())
+    if jobs > 1 and len(set(paths) - {STDIN}) > 1 and not engines_in(paths):
         with Jobs(asked, paths, jobs, lenient=lenient, window=window, stdin=stdin) as pool:
             if mode is None:
                 return _by_own_modes(partial(pool.judge, own=True, progress=progress))

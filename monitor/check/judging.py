@@ -16,7 +16,6 @@ from monitor.engine import Monitor
 from monitor.input.batches import kinds_of, run_of
 from monitor.input.records import At, Record, Stamp
 from monitor.report.verdict import Events
-from monitor.stream.known_claims import Keep
 from monitor.stream.parting import fits
 from spec.claims.claim import Mode
 from spec.contract.modes import MODES
@@ -31,6 +30,7 @@ if TYPE_CHECKING:
     from monitor.input.errors import InputError
     from monitor.input.sources import Account
     from monitor.report.verdict import Report
+    from monitor.stream.known_claims import Keep
     from spec.events.canonical import Event
 
 __all__ = ["ENDED", "Judging"]
@@ -56,7 +56,7 @@ class Judging:
         shared: judge them in one pass, as long as that can be done.
         goes_on: when it cannot, judge each mode apart from there on; records are taken one by one.
             Else the judging is `apart`, and to begin again.
-        keep: what is kept of claims, by default all that are live and `ENDED` that are not.
+        keep: what is kept of claims, by default `ENDED` that ended, within the limits asked for.
     """
 
     def __init__(
@@ -73,7 +73,7 @@ class Judging:
         self._stated = Stated(modes, asked.claim) if own else None
         self._moved: list[ClaimRun] = []
         self._watched = False
-        keep = keep or Keep(ended=ENDED)
+        keep = keep or asked.limits.keep(ENDED)
         first, *rest = (mode for mode in Mode if mode in (modes or [_ANY]))
         self._shared = shared and own and asked.claim is None and bool(rest)
         self._goes_on = self._shared and goes_on
@@ -217,6 +217,11 @@ class Judging:
             for judge in self._judges
             for claim in judge.monitor.claims()
         )
+
+    def limits(self, file: str, stream: str) -> dict[str, str]:
+        """The limits that a stream reached, and what came of each."""
+        reached = (monitor.limits(file, stream) for monitor in self._reading)
+        return {limit: why for limits in reached for limit, why in limits.items()}
 
     def finish(self) -> None:
         """Every stream is over."""

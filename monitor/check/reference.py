@@ -147,6 +147,9 @@ def _small(source: Source) -> Iterator[Record]:
                 f"more than {most}, and the reference projection delivers each event to each claim"
             )
             raise InputError(record.at.file, why, hint=_SMALLER)
+        if record.stamp.alone:
+            hint = "leave out --reference, and name the files of all ranks"
+            raise InputError(record.at.file, record.stamp.alone, line=record.at.line, hint=hint)
         yield record
 
 

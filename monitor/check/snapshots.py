@@ -12,6 +12,7 @@ from monitor.durable.state import STATE
 from monitor.durable.writer import written
 from monitor.input.resequencer import Disorder
 from monitor.input.sources import Account
+from monitor.stream.limits import Limits
 
 __all__ = ["State", "restored", "snapshot"]
 
@@ -27,7 +28,7 @@ class State(NamedTuple):
 
 KNOWN: Final = Known(
     (
-        *(State, Account, Disorder, whole.Asked),
+        *(State, Account, Disorder, whole.Asked, Limits),
         *(judging.Judging, judging._Judge, parts.Trusted, stated.Stated, theorem.Theorem),
     ),
     beside=STATE,

@@ -19,6 +19,7 @@ from monitor.report.verdict import (
     Trust,
     Unjudged,
 )
+from monitor.stream.limits import Limits
 from spec import __version__
 from spec.digest import spec_digest
 from spec.language.prose import counted
@@ -41,6 +42,7 @@ class Asked(NamedTuple):
     strict: bool
     claim: str | None
     judge: Literal["monitor", "reference"] = "monitor"
+    limits: Limits = Limits()
 
 
 class Read(NamedTuple):

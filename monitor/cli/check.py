@@ -11,12 +11,15 @@ from monitor.check.files import EXIT_CODES, check
 from monitor.check.limits import MOST_BYTES, MOST_LINES
 from monitor.cli.progress import progress_of
 from monitor.input.errors import InputError
+from monitor.pool.seen import IDS
 from monitor.report.github import as_github
 from monitor.report.junit import as_junit
+from monitor.report.limit_options import IdsOption, LiveOption, RequestsOption
 from monitor.report.mode_option import ModeOption, mode_asked
 from monitor.report.reorder_option import ReorderOption, window_asked
 from monitor.report.report_text import as_text
 from monitor.report.verdict import ModeChoice
+from monitor.stream.limits import Limits
 from spec.cli.arguments import claim_option, file_name
 from spec.cli.common import console, print_json, print_text
 from spec.contract.modes import Bundle
@@ -72,6 +75,9 @@ def check_traces(
     jobs: Annotated[
         int, typer.Option(min=1, max=256, help="Judge so many files at once, in processes.")
     ] = 1,
+    live: LiveOption = None,
+    requests: RequestsOption = None,
+    ids: IdsOption = IDS,
     reference: Annotated[
         bool,
         typer.Option(
@@ -109,6 +115,9 @@ def check_traces(
         raise SpecError("--reference reads every line", "leave out --lenient")
     if reference and reorder is not None:
         raise SpecError("--reference takes the lines as they come", "leave out --reorder")
+    limits = Limits(live, requests, ids)
+    if reference and limits != Limits():
+        raise SpecError("--reference follows everything", "leave out the limits")
     window = window_asked(reorder)
     try:
         with progress_of(traces, progress) as step:
@@ -128,6 +137,7 @@ def check_traces(
                     lenient=lenient,
                     window=window,
                     jobs=jobs,
+                    limits=limits,
                     progress=step,
                 )
     except InputError as error:

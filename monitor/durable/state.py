@@ -12,7 +12,7 @@ from monitor.evaluate.by_kind import unmoved
 from monitor.evaluate.claim_record import NOTHING
 from monitor.evaluate.partial_observation import left_of, without
 from monitor.input import errors, records
-from monitor.pool import blocks, bloom_filter, cells, groups, objects, owners, ranks, room, stated
+from monitor.pool import blocks, cells, groups, objects, owners, ranks, room, seen, stated
 from monitor.requests import blame, ledger, observability, request
 from monitor.stream import (
     claim_store,
@@ -42,7 +42,7 @@ _KINDS: Final[tuple[type, ...]] = (
     *(claim.ClaimRun, event_view.Constants, event_view.EventView),
     *(observer_state.Finding, observer_state.InHand, observer_state.ObserverState),
     *(positions.Positions, restless.Restless),
-    *(blocks.Blocks, bloom_filter.BloomFilter, objects.Objects, ranks.Ranks, stated.Stated),
+    *(blocks.Blocks, seen.Recent, seen.Seen, objects.Objects, ranks.Ranks, stated.Stated),
     *(groups.Groups, owners.Owners),
     *(cells.Cells, cells.Run, room.Ends, room.Room, room._Object),
     *(blame.Early, ledger.Requests, observability.ObservabilityLoss, request.Request),

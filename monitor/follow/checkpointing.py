@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 import msgspec
 
 from monitor.durable.checkpoints import Saved
+from monitor.stream.limits import Limits
 from spec.language.errors import SpecError
 
 if TYPE_CHECKING:
@@ -40,12 +41,31 @@ class Restored(NamedTuple):
     interrupted: list[str]
 
 
-class _Judges(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """The judges by the names of their sources, and the mode and the window of all."""
+class Terms(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """What all judges judge by.
 
-    mode: str
+    Attributes:
+        mode: the mode that claims are judged by; empty where each is by its own.
+        reorder: the window within which lines are put into order; empty for none.
+        limits: of what is followed at once.
+    """
+
+    mode: str = ""
+    reorder: str = ""
+    limits: Limits = Limits()
+
+    def shown(self) -> dict[str, str]:
+        """What a person typed for each."""
+        named = {f"--max-{name}": most for name, most in self.limits._asdict().items()}
+        texts = {"--mode": self.mode or "auto", "--reorder": self.reorder, **named}
+        return {name: f"{name} {text}" if text else f"no {name}" for name, text in texts.items()}
+
+
+class _Judges(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """The judges by the names of their sources, and what they judge by."""
+
+    terms: Terms
     judges: dict[str, bytes]
-    reorder: str
 
 
 class Recording:
@@ -53,8 +73,7 @@ class Recording:
 
     Args:
         every: seconds between two checkpoints, at least.
-        mode: the mode that claims are judged by; empty where each is by its own.
-        reorder: the window within which lines are put into order; empty for none.
+        terms: what the judges judge by.
         report: says something to people.
     """
 
@@ -62,12 +81,11 @@ class Recording:
         self,
         checkpoints: Checkpoints,
         every: float,
-        mode: str,
+        terms: Terms,
         report: Callable[[str], None],
-        reorder: str = "",
     ) -> None:
         self._checkpoints, self._every = checkpoints, every
-        self._mode, self._reorder, self._report = mode, reorder, report
+        self._terms, self._report = terms, report
         self._next = time.monotonic() + every
         self.saved_at: float | None = None  # time.time() of the last one
         self.failures = 0
@@ -82,7 +100,7 @@ class Recording:
 
         Raises:
             SpecError: the checkpoint cannot be read, is of another specification, or of another
-                mode or window than this follower.
+                mode, window or limit than this follower.
         """
         saved = self._checkpoints.load()
         for note in self._checkpoints.notes:
@@ -114,7 +132,7 @@ class Recording:
         began = time.monotonic()
         try:
             state = {name: judge.snapshot() for name, judge in judges.items()}
-            monitor = msgspec.msgpack.encode(_Judges(self._mode, state, self._reorder))
+            monitor = msgspec.msgpack.encode(_Judges(self._terms, state))
             self._checkpoints.save(Saved(monitor, {**positions}, {**emitted}))
         except (OSError, SpecError) as error:
             self.failures += 1
@@ -130,10 +148,8 @@ class Recording:
             found = msgspec.msgpack.decode(monitor, type=_Judges)
         except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
             raise SpecError(f"{self.folder} holds no checkpoint of follow", hint) from None
-        if found.mode != self._mode:
-            was = found.mode or "auto"
-            raise SpecError(f"the checkpoint in {self.folder} was judged by --mode {was}", hint)
-        if found.reorder != self._reorder:
-            was = f"--reorder {found.reorder}" if found.reorder else "no --reorder"
-            raise SpecError(f"the checkpoint in {self.folder} was made with {was}", hint)
+        now = self._terms.shown()
+        for name, was in found.terms.shown().items():
+            if was != now[name]:
+                raise SpecError(f"the checkpoint in {self.folder} was made with {was}", hint)
         return found

@@ -12,11 +12,14 @@ from monitor.follow.addresses import is_socket
 from monitor.follow.buffer import WhenFull
 from monitor.follow.command import Asked, follow_events
 from monitor.input.errors import InputError
-from monitor.live.feed import LiveVerdict
+from monitor.live.feed import LiveEnd
 from monitor.live.follow import Followed, follow, live_line
+from monitor.pool.seen import IDS
+from monitor.report.limit_options import IdsOption, LiveOption, RequestsOption
 from monitor.report.mode_option import ModeOption, mode_asked
 from monitor.report.reorder_option import ReorderOption, window_asked
 from monitor.report.verdict import ModeChoice
+from monitor.stream.limits import Limits
 from spec.cli.arguments import file_name, path_option
 from spec.cli.common import Format, FormatOption, print_text
 from spec.language.errors import SpecError
@@ -50,6 +53,9 @@ def follow_sources(
         bool, typer.Option("--until-eof", help="End where the sources end; wait for no more.")
     ] = False,
     reorder: ReorderOption = None,
+    live: LiveOption = None,
+    requests: RequestsOption = None,
+    ids: IdsOption = IDS,
     when_full: Annotated[
         WhenFull,
         typer.Option(
@@ -116,6 +122,7 @@ def follow_sources(
             sources,
             mode_asked(mode),
             window_asked(reorder),
+            Limits(live, requests, ids),
             until_eof,
             when_full,
             verdicts,
@@ -139,7 +146,7 @@ def _follow_verdicts(socket: str, form: Format) -> int:
         followed.take(line)
         if form is Format.JSON:
             typer.echo(msgspec.json.encode(line))
-        elif isinstance(line, LiveVerdict):
+        elif not isinstance(line, LiveEnd):
             print_text(live_line(line))
     if not followed.ended:
         typer.echo(f"interrupted: {printable(socket)} closed before the last verdicts", err=True)

@@ -12,13 +12,13 @@ import typer
 from monitor.check.files import EXIT_CODES
 from monitor.durable.checkpoints import Checkpoints
 from monitor.follow.addresses import source_of
-from monitor.follow.checkpointing import RESTARTED, Recording, Restored
+from monitor.follow.checkpointing import RESTARTED, Recording, Restored, Terms
 from monitor.follow.counts import Counts
 from monitor.follow.exporter import registry_of
 from monitor.follow.follower import Follower, verdict_of
 from monitor.follow.judge import Judge
 from monitor.follow.metrics import MetricsServer, address_of, token_in
-from monitor.follow.verdict_line import ViolationLine, line_text
+from monitor.follow.verdict_line import ClaimLine, line_text
 from monitor.follow.verdicts_file import VerdictsFile
 from monitor.follow.webhook import Webhook, check_url
 from monitor.report.report_text import order_text
@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from monitor.input.errors import InputError
     from monitor.input.reorder_window import Window
     from monitor.report.verdict import Report
+    from monitor.stream.limits import Limits
     from spec.claims.claim import Mode
 
 __all__ = ["Asked", "follow_events"]
@@ -52,6 +53,7 @@ class Asked:
     sources: Sequence[str]
     mode: Mode | None
     reorder: Window | None
+    limits: Limits
     until_eof: bool
     when_full: WhenFull
     verdicts: Path | None
@@ -85,6 +87,7 @@ def follow_events(asked: Asked) -> int:
             counts,
             lossy=source.lossy,
             window=asked.reorder,
+            limits=asked.limits,
             on_reject=complain,
         )
         for name, source in sources.items()
@@ -93,7 +96,8 @@ def follow_events(asked: Asked) -> int:
     if asked.checkpoint is not None:
         folder = Checkpoints(asked.checkpoint)
         window = "" if asked.reorder is None else str(asked.reorder)
-        recording = Recording(folder, asked.checkpoint_every, asked.mode or "", _report, window)
+        terms = Terms(asked.mode or "", window, asked.limits)
+        recording = Recording(folder, asked.checkpoint_every, terms, _report)
         restored = recording.restore(judges, sources)
     verdicts = None
     if asked.verdicts is not None:
@@ -169,9 +173,9 @@ def _conclude(reports: Sequence[Report], judges: dict[str, Judge], asked: Asked)
 
 
 def _show(lines: Sequence[VerdictLine], asked: Asked) -> None:
-    """Violations, and all verdicts where there is no file for them."""
+    """Violations and limits, and all verdicts where there is no file for them."""
     for line in lines:
-        if asked.verdicts is None or isinstance(line, ViolationLine):
+        if asked.verdicts is None or not isinstance(line, ClaimLine):
             if asked.json:
                 _write_json(line)
             else:

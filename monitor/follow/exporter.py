@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple, TypeAlias
 
+from monitor.stream.limits import Limits
 from spec.events.alphabet import Kind
 
 if TYPE_CHECKING:
@@ -83,6 +84,12 @@ _HELD: Final = Metric(
     "Lines that are held back until those before them come.",
     ("source",),
 )
+_LIMITS: Final = Metric(
+    "resident_claims_limits_reached",
+    "counter",
+    "Streams that reached a limit: live, requests or ids.",
+    ("limit",),
+)
 _CONNECTS: Final = Metric(
     "resident_claims_connects", "counter", "How often a source was opened.", ("source",)
 )
@@ -118,6 +125,7 @@ METRICS: Final = (
     _REJECTED,
     _DISORDER,
     _HELD,
+    _LIMITS,
     _CONNECTS,
     _UP,
     _CHECKPOINT,
@@ -167,6 +175,7 @@ def _samples(
     disorder = {name: asdict(judge.disorder) for name, judge in judges.items()}
     yield _DISORDER, [((s, what), n) for s, each in disorder.items() for what, n in each.items()]
     yield _HELD, [((name,), judge.held) for name, judge in judges.items()]
+    yield _LIMITS, [((limit,), counts.limits[limit]) for limit in Limits._fields]
     yield _CONNECTS, [((name,), follower.outlets[name].connects) for name in sources]
     yield _UP, [((name,), follower.is_up(name)) for name in sources]
     if recording is not None:

@@ -11,13 +11,14 @@ import msgspec
 from monitor.check.events import EventMonitor
 from monitor.check.parts import place_of
 from monitor.engine import ModeVerdict
-from monitor.follow.verdict_line import ClaimLine, ViolationLine, key_of
+from monitor.follow.verdict_line import ClaimLine, LimitLine, ViolationLine, key_of
 from monitor.input.errors import InputError
 from monitor.input.given import record_of_line
 from monitor.input.lines import LINE_LIMIT
 from monitor.input.records import At
 from monitor.input.resequencer import Disorder, Resequencer
 from monitor.report.verdict import Place
+from monitor.stream.limits import Limits
 from spec.events.canonical import Mark
 from spec.language.errors import SpecError
 from spec.language.verdicts import Verdict
@@ -90,6 +91,7 @@ class Judge:
         lossy: the source may lose lines at any time, and say nothing.
         window: lines of a stream are put into the order of their numbers within it. Where lines may
             be missing, what is held back is given up.
+        limits: of what is followed at once.
     """
 
     def __init__(
@@ -100,11 +102,13 @@ class Judge:
         *,
         lossy: bool = False,
         window: Window | None = None,
+        limits: Limits | None = None,
         on_reject: Callable[[InputError], None] = lambda _: None,
     ) -> None:
         self._source, self._counts, self._lossy = source, counts, lossy
         self._on_reject = on_reject
-        self._monitor = EventMonitor(mode, ended=ENDED, name=source)
+        most = (limits or Limits())._asdict()
+        self._monitor = EventMonitor(mode, ended=ENDED, name=source, **most)
         self._monitor.watch()
         self._window = window
         self._order = None if window is None else Resequencer(window)
@@ -117,6 +121,7 @@ class Judge:
         self._broken = ""  # why streams that are not known yet may lack lines
         self._stated: dict[tuple[str, str], _Stated] = {}
         self._sweep = _STATED
+        self._reached: dict[str, set[str]] = {}  # limits, by stream
 
     def take(self, line: Line) -> list[VerdictLine]:
         """Judge one line; what it decides."""
@@ -222,6 +227,8 @@ class Judge:
         self._streams, self._unsure, self._broken = state.streams, state.unsure, state.broken
         self._stated = {(stream, claim): stated for stream, claim, stated in state.stated}
         self._names = set(state.names)
+        limits = {name: {*self._monitor.limits(name)} for name in self._monitor.streams}
+        self._reached = {name: reached for name, reached in limits.items() if reached}
         self._dropped, self._sweep = state.dropped, 2 * len(self._stated) + _STATED
 
     def finish(self) -> tuple[list[VerdictLine], Report]:
@@ -262,7 +269,24 @@ class Judge:
                 self._counts.events[event.kind] += 1
             for judged in self._monitor.news():
                 found += self._decided(judged, record.at)
+            found += self._at_limits(record.stamp.stream, record.at)
         return found
+
+    def _at_limits(self, stream: str, at: At) -> Iterable[LimitLine]:
+        """The limits that a stream has reached by an event."""
+        limits, before = self._monitor.limits(stream), self._reached.get(stream, ())
+        if len(limits) == len(before):
+            return ()
+        self._reached[stream] = {*limits}
+        place = Place(self._source, at.line, at.sequence)
+        return [
+            LimitLine(
+                key_of(self._origin, self._source, stream, limit, at.line, at.sequence),
+                *(self._source, stream, limit, place, why),
+            )
+            for limit, why in limits.items()
+            if limit not in before
+        ]
 
     def _give_up(self) -> list[VerdictLine]:
         """Judge what is held back, without those before it."""

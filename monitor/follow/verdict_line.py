@@ -1,4 +1,4 @@
-"""Defines the lines of a file of verdicts: violations, and claims that ended."""
+"""Defines the lines of a file of verdicts: violations, claims that ended, limits."""
 
 from __future__ import annotations
 
@@ -13,7 +13,15 @@ from spec.claims.claim import Mode
 from spec.language.prose import printable
 from spec.language.verdicts import Verdict
 
-__all__ = ["ClaimLine", "VerdictLine", "ViolationLine", "followed_schema", "key_of", "line_text"]
+__all__ = [
+    "ClaimLine",
+    "LimitLine",
+    "VerdictLine",
+    "ViolationLine",
+    "followed_schema",
+    "key_of",
+    "line_text",
+]
 
 
 class ViolationLine(
@@ -69,7 +77,26 @@ class ClaimLine(
     final: bool = False
 
 
-VerdictLine: TypeAlias = ViolationLine | ClaimLine
+class LimitLine(
+    msgspec.Struct,
+    frozen=True,
+    tag_field="schema",
+    tag="resident-claims/followed-limit/1",
+):
+    """A limit of a stream was reached, for the first time: `live`, `requests` or `ids`.
+
+    `at` is the event by which it was, and `why` says what is given up from there on.
+    """
+
+    id: str
+    source: str
+    stream: str
+    limit: str
+    at: Place
+    why: str
+
+
+VerdictLine: TypeAlias = ViolationLine | ClaimLine | LimitLine
 
 
 def key_of(origin: str, *parts: str | int | None) -> str:
@@ -92,6 +119,8 @@ def line_text(line: VerdictLine) -> str:
     """One line for people."""
     if isinstance(line, ViolationLine):
         words = ["violated", line.claim_id, f"{line.mode}: {line.obligation}", line.why]
+    elif isinstance(line, LimitLine):
+        words = ["limit", line.limit, f"stream {line.stream}", line.why]
     else:
         words = [str(line.verdict), line.claim_id, f"{line.mode or 'no mode'}, {line.state}"]
         words += [line.why] if line.verdict is not ModeVerdict.KEPT else []

@@ -44,6 +44,7 @@ class Form(msgspec.Struct, frozen=True):
     usual: Mode | None = None
 
 
+_ALONE: Final = "what the others observed is missing"
 CANONICAL: Final = Form("canonical")
 
 
@@ -51,7 +52,9 @@ class Stamp(msgspec.Struct, frozen=True):
     """The place of one line in its stream, and what the line says of the stream itself.
 
     `mark` says that the line is a mark and no event. `observes` are the kinds of facts of which the
-    hooks of the stream state each one, where this line or its form says so.
+    hooks of the stream state each one, where this line or its form says so. `alone` says why
+    nothing is concluded from this stream by itself. `file` is that of the stream, where it is not
+    that of the line.
     """
 
     stream: str
@@ -60,6 +63,8 @@ class Stamp(msgspec.Struct, frozen=True):
     form: Form = CANONICAL
     mark: Mark | None = None
     observes: frozenset[Kind] | None = None
+    alone: str = ""
+    file: str = ""
 
 
 def stamp_of(line: Event | StreamMark, stream: str) -> Stamp:
@@ -67,7 +72,9 @@ def stamp_of(line: Event | StreamMark, stream: str) -> Stamp:
     if isinstance(line, Event):
         return Stamp(stream, line.sequence, line.time_ns)
     observes = None if line.observes is None else frozenset(map(Kind, line.observes))
-    return Stamp(stream, line.sequence, line.time_ns, mark=line.kind, observes=observes)
+    alone = "" if line.ranks in (None, 1) else f"it is rank {line.rank} of {line.ranks}: {_ALONE}"
+    place = (stream, line.sequence, line.time_ns)
+    return Stamp(*place, mark=line.kind, observes=observes, alone=alone)
 
 
 class Doubt(msgspec.Struct, frozen=True):
@@ -85,7 +92,8 @@ class Doubt(msgspec.Struct, frozen=True):
 class Record(msgspec.Struct, frozen=True):
     """One line: its place, its order, and the canonical events it stands for, each with its place.
 
-    A line of an unknown kind has no events and names the kind in `unknown`.
+    A line of an unknown kind has no events and names the kind in `unknown`. `lost` says why lines
+    may be missing before this one.
     """
 
     at: At
@@ -93,3 +101,4 @@ class Record(msgspec.Struct, frozen=True):
     events: tuple[tuple[Event, At], ...] = ()
     unknown: str | None = None
     doubts: tuple[Doubt, ...] = ()
+    lost: str = ""

@@ -19,7 +19,7 @@ from monitor.durable.known import Known
 from monitor.durable.state import STATE
 from monitor.engine import Monitor
 from monitor.input.records import At, Doubt, Record, stamp_of
-from monitor.pool.bloom_filter import BloomFilter
+from monitor.pool.seen import Seen
 from monitor.stream.known_claims import Keep
 from monitor.stream.retired_claims import REMEMBERED
 from spec.claims.claim import Mode
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
     from monitor.evaluate.claim import ClaimRun
 
-__all__ = ["REQUESTS", "Live", "LiveEnd", "LiveLine", "LiveVerdict", "live_schema"]
+__all__ = ["REQUESTS", "Live", "LiveEnd", "LiveLimit", "LiveLine", "LiveVerdict", "live_schema"]
 
 REQUESTS: Final = 100_000
 """Requests of which something is known; with more of them nothing more is taken in."""
@@ -80,7 +80,17 @@ class LiveEnd(msgspec.Struct, frozen=True, tag_field="schema", tag="resident-cla
     stream: Text
 
 
-LiveLine: TypeAlias = LiveVerdict | LiveEnd
+class LiveLimit(
+    msgspec.Struct, frozen=True, tag_field="schema", tag="resident-claims/live-limit/1"
+):
+    """The stream reached a limit, `ids`: `why` says what is given up from there on."""
+
+    stream: Text
+    limit: Text
+    why: Text
+
+
+LiveLine: TypeAlias = LiveVerdict | LiveEnd | LiveLimit
 
 
 def live_schema() -> dict[str, Any]:
@@ -108,7 +118,7 @@ class Live:
     ) -> None:
         self.stream = stream
         self._most, self._full = most, False
-        self._seen, self._ended = BloomFilter(), ended
+        self._seen, self._ended = Seen(), ended
         first, *rest = modes
         keep = Keep(ended=ended, on_retired=self._forget_own, seen=self._seen)
         monitor = Monitor(first, keep=keep, beside=tuple(rest))
@@ -120,6 +130,7 @@ class Live:
         self._last: deque[LiveVerdict] = deque(maxlen=ended)  # of claims that were forgotten
         self._new: list[LiveVerdict] = []
         self._next = 0.0
+        self._reached = set[str]()  # limits
 
     def take(self, line: Event | StreamMark) -> None:
         """Judge one event, or process a mark of the stream."""
@@ -155,6 +166,13 @@ class Live:
             ended = time.monotonic()
             self._next = ended + max(_EVERY_S, _SHARE * (ended - began))
         return found
+
+    def limits(self) -> list[LiveLimit]:
+        """The limits that were reached since the last call."""
+        reached = [each.limits(self.stream, self.stream) for each in self._each]
+        new = {n: why for limits in reached for n, why in limits.items() if n not in self._reached}
+        self._reached |= new.keys()
+        return [LiveLimit(self.stream, limit, why) for limit, why in new.items()]
 
     @property
     def due(self) -> bool:

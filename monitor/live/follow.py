@@ -9,7 +9,7 @@ import msgspec
 
 from monitor.input.errors import InputError
 from monitor.input.lines import LINE_LIMIT
-from monitor.live.feed import LiveEnd, LiveLine, LiveVerdict
+from monitor.live.feed import LiveEnd, LiveLimit, LiveLine, LiveVerdict
 from spec.language.prose import printable
 from spec.language.verdicts import Verdict
 
@@ -42,14 +42,16 @@ def follow(path: str) -> Iterator[LiveLine]:
             raise InputError(path, reason.lower(), hint=_HINT) from None
         for number, line in enumerate(_lines(peer, path), 1):
             try:
-                verdict: LiveLine = msgspec.json.decode(line, type=LiveVerdict | LiveEnd)
+                verdict: LiveLine = msgspec.json.decode(line, type=LiveLine)
             except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
                 raise InputError(path, str(error), line=number, hint=_HINT) from None
             yield verdict
 
 
-def live_line(verdict: LiveVerdict) -> str:
-    """One verdict on one line, for people."""
+def live_line(verdict: LiveVerdict | LiveLimit) -> str:
+    """One verdict, or one limit, on one line for people."""
+    if isinstance(verdict, LiveLimit):
+        return f"{printable(f'limit  {verdict.limit}  {verdict.why}')}\n"
     words = [verdict.claim_id, f"{verdict.mode}, {verdict.state}", str(verdict.verdict)]
     if verdict.verdict in _TO_EXPLAIN:
         words.append(f"{verdict.heaviest}: {verdict.why}" if verdict.heaviest else verdict.why)
@@ -70,6 +72,8 @@ class Followed:
         """One more line."""
         if isinstance(line, LiveEnd):
             self.ended = True
+            return
+        if isinstance(line, LiveLimit):
             return
         self._open.pop(line.claim_id, None)
         if line.forgotten or line.verdict is Verdict.VIOLATED:

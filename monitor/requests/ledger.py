@@ -21,7 +21,12 @@ if TYPE_CHECKING:
 __all__ = ["Requests"]
 
 PAIRS: Final = 50_000
-"""Requests that are followed for claims of one stream, each counted once for each claim."""
+"""Unfinished requests that are followed for claims of one stream, each counted once for each claim.
+"""
+
+LATE: Final = 100_000
+"""The same of requests that ended, about which a report may come late; beyond it the oldest leave.
+"""
 
 _OF_REQUESTS: Final = REQUEST_KINDS | {Kind.BLOCK_CACHED}
 _PAST_KEPT = 10_000  # requests of which it is known that they ended
@@ -40,6 +45,10 @@ class Requests:
         self._past: deque[str] = deque()
         self._ended: dict[str, tuple[int, bool]] = {}  # the last ones: losses, whether they came
         self._pairs = 0  # of a claim and a request that it has in hand
+        self._late_pairs = 0  # those of these whose request has ended
+        self._late: dict[str, None] = {}  # these requests, the first to end first
+        self._forgot = False  # one that ended, of which it matters who had it in hand
+        self.full = ""  # why nothing is concluded of claims with more requests than are followed
         self._in_hand: dict[str, int | None] = {}  # those that came and did not end, with needs
         self._needs = 0  # of all of these
         self._unstated = 0  # those of these whose needs are not stated
@@ -68,6 +77,10 @@ class Requests:
     def __len__(self) -> int:
         """How many requests something is known of."""
         return len(self._requests)
+
+    def may_be_forgotten(self, request: Request) -> bool:
+        """Whether a request that did not come may be one that ended too long ago to be known."""
+        return self._forgot and not (request.came or request.ended)
 
     def drop(self, request_id: str) -> None:
         """Let go of a request of which nothing is known, as of one that was not met."""
@@ -131,6 +144,9 @@ class Requests:
             request.failed, request.unnamed = before.failed, before.unnamed
             if unsure:  # it contradicts that one, which may go on
                 request.losses = before.losses
+            if before.ended:
+                self._late_pairs -= len(before.claims)
+                self._late.pop(name, None)
         if event.needed is not None:
             request.needed, request.usable, request.arrived = event.needed, event.usable or 0, True
         self._requests[name] = request
@@ -158,21 +174,26 @@ class Requests:
         """
         if request_id in claim.requests:
             return True
-        if self._pairs >= PAIRS:
-            claim.distrust(at, f"claims have {PAIRS} unfinished requests, and no more are tracked")
+        if self._pairs - self._late_pairs >= PAIRS:
+            self.full = f"claims have {PAIRS} unfinished requests, and no more are tracked"
+            claim.distrust(at, self.full)
         if claim.taint is not None:
             self.leave_all(claim)
             return False
         self._pairs += 1
-        self.get(request_id).claims[claim.claim_id] = claim
+        request = self.get(request_id)
+        request.claims[claim.claim_id] = claim
         claim.open_request(request_id, facts)
+        if request.ended:
+            self._late_pairs += 1
+            self._late.setdefault(request_id)
         return True
 
     def take_in_hand(self, claim: ClaimRun, request: Request) -> bool:
         """The same, where the claim opens the request itself; False, and nothing, if there are too
         many.
         """
-        if self._pairs >= PAIRS:
+        if self._pairs - self._late_pairs >= PAIRS:
             return False
         self._pairs += 1
         request.claims[claim.claim_id] = claim
@@ -193,10 +214,22 @@ class Requests:
         self._ended[request_id] = (request.losses, request.came)
         if len(self._ended) > _PAST_KEPT:
             del self._ended[next(iter(self._ended))]
+        if request.claims and not request.ended:
+            self._late_pairs += len(request.claims)
+            self._late[request_id] = None
         known = request.claims or request.former or request.forgotten
         if known and not request.failed and request.unnamed is None:
             request.forget_needs()
         request.ended = True
+        self._settle(request_id)
+        while self._late_pairs > LATE:
+            self._let_go(next(iter(self._late)))
+
+    def _let_go(self, request_id: str) -> None:
+        """A request that ended is out of hand for every claim."""
+        for claim in list(self._requests[request_id].claims.values()):
+            claim.leave(request_id)
+            self._leave(claim, request_id).former.add(claim.claim_id)
         self._settle(request_id)
 
     def close(self, claim: ClaimRun, request_id: str) -> None:
@@ -221,6 +254,10 @@ class Requests:
         request = self._requests[request_id]
         del request.claims[claim.claim_id]
         self._pairs -= 1
+        if request.ended:
+            self._late_pairs -= 1
+            if not request.claims:
+                del self._late[request_id]
         return request
 
     def _settle(self, request_id: str) -> None:
@@ -237,3 +274,4 @@ class Requests:
             found = self._requests.get(oldest)
             if found is not None and found.ended and not found.claims:
                 del self._requests[oldest]
+                self._forgot = True

@@ -219,7 +219,11 @@ class ClaimStore(KnownClaims):
     def doubt(self, doubt: Doubt, at: At | None) -> None:
         """Less can be concluded of the claims that a doubt concerns."""
         if doubt.claim_id is not None:
-            claim = self.known(doubt.claim_id) if at is None else self.find(doubt.claim_id, at)
+            claim = (
+                self.known(doubt.claim_id)
+                if at is None
+                else self.find(doubt.claim_id, at, new=True)
+            )
             if claim is None:
                 self._unmet.add(doubt.claim_id, doubt, at)
             else:

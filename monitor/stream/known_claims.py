@@ -14,6 +14,7 @@ from monitor.pool.blocks import Blocks
 from monitor.pool.objects import Objects
 from monitor.pool.ranks import Ranks
 from monitor.pool.room import Room
+from monitor.pool.seen import IDS
 from monitor.pool.stated import Stated
 from monitor.requests.ledger import Requests
 from monitor.stream.order import Clock, Order
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
 
     from monitor.evaluate.compile import Compiled
     from monitor.input.records import At
-    from monitor.pool.bloom_filter import BloomFilter
+    from monitor.pool.seen import Seen
     from monitor.requests.observability import ObservabilityLoss
     from spec.claims.claim import Mode
     from spec.events.canonical import Event
@@ -59,6 +60,7 @@ class Keep:
         live: how many claims of a stream are followed that have not ended; None for all. An event
             about one more is left out, as if its line were missing.
         requests: the same of requests of which something is known.
+        ids: of so many claims of which there is no record, at least the id is remembered.
     """
 
     ended: int | None = None
@@ -66,10 +68,11 @@ class Keep:
     one: str | None = None
     elsewhere: Callable[[str], bool] | None = None
     on_retired: Callable[[ClaimRun], None] | None = None
-    seen: BloomFilter | None = None
+    seen: Seen | None = None
     order: Order | None = None
     live: int | None = None
     requests: int | None = None
+    ids: int = IDS
 
 
 class KnownClaims:
@@ -88,7 +91,7 @@ class KnownClaims:
         judges: Sequence[Compiled],
         stream: str,
         keep: Keep,
-        seen: BloomFilter,
+        seen: Seen,
         track: ObservabilityLoss,
     ) -> None:
         self.claims: dict[str, ClaimRun] = {}
@@ -96,6 +99,7 @@ class KnownClaims:
         self.owing: dict[str, ClaimRun] = {}
         self.moved: list[ClaimRun] | None = None  # by events, where somebody asks for that
         self.room, self.observed = Room(), FACTS
+        self.alone = ""  # why nothing is concluded from the stream by itself
         self._blind = frozenset[str]()  # obligations that rest on facts that are not observed
         self.blocks = Blocks(self.claims, Stated(seen))
         self.objects, self.ranks = Objects(), Ranks()
@@ -120,20 +124,20 @@ class KnownClaims:
         """Keep this from now on."""
         self._keep = keep
 
-    def beyond(self, event: Event) -> str:
-        """Why an event is left out: it is about one more claim or request than are followed. Empty
-        where it is not.
+    def beyond(self, event: Event) -> tuple[str, str] | None:
+        """The limit for which an event is left out, and why: it is about one more claim or request
+        than are followed. None where it is not.
         """
         claim_id, most = event.claim_id, self._keep.live
         if most is not None and claim_id is not None and self.live >= most:
             met = claim_id in self.claims or self.past.has(claim_id)
             if not met:
-                return f"claim {claim_id} is one more than the {most} that are followed"
+                return "live", f"claim {claim_id} is one more than the {most} that are followed"
         request_id, most = event.request_id, self._keep.requests
-        if most is not None and request_id is not None and len(self.requests) >= most:
-            is_new = self.requests.is_new(request_id)
-            return f"request {request_id} is one more than the {most} followed" if is_new else ""
-        return ""
+        many = most is not None and len(self.requests) >= most
+        if many and request_id is not None and self.requests.is_new(request_id):
+            return "requests", f"request {request_id} is one more than the {most} followed"
+        return None
 
     @property
     def live(self) -> int:
@@ -160,12 +164,17 @@ class KnownClaims:
             return False
         return not (self.past.has(claim_id) or self.past.lost(claim_id))
 
-    def find(self, claim_id: str, at: At) -> ClaimRun | None:
-        """The claim of this id, if it may have been met before."""
+    def find(self, claim_id: str, at: At, *, new: bool = False) -> ClaimRun | None:
+        """The claim of this id, if it may have been met before.
+
+        Args:
+            new: the event introduces it. Where ids were forgotten, it is then another claim.
+        """
         claim = self.known(claim_id)
         elsewhere = self._keep.elsewhere
         guest = claim is None and elsewhere is not None and elsewhere(claim_id)
-        if guest or (claim is None and self.past.lost(claim_id)):
+        lost = self.past.lost if new else self.past.may_be_lost
+        if guest or (claim is None and lost(claim_id)):
             claim = self.make(claim_id)
             claim.lost = True
             if guest:
@@ -192,6 +201,8 @@ class KnownClaims:
         claim = ClaimRun(self._stream, claim_id, compiled, constants)
         if self._blind:
             claim.distrust(None, BLIND, self._blind)
+        if self.alone:
+            claim.distrust(None, self.alone)
         self._unmet.tell(claim)
         self._take_in(claim)
         return claim
@@ -301,6 +312,8 @@ class KnownClaims:
         self.ranks.forget(claim)
         claim.priority, claim.unwatched = None, True
         self.unsettled[claim.claim_id] = claim
+        if self.moved is not None:
+            self.moved.append(claim)
 
     def _tell(self, what: Hashable) -> list[ClaimRun]:
         """The live claims that this was not delivered to yet; for the others it is nothing new."""

@@ -109,6 +109,10 @@ class Parting:
     def _keep(self) -> Keep:
         raise NotImplementedError
 
+    def _of(self, record: Record) -> Stream:
+        """The stream of a record."""
+        return self._stream(record.stamp.file or record.at.file, record.stamp.stream)
+
     @property
     def apart(self) -> bool:
         """Whether its modes are to be judged each by a monitor of its own, and this one's verdicts
@@ -119,7 +123,7 @@ class Parting:
 
     def fits(self, record: Record) -> bool:
         """Whether a record can be taken by all of its modes at once."""
-        stream = self._stream(record.at.file, record.stamp.stream)
+        stream = self._of(record)
         observes = record.stamp.observes
         canonical = record.stamp.form is CANONICAL
         if canonical and observes is not None and not _sees_enough(stream, observes):

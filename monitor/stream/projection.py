@@ -49,8 +49,10 @@ class Stream(Remembered):
     def take(self, event: Event, at: At) -> None:
         """Project one event onto every claim that it concerns."""
         if self._limited and (beyond := self._store.beyond(event)):
+            limit, why = beyond
             self.left_out += 1
-            self.lose(at, beyond)
+            self.reached.setdefault(limit, why)
+            self.lose(at, why)
             return
         way = self.ways.get(event.kind)
         if way is None or self._track.lost is not None or not way(self, event, at):

@@ -175,7 +175,9 @@ class RequestEvents(StreamState):
             self._track.doubt_pool(claim)
         if self._store.too_late(claim, event):
             return False
-        if claim.claim_id in request.former or claim.claim_id in request.forgotten:
+        followed = claim.claim_id in request.former or claim.claim_id in request.forgotten
+        arrivals = Kind.REQUEST_ARRIVED in self._store.observed
+        if followed or (arrivals and self.requests.may_be_forgotten(request)):
             claim.distrust(request.at, f"request {request_id} {TOO_LATE}")
         if request_id in claim.requests:
             return True

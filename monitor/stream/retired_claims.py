@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Hashable, Iterator
 
     from monitor.evaluate.claim import ClaimRun
-    from monitor.pool.bloom_filter import BloomFilter
+    from monitor.pool.seen import Seen
     from spec.claims.predicates import MaterializationPredicate
 
 __all__ = ["REMEMBERED", "Alike", "RetiredClaims"]
@@ -78,7 +78,7 @@ class RetiredClaims:
         most: claims that have a record.
     """
 
-    def __init__(self, seen: BloomFilter, most: int) -> None:
+    def __init__(self, seen: Seen, most: int) -> None:
         self._seen, self._most = seen, most
         self._likes: dict[tuple[str, Hashable], Alike] = {}
         self._ways = 0
@@ -100,7 +100,16 @@ class RetiredClaims:
 
     def lost(self, claim_id: str) -> bool:
         """Whether a claim of this id may have been forgotten, and there is no record of it."""
-        return claim_id not in self._records and self._seen.has("claim_id", claim_id)
+        return claim_id not in self._records and self._seen.ids.has("claim_id", claim_id)
+
+    @property
+    def forgotten(self) -> int:
+        """How many ids of claims are not even known to have been there any more."""
+        return self._seen.ids.forgotten
+
+    def may_be_lost(self, claim_id: str) -> bool:
+        """The same as `lost`, where an id that is not remembered at all may be one, too."""
+        return self.lost(claim_id) or (self.forgotten > 0 and not self.has(claim_id))
 
     def way(self, claim: ClaimRun, clock: str) -> Alike:
         """The claims like this one, which is over.
@@ -133,7 +142,7 @@ class RetiredClaims:
         rest = (owner, duration, claim.predicate, claim.priority, facts, misses)
         self._records[claim.claim_id] = _Record(alike, binding, *rest)
         if binding[_OBJECT] in self._on:
-            self._seen.add(binding[_OBJECT])
+            self._seen.objects.add(binding[_OBJECT])
         self._on[binding[_OBJECT]] = claim.claim_id
         if len(self._records) > self._most:
             oldest = next(iter(self._records))
@@ -147,16 +156,16 @@ class RetiredClaims:
         """
         for claim_id, record in [*self._records.items()]:
             if not judged(record.alike.run):
-                self._seen.add(self._leave(claim_id).binding[_OBJECT])
+                self._seen.objects.add(self._leave(claim_id).binding[_OBJECT])
 
     def drop(self, claim_id: str, binding: bytes) -> None:
         """Remember no more of a claim than that it, and its object, may have been there."""
-        self._seen.add(digest("claim_id", claim_id))
-        self._seen.add(binding[_OBJECT])
+        self._seen.ids.add(digest("claim_id", claim_id))
+        self._seen.objects.add(binding[_OBJECT])
 
     def leave(self, claim: ClaimRun) -> None:
         """Remember no more of a claim than that there may have been one on its object."""
-        self._seen.add(_binding_of(claim)[_OBJECT])
+        self._seen.objects.add(_binding_of(claim)[_OBJECT])
 
     def recall(self, claim_id: str) -> ClaimRun | None:
         """A claim of which there is a record, as far as it goes; it is forgotten no more."""
@@ -195,7 +204,10 @@ class RetiredClaims:
 
     def others_on(self, object_id: str | None) -> bool:
         """Whether there may be any on this object but the last."""
-        return object_id is not None and self._seen.has("object_id", object_id)
+        objects = self._seen.objects
+        return object_id is not None and (
+            bool(objects.forgotten) or objects.has("object_id", object_id)
+        )
 
     def change(self, alter: Callable[[ClaimRun], bool]) -> None:
         """Less can be concluded of claims, which may become alike; `alter` says whether of one."""

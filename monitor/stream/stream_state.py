@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING
 from monitor.evaluate.compile import Compiled
 from monitor.evaluate.event_view import EventView
 from monitor.input.records import CANONICAL, Doubt
-from monitor.pool.bloom_filter import BloomFilter, digest
+from monitor.pool.bloom_filter import digest
 from monitor.pool.holders import SHARES
+from monitor.pool.seen import Seen
 from monitor.pool.terms import binds, fix_terms, predicate_of
 from monitor.pool.unreported import is_unreported, last_lead
 from monitor.requests.blame import Early
@@ -36,8 +37,10 @@ AT_REQUEST = CONFLICT_ACTIONS | {Kind.REQUEST_ARRIVED, Kind.REQUEST_FINISHED}
 BEGINS = frozenset({Kind.CLAIM_REGISTERED, Kind.CLAIM_COMMITTED})
 REGISTRY = frozenset({Kind.CLAIM_COMMITTED, Kind.CLAIM_RETIRED})
 INTRODUCES = BEGINS | {Kind.CLAIM_ACCEPTED}
+_NEW = INTRODUCES | {Kind.CLAIM_REJECTED}
 _ABOUT_CLAIMS = REPORTS | REGISTRY | BEGINS
 _NAMES_CLAIM = REPORTS - {Kind.CLAIM_REJECTED}  # what is turned away need not have been taken in
+_FORGOT = "ids of claims that ended were forgotten; if one begins again, that is not noticed"
 _OTHER_OBJECT = "a fact names a claim with another object or cache than its own"
 
 
@@ -67,10 +70,11 @@ class StreamState:
         self._of_losses = any(each.of_losses for each in judges)
         self._count = 0  # of events
         self.left_out = 0  # of events, because of limits
+        self.reached: dict[str, str] = {}  # these limits, and why each was
         self._newest = 0  # the event that registered the last claim
         keep = keep or Keep()
         self._limited = keep.live is not None or keep.requests is not None
-        seen = keep.seen or BloomFilter()
+        seen = keep.seen or Seen(keep.ids)
         self._store = ClaimStore(judges, name, keep, seen, self._track)
         self.requests, self._clock = self._store.requests, self._store.clock
         self._early = Early(seen)
@@ -108,6 +112,12 @@ class StreamState:
         return self._store.live
 
     @property
+    def limits(self) -> dict[str, str]:
+        """The limits that were reached, and what came of each."""
+        ids = self.past.forgotten
+        return {**self.reached, "ids": _FORGOT} if ids else self.reached
+
+    @property
     def past(self) -> RetiredClaims:
         """The claims that were forgotten."""
         return self._store.past
@@ -122,6 +132,9 @@ class StreamState:
             self._begun, self._derived = True, stamp.form.derived
         if stamp.observes is not None and not stamp.observes >= self._store.observed:
             self._narrow(stamp.observes & self._store.observed, stamp.form, at)
+        if stamp.alone:
+            self.left, self._store.alone = self.left or (at, stamp.alone), stamp.alone
+            self.doubt(Doubt(stamp.alone), at)
         back, missing = self.order.check(stamp, at)
         if missing:
             self.lose(at, missing)
@@ -219,7 +232,7 @@ class StreamState:
 
     def _claim(self, event: Event, claim_id: str, at: At) -> ClaimRun:
         """The claim of this id, made on first sight and filled with what the event states of it."""
-        claim = self._store.find(claim_id, at)
+        claim = self._store.find(claim_id, at, new=event.kind in _NEW)
         if claim is None:
             mode = event.mode if event.kind in INTRODUCES else None
             claim = self._store.make(claim_id, mode)

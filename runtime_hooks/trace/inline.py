@@ -71,7 +71,7 @@ class Inline:
 
     def _write(self, verdicts: list[LiveVerdict]) -> None:
         if verdicts:
-            lines = _lines(verdicts)
+            lines = _lines([*verdicts, *self._live.limits()])
             self._file.write(lines)
             self._out.send(lines)
             self._count(verdicts)

@@ -128,8 +128,9 @@ class StreamMark(
 ):
     """A line of a stream that is a mark and no event.
 
-    `observes` are the kinds of facts of which the hooks of the stream state each one; only
-    `stream_opened` has it.
+    `observes` are the kinds of facts of which the hooks of the stream state each one. `rank` of
+    `ranks` says that the file has what one process of the engine observed. Only `stream_opened` has
+    these.
     """
 
     kind: Mark
@@ -137,6 +138,8 @@ class StreamMark(
     sequence: Count | None = None
     time_ns: Count | None = None
     observes: tuple[Name, ...] | None = None
+    rank: Count | None = None
+    ranks: Count | None = None
 
 
 EVENT_ENCODER = msgspec.json.Encoder()

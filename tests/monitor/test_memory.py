@@ -2,8 +2,16 @@
 
 from __future__ import annotations
 
+import json
 import tracemalloc
+from pathlib import Path
+from xml.etree import ElementTree
 
+import pytest
+
+from monitor.stream import retired_claims
+from tests.bench_bounded import LIVE as AT_A_TIME
+from tests.bench_bounded import main
 from tests.bench_memory import AT_ONCE, Run, gone
 
 LIVE = 300
@@ -39,3 +47,20 @@ class TestMemory:
         assert "kept" == conclusion.verdict
         assert [0, AT_ONCE, 2 * AT_ONCE, 3 * AT_ONCE] == [each.claims for each in held]
         assert 2 * AT_ONCE == sum(number for _, number in conclusion.forgotten)
+
+    @pytest.mark.slow
+    def test_bounded(
+        self, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        """The run of a bounded monitor: each claim leaves a line that says that it was kept; the
+        limit that is reached is drawn.
+        """
+        monkeypatch.setattr(retired_claims, "_LONGEST", 0)  # no claim has a record
+        drawn, claims = tmp_path / "memory.svg", 12 * AT_A_TIME
+        asked = ["--claims", str(claims), "--ids", "200", "--format", "json"]
+        assert 0 == main([*asked, "--plot", str(drawn)])
+        found = json.loads(capsys.readouterr().out)
+        assert {"kept": claims} == found["lines"]
+        assert ["ids"] == list(found["limits"])
+        texts = [each.text for each in ElementTree.parse(drawn).iter() if each.text]
+        assert "limit: ids" in texts

@@ -17,8 +17,9 @@ from spec.events.canonical import Event, Mark, StreamMark
 from spec.events.fields import FIELDS, IDENTITY, STAMP, fields_of, required_of
 from spec.language.errors import ClaimError
 
-__all__ = ["DIALECT", "CanonicalDialect", "duration_fault", "recognises"]
+__all__ = ["DIALECT", "MOST_RANKS", "CanonicalDialect", "duration_fault", "recognises"]
 
+MOST_RANKS: Final = 64
 _KINDS: Final = frozenset(kind.value for kind in Kind)
 _MARKS: Final = frozenset(mark.value for mark in Mark)
 _NAMES: Final = sorted(_KINDS | _MARKS)
@@ -66,6 +67,8 @@ class CanonicalDialect:
                 self._refuse(line, name, f"{shown(value)} is out of range", f"at most {_MOST}")
         if isinstance(given, StreamMark) and given.observes is not None:
             self._check_observed(given, given.observes, line)
+        if isinstance(given, StreamMark):
+            self._check_rank(given, line)
         return At(self._file, line, given.sequence), stamp_of(given, given.stream or self._file)
 
     def _check_observed(self, mark: StreamMark, observes: tuple[str, ...], line: int) -> None:
@@ -79,6 +82,19 @@ class CanonicalDialect:
                 what = "no fact" if name in _KINDS else "no kind"
                 hint = near or "docs/events.md lists the facts"
                 self._refuse(line, f"observes[{place}]", f"{shown(name)} is {what}", hint)
+
+    def _check_rank(self, mark: StreamMark, line: int) -> None:
+        """A rank is one of so many, of a stream that has a name; the first mark says so."""
+        rank, ranks = mark.rank, mark.ranks
+        if rank is None and ranks is None:
+            return
+        hint = "give rank, from 0, and ranks, on stream_opened of a named stream"
+        if mark.kind is not Mark.STREAM_OPENED or not mark.stream:
+            what = "a stream without a name" if mark.kind is Mark.STREAM_OPENED else mark.kind
+            self._refuse(line, "rank", f"{what} has no rank", hint)
+        if rank is None or ranks is None or not rank < ranks <= MOST_RANKS:
+            reason = f"there is no rank {shown(rank)} of {shown(ranks)}"
+            self._refuse(line, "rank", reason, f"{hint}; at most {MOST_RANKS}")
 
     def _check(self, event: Event, line: int) -> None:
         """What the form cannot say: texts that must parse, lists that must match."""

@@ -84,7 +84,7 @@ def test_another_mode(tmp_path: Path, capsys: Capture) -> None:
     assert 0 == main([*args, "--mode", "hard_protected"])
     capsys.readouterr()
     assert 2 == main(args)
-    assert "judged by --mode hard_protected" in capsys.readouterr().err
+    assert "made with --mode hard_protected" in capsys.readouterr().err
 
 
 def test_other_sources(tmp_path: Path, capsys: Capture) -> None:

@@ -10,7 +10,7 @@ import pytest
 from monitor.durable.checkpoints import Checkpoints
 from monitor.follow import follower as module
 from monitor.follow.buffer import WhenFull
-from monitor.follow.checkpointing import Recording
+from monitor.follow.checkpointing import Recording, Terms
 from monitor.follow.counts import Counts
 from monitor.follow.follower import Follower
 from monitor.follow.growing_file import GrowingFile
@@ -64,7 +64,7 @@ def test_checkpoints(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A checkpoint that cannot be written is reported and counted; the last one stays."""
     told: list[str] = []
     with Checkpoints(tmp_path / "c") as folder:
-        recording = Recording(folder, 0.0, "", told.append)
+        recording = Recording(folder, 0.0, Terms(), told.append)
         follower(tmp_path, told, recording).run()
         before = folder.load()
         assert before is not None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from pathlib import Path
 
 import msgspec
@@ -16,11 +17,14 @@ from monitor.follow.counts import Counts
 from monitor.follow.judge import Judge
 from monitor.follow.verdict_line import ClaimLine, VerdictLine, ViolationLine
 from monitor.report.verdict import Report
+from spec.claims.claim import Mode
 from spec.contract.modes import Bundle
+from spec.events.canonical import EVENT_ENCODER
 from spec.language.errors import SpecError
 from spec.language.verdicts import Verdict
 from tests.monitor.follow.traces import trace
 from tests.monitor.test_hostile import FOLDER
+from tests.streams.traffic import Traffic, as_events
 
 SAMPLES = Path(__file__).parents[3] / "monitor" / "samples"
 TRACES = sorted([*FOLDER.glob("*.jsonl"), *SAMPLES.glob("*.jsonl")])
@@ -88,6 +92,21 @@ def test_some_end_before_the_stream() -> None:
     assert isinstance(line, ClaimLine)
     assert (ModeVerdict.KEPT, False, 14) == (line.verdict, line.final, line.at.line)
     assert b"resident-claims/followed-claim/1" in msgspec.json.encode(line)
+
+
+def test_claims_of_every_mode() -> None:
+    """Each claim that is over has its line, also one of which only the registry entry ended."""
+    traffic = Traffic(lines=3_000, live=14, modes=tuple(Mode))
+    judge, found = Judge("s", None, Counts()), Counter[str]()
+    claims = 0
+    for event in as_events(traffic):
+        claims += event.kind == "claim_registered"
+        lines = judge.take(EVENT_ENCODER.encode(event))
+        found.update(str(line.mode) for line in lines if isinstance(line, ClaimLine))
+    last, _ = judge.finish()
+    assert {*Mode} == found.keys()
+    assert claims == found.total() + len(last)
+    assert len(last) == traffic.live
 
 
 TRACE = [line.rstrip() for line in trace(9)]

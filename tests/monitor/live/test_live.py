@@ -14,8 +14,10 @@ from monitor.engine import Monitor
 from monitor.input.records import At, Record, Stamp
 from monitor.live import feed as live
 from monitor.live import follow
-from monitor.live.feed import Live, LiveEnd, LiveVerdict
+from monitor.live.feed import Live, LiveEnd, LiveLine, LiveVerdict
 from monitor.live.follow import Followed, live_line
+from monitor.pool.seen import Seen
+from monitor.stream import retired_claims
 from monitor.stream.projection import Stream
 from spec.claims.claim import Mode
 from spec.events.alphabet import CONFLICT_ACTIONS, Kind
@@ -165,6 +167,24 @@ class TestBounds:
         for number in range(9):
             told.take([say(Kind.PREFIX_LOOKUP, A, f"request:{number}", held=1)])
         assert [0] * len(ENDING) == [len(stream.requests) for stream in streams(told)]
+
+    def test_ids(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        """That ids are forgotten is stated once, and changes no exit code."""
+        monkeypatch.setattr(retired_claims, "_LONGEST", 0)  # no claim has a record
+        monkeypatch.setattr(live, "Seen", lambda: Seen(1))
+        told, found = Told(), []
+        for claim in (A, B, C, "claim:other"):
+            told.take([] if claim not in CLAIMS else [*lives(claim), AFTER])
+            found.append(told.live.limits())
+        assert [0, 0, 1, 0] == list(map(len, found))
+        ((limit,),) = filter(None, found)
+        assert "ids" == limit.limit
+        followed = Followed()
+        followed.take(limit)
+        assert msgspec.json.decode(msgspec.json.encode(limit), type=LiveLine) == limit
+        assert live_line(limit).startswith("limit  ids  ")
+        followed.take(LiveEnd("run"))
+        assert 3 == followed.code
 
     def test_never_finished(self, monkeypatch: pytest.MonkeyPatch) -> None:
         """Of more requests in hand than are followed nothing is concluded, and no more come in."""

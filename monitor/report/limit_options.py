@@ -1,0 +1,48 @@
+"""Defines the options of the commands that judge traces for how much is followed at once."""
+
+from __future__ import annotations
+
+from typing import Annotated, Final, TypeAlias
+
+import typer
+
+__all__ = ["MOST_IDS", "IdsOption", "LiveOption", "RequestsOption"]
+
+_MOST: Final = 1_000_000_000
+MOST_IDS: Final = 100_000_000
+"""Ids that can be remembered: they take 3 GiB."""
+
+_BEYOND: Final = "Events about one more are left out, and the verdict is inconclusive."
+
+LiveOption: TypeAlias = Annotated[
+    int | None,
+    typer.Option(
+        "--max-live",
+        metavar="N",
+        min=1,
+        max=_MOST,
+        help=f"Follow at most N claims of a stream that have not ended. {_BEYOND}",
+    ),
+]
+RequestsOption: TypeAlias = Annotated[
+    int | None,
+    typer.Option(
+        "--max-requests",
+        metavar="N",
+        min=1,
+        max=_MOST,
+        help="The same of requests that have not ended, or on which reports may still come.",
+    ),
+]
+IdsOption: TypeAlias = Annotated[
+    int,
+    typer.Option(
+        "--max-ids",
+        metavar="N",
+        min=1,
+        max=MOST_IDS,
+        help="Remember the ids of N claims that ended and are no longer tracked, 32 bytes each. "
+        "Then older ids are forgotten: that a claim of such an id begins again is not noticed, and "
+        "the theorem does not apply.",
+    ),
+]

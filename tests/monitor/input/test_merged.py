@@ -1,0 +1,420 @@
+"""Files of ranks that declare themselves one engine are one stream, in the order of time."""
+
+from __future__ import annotations
+
+from collections import Counter
+from pathlib import Path
+from random import Random
+from tempfile import TemporaryDirectory
+from typing import Any
+
+import msgspec
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from monitor.__main__ import main
+from monitor.check.events import EventMonitor
+from monitor.check.files import check
+from monitor.engine import ModeVerdict
+from monitor.input import merged
+from monitor.input.errors import InputError
+from monitor.input.given import record_fed
+from monitor.input.merged import commute, engines_in
+from monitor.input.reorder_window import Window
+from monitor.report.verdict import Report
+from spec.claims.claim import Mode
+from spec.contract.modes import Bundle
+from spec.events.alphabet import Kind
+from spec.events.canonical import EVENT_ENCODER, Event
+from spec.events.fields import IDENTITY, STAMP, fields_of
+from tests.differential.compare import asking
+from tests.monitor.follow import traces
+from tests.monitor.stream.test_limits import SETTLED, Keep, judged, verdicts
+from tests.streams.strategies import Stamped, streams
+from tests.streams.traffic import Traffic, as_events
+
+Line = dict[str, Any]
+Capture = pytest.CaptureFixture[str]
+HARD = Mode.HARD_PROTECTED
+ENGINE = "engine-0"
+
+
+def plain(events: list[Event]) -> list[Line]:
+    """The fields of events, without a place in a stream."""
+    lines: list[Line] = [msgspec.json.decode(EVENT_ENCODER.encode(event)) for event in events]
+    return [{k: v for k, v in each.items() if k not in ("stream", "sequence")} for each in lines]
+
+
+def allowed(events: list[Event]) -> list[Line]:
+    """The same of events that a reader of traces takes."""
+    found = []
+    for line in plain(events):
+        names = {"kind", *fields_of(Kind(line["kind"])), *STAMP, *IDENTITY}
+        fields = {name: value for name, value in line.items() if name in names}
+        try:
+            record_fed(fields, "f", 1)
+        except InputError:
+            continue
+        found.append(fields)
+    return found
+
+
+def told(lines: list[Line], rank: int | None = None, ranks: int = 2) -> bytes:
+    """A stream with both marks, of one rank if any."""
+    mark: Line = {} if rank is None else {"rank": rank, "ranks": ranks}
+    whole = [{"kind": "stream_opened", **mark}, *lines, {"kind": "stream_closed"}]
+    placed = ({**each, "stream": ENGINE, "sequence": n} for n, each in enumerate(whole))
+    return b"".join(msgspec.json.encode(each) + b"\n" for each in placed)
+
+
+def split(folder: Path, lines: list[Line], owners: list[int], ranks: int = 2) -> list[str]:
+    """The lines as files of ranks."""
+    paths = []
+    for rank in range(ranks):
+        path = folder / f"rank{rank}.jsonl"
+        own = [line for line, owner in zip(lines, owners, strict=True) if owner == rank]
+        path.write_bytes(told(own, rank, ranks))
+        paths.append(str(path))
+    return paths
+
+
+def timed(lines: list[Line], each: int = 1) -> list[Line]:
+    """The lines with times, of which so many in a row are one."""
+    return [line | {"time_ns": 1_000 * (n // each)} for n, line in enumerate(lines)]
+
+
+def found(report: Report) -> dict[tuple[str, str], tuple[str, str]]:
+    """What is concluded of each obligation of each claim, and why."""
+    return {
+        (claim.claim_id, name): (str(each.verdict), each.why)
+        for claim in report.claims
+        for name, each in claim.obligations.items()
+    }
+
+
+STREAMS = {
+    "some violated": plain(list(traces.events(20))),
+    "all modes": plain(list(as_events(Traffic(600, 9, tuple(Mode))))),
+}
+
+
+class TestMerged:
+    @pytest.mark.parametrize("ranks", [2, 5])
+    @pytest.mark.parametrize("name", STREAMS)
+    def test_the_same(self, tmp_path: Path, name: str, ranks: int) -> None:
+        """What is concluded is what one stream would come to; places are those of the files."""
+        lines, chance = timed(STREAMS[name]), Random(ranks)
+        one = tmp_path / "one.jsonl"
+        one.write_bytes(told(lines))
+        paths = split(tmp_path, lines, [chance.randrange(ranks) for _ in lines], ranks)
+        chance.shuffle(paths)
+        whole, parts = (check(each, None, Bundle.CONTRACT) for each in ([str(one)], paths))
+        assert found(whole) == found(parts)
+        assert (whole.verdict, whole.why) == (parts.verdict, parts.why)
+        assert whole.theorem.applies is parts.theorem.applies
+        assert sorted(paths) == sorted(each.file for each in parts.inputs)
+        for claim in parts.claims:
+            for each in claim.obligations.values():
+                if each.at is not None:
+                    text = Path(each.at.file).read_bytes().splitlines()[each.at.line - 1]
+                    assert each.at.sequence == msgspec.json.decode(text)["sequence"]
+
+    @settings(deadline=None, max_examples=150)
+    @given(
+        streams(), st.sampled_from(list(Mode)), st.integers(1, 4), st.integers(2, 3), st.randoms()
+    )
+    def test_never_more(
+        self, events: list[Stamped], mode: Mode, each: int, ranks: int, chance: Random
+    ) -> None:
+        """Where events have one time, nothing is concluded that is not so in their true order."""
+        lines = timed(allowed([event for _, event in asking(events, mode)]), each)
+        with TemporaryDirectory() as folder:
+            one = Path(folder) / "one.jsonl"
+            one.write_bytes(told(lines))
+            paths = split(Path(folder), lines, [chance.randrange(ranks) for _ in lines], ranks)
+            truth, parts = (check(each, mode, Bundle.CONTRACT) for each in ([str(one)], paths))
+        known = {name: verdict for name, (verdict, _) in found(truth).items()}
+        for name, (verdict, why) in found(parts).items():
+            if verdict in SETTLED and known.get(name) in SETTLED:
+                assert known[name] == verdict, (name, why)
+            if verdict == "violated":
+                assert known.get(name) == "violated", (name, why)
+
+    def test_what_commutes(self) -> None:
+        """Reports that commute may be told in either order."""
+        seen: Counter[bool] = Counter()
+
+        @settings(deadline=None, max_examples=120)
+        @given(streams(), st.sampled_from(list(Mode)), st.data())
+        def compare(events: list[Stamped], mode: Mode, data: st.DataObject) -> None:
+            told = [event for _, event in events]
+            reports = [n for n, each in enumerate(told) if each.kind in merged._OWN]
+            if not reports:
+                return
+            at, report = data.draw(st.sampled_from(reports)), None
+            others = [told[n] for n in reports if commute(told[at], told[n])]
+            if not others:
+                return
+            report = data.draw(st.sampled_from(others))
+            either = [
+                verdicts(
+                    judged(list(enumerate([*told[:at], *pair, *told[at + 1 :]])), mode, Keep())
+                )
+                for pair in ([told[at], report], [report, told[at]])
+            ]
+            assert either[0] == either[1]
+            seen[True] += 1
+
+        compare()
+        assert seen[True] > 5
+
+
+def claim(name: str, first: int, time: int) -> list[Line]:
+    """The lines with which a claim of two blocks begins, at times from this one on."""
+    about = {"claim_id": name, "object_id": f"prefix:{name}", "cache_identity": "m"}
+    said = {"predicate": "leading_prefix_at_least(2)", "mode": str(HARD), "owner_scope": "o"}
+    lines: list[Line] = [
+        {"kind": "claim_registered", **about, **said},
+        {"kind": "claim_committed", "claim_id": name, "footprint": 2},
+        {"kind": "claim_accepted", "claim_id": name, "footprint": 2},
+        {
+            "kind": "block_cached",
+            "claim_id": name,
+            "block_ids": [first, first + 1],
+            "positions": [0, 1],
+        },
+        {"kind": "claim_materialized", "claim_id": name},
+    ]
+    return [line | {"time_ns": time + n} for n, line in enumerate(lines)]
+
+
+def by_claim(folder: Path, zero: list[Line], one: list[Line]) -> dict[str, str]:
+    """The verdicts on claims of an engine of two ranks."""
+    paths = []
+    for rank, lines in enumerate((zero, one)):
+        path = folder / f"rank{rank}.jsonl"
+        path.write_bytes(told(lines, rank))
+        paths.append(str(path))
+    report = check(paths, HARD, Bundle.CONTRACT)
+    return {each.claim_id: str(each.verdict) for each in report.claims}
+
+
+class TestTies:
+    both = (*claim("a", 0, 0), *claim("b", 10, 10))
+
+    def test_no_tie(self, tmp_path: Path) -> None:
+        """Times that differ are an order."""
+        evicted = {"kind": "block_evicted", "block_ids": [99], "time_ns": 21}
+        found = by_claim(tmp_path, [*self.both, {**evicted, "time_ns": 20}], [evicted])
+        assert {"a": "kept", "b": "kept"} == found
+
+    def test_reports_about_two_claims(self, tmp_path: Path) -> None:
+        """Reports about different claims may come at one time."""
+        ranks = [claim("a", 0, 0), claim("b", 10, 4)]
+        ranks[1][-1]["time_ns"] = 30
+        ranks[0][-1]["time_ns"] = 30
+        assert {"a": "kept", "b": "kept"} == by_claim(tmp_path, *ranks)
+
+    def test_reports_about_one_claim(self, tmp_path: Path) -> None:
+        """Nothing is concluded of a claim of which two reports have no order; of others it is."""
+        again = {"kind": "claim_unmaterialized", "claim_id": "a", "time_ns": 30}
+        zero = [*self.both, {**again, "kind": "claim_materialized"}]
+        assert {"a": "inconclusive", "b": "kept"} == by_claim(tmp_path, zero, [again])
+
+    def test_facts(self, tmp_path: Path) -> None:
+        """Where facts have no order, nothing is concluded of the claims that are alive; of those
+        that ended before it is.
+        """
+        ended = [
+            {"kind": "claim_retired", "claim_id": "a", "by": "o", "time_ns": 20},
+            {"kind": "claim_released", "claim_id": "a", "by": "o", "time_ns": 21},
+        ]
+        evicted = {"kind": "block_evicted", "block_ids": [10], "time_ns": 30}
+        zero = [*self.both, *ended, evicted]
+        one = [{"kind": "request_arrived", "request_id": "r", "needed": 1, "usable": 9}]
+        found = by_claim(tmp_path, zero, [one[0] | {"time_ns": 30}])
+        assert {"a": "kept", "b": "inconclusive"} == found
+        assert {"a": "kept", "b": "violated"} == by_claim(tmp_path, zero, [])
+
+    def test_too_many(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        """More lines of one time than are compared have no order."""
+        monkeypatch.setattr(merged, "TIED", 3)
+        lines = [line | {"time_ns": 5} for line in self.both]
+        paths = split(tmp_path, lines, [0] * len(lines))
+        assert "kept" == check(paths, HARD, Bundle.CONTRACT).verdict  # one rank has an order
+        paths = split(tmp_path, lines, [0] * (len(lines) - 1) + [1])
+        assert "inconclusive" == check(paths, HARD, Bundle.CONTRACT).verdict
+
+
+class TestLosses:
+    both = (*claim("a", 0, 0), *claim("b", 10, 10))
+
+    def test_between(self, tmp_path: Path) -> None:
+        """A missing line of one rank may belong anywhere up to the next one of that rank: of the
+        claims that live meanwhile nothing is concluded.
+        """
+        one = told([{"kind": "block_evicted", "block_ids": [n], "time_ns": t} for n, t in NEVER], 1)
+        lines = one.splitlines(keepends=True)
+        paths = split(tmp_path, list(self.both), [0] * len(self.both))
+        Path(paths[1]).write_bytes(one)
+        whole = check(paths, HARD, Bundle.CONTRACT)
+        assert ["kept", "kept"] == [each.verdict for each in whole.claims]
+        Path(paths[1]).write_bytes(b"".join(lines[:1] + lines[2:]))  # up to the time 7
+        report = check(paths, HARD, Bundle.CONTRACT)
+        assert {"a": "inconclusive", "b": "kept"} == {
+            each.claim_id: each.verdict for each in report.claims
+        }
+
+    def test_cut(self, tmp_path: Path) -> None:
+        """Where one rank has not its end, the stream has not."""
+        paths = split(tmp_path, list(self.both), [0] * len(self.both))
+        mark = Path(paths[1]).read_bytes().splitlines(keepends=True)[0]
+        Path(paths[1]).write_bytes(mark)
+        report = check(paths, HARD, Bundle.CONTRACT)
+        assert {ModeVerdict.INCONCLUSIVE} == {each.verdict for each in report.claims}
+
+    @pytest.mark.parametrize("behind", [[], [{"kind": "block_evicted", "block_ids": [99]}]])
+    def test_cut_later(self, tmp_path: Path, behind: list[Line]) -> None:
+        """The same where all claims had ended by then, or another line follows that end: they keep
+        their verdicts, and the whole has none.
+        """
+        over = [
+            {"kind": "claim_retired", "claim_id": "a", "by": "o", "time_ns": 20},
+            {"kind": "claim_released", "claim_id": "a", "by": "o", "time_ns": 21},
+        ]
+        late = [{"kind": "block_evicted", "block_ids": [98], "time_ns": 30}]
+        paths = [str(tmp_path / f"rank{n}.jsonl") for n in range(2)]
+        Path(paths[0]).write_bytes(told([*claim("a", 0, 1), *over], 0))
+        whole = told(late, 1)
+        Path(paths[1]).write_bytes(whole)
+        assert "kept" == check(paths, HARD, Bundle.CONTRACT).verdict
+        lines = whole.splitlines(keepends=True)
+        more = [{**line, "time_ns": 40, "stream": ENGINE, "sequence": 3} for line in behind]
+        rest = lines if behind else lines[:-1]
+        Path(paths[1]).write_bytes(b"".join([*rest, *(msgspec.json.encode(e) for e in more)]))
+        report = check(paths, HARD, Bundle.CONTRACT)
+        assert ("inconclusive", ["kept"]) == (
+            report.verdict,
+            [str(each.verdict) for each in report.claims],
+        )
+
+    def test_unreadable(self, tmp_path: Path) -> None:
+        """A line that cannot be read is missing, of any rank; without --lenient it is bad input."""
+        for rank in (0, 1):
+            paths = split(tmp_path, list(self.both), [0] * len(self.both))
+            lines = Path(paths[rank]).read_bytes().splitlines(keepends=True)
+            Path(paths[rank]).write_bytes(b"".join([*lines[:-1], b"{}\n", lines[-1]]))
+            with pytest.raises(InputError):
+                check(paths, HARD, Bundle.CONTRACT)
+            report = check(paths, HARD, Bundle.CONTRACT, lenient=True)
+            assert {ModeVerdict.INCONCLUSIVE} == {each.verdict for each in report.claims}
+            assert 1 == report.events.rejected
+
+    def test_backwards(self, tmp_path: Path) -> None:
+        """A rank whose numbers run backwards breaks the order."""
+        paths = split(tmp_path, list(self.both), [0] * len(self.both))
+        lines = Path(paths[0]).read_bytes().splitlines(keepends=True)
+        lines.insert(7, lines[5])
+        Path(paths[0]).write_bytes(b"".join(lines))
+        report = check(paths, HARD, Bundle.CONTRACT)
+        assert "violated" == report.claims[0].obligations["ordered_lifecycle_events"].verdict
+
+
+NEVER = [(99, 6), (98, 8)]
+
+
+class TestAlone:
+    lines = timed(STREAMS["some violated"])
+
+    def test_nothing(self, tmp_path: Path, capsys: Capture) -> None:
+        """Nothing is concluded of the claims of one rank, whoever reads it."""
+        path, _ = split(tmp_path, self.lines, [0] * len(self.lines))
+        assert 3 == main(["check", path])
+        assert "rank 0 of 2: what the others observed is missing" in " ".join(
+            capsys.readouterr().out.split()
+        )
+        assert 3 == main(["follow", path, "--until-eof"])
+        assert 2 == main(["check", path, "--reference"])
+        monitor = EventMonitor(name=path)
+        for line in Path(path).read_bytes().splitlines():
+            monitor.feed(msgspec.json.decode(line))
+        report = monitor.finish()
+        assert {"inconclusive"} == {str(each.verdict) for each in report.claims}
+        assert not report.theorem.applies
+
+    def test_incomplete(self, tmp_path: Path) -> None:
+        """Ranks are merged where each is there once, and they agree on how many there are."""
+        zero, one = split(tmp_path, self.lines, [0] * len(self.lines))
+        again, three = tmp_path / "again.jsonl", tmp_path / "three.jsonl"
+        again.write_bytes(Path(one).read_bytes())
+        three.write_bytes(told([], 1, 3))
+        assert [[zero, one]] == [[each.path for each in e] for e in engines_in([one, zero])]
+        for paths in ([zero], [zero, one, str(again)], [zero, str(three)]):
+            assert [] == engines_in(paths)
+            assert "inconclusive" == check(paths, None, Bundle.CONTRACT).verdict
+
+    def test_apart(self, tmp_path: Path) -> None:
+        """Streams that declare nothing stay apart, also those of one name."""
+        paths = split(tmp_path, self.lines, [0] * len(self.lines))
+        for path in map(Path, paths):
+            path.write_bytes(path.read_bytes().replace(b',"rank":', b',"observes":[],"r":', 1))
+            first, rest = path.read_bytes().split(b"\n", 1)
+            fields = msgspec.json.decode(first)
+            kept = {key: fields[key] for key in ("kind", "stream", "sequence")}
+            path.write_bytes(msgspec.json.encode(kept) + b"\n" + rest)
+        assert [] == engines_in(paths)
+        whole = check(paths[:1], None, Bundle.CONTRACT)
+        assert whole.claims == check(paths, None, Bundle.CONTRACT).claims
+
+
+class TestRefused:
+    lines = timed(STREAMS["some violated"])
+
+    @pytest.mark.parametrize(
+        "fields",
+        [
+            {"rank": 0},
+            {"ranks": 2},
+            {"rank": 2, "ranks": 2},
+            {"rank": -1, "ranks": 2},
+            {"rank": 0, "ranks": 1_000},
+            {"rank": 0, "ranks": 2, "stream": ""},
+            {"rank": "0", "ranks": 2},
+            {"rank": 0, "ranks": 2, "kind": "stream_closed"},
+        ],
+    )
+    def test_marks(self, tmp_path: Path, capsys: Capture, fields: Line) -> None:
+        """What is no rank is bad input."""
+        path = tmp_path / "t.jsonl"
+        mark = {"kind": "stream_opened", "stream": "s", "sequence": 0} | fields
+        path.write_bytes(msgspec.json.encode(mark) + b"\n")
+        assert 2 == main(["check", str(path)])
+        assert "rank" in capsys.readouterr().err
+
+    def test_lines(self, tmp_path: Path, capsys: Capture) -> None:
+        """So is an event of a rank without a time, and one of another stream."""
+        paths = split(tmp_path, self.lines, [n % 2 for n in range(len(self.lines))])
+        for fields, says in (({"time_ns": None}, "states no time"), ({"stream": "x"}, "another")):
+            split(tmp_path, self.lines, [n % 2 for n in range(len(self.lines))])
+            first, second, *rest = Path(paths[1]).read_bytes().splitlines(keepends=True)
+            changed = msgspec.json.encode(msgspec.json.decode(second) | fields) + b"\n"
+            Path(paths[1]).write_bytes(b"".join([first, changed, *rest]))
+            assert 2 == main(["check", *paths])
+            assert says in capsys.readouterr().err
+            report = check(paths, None, Bundle.CONTRACT, lenient=True)
+            assert "kept" not in {str(each.verdict) for each in report.modes}
+            assert 1 == report.events.rejected
+
+    def test_other_ways(self, tmp_path: Path, capsys: Capture) -> None:
+        """A window is refused, and --jobs is as without."""
+        paths = split(tmp_path, self.lines, [n % 2 for n in range(len(self.lines))])
+        with pytest.raises(InputError, match="rank"):
+            check(paths, None, Bundle.CONTRACT, window=Window.parse("5"))
+        assert 2 == main(["check", *paths, "--reorder", "5"])
+        one, two = (check(paths, None, Bundle.CONTRACT, jobs=jobs) for jobs in (1, 2))
+        assert one == two
+
+    def test_kinds(self) -> None:
+        """What commutes are reports about claims, which say nothing of requests."""
+        assert all(Kind(kind).value.startswith("claim_") for kind in merged._OWN)

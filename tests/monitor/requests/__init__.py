@@ -1,0 +1,1 @@
+"""Tests of requests and of the actions on them."""
