@@ -74,7 +74,7 @@ class Entries(BlockEvents):
         if claim is None or claim.elapsed or event.request_id is not None:
             return False
         if kind is Kind.CLAIM_RETIRED and not claim.responsible:
-            return False
+            return not claim.committed and self._take_entry_out(claim, event, at)
         if kind in INTRODUCES and not says_the_same(claim, event):
             return False
         self._begin()
@@ -97,6 +97,14 @@ class Entries(BlockEvents):
                 claim.distrust(at, missing)
             if kind is Kind.CLAIM_COMMITTED:
                 self._clock.start(claim, at, event.time_ns)
+        self._settle(at)
+        return True
+
+    def _take_entry_out(self, claim: ClaimRun, event: Event, at: At) -> bool:
+        """The registry lets go of a claim that nobody committed to."""
+        self._begin()
+        claim.early |= ends_early(event, claim)
+        self._unwatch(claim, event)
         self._settle(at)
         return True
 

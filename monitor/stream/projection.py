@@ -189,12 +189,6 @@ class Stream(Remembered):
         if not bound:
             self._two_identities(event, claim, at)
 
-    def _unwatch(self, claim: ClaimRun, event: Event) -> None:
-        """Nothing more is owed of a claim that was watched and is over, if it was time for that."""
-        due = claim.elapsed or event.by == claim.owner_scope is not None
-        if claim.constants.watched and not claim.committed and due:
-            self._store.unwatch(claim)
-
     def _concern(
         self, event: Event, claim: ClaimRun, at: At, *, mine: bool = True, named: bool = True
     ) -> None:

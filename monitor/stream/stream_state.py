@@ -288,6 +288,12 @@ class StreamState:
         claim.distrust(at, "two different identities of the claim are stated")
         self._track.lose(at, f"claim {claim.claim_id} is stated with two identities")
 
+    def _unwatch(self, claim: ClaimRun, event: Event) -> None:
+        """Nothing more is owed of a claim that was watched and is over, if it was time for that."""
+        due = claim.elapsed or event.by == claim.owner_scope is not None
+        if claim.constants.watched and not claim.committed and due:
+            self._store.unwatch(claim)
+
     def _may_hold_more(self, claim: ClaimRun) -> bool:
         """Whether what the predicate needs may be held since a line that is missing. What a claim
         holds that was forgotten is not known at all.
