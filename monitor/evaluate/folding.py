@@ -54,7 +54,7 @@ _NEEDS: Final = REQUEST_REGISTERS.index("needed")
 assert REQUEST_REGISTERS[_NEEDS : _NEEDS + 2] == ("needed", "usable")
 _COST, _WORKER = REQUEST_REGISTERS.index("cost"), REQUEST_REGISTERS.index("worker")
 _NOTHING_NEEDED: Final = (0, 0)
-_MOST_THAWS: Final = 3
+_MOST_THAWS: Final = 4
 
 
 class Foldable:
@@ -85,7 +85,7 @@ def _thaw(claim: Claim) -> None:
     """A claim is needed unfolded; where that happens again and again, it stays so for a while."""
     unfold(claim)
     claim.thaws += claim.thaws < _MOST_THAWS
-    claim.wait = (1 << claim.thaws) - 2
+    claim.wait = 2 << claim.thaws
 
 
 def fold_soon(claim: Claim) -> bool:
@@ -96,7 +96,7 @@ def fold_soon(claim: Claim) -> bool:
         claim.wait -= 1
         return False
     if fold(claim) is None:
-        claim.wait = (1 << _MOST_THAWS) - 2
+        claim.wait = 2 << _MOST_THAWS
         return False
     return True
 

@@ -171,6 +171,12 @@ class Holders:
             return False
         return not self.stated.forgot(claim)
 
+    def are_new(self, keys: Sequence[str]) -> bool:
+        """Whether these contents differ, and no claim states one of them of the same position."""
+        if len(set(keys)) < len(keys):
+            return False
+        return not any(self._keyed.get(place) for place in enumerate(keys))
+
     def has_alone(self, claim: ClaimRun, positions: Sequence[int]) -> bool:
         """Whether no other claim states the contents that a claim states of these positions."""
         keys, keyed = claim.keys, self._keyed

@@ -75,7 +75,7 @@ class Entries(BlockEvents):
             return False
         if kind is Kind.CLAIM_RETIRED and not claim.responsible:
             return not claim.committed and self._take_entry_out(claim, event, at)
-        if kind in INTRODUCES and not says_the_same(claim, event):
+        if kind in INTRODUCES and (event.content_keys or not says_the_same(claim, event)):
             return False
         self._begin()
         if kind in INTRODUCES:
@@ -127,11 +127,12 @@ _STATES = REGISTRY | INTRODUCES
 
 
 def says_the_same(claim: ClaimRun, event: Event) -> bool:
-    """Whether an event states no terms of a claim but those that it had before."""
+    """Whether an event states no terms of a claim but those that it had before, and perhaps what
+    its positions hold.
+    """
     return (
         event.mode in (None, claim.declared_mode)
         and event.owner_scope in (None, claim.owner_scope)
         and event.duration in (None, claim.duration)
         and event.priority in (None, claim.priority)
-        and not event.content_keys
     )

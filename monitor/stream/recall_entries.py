@@ -48,8 +48,10 @@ class RecallEntries(Recall):
 
     def _recall_commitment(self, event: Event, at: At) -> bool:
         """The runtime's registry commits to a claim that holds nothing yet, alone on its object."""
-        claim, store = self._stated_again(event), self._store
+        claim, store, keys = self._stated_again(event), self._store, event.content_keys
         if claim is None or claim.responsible or not store.may_join(claim):
+            return self._shortcut(event, at)
+        if keys and (claim.keys or not store.blocks.are_new(keys)):
             return self._shortcut(event, at)
         footprint = event.footprint or 0
         code = NUMBERS[event.kind] | (_FITS if claim.constants.threshold <= footprint else 0)
@@ -57,6 +59,8 @@ class RecallEntries(Recall):
         if transition is None:
             return self._learn(claim, code, event, at, stated=footprint)
         claim.size = max(claim.size, footprint)
+        if keys:
+            store.blocks.state(claim, keys)
         store.room.forget()
         store.take_over(claim, self._count + 1)
         self._follow(claim, transition, at, stated=footprint)
