@@ -105,7 +105,9 @@ def test_same_at_the_limit(monkeypatch: pytest.MonkeyPatch) -> None:
     for module in (product, folding):
         monkeypatch.setattr(module, "MOST", 4)
     for each in Mode:
-        monkeypatch.delitem(vars(compile_mode(each, Bundle.CONTRACT)), "situations", raising=False)
+        known = vars(compile_mode(each, Bundle.CONTRACT))
+        for name in ("situations", "entries", "folded"):
+            monkeypatch.delitem(known, name, raising=False)
     for number, (mode, lines) in enumerate(told_anew(range(1))):
         compare(mode, lines, Random(number))
         assert len(compile_mode(mode, Bundle.CONTRACT).situations) <= 4
