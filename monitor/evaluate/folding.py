@@ -23,7 +23,7 @@ from spec.events.alphabet import FACTS
 from spec.language.verdicts import Verdict
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Callable, Iterable, Iterator
 
     from monitor.evaluate.observer_state import Registers
     from monitor.evaluate.product import (
@@ -107,67 +107,76 @@ def fold(claim: Claim) -> Situation | None:
     """
     if not _may_fold(claim):
         return None
-    compiled, requests = claim.compiled, claim.requests
     slots: dict[At, int] = {}
 
     def slot(at: At | None) -> int:
         return NEW if at is None else slots.setdefault(at, len(slots))
 
-    known, scoped = compiled.folded, claim._scoped
     try:
-        base = tuple([folded_watch(i, w, slot, known) for i, w in enumerate(claim.base)])
-        watched, retired = (
-            tuple(
-                [
-                    tuple(
-                        [
-                            folded_watch(i, w, slot, known)
-                            for i, w in zip(scoped, r.watches, strict=True)
-                        ]
-                    )
-                    for r in among.values()
-                ]
-            )
-            for among in (requests, claim.retired)
-        )
+        stands = _stands(claim, slot)
     except ValueError:
         return None
-    ids = tuple(requests)
-    needs: list[tuple[int, int]] = []
-    folded: list[FoldedRequest] = []
-    for request, watches in zip(requests.values(), watched, strict=True):
-        facts = request.facts
-        if facts[_COST] or facts[_WORKER]:
+    constants, situations = claim.constants, claim.compiled.situations
+    fixed = constants.lapses, constants.tiered, constants.watched, constants.ranked
+    situation: Situation | None = situations.get((fixed, *stands))
+    if situation is None:
+        if len(situations) >= MOST:
             return None
-        need = facts[_NEEDS : _NEEDS + 2]
-        needs.append(need)
-        if need != _NOTHING_NEEDED:
-            facts = (*facts[:_NEEDS], None, None, *facts[_NEEDS + 2 :])
-        folded.append((facts, watches, request.touched, request.ended))
-    ended = tuple([ids.index(each) for each in claim._ended])
+        tracked, quiet = claim.tracked, claim.is_quiet
+        situation = situations[fixed, *stands] = Situation(*stands, tracked=tracked, quiet=quiet)
+    requests = claim.requests
+    claim.ids, claim.places, claim.situation = tuple(requests), tuple(slots), situation
+    claim.needs = tuple([each.facts[_NEEDS : _NEEDS + 2] for each in requests.values()])
+    _let_go(claim)
+    return situation
+
+
+_Slot: TypeAlias = "Callable[[At | None], int]"
+
+
+def _stands(claim: Claim, slot: _Slot) -> tuple[Any, ...]:
+    """What a situation consists of, as `Situation` takes it.
+
+    Raises:
+        ValueError: something of the claim has no place in it.
+    """
+    known, requests = claim.compiled.folded, claim.requests
+    base = tuple([folded_watch(i, w, slot, known) for i, w in enumerate(claim.base)])
+    in_hand = tuple([_folded_request(claim, each, slot) for each in requests.values()])
+    places = {name: at for at, name in enumerate(requests)}
     if not claim.waiting <= requests.keys():
-        return None
-    waiting = tuple([at for at, each in enumerate(ids) if each in claim.waiting])
+        raise ValueError("a request waits that is out of hand")
     kept: tuple[FoldedFinding, ...] = tuple(
         [
             (i, f.verdict, slot(f.at), f.why, f.allowed, tuple([(k, slot(a)) for k, a in f.trail]))
             for i, f in claim.kept.items()
         ]
     )
-    constants, facts = claim.constants, claim.facts
-    fixed = constants.lapses, constants.tiered, constants.watched, constants.ranked
-    truths = (*truths_of(facts), facts[_LEAD] >= constants.threshold)
-    stands = (truths, claim.state, claim.owes, base, tuple(folded), ended, waiting, retired, kept)
-    situations = compiled.situations
-    situation: Situation | None = situations.get((fixed, *stands))
-    if situation is None:
-        if len(situations) >= MOST:
-            return None
-        situation = situations[fixed, *stands] = Situation(*stands, claim.tracked, claim.is_quiet)
-    claim.ids, claim.needs, claim.places = ids, tuple(needs), tuple(slots)
-    claim.situation = situation
-    _let_go(claim)
-    return situation
+    return (
+        (*truths_of(claim.facts), claim.facts[_LEAD] >= claim.constants.threshold),
+        claim.state,
+        claim.owes,
+        base,
+        in_hand,
+        tuple([places[name] for name in claim._ended]),
+        tuple([at for name, at in places.items() if name in claim.waiting]),
+        tuple([_folded_watches(claim, each, slot) for each in claim.retired.values()]),
+        kept,
+    )
+
+
+def _folded_request(claim: Claim, request: InHand, slot: _Slot) -> FoldedRequest:
+    facts = request.facts
+    if facts[_COST] or facts[_WORKER]:
+        raise ValueError("its registers hold what an event stated")
+    if facts[_NEEDS : _NEEDS + 2] != _NOTHING_NEEDED:
+        facts = (*facts[:_NEEDS], None, None, *facts[_NEEDS + 2 :])
+    return facts, _folded_watches(claim, request, slot), request.touched, request.ended
+
+
+def _folded_watches(claim: Claim, request: InHand, slot: _Slot) -> tuple[FoldedWatch, ...]:
+    known, each = claim.compiled.folded, zip(claim._scoped, request.watches, strict=True)
+    return tuple([folded_watch(i, watch, slot, known) for i, watch in each])
 
 
 def fold_as(claim: Claim, situation: Situation, places: tuple[At, ...]) -> None:

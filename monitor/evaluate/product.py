@@ -187,6 +187,7 @@ class Situation:
         waiting: tuple[int, ...],
         retired: tuple[tuple[FoldedWatch, ...], ...],
         kept: tuple[FoldedFinding, ...],
+        *,
         tracked: bool,
         quiet: bool,
     ) -> None:

@@ -80,6 +80,12 @@ class Recall(Shortcuts):
             return (claim.ids.index(name) + 1) << _SLOT
         return _STOOD if claim.took <= request.since else _CAME
 
+    @staticmethod
+    def _recalled(claim: ClaimRun, code: int) -> Transition | None:
+        """The transition that is remembered for an event of this code, if any is."""
+        situation = claim.situation
+        return None if situation is None else situation.after.get(code)
+
     # Moving claims.
 
     def _open_slot(

@@ -55,7 +55,7 @@ class RecallEntries(Recall):
             return self._shortcut(event, at)
         footprint = event.footprint or 0
         code = NUMBERS[event.kind] | (_FITS if claim.constants.threshold <= footprint else 0)
-        transition = claim.situation.after.get(code)  # type: ignore[union-attr]
+        transition = self._recalled(claim, code)
         if transition is None:
             return self._learn(claim, code, event, at, stated=footprint)
         claim.size = max(claim.size, footprint)
@@ -76,7 +76,7 @@ class RecallEntries(Recall):
             return self._shortcut(event, at)
         code = NUMBERS[event.kind] | (_SAME if footprint == claim.facts[_FOOTPRINT] else 0)
         code |= _SOME if footprint else 0
-        transition = claim.situation.after.get(code)  # type: ignore[union-attr]
+        transition = self._recalled(claim, code)
         if transition is None:
             return self._learn(claim, code, event, at, stated=footprint)
         declared = claim.declared
@@ -96,7 +96,7 @@ class RecallEntries(Recall):
             return self._shortcut(event, at)
         by = _by(event)
         code = NUMBERS[event.kind]
-        transition = claim.situation.after.get(code)  # type: ignore[union-attr]
+        transition = self._recalled(claim, code)
         if transition is None:
             return self._learn(claim, code, event, at, stated=by)
         claim.early |= ends_early(event, claim)
@@ -122,7 +122,7 @@ class RecallEntries(Recall):
         code |= _SOME if by else 0
         code |= _ATTRIBUTED if ended_by else 0
         code |= _SAME if by == ended_by else 0
-        transition = claim.situation.after.get(code)  # type: ignore[union-attr]
+        transition = self._recalled(claim, code)
         if transition is None:
             return self._learn(claim, code, event, at)
         responsible = claim.responsible

@@ -40,7 +40,7 @@ class Remembered(RecallEntries):
         if claim is None or event.request_id is not None:
             return self._shortcut(event, at)
         code = NUMBERS[event.kind]
-        transition = claim.situation.after.get(code)  # type: ignore[union-attr]
+        transition = self._recalled(claim, code)
         if transition is None:
             return self._learn(claim, code, event, at)
         self._follow(claim, transition, at)
@@ -66,7 +66,7 @@ class Remembered(RecallEntries):
                 code |= _FROM_TIER
         elif kind is Kind.PREFIX_REUSED and len(request.claims) > 1:
             return self._shortcut(event, at)
-        transition = claim.situation.after.get(code)  # type: ignore[union-attr]
+        transition = self._recalled(claim, code)
         if transition is None:
             return self._learn(claim, code, event, at, name)
         if not self._open_slot(claim, transition, name, request):
@@ -93,7 +93,7 @@ class Remembered(RecallEntries):
         if not self._is_folded(claim):
             return self._shortcut(event, at)
         code = NUMBERS[event.kind] | self._slot_of(claim, name, request)
-        transition = claim.situation.after.get(code)  # type: ignore[union-attr]
+        transition = self._recalled(claim, code)
         if transition is None:
             return self._learn(claim, code, event, at, name)
         if (pick := transition.ids) is not None:
@@ -127,7 +127,7 @@ class Remembered(RecallEntries):
         lead = claim.held.lead + len(event.block_ids)
         if lead >= claim.constants.threshold:
             code |= _HOLDS
-        transition = situation.after.get(code)
+        transition = self._recalled(claim, code)
         if transition is None:
             return self._learn(claim, code, event, at, name)
         if request is not None and not self._open_slot(claim, transition, name or "", request):
@@ -156,7 +156,7 @@ class Remembered(RecallEntries):
         if claim.computed or not claim.owns(first):
             return self._shortcut(event, at)
         code = NUMBERS[event.kind] | (_HOLDS if claim.constants.threshold <= 0 else 0)
-        transition = claim.situation.after.get(code)  # type: ignore[union-attr]
+        transition = self._recalled(claim, code)
         if transition is None:
             return self._learn(claim, code, event, at)
         blocks.take_run(ids, claim, first)
