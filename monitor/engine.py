@@ -171,6 +171,12 @@ class Monitor(Parting):
         return sum(stream.left_out for stream in self._streams.values())
 
     @property
+    def given_up(self) -> tuple[int, int]:
+        """Claims and requests that ended and of which no more than a digest is kept, or nothing."""
+        streams = self._streams.values()
+        return sum(s.past.given_up for s in streams), sum(s.requests.given_up for s in streams)
+
+    @property
     def live(self) -> int:
         """Claims in hand that have not ended, of every stream."""
         return sum(stream.live for stream in self._streams.values())

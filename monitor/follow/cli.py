@@ -12,8 +12,8 @@ from monitor.follow.addresses import is_socket
 from monitor.follow.buffer import WhenFull
 from monitor.follow.command import Asked, follow_events
 from monitor.input.errors import InputError
-from monitor.live.feed import LiveVerdict
-from monitor.live.follow import Followed, follow, live_line
+from monitor.live.feed import LiveLimit, LiveVerdict
+from monitor.live.follow import Followed, follow, live_line, said
 from monitor.report.mode_option import ModeOption, mode_asked
 from monitor.report.reorder_option import ReorderOption, window_asked
 from monitor.report.verdict import ModeChoice
@@ -141,6 +141,8 @@ def _follow_verdicts(socket: str, form: Format) -> int:
             typer.echo(msgspec.json.encode(line))
         elif isinstance(line, LiveVerdict):
             print_text(live_line(line))
+        elif isinstance(line, LiveLimit):
+            print_text(f"{said(line)}\n")
     if not followed.ended:
         typer.echo(f"interrupted: {printable(socket)} closed before the last verdicts", err=True)
     return followed.code

@@ -9,7 +9,7 @@ from __future__ import annotations
 import time
 from collections import deque
 from functools import partial
-from typing import TYPE_CHECKING, Annotated, Any, Final, TypeAlias
+from typing import TYPE_CHECKING, Annotated, Any, Final, Literal, TypeAlias
 
 import msgspec
 from msgspec import Meta
@@ -21,7 +21,6 @@ from monitor.engine import Monitor
 from monitor.input.records import At, Doubt, Record, stamp_of
 from monitor.pool.bloom_filter import BloomFilter
 from monitor.stream.known_claims import Keep
-from monitor.stream.retired_claims import REMEMBERED
 from spec.claims.claim import Mode
 from spec.events.canonical import Event, StreamMark
 from spec.language.verdicts import Verdict, pool
@@ -31,10 +30,24 @@ if TYPE_CHECKING:
 
     from monitor.evaluate.claim import ClaimRun
 
-__all__ = ["REQUESTS", "Live", "LiveEnd", "LiveLine", "LiveVerdict", "live_schema"]
+__all__ = [
+    "REQUESTS",
+    "Live",
+    "LiveEnd",
+    "LiveLimit",
+    "LiveLine",
+    "LiveVerdict",
+    "live_schema",
+]
 
 REQUESTS: Final = 100_000
 """Requests of which something is known; with more of them nothing more is taken in."""
+
+RECORDS: Final = 4_096
+"""Claims that ended, beyond those in full, of which a record is kept."""
+
+ENDED_REQUESTS: Final = 1_000
+"""Requests that ended of which something is known."""
 
 LOOK: Final = 256  # lines between two looks at how many requests there are
 
@@ -44,6 +57,7 @@ _TOO_MANY_REQUESTS: Final = Doubt("there are more unfinished requests than this 
 _SHARE: Final = 20  # a look at all claims takes at most one part in so many of the time
 
 Text = Annotated[str, Meta(max_length=4096)]
+_Limited: TypeAlias = Literal["claims", "requests"]
 
 
 class LiveVerdict(
@@ -74,13 +88,30 @@ class LiveVerdict(
     final: bool = False
 
 
+class LiveLimit(
+    msgspec.Struct, frozen=True, tag_field="schema", tag="resident-claims/live-limit/1"
+):
+    """A limit was reached, and less can be concluded from this event on; there is one of each.
+
+    Of `claims` that ended before the last `kept` no more is known than that there may have been
+    such an id: an event about one of them makes it inconclusive, where it would be violated. Of
+    `requests` that ended before the last `kept` nothing is known: a report about one of them makes
+    the claim that it names inconclusive.
+    """
+
+    stream: Text
+    of: _Limited
+    kept: int
+    sequence: int | None
+
+
 class LiveEnd(msgspec.Struct, frozen=True, tag_field="schema", tag="resident-claims/live-end/1"):
     """The stream has ended, and every claim's last verdict has been emitted."""
 
     stream: Text
 
 
-LiveLine: TypeAlias = LiveVerdict | LiveEnd
+LiveLine: TypeAlias = LiveVerdict | LiveLimit | LiveEnd
 
 
 def live_schema() -> dict[str, Any]:
@@ -101,16 +132,31 @@ class Live:
             more requests than `REQUESTS`, nothing more is taken in, and the claims that are alive
             are inconclusive.
         ended: ended claims that are still checked, and emitted to late readers.
+        records: those before them of which a record is kept.
+        requests: requests that ended of which something is known.
     """
 
     def __init__(
-        self, stream: str, modes: Sequence[Mode], most: int = 10_000, ended: int = 1_000
+        self,
+        stream: str,
+        modes: Sequence[Mode],
+        most: int = 10_000,
+        ended: int = 1_000,
+        records: int = RECORDS,
+        requests: int = ENDED_REQUESTS,
     ) -> None:
         self.stream = stream
         self._most, self._full = most, False
         self._seen, self._ended = BloomFilter(), ended
+        self._records, self._requests = records, requests
         first, *rest = modes
-        keep = Keep(ended=ended, on_retired=self._forget_own, seen=self._seen)
+        keep = Keep(
+            ended=ended,
+            records=records,
+            ended_requests=requests,
+            on_retired=self._forget_own,
+            seen=self._seen,
+        )
         monitor = Monitor(first, keep=keep, beside=tuple(rest))
         self._monitors = {mode: monitor.by(mode) for mode in modes}
         self._shared = bool(rest)  # one monitor for all modes
@@ -118,7 +164,11 @@ class Live:
         self._read = 0
         self._emitted: dict[str, LiveVerdict] = {}
         self._last: deque[LiveVerdict] = deque(maxlen=ended)  # of claims that were forgotten
-        self._new: list[LiveVerdict] = []
+        self._new: list[LiveVerdict | LiveLimit] = []
+        self._limits: dict[_Limited, int] = {"claims": ended + records, "requests": requests}
+        self._reached: list[LiveLimit] = []
+        self._last_number: int | None = None
+        self._given_up = 0  # claims, before the modes were parted
         self._next = 0.0
 
     def take(self, line: Event | StreamMark) -> None:
@@ -141,14 +191,23 @@ class Live:
             monitor.take(record)
         if self._shared and self._monitors[self._strangers].apart:
             self._part()
+        self._last_number = line.sequence
 
-    def changes(self, *, final: bool = False) -> list[LiveVerdict]:
-        """The verdicts that are not what they were; none where it is too early to look again.
+    @property
+    def given_up(self) -> dict[str, int]:
+        """How many claims and requests that ended are beyond what is kept of such."""
+        before, each = self._given_up, [monitor.given_up for monitor in self._each]
+        claims = before + sum(claims - before for claims, _ in each)
+        return {"claims": claims, "requests": max(requests for _, requests in each)}
+
+    def changes(self, *, final: bool = False) -> list[LiveVerdict | LiveLimit]:
+        """The verdicts that are not what they were, and the limits that were reached; no verdicts
+        where it is too early to look again.
 
         Args:
             final: the stream is over, and every verdict is emitted.
         """
-        found, self._new = self._new, []
+        found, self._new = [*self._reach(), *self._new], []
         if self.due or final:
             began = time.monotonic()
             found += self._changed(final=final)
@@ -162,9 +221,22 @@ class Live:
         return time.monotonic() >= self._next
 
     @property
-    def standing(self) -> list[LiveVerdict]:
-        """The verdicts as they were last emitted."""
-        return [*self._last, *self._emitted.values()]
+    def standing(self) -> list[LiveVerdict | LiveLimit]:
+        """The limits that were reached, and the verdicts as they were last emitted."""
+        return [*self._reached, *self._last, *self._emitted.values()]
+
+    def _reach(self) -> list[LiveLimit]:
+        """The limits that were reached since the last look."""
+        if not self._limits:
+            return []
+        given_up = self.given_up
+        reached = [
+            LiveLimit(self.stream, of, self._limits.pop(of), self._last_number)
+            for of in [*self._limits]
+            if given_up[of]
+        ]
+        self._reached += reached
+        return reached
 
     def _exceeds(self, event: Event) -> Doubt | None:
         """Why an event is one too many: it brings one more claim than is judged, or there are more
@@ -186,16 +258,20 @@ class Live:
 
     def _part(self) -> None:
         """From now on each mode has a monitor of its own, for which claims of others are guests."""
+        self._given_up = self.given_up["claims"]
         self._shared, monitor = False, self._monitors[self._strangers]
         held = {f"kept {number}": keep for number, keep in enumerate(monitor.kept)}
         known = Known((), constants={**held, "seen": self._seen}, beside=STATE)
         modes = [*self._monitors]
+        records = self._records // len(modes)
+        self._limits["claims"] = self._ended + records
         for mode, copied in zip(modes, copies(monitor, len(modes), known), strict=True):
             keep = Keep(
                 ended=self._ended,
                 elsewhere=partial(self._elsewhere, mode),
                 on_retired=partial(self._forget, mode),
-                records=REMEMBERED // len(modes),
+                records=records,
+                ended_requests=self._requests,
                 seen=self._seen,
             )
             copied.part(mode, keep)

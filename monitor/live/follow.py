@@ -9,14 +9,16 @@ import msgspec
 
 from monitor.input.errors import InputError
 from monitor.input.lines import LINE_LIMIT
-from monitor.live.feed import LiveEnd, LiveLine, LiveVerdict
+from monitor.live.feed import LiveEnd, LiveLimit, LiveLine
 from spec.language.prose import printable
 from spec.language.verdicts import Verdict
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-__all__ = ["OPEN", "Followed", "follow", "live_line"]
+    from monitor.live.feed import LiveVerdict
+
+__all__ = ["OPEN", "Followed", "follow", "live_line", "said"]
 
 OPEN: Final = 100_000
 """Claims in hand of which the last verdict is known; of more nothing is concluded."""
@@ -42,10 +44,23 @@ def follow(path: str) -> Iterator[LiveLine]:
             raise InputError(path, reason.lower(), hint=_HINT) from None
         for number, line in enumerate(_lines(peer, path), 1):
             try:
-                verdict: LiveLine = msgspec.json.decode(line, type=LiveVerdict | LiveEnd)
+                verdict: LiveLine = msgspec.json.decode(line, type=LiveLine)
             except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
                 raise InputError(path, str(error), line=number, hint=_HINT) from None
             yield verdict
+
+
+def said(limit: LiveLimit) -> str:
+    """What is given up once a limit is reached, for people."""
+    if limit.of == "claims":
+        return (
+            f"the monitor keeps {limit.kept} claims that ended; a second life of an older one is "
+            "inconclusive from now on, and not violated"
+        )
+    return (
+        f"the monitor keeps {limit.kept} requests that ended; a report about an older one is "
+        "inconclusive from now on"
+    )
 
 
 def live_line(verdict: LiveVerdict) -> str:
@@ -68,6 +83,8 @@ class Followed:
 
     def take(self, line: LiveLine) -> None:
         """One more line."""
+        if isinstance(line, LiveLimit):
+            return
         if isinstance(line, LiveEnd):
             self.ended = True
             return

@@ -18,24 +18,32 @@ if TYPE_CHECKING:
     from monitor.requests.observability import ObservabilityLoss
     from spec.events.canonical import Event
 
-__all__ = ["Requests"]
+__all__ = ["ENDED_REQUESTS", "Requests"]
 
 PAIRS: Final = 50_000
 """Requests that are followed for claims of one stream, each counted once for each claim."""
 
+ENDED_REQUESTS: Final = 10_000
+"""Requests of one stream of which it is known that they ended, and what became of them."""
+
 _OF_REQUESTS: Final = REQUEST_KINDS | {Kind.BLOCK_CACHED}
-_PAST_KEPT = 10_000  # requests of which it is known that they ended
+_GONE: Final = (None, "the request may have ended so long ago that it is no longer tracked")
 
 
 class Requests:
     """The requests of a stream by their ids: those that have not ended, and some that have.
 
+    `given_up` counts those that ended and are forgotten. From the first one on, a request that
+    nothing is known of may be one of them.
+
     Args:
         track: of the stream.
+        ended: how many of those that ended are remembered.
     """
 
-    def __init__(self, track: ObservabilityLoss) -> None:
-        self._track = track
+    def __init__(self, track: ObservabilityLoss, ended: int = ENDED_REQUESTS) -> None:
+        self._track, self._most = track, ended
+        self.given_up = 0
         self._requests: dict[str, Request] = {}
         self._past: deque[str] = deque()
         self._ended: dict[str, tuple[int, bool]] = {}  # the last ones: losses, whether they came
@@ -52,10 +60,10 @@ class Requests:
 
     def _unmet(self, request_id: str) -> Request:
         """A request of which no more is known than whether it ended."""
-        if (past := self._ended.get(request_id)) is None:
-            return Request()
-        losses, came = past
-        return Request(ended=True, losses=losses, came=came)
+        if (past := self._ended.get(request_id)) is not None:
+            losses, came = past
+            return Request(ended=True, losses=losses, came=came)
+        return Request(gone=True, unnamed=_GONE) if self.given_up else Request()
 
     def standing(self, request_id: str) -> Request | None:
         """The request of this id, if it came and did not end."""
@@ -181,8 +189,9 @@ class Requests:
         if request is None:
             return
         self._ended[request_id] = (request.losses, request.came)
-        if len(self._ended) > _PAST_KEPT:
+        if len(self._ended) > self._most:
             del self._ended[next(iter(self._ended))]
+            self.given_up += 1
         known = request.claims or request.former or request.forgotten
         if known and not request.failed and request.unnamed is None:
             fresh = Request(claims=request.claims, former=request.former, losses=request.losses)
@@ -220,8 +229,9 @@ class Requests:
             del self._requests[request_id]
             return
         self._past.append(request_id)
-        if len(self._past) > _PAST_KEPT:
+        if len(self._past) > self._most:
             oldest = self._past.popleft()
             found = self._requests.get(oldest)
             if found is not None and found.ended and not found.claims:
                 del self._requests[oldest]
+                self.given_up += self._ended.pop(oldest, None) is not None

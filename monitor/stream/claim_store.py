@@ -274,7 +274,7 @@ class ClaimStore(KnownClaims):
         if claim.past is None or claim.responsible or event.request_id is None:
             return False
         request = self.requests.get(event.request_id)
-        if claim.claim_id not in request.forgotten:
+        if claim.claim_id not in request.forgotten and not request.gone:
             return False
         named = claim.claim_id in event.accused
         if event.kind in _REST_ON_REQUEST:
@@ -283,6 +283,18 @@ class ClaimStore(KnownClaims):
             claim.distrust(request.at, f"request {event.request_id} {TOO_LATE}", only)
             request.forgotten.discard(claim.claim_id)
         return not named
+
+    def doubt_forgotten(self, why: str) -> None:
+        """Any of the forgotten claims may have had a request in hand that is acted on."""
+
+        def distrust(run: ClaimRun) -> bool:
+            before = len(run.doubts)
+            run.distrust(
+                None, why, frozenset(o.name for o in run.compiled.observers if o.per_request)
+            )
+            return len(run.doubts) > before
+
+        self.past.change(distrust)
 
     # Forgetting them.
 

@@ -14,7 +14,7 @@ from monitor.pool.objects import Objects
 from monitor.pool.ranks import Ranks
 from monitor.pool.room import Room
 from monitor.pool.stated import Stated
-from monitor.requests.ledger import Requests
+from monitor.requests.ledger import ENDED_REQUESTS, Requests
 from monitor.stream.order import Clock, Order
 from monitor.stream.retired_claims import REMEMBERED, RetiredClaims
 from monitor.stream.unmet import Unmet
@@ -57,6 +57,7 @@ class Keep:
         live: how many claims of a stream are followed that have not ended; None for all. An event
             about one more is left out, as if its line were missing.
         requests: the same of requests of which something is known.
+        ended_requests: how many of a stream's requests that ended are remembered.
     """
 
     ended: int | None = None
@@ -68,6 +69,7 @@ class Keep:
     order: Order | None = None
     live: int | None = None
     requests: int | None = None
+    ended_requests: int = ENDED_REQUESTS
 
 
 class KnownClaims:
@@ -97,7 +99,7 @@ class KnownClaims:
         self._blind = frozenset[str]()  # obligations that rest on facts that are not observed
         self.blocks = Blocks(self.claims, Stated(seen))
         self.objects, self.ranks = Objects(), Ranks()
-        self.requests, self.clock = Requests(track), Clock()
+        self.requests, self.clock = Requests(track, keep.ended_requests), Clock()
         self.past, self._unmet = RetiredClaims(seen, keep.records), Unmet(seen)
         self.judges, self.apart = {each.mode: each for each in judges}, False
         self._stream, self._keep, self._track = stream, keep, track
@@ -116,7 +118,7 @@ class KnownClaims:
 
     def keep_by(self, keep: Keep) -> None:
         """Keep this from now on."""
-        self._keep = keep
+        self._keep, self.past.most = keep, keep.records
 
     def beyond(self, event: Event) -> str:
         """Why an event is left out: it is about one more claim or request than are followed. Empty

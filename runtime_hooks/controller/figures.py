@@ -105,6 +105,7 @@ class Figures:
             alarmed=alarmed,
             monitor="failed" if failed else "off" if monitor is None else "up",
             verdicts=verdicts,
+            given_up={} if monitor is None else monitor.given_up,
         )
 
     def _modes(self) -> dict[str, ModeFigures]:

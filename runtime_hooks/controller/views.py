@@ -146,9 +146,9 @@ class FiguresPage(msgspec.Struct, frozen=True):
     Of the `usable` blocks of the pool `claimed` are declared by live claims, `used` are not free,
     `held` are excluded from eviction, and `idle` of these nobody else uses. `faults` are the
     exceptions at each hook. `verdicts` are the lines that the monitor wrote, by mode and verdict.
-    `alarmed` says that an alarm keeps claims from being accepted. `bounded` reports say that a
-    request was bounded. `waiting` events are not written yet, the oldest of them for `lag_s`
-    seconds.
+    `given_up` are the ended claims and requests that the monitor remembers no more. `alarmed` says
+    that an alarm keeps claims from being accepted. `bounded` reports say that a request was
+    bounded. `waiting` events are not written yet, the oldest of them for `lag_s` seconds.
     """
 
     schema: Literal["resident-claims/claims/1"]
@@ -174,6 +174,7 @@ class FiguresPage(msgspec.Struct, frozen=True):
     alarmed: bool
     monitor: Literal["off", "up", "failed"]
     verdicts: dict[str, dict[str, int]]
+    given_up: dict[str, int]
 
 
 class DrainPage(msgspec.Struct, frozen=True):

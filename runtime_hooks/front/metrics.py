@@ -122,6 +122,12 @@ METRICS: Final = (
         ("mode", "verdict"),
         _verdicts,
     ),
+    Metric(
+        "monitor_given_up_total",
+        "claims and requests that ended and are beyond those that the monitor remembers",
+        ("of",),
+        _each("given_up"),
+    ),
     Metric("monitor_up", "1 while that monitor judges; absent where it is off", (), _monitor),
     Metric("accepting", "1 while claims are accepted", (), _one("accepting")),
     Metric("trace_up", "1 while the trace is written", (), _one("trace_alive")),
