@@ -11,7 +11,7 @@ from monitor.engine import ModeVerdict
 from runtime_hooks.demo.engine import claim, sampling
 from runtime_hooks.demo.tiny import tokens
 from spec.claims.claim import Mode
-from tests_vllm.conftest import Make
+from tests_vllm.conftest import Clock, Make
 from tests_vllm.engine import Engine
 
 
@@ -79,3 +79,30 @@ def test_several_answers(
     engine.close()
     assert lives == 1 - len(engine.kinds("claim_released"))
     assert ModeVerdict.VIOLATED is not engine.judge(Mode.HARD_PROTECTED).verdict
+
+
+@pytest.mark.parametrize(("mode", "lives"), [("demotable", 0), ("hard_protected", 1)])
+def test_never_there(make: Make, mode: str, lives: int) -> None:
+    """A claim that is kept though its prompt was never computed: a demotable one ends when its time
+    to be there is over, with its report; another one stays, and its metric says how long.
+    """
+    engine = make(materialize_within_s=60)
+    clock = Clock(engine)
+    add(engine, "gone", 8, mode=mode, on_abort="keep")
+    engine.core.abort_requests(["gone"])
+    engine.core.step()
+    (attachment,) = engine.armed.attachments
+    assert 1 == attachment.controller.claims
+    clock.wait(61)
+    engine.serve(("other", 3))
+    assert lives == attachment.controller.claims
+    figures = attachment.controller.operator.figures()
+    assert (lives, 1 - lives) == (figures.modes[mode].never_there, figures.overdue)
+    assert lives == (figures.modes[mode].longest_s > 60)
+    (active,) = engine.serve(("active", 70))
+    assert ("abort" if lives else "length") == active.finish_reason
+    assert {} == attachment.faults
+
+    engine.close()
+    assert 1 - lives == len(engine.kinds("claim_demoted"))
+    assert ModeVerdict.VIOLATED is not engine.judge(Mode(mode)).verdict

@@ -271,9 +271,10 @@ class Controller:
     # The engine.
 
     def tick(self) -> None:
-        """Read the clock, and end the claims whose duration is over."""
+        """Read the clock, and end the claims whose duration or time to be there is over."""
         self._now[TimeUnit.SECONDS] = self._emitter.now_ns = self._clock()
         self._admission.expire(TimeUnit.SECONDS)
+        self._admission.demote_overdue()
 
     def close(self) -> None:
         """The engine shuts down: its requests end, and then all cached blocks are lost.
