@@ -9,7 +9,7 @@ from monitor.evaluate.compile import CLAIM_REGISTERS
 from monitor.evaluate.event_view import EventView
 from monitor.evaluate.partial_observation import BLOCKS
 from monitor.stream.known_claims import BLIND, KnownClaims
-from spec.events.alphabet import REPORTS, Kind
+from spec.events.alphabet import BLOCKS_GONE, REPORTS, Kind
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -166,6 +166,8 @@ class ClaimStore(KnownClaims):
         after = claim.facts
         responds = bool(after[_RESPONSIBLE])
         if responds and not responsible:
+            if not known:
+                claim.distrust(view.at, _BLOCKS, _of_blocks(claim))
             claim.took, self.responsible[name] = number, claim
             for undelivered in self._undelivered.values():
                 undelivered[name] = claim
@@ -347,3 +349,9 @@ class ClaimStore(KnownClaims):
         self.ranks.forget(claim)
         self.objects.remove(claim)
         self.clock.forget(claim)
+
+
+def _of_blocks(claim: ClaimRun) -> frozenset[str]:
+    """The obligations of a claim that rest on which blocks are gone."""
+    pairs = zip(claim.compiled.observers, claim.compiled.facts, strict=True)
+    return frozenset(observer.name for observer, facts in pairs if facts & BLOCKS_GONE)

@@ -76,7 +76,7 @@ class TestSame:
                     assert verdict in (expected[name], Verdict.INCONCLUSIVE)
 
         compare()
-        assert forgotten["requests"] > 9
+        assert forgotten["requests"] > 3
 
 
 class TestLate:
