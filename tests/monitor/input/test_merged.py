@@ -19,7 +19,7 @@ from monitor.check.files import check
 from monitor.engine import ModeVerdict
 from monitor.input import merged
 from monitor.input.errors import InputError
-from monitor.input.given import record_fed
+from monitor.input.given import record_of
 from monitor.input.merged import commute, engines_in
 from monitor.input.reorder_window import Window
 from monitor.report.verdict import Report
@@ -53,7 +53,7 @@ def allowed(events: list[Event]) -> list[Line]:
         names = {"kind", *fields_of(Kind(line["kind"])), *STAMP, *IDENTITY}
         fields = {name: value for name, value in line.items() if name in names}
         try:
-            record_fed(fields, "f", 1)
+            record_of(fields, "f", 1)
         except InputError:
             continue
         found.append(fields)

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from monitor.engine import Conclusion, ModeVerdict, Monitor
 from monitor.input.records import At, Record, Stamp
+from monitor.requests import ledger
 from monitor.stream.known_claims import Keep
 from spec.claims.claim import Mode
 from spec.events.alphabet import Kind
@@ -61,14 +62,22 @@ class TestSame:
     @pytest.mark.slow
     @pytest.mark.parametrize("mode", Mode)
     def test_verdicts(self, mode: Mode) -> None:
-        """So it is for each obligation of each claim, recalled or in hand."""
+        """So it is for each obligation of each claim, recalled or in hand, and however few requests
+        that ended are followed."""
         forgotten = Counter[str]()
 
         @SETTINGS
-        @given(ended_lives(watched=mode in WATCHED), st.sampled_from([0, 1, None]))
-        def compare(events: list[Stamped], ended: int | None) -> None:
+        @given(
+            ended_lives(watched=mode in WATCHED),
+            st.sampled_from([0, 1, None]),
+            st.sampled_from([0, 1, ledger.LATE]),
+        )
+        def compare(events: list[Stamped], ended: int | None, late: int) -> None:
             keep = Keep(ended=ended, ended_requests=0)
-            whole, short = read(mode, events, None), read(mode, events, keep)
+            whole = read(mode, events, None)
+            with pytest.MonkeyPatch.context() as patched:
+                patched.setattr(ledger, "LATE", late)
+                short = read(mode, events, keep)
             forgotten["requests"] += short.requests.given_up
             for claim in whole.claims:
                 expected = verdicts(whole, claim)
