@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 
+import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -30,13 +31,9 @@ def conclude(events: list[Event], mode: Mode, keep: Keep) -> Conclusion:
     monitor = Monitor(mode, keep=keep)
     for number, event in enumerate(events):
         place = At("f", number + 1, number)
-        asked = Event(**{**fields_of(event), "mode": event.mode and str(mode)})
+        asked = msgspec.structs.replace(event, mode=event.mode and str(mode))
         monitor.take(Record(place, Stamp("run", number, event.time_ns), ((asked, place),)))
     return monitor.conclude()
-
-
-def fields_of(event: Event) -> dict[str, object]:
-    return {name: getattr(event, name) for name in event.__struct_fields__}
 
 
 class TestSame:
