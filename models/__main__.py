@@ -25,9 +25,10 @@ from spec.cli.common import (
     print_json,
     print_text,
     run,
+    write_output,
 )
 from spec.events.canonical import as_jsonl
-from spec.files.writing import check_target, write_bytes
+from spec.files.writing import check_target
 from spec.language.errors import SpecError
 
 app = new_app("models", "List, show and simulate executable models of serving runtimes.")
@@ -114,7 +115,7 @@ def simulate_model(
     if output is None:
         typer.echo(lines, nl=False)
     else:
-        write_bytes(output, lines)
+        write_output(output, lines)
 
 
 @app.command("sweep", epilog="Example: python -m models sweep --resident 60 --active 70")

@@ -195,6 +195,12 @@ class Monitor(Parting):
         return {} if stream is None else stream.limits
 
     @property
+    def given_up(self) -> tuple[int, int]:
+        """Claims and requests that ended and of which no more than a digest is kept, or nothing."""
+        streams = self._streams.values()
+        return sum(s.past.given_up for s in streams), sum(s.requests.given_up for s in streams)
+
+    @property
     def live(self) -> int:
         """Claims in hand that have not ended, of every stream."""
         return sum(stream.live for stream in self._streams.values())

@@ -11,7 +11,7 @@ import sys
 import time
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from monitor.live.feed import Live
+from monitor.live.feed import Live, LiveVerdict
 from spec.claims.claim import Mode
 from spec.events.alphabet import Kind
 from spec.events.canonical import Event
@@ -77,7 +77,8 @@ def costs(claims: int) -> Iterator[Cost]:
                 break
         told = judge.changes()
         seconds = (time.perf_counter() - started) / taken
-        assert {"satisfied"} >= {str(verdict.verdict) for verdict in told}
+        verdicts = (each.verdict for each in told if isinstance(each, LiveVerdict))
+        assert {"satisfied"} >= {str(verdict) for verdict in verdicts}
         memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
         yield Cost(taken, seconds, memory)
 

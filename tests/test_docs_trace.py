@@ -4,6 +4,7 @@ import re
 from pathlib import Path
 
 from monitor.check.files import check
+from monitor.input.dialects import Reader
 from monitor.report.headline import headline
 from spec.claims.claim import Mode
 from spec.contract.modes import Bundle
@@ -15,7 +16,7 @@ class TestWritingATrace:
     def test_is_kept(self, tmp_path: Path) -> None:
         """The ten lines are kept, by the mode that the claim states and by that mode where it is
         named, and harm is the one obligation that they do not exercise."""
-        (lines,) = re.findall(r"```json\n(.*?)```", PAGE.read_text(), re.DOTALL)
+        lines, _ = re.findall(r"```json\n(.*?)```", PAGE.read_text(), re.DOTALL)
         trace = tmp_path / "my.jsonl"
         trace.write_text(lines)
 
@@ -29,9 +30,16 @@ class TestWritingATrace:
             assert headline(report).startswith(f"{nine}claim_harm_attribution;")
             assert nine in PAGE.read_text()
 
+    def test_log_records(self) -> None:
+        """The two log records that the page shows are read as the two events that they are."""
+        _, shown = re.findall(r"```json\n(.*?)```", PAGE.read_text(), re.DOTALL)
+        line = "".join(each.strip() for each in shown.splitlines()).encode()
+        events = [event for record in Reader("f").feed(line, 1) for event, _ in record.events]
+        assert [(7, "request:1"), (8, "request:2")] == [(e.sequence, e.request_id) for e in events]
+
     def test_changes(self, tmp_path: Path) -> None:
         """Each change that the page tells of ends as the page says."""
-        (lines,) = re.findall(r"```json\n(.*?)```", PAGE.read_text(), re.DOTALL)
+        lines, _ = re.findall(r"```json\n(.*?)```", PAGE.read_text(), re.DOTALL)
         blamed = '"blocking_claim_ids":["claim:a"]'
         assert 1 == lines.count(blamed)
         silent = "".join(line for line in lines.splitlines(True) if blamed not in line)

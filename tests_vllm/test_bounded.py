@@ -10,7 +10,7 @@ from monitor.engine import ModeVerdict
 from runtime_hooks.demo.engine import claim
 from runtime_hooks.demo.tiny import BLOCK, tokens
 from spec.claims.claim import Mode
-from tests_vllm.conftest import Make
+from tests_vllm.conftest import Clock, Make
 from tests_vllm.engine import Engine
 
 PROMPT = 2
@@ -59,6 +59,28 @@ def test_two_at_once(make: Make) -> None:
 
     engine.close()
     assert 2 == len(engine.kinds("request_bounded"))
+    assert ModeVerdict.KEPT is engine.judge(Mode.HARD_PROTECTED).verdict
+
+
+def test_later(make: Make) -> None:
+    """One that waits, because its prompt does not fit, is bounded when a claim in its way expires,
+    before its first token, and its client is told."""
+    engine = make(8, defer_s=30.0, engine={"max_model_len": 8 * BLOCK})
+    Clock(engine)
+    engine.serve(("resident", 5, claim(blocks=5)))
+    engine.serve(("other", 2, claim("claim:b", 2, mode="expiring", duration="1 s")))
+    (output,) = generate(engine, "chat")
+    most = (8 - 5 - PROMPT) * BLOCK + 1
+    assert ("length", most) == (
+        output.outputs[0].finish_reason,
+        len(output.outputs[0].token_ids),
+    )
+    assert {"max_tokens": most} == output.kv_transfer_params["resident_claims"]["bounded"]
+
+    assert {} == engine.armed.attachments[0].faults
+    engine.close()
+    told = [e.kind for e in engine.kinds("request_deferred", "claim_expired", "request_bounded")]
+    assert ["request_deferred", "claim_expired", "request_bounded"] == told
     assert ModeVerdict.KEPT is engine.judge(Mode.HARD_PROTECTED).verdict
 
 

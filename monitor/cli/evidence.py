@@ -14,8 +14,16 @@ from monitor.report.evidence_text import evidence_text
 from monitor.report.mode_option import ModeOption, mode_asked
 from monitor.report.verdict import ModeChoice
 from spec.cli.arguments import file_name, path_option
-from spec.cli.common import Code, Format, FormatOption, console, print_json, print_text
-from spec.files.writing import check_target, write_bytes
+from spec.cli.common import (
+    Code,
+    Format,
+    FormatOption,
+    console,
+    print_json,
+    print_text,
+    write_output,
+)
+from spec.files.writing import check_target
 from spec.language.errors import SpecError
 from spec.language.prose import printable
 
@@ -71,7 +79,7 @@ def evidence(
         typer.echo(f"inconclusive: {printable(str(error))}", err=True)
         raise typer.Exit(Code.INCONCLUSIVE) from None
     if output is not None:
-        write_bytes(output, as_yaml(found))
+        write_output(output, as_yaml(found))
     if form is Format.JSON:
         print_json(found.model_dump(mode="json", by_alias=True))
     else:

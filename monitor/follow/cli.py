@@ -86,6 +86,22 @@ def follow_sources(
         str | None,
         typer.Option(metavar="URL", help="Post each violation to this address, as JSON."),
     ] = None,
+    otlp: Annotated[
+        str | None,
+        typer.Option(
+            metavar="URL",
+            help="Post each verdict to this OpenTelemetry collector, as log records (OTLP/HTTP, "
+            "JSON).",
+        ),
+    ] = None,
+    otlp_token: Annotated[
+        Path | None,
+        path_option(
+            "--otlp-token",
+            metavar="FILE",
+            help="A file with the token that the collector asks for.",
+        ),
+    ] = None,
     metrics: Annotated[
         str | None,
         typer.Option(
@@ -129,6 +145,8 @@ def follow_sources(
             checkpoint,
             checkpoint_every,
             webhook,
+            otlp,
+            otlp_token,
             metrics,
             metrics_token,
             form is Format.JSON,

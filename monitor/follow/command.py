@@ -18,9 +18,11 @@ from monitor.follow.exporter import registry_of
 from monitor.follow.follower import Follower, verdict_of
 from monitor.follow.judge import Judge
 from monitor.follow.metrics import MetricsServer, address_of, token_in
+from monitor.follow.otlp import OtlpLogs, check_endpoint
+from monitor.follow.poster import check_url
 from monitor.follow.verdict_line import ClaimLine, line_text
 from monitor.follow.verdicts_file import VerdictsFile
-from monitor.follow.webhook import Webhook, check_url
+from monitor.follow.webhook import Webhook
 from monitor.report.report_text import order_text
 from spec.cli.common import Code, print_text
 from spec.language.errors import SpecError
@@ -31,6 +33,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from monitor.follow.buffer import WhenFull
+    from monitor.follow.poster import Poster
     from monitor.follow.verdict_line import VerdictLine
     from monitor.input.errors import InputError
     from monitor.input.reorder_window import Window
@@ -43,7 +46,7 @@ __all__ = ["Asked", "follow_events"]
 _DISORDER: Final = ("duplicates", "reordered", "late", "contradicting")
 SOURCES: Final = 64
 LAST_POSTS_S: Final = 10.0
-"""So long violations that wait are still posted at the end."""
+"""So long what waits is still posted at the end, by each who posts."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,6 +63,8 @@ class Asked:
     checkpoint: Path | None
     checkpoint_every: float
     webhook: str | None
+    otlp: str | None
+    otlp_token: Path | None
     metrics: str | None
     metrics_token: Path | None
     json: bool
@@ -78,7 +83,8 @@ def follow_events(asked: Asked) -> int:
     sources = {name: source_of(name, until_eof=asked.until_eof) for name in names}
     token = None if asked.metrics_token is None else token_in(asked.metrics_token)
     address = None if asked.metrics is None else address_of(asked.metrics, token)
-    url = None if asked.webhook is None else check_url(asked.webhook)
+    url = None if asked.webhook is None else check_url(asked.webhook, "--webhook")
+    collector = _collector(asked)
     counts, complain = Counts(), _Complaints()
     judges = {
         name: Judge(
@@ -104,11 +110,13 @@ def follow_events(asked: Asked) -> int:
         replayed = {name: source.replays for name, source in sources.items()}
         verdicts = VerdictsFile(str(asked.verdicts), restored.emitted, replayed)
     webhook = None if url is None else Webhook(url, _report)
+    otlp = None if collector is None else OtlpLogs(*collector, _report)
+    posters: list[Poster] = [each for each in (webhook, otlp) if each is not None]
 
     def tell(lines: Sequence[VerdictLine]) -> None:
         _show(lines, asked)
-        if webhook is not None:
-            webhook.tell(lines)
+        for poster in posters:
+            poster.tell(lines)
 
     follower = Follower(
         sources,
@@ -124,7 +132,7 @@ def follow_events(asked: Asked) -> int:
     )
     server = None
     if address is not None:
-        registry = registry_of(follower, recording, webhook)
+        registry = registry_of(follower, recording, webhook, otlp)
         server = MetricsServer(address, token, registry, follower.healthy, follower.ready)
         _report(f"metrics: http://{address.host}:{server.port}/metrics")
     try:
@@ -132,9 +140,19 @@ def follow_events(asked: Asked) -> int:
     finally:
         if server is not None:
             server.close()
-        if webhook is not None:
-            webhook.close(LAST_POSTS_S)
+        for poster in posters:
+            poster.close(LAST_POSTS_S)
     return _conclude(reports, judges, asked)
+
+
+def _collector(asked: Asked) -> tuple[str, str | None] | None:
+    """Where log records are posted, and the token; None where that is not asked for."""
+    if asked.otlp is None:
+        if asked.otlp_token is not None:
+            raise SpecError("--otlp-token without --otlp", "name the collector, too")
+        return None
+    token = None if asked.otlp_token is None else token_in(asked.otlp_token, "--otlp-token")
+    return check_endpoint(asked.otlp, token), token
 
 
 class _Complaints:

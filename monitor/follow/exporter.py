@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
     from monitor.follow.checkpointing import Recording
     from monitor.follow.follower import Follower
-    from monitor.follow.webhook import Webhook
+    from monitor.follow.poster import Poster
 
 __all__ = ["METRICS", "PROCESS", "Metric", "registry_of"]
 
@@ -111,6 +111,12 @@ _WEBHOOK: Final = Metric(
     "Violations posted, given up after several tries, or dropped at a full queue.",
     ("outcome",),
 )
+_OTLP: Final = Metric(
+    "resident_claims_otlp_records",
+    "counter",
+    "Log records posted, given up or refused by the collector, or dropped at a full queue.",
+    ("outcome",),
+)
 
 METRICS: Final = (
     _EVENTS,
@@ -131,18 +137,24 @@ METRICS: Final = (
     _CHECKPOINT,
     _CHECKPOINT_FAILURES,
     _WEBHOOK,
+    _OTLP,
 )
 """All that is exported beside what prometheus_client says of the process."""
 
 
-def registry_of(follower: Follower, recording: Recording | None, webhook: Webhook | None) -> Any:
+def registry_of(
+    follower: Follower,
+    recording: Recording | None,
+    webhook: Poster | None = None,
+    otlp: Poster | None = None,
+) -> Any:
     """A registry of prometheus_client that reads the counts when it is asked."""
     from prometheus_client import CollectorRegistry, ProcessCollector
     from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily
 
     class Collector:
         def collect(self) -> Iterator[Any]:
-            for metric, samples in _samples(follower, recording, webhook):
+            for metric, samples in _samples(follower, recording, webhook, otlp):
                 make = CounterMetricFamily if metric.kind == "counter" else GaugeMetricFamily
                 family = make(metric.name, metric.says, labels=metric.labels)
                 for labels, value in samples:
@@ -156,7 +168,7 @@ def registry_of(follower: Follower, recording: Recording | None, webhook: Webhoo
 
 
 def _samples(
-    follower: Follower, recording: Recording | None, webhook: Webhook | None
+    follower: Follower, recording: Recording | None, webhook: Poster | None, otlp: Poster | None
 ) -> Iterator[tuple[Metric, _Samples]]:
     counts, sources = follower.counts, follower.sources
     kinds = {str(kind): 0 for kind in Kind} | dict(counts.events)
@@ -181,6 +193,7 @@ def _samples(
     if recording is not None:
         yield _CHECKPOINT, [((), recording.saved_at or 0.0)]
         yield _CHECKPOINT_FAILURES, [((), recording.failures)]
-    if webhook is not None:
-        posts = {"posted": webhook.posted, "failed": webhook.failed, "dropped": webhook.dropped}
-        yield _WEBHOOK, [((outcome,), n) for outcome, n in posts.items()]
+    for metric, poster in ((_WEBHOOK, webhook), (_OTLP, otlp)):
+        if poster is not None:
+            posts = {"posted": poster.posted, "failed": poster.failed, "dropped": poster.dropped}
+            yield metric, [((outcome,), n) for outcome, n in posts.items()]

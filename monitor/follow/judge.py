@@ -13,7 +13,7 @@ from monitor.check.parts import place_of
 from monitor.engine import ModeVerdict
 from monitor.follow.verdict_line import ClaimLine, LimitLine, ViolationLine, key_of
 from monitor.input.errors import InputError
-from monitor.input.given import record_of_line
+from monitor.input.given import records_of_line
 from monitor.input.lines import LINE_LIMIT
 from monitor.input.records import At
 from monitor.input.resequencer import Disorder, Resequencer
@@ -74,13 +74,6 @@ class _State(msgspec.Struct, frozen=True, array_like=True):
     order: bytes
 
 
-class _Stream(msgspec.Struct):
-    stream: str = ""
-
-
-_STREAM: Final = msgspec.json.Decoder(_Stream)
-
-
 class Judge:
     """The monitor of one source; its places cite the source, and the lines counted from 1.
 
@@ -130,14 +123,17 @@ class Judge:
             return []
         self._monitor.account.lines += 1
         try:
-            record = self._read(line)
+            records = self._read(line)
         except InputError as error:
             found = self._give_up()
             self._counts.rejected[self._source] += 1
             self._monitor.reject(error)
             self._on_reject(error)
             return found
-        return self._judge((record,) if self._order is None else self._order.take(record))
+        order = self._order
+        return self._judge(
+            records if order is None else [r for each in records for r in order.take(each)]
+        )
 
     def interrupt(self, why: str) -> list[VerdictLine]:
         """Lines may be missing before the next one; what is decided by those held back."""
@@ -248,15 +244,16 @@ class Judge:
     def _disorder(self) -> Disorder:
         return Disorder() if self._order is None else self._order.disorder(self._source)
 
-    def _read(self, line: Line) -> Record:
+    def _read(self, line: Line) -> tuple[Record, ...]:
         """What a line says; raises InputError."""
         if line is None:
             raise InputError(self._source, _TOO_LONG, line=self._lines)
         if not self._origin:
             self._origin = hashlib.blake2b(line, digest_size=16).hexdigest()
-        if not self._has_room(line):
+        records = records_of_line(line, self._source, self._lines)
+        if not all(map(self._has_room, records)):
             raise InputError(self._source, _TOO_MANY, line=self._lines)
-        return record_of_line(line, self._source, self._lines)
+        return records
 
     def _judge(self, records: Iterable[Record]) -> list[VerdictLine]:
         """Judge records in their order; what they decide."""
@@ -292,12 +289,9 @@ class Judge:
         """Judge what is held back, without those before it."""
         return [] if self._order is None else self._judge(self._order.flush())
 
-    def _has_room(self, line: bytes) -> bool:
-        """Whether the line is of a known stream, or one more is let in."""
-        try:
-            name = _STREAM.decode(line).stream
-        except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
-            return True  # it is rejected with a better reason
+    def _has_room(self, record: Record) -> bool:
+        """Whether a record is of a known stream, or one more is let in."""
+        name = record.stamp.stream
         if name not in self._names:
             if len(self._names) >= STREAMS:
                 return False

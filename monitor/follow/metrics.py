@@ -66,16 +66,16 @@ def address_of(text: str, token: str | None) -> Address:
     return found
 
 
-def token_in(path: Path) -> str:
-    """The token in a file, without blanks around it; raises SpecError."""
+def token_in(path: Path, option: str = "--metrics-token") -> str:
+    """The token in a file, without blanks around it; raises SpecError, which names the option."""
     try:
         with path.open("rb") as file:
             token = file.read(_TOKEN_BYTES).strip().decode("ascii")
     except (OSError, ValueError) as error:
         reason = getattr(error, "strerror", None) or "it is no ASCII text"
-        raise SpecError(f"--metrics-token {path}: {reason}", "name a file with a token") from None
+        raise SpecError(f"{option} {path}: {reason}", "name a file with a token") from None
     if len(token) < 16:
-        raise SpecError(f"--metrics-token {path}: under 16 characters", "make a longer one")
+        raise SpecError(f"{option} {path}: under 16 characters", "make a longer one")
     return token
 
 

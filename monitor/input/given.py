@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Final, TypeAlias
 
 import msgspec
 
+from monitor.input.dialects import otlp
 from monitor.input.dialects._json import no_kind, parse
 from monitor.input.dialects.canonical import CanonicalDialect, recognises
 from monitor.input.errors import InputError
@@ -17,7 +18,7 @@ from spec.events.canonical import CapacityProof, Event, StreamMark
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-__all__ = ["Given", "fields_given", "record_of", "record_of_line"]
+__all__ = ["Given", "fields_given", "record_of", "record_of_line", "records_of_line"]
 
 Given: TypeAlias = "Event | StreamMark | Mapping[str, object]"
 """An event, a mark, or the fields of one as a line of a trace would have them."""
@@ -70,6 +71,20 @@ def record_of_line(text: bytes, file: str, line: int) -> Record:
         raise no_kind(obj, file, line)
     (record,) = CanonicalDialect(file).feed(obj, line)
     return record
+
+
+def records_of_line(text: bytes, file: str, line: int) -> tuple[Record, ...]:
+    """The records of a line: of one in the canonical form, or of one of OpenTelemetry log records.
+
+    Raises:
+        InputError: the line cannot be read, or is in no such form.
+    """
+    obj = parse(text, file, line)
+    if recognises(obj):
+        return CanonicalDialect(file).feed(obj, line)
+    if otlp.recognises(obj):
+        return otlp.OtlpDialect(file).feed(obj, line)
+    raise no_kind(obj, file, line)
 
 
 def _line(fields: dict[str, object], file: str, line: int) -> bytes:

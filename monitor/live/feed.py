@@ -9,7 +9,7 @@ from __future__ import annotations
 import time
 from collections import deque
 from functools import partial
-from typing import TYPE_CHECKING, Annotated, Any, Final, TypeAlias
+from typing import TYPE_CHECKING, Annotated, Any, Final, Literal, TypeAlias
 
 import msgspec
 from msgspec import Meta
@@ -21,7 +21,7 @@ from monitor.engine import Monitor
 from monitor.input.records import At, Doubt, Record, stamp_of
 from monitor.pool.seen import Seen
 from monitor.stream.known_claims import Keep
-from monitor.stream.retired_claims import REMEMBERED
+from monitor.stream.stream_state import FORGOT
 from spec.claims.claim import Mode
 from spec.events.canonical import Event, StreamMark
 from spec.language.verdicts import Verdict, pool
@@ -36,6 +36,12 @@ __all__ = ["REQUESTS", "Live", "LiveEnd", "LiveLimit", "LiveLine", "LiveVerdict"
 REQUESTS: Final = 100_000
 """Requests of which something is known; with more of them nothing more is taken in."""
 
+RECORDS: Final = 4_096
+"""Claims that ended, beyond those in full, of which a record is kept."""
+
+ENDED_REQUESTS: Final = 1_000
+"""Requests that ended of which something is known."""
+
 LOOK: Final = 256  # lines between two looks at how many requests there are
 
 _EVERY_S: Final = 0.5
@@ -44,6 +50,7 @@ _TOO_MANY_REQUESTS: Final = Doubt("there are more unfinished requests than this 
 _SHARE: Final = 20  # a look at all claims takes at most one part in so many of the time
 
 Text = Annotated[str, Meta(max_length=4096)]
+_Limited: TypeAlias = Literal["claims", "requests", "ids"]
 
 
 class LiveVerdict(
@@ -74,23 +81,34 @@ class LiveVerdict(
     final: bool = False
 
 
+class LiveLimit(
+    msgspec.Struct, frozen=True, tag_field="schema", tag="resident-claims/live-limit/1"
+):
+    """The stream reached a limit; `why` says what is given up from the event `sequence` on.
+
+    Of `claims` that ended before the last ones no more is known than that there may have been such
+    an id: an event about one of them makes it inconclusive, where it would be violated. Of
+    `requests` that ended before the last ones nothing is known: a report about one of them makes
+    the claim that it names inconclusive. `ids` of claims are not known any more, either: one that
+    begins again is another claim.
+
+    Each limit is reached once; that of `claims` again where the modes are judged apart from some
+    event on, which leaves fewer to each.
+    """
+
+    stream: Text
+    limit: _Limited
+    why: Text
+    sequence: int | None = None
+
+
 class LiveEnd(msgspec.Struct, frozen=True, tag_field="schema", tag="resident-claims/live-end/1"):
     """The stream has ended, and every claim's last verdict has been emitted."""
 
     stream: Text
 
 
-class LiveLimit(
-    msgspec.Struct, frozen=True, tag_field="schema", tag="resident-claims/live-limit/1"
-):
-    """The stream reached a limit, `ids`: `why` says what is given up from there on."""
-
-    stream: Text
-    limit: Text
-    why: Text
-
-
-LiveLine: TypeAlias = LiveVerdict | LiveEnd | LiveLimit
+LiveLine: TypeAlias = LiveVerdict | LiveLimit | LiveEnd
 
 
 def live_schema() -> dict[str, Any]:
@@ -111,16 +129,31 @@ class Live:
             more requests than `REQUESTS`, nothing more is taken in, and the claims that are alive
             are inconclusive.
         ended: ended claims that are still checked, and emitted to late readers.
+        records: those before them of which a record is kept.
+        requests: requests that ended of which something is known.
     """
 
     def __init__(
-        self, stream: str, modes: Sequence[Mode], most: int = 10_000, ended: int = 1_000
+        self,
+        stream: str,
+        modes: Sequence[Mode],
+        most: int = 10_000,
+        ended: int = 1_000,
+        records: int = RECORDS,
+        requests: int = ENDED_REQUESTS,
     ) -> None:
         self.stream = stream
         self._most, self._full = most, False
         self._seen, self._ended = Seen(), ended
+        self._records, self._requests = records, requests
         first, *rest = modes
-        keep = Keep(ended=ended, on_retired=self._forget_own, seen=self._seen)
+        keep = Keep(
+            ended=ended,
+            records=records,
+            ended_requests=requests,
+            on_retired=self._forget_own,
+            seen=self._seen,
+        )
         monitor = Monitor(first, keep=keep, beside=tuple(rest))
         self._monitors = {mode: monitor.by(mode) for mode in modes}
         self._shared = bool(rest)  # one monitor for all modes
@@ -128,9 +161,12 @@ class Live:
         self._read = 0
         self._emitted: dict[str, LiveVerdict] = {}
         self._last: deque[LiveVerdict] = deque(maxlen=ended)  # of claims that were forgotten
-        self._new: list[LiveVerdict] = []
+        self._new: list[LiveVerdict | LiveLimit] = []
+        self._limits = _limits(ended + records, requests)
+        self._reached: list[LiveLimit] = []
+        self._last_number: int | None = None
+        self._given_up = 0  # claims, before the modes were parted
         self._next = 0.0
-        self._reached = set[str]()  # limits
 
     def take(self, line: Event | StreamMark) -> None:
         """Judge one event, or process a mark of the stream."""
@@ -152,14 +188,23 @@ class Live:
             monitor.take(record)
         if self._shared and self._monitors[self._strangers].apart:
             self._part()
+        self._last_number = line.sequence
 
-    def changes(self, *, final: bool = False) -> list[LiveVerdict]:
-        """The verdicts that are not what they were; none where it is too early to look again.
+    @property
+    def given_up(self) -> dict[str, int]:
+        """How many claims and requests that ended are beyond what is kept of such."""
+        before, each = self._given_up, [monitor.given_up for monitor in self._each]
+        claims = before + sum(claims - before for claims, _ in each)
+        return {"claims": claims, "requests": max(requests for _, requests in each)}
+
+    def changes(self, *, final: bool = False) -> list[LiveVerdict | LiveLimit]:
+        """The verdicts that are not what they were, and the limits that were reached; no verdicts
+        where it is too early to look again.
 
         Args:
             final: the stream is over, and every verdict is emitted.
         """
-        found, self._new = self._new, []
+        found, self._new = [*self._reach(), *self._new], []
         if self.due or final:
             began = time.monotonic()
             found += self._changed(final=final)
@@ -167,22 +212,28 @@ class Live:
             self._next = ended + max(_EVERY_S, _SHARE * (ended - began))
         return found
 
-    def limits(self) -> list[LiveLimit]:
-        """The limits that were reached since the last call."""
-        reached = [each.limits(self.stream, self.stream) for each in self._each]
-        new = {n: why for limits in reached for n, why in limits.items() if n not in self._reached}
-        self._reached |= new.keys()
-        return [LiveLimit(self.stream, limit, why) for limit, why in new.items()]
-
     @property
     def due(self) -> bool:
         """Whether it is time to look at all claims again."""
         return time.monotonic() >= self._next
 
     @property
-    def standing(self) -> list[LiveVerdict]:
-        """The verdicts as they were last emitted."""
-        return [*self._last, *self._emitted.values()]
+    def standing(self) -> list[LiveVerdict | LiveLimit]:
+        """The limits that were reached, and the verdicts as they were last emitted."""
+        return [*self._reached, *self._last, *self._emitted.values()]
+
+    def _reach(self) -> list[LiveLimit]:
+        """The limits that were reached since the last look."""
+        if not self._limits:
+            return []
+        counts = {**self.given_up, "ids": self._seen.ids.forgotten}
+        reached = [
+            LiveLimit(self.stream, limit, self._limits.pop(limit), self._last_number)
+            for limit in [*self._limits]
+            if counts[limit]
+        ]
+        self._reached += reached
+        return reached
 
     def _exceeds(self, event: Event) -> Doubt | None:
         """Why an event is one too many: it brings one more claim than is judged, or there are more
@@ -204,16 +255,20 @@ class Live:
 
     def _part(self) -> None:
         """From now on each mode has a monitor of its own, for which claims of others are guests."""
+        self._given_up = self.given_up["claims"]
         self._shared, monitor = False, self._monitors[self._strangers]
         held = {f"kept {number}": keep for number, keep in enumerate(monitor.kept)}
         known = Known((), constants={**held, "seen": self._seen}, beside=STATE)
         modes = [*self._monitors]
+        records = self._records // len(modes)
+        self._limits["claims"] = _limits(self._ended + records, self._requests)["claims"]
         for mode, copied in zip(modes, copies(monitor, len(modes), known), strict=True):
             keep = Keep(
                 ended=self._ended,
                 elsewhere=partial(self._elsewhere, mode),
                 on_retired=partial(self._forget, mode),
-                records=REMEMBERED // len(modes),
+                records=records,
+                ended_requests=self._requests,
                 seen=self._seen,
             )
             copied.part(mode, keep)
@@ -266,6 +321,17 @@ class Live:
         if counts and _is_news(verdict, claim, emitted):
             self._last.append(verdict)
             self._new.append(verdict)
+
+
+def _limits(claims: int, requests: int) -> dict[_Limited, str]:
+    """What is given up where more claims and requests ended than so many."""
+    return {
+        "claims": f"the monitor keeps {claims} claims that ended; a second life of an older one is "
+        "inconclusive from now on, and not violated",
+        "requests": f"the monitor keeps {requests} requests that ended; a report about an older "
+        "one is inconclusive from now on",
+        "ids": FORGOT,
+    }
 
 
 def _is_news(verdict: LiveVerdict, claim: ClaimRun, emitted: LiveVerdict | None) -> bool:

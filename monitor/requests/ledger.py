@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from monitor.requests.observability import ObservabilityLoss
     from spec.events.canonical import Event
 
-__all__ = ["Requests"]
+__all__ = ["ENDED_REQUESTS", "Requests"]
 
 PAIRS: Final = 50_000
 """Unfinished requests that are followed for claims of one stream, each counted once for each claim.
@@ -28,26 +28,34 @@ LATE: Final = 100_000
 """The same of requests that ended, about which a report may come late; beyond it the oldest leave.
 """
 
+ENDED_REQUESTS: Final = 10_000
+"""Requests of one stream of which it is known that they ended, and what became of them."""
+
 _OF_REQUESTS: Final = REQUEST_KINDS | {Kind.BLOCK_CACHED}
-_PAST_KEPT = 10_000  # requests of which it is known that they ended
+_GONE: Final = (None, "the request may have ended so long ago that it is no longer tracked")
 
 
 class Requests:
     """The requests of a stream by their ids: those that have not ended, and some that have.
 
+    `given_up` counts those that ended and are forgotten. From the first one on, a request that
+    nothing is known of may be one of them; unless its arrival may not have been observed, and then
+    nothing is concluded anyway of the obligations that are judged for each request.
+
     Args:
         track: of the stream.
+        ended: how many of those that ended are remembered; by default `ENDED_REQUESTS`.
     """
 
-    def __init__(self, track: ObservabilityLoss) -> None:
-        self._track = track
+    def __init__(self, track: ObservabilityLoss, ended: int | None = None) -> None:
+        self._track, self._most = track, ENDED_REQUESTS if ended is None else ended
+        self.given_up, self.arrivals = 0, True  # whether these are observed
         self._requests: dict[str, Request] = {}
         self._past: deque[str] = deque()
         self._ended: dict[str, tuple[int, bool]] = {}  # the last ones: losses, whether they came
         self._pairs = 0  # of a claim and a request that it has in hand
         self._late_pairs = 0  # those of these whose request has ended
         self._late: dict[str, None] = {}  # these requests, the first to end first
-        self._forgot = False  # one that ended, of which it matters who had it in hand
         self.full = ""  # why nothing is concluded of claims with more requests than are followed
         self._in_hand: dict[str, int | None] = {}  # those that came and did not end, with needs
         self._needs = 0  # of all of these
@@ -61,13 +69,14 @@ class Requests:
 
     def _unmet(self, request_id: str) -> Request:
         """A request of which no more is known than whether it ended."""
-        if (past := self._ended.get(request_id)) is None:
-            return Request()
-        losses, came = past
-        return Request(ended=True, losses=losses, came=came)
+        if (past := self._ended.get(request_id)) is not None:
+            losses, came = past
+            return Request(ended=True, losses=losses, came=came)
+        gone = self.given_up > 0 and self.arrivals
+        return Request(gone=True, unnamed=_GONE) if gone else Request()
 
     def standing(self, request_id: str) -> Request | None:
-        """The request of this id, if it came and did not end."""
+        """The request of this id, if it came and did not end; then it is not `gone`."""
         return self._requests.get(request_id) if request_id in self._in_hand else None
 
     def is_new(self, request_id: str) -> bool:
@@ -77,10 +86,6 @@ class Requests:
     def __len__(self) -> int:
         """How many requests something is known of."""
         return len(self._requests)
-
-    def may_be_forgotten(self, request: Request) -> bool:
-        """Whether a request that did not come may be one that ended too long ago to be known."""
-        return self._forgot and not (request.came or request.ended)
 
     def drop(self, request_id: str) -> None:
         """Let go of a request of which nothing is known, as of one that was not met."""
@@ -212,8 +217,9 @@ class Requests:
         if request is None:
             return
         self._ended[request_id] = (request.losses, request.came)
-        if len(self._ended) > _PAST_KEPT:
+        if len(self._ended) > self._most:
             del self._ended[next(iter(self._ended))]
+            self.given_up += 1
         if request.claims and not request.ended:
             self._late_pairs += len(request.claims)
             self._late[request_id] = None
@@ -269,9 +275,9 @@ class Requests:
             del self._requests[request_id]
             return
         self._past.append(request_id)
-        if len(self._past) > _PAST_KEPT:
+        if len(self._past) > self._most:
             oldest = self._past.popleft()
             found = self._requests.get(oldest)
             if found is not None and found.ended and not found.claims:
                 del self._requests[oldest]
-                self._forgot = True
+                self.given_up += self._ended.pop(oldest, None) is not None

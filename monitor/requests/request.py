@@ -23,7 +23,8 @@ class Request(msgspec.Struct):
     unknown. `failed` names the known claims whose restore failed for it, and `unnamed` says why
     there may be more. `losses` is how often track was lost before it arrived, `missing` how often
     lines were. `claims` have it in hand; `former` had, and it is too long ago, and `forgotten` had
-    when they were forgotten.
+    when they were forgotten. `gone` says that it may be one of those that ended so long ago that
+    all of this is forgotten.
     """
 
     at: At | None = None
@@ -37,6 +38,7 @@ class Request(msgspec.Struct):
     missing: int = 0
     unnamed: tuple[At | None, str] | None = None
     ended: bool = False
+    gone: bool = False
     failed: set[str] = msgspec.field(default_factory=set)
     claims: dict[str, ClaimRun] = msgspec.field(default_factory=dict)
     former: set[str] = msgspec.field(default_factory=set)

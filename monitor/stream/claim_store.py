@@ -9,7 +9,7 @@ from monitor.evaluate.compile import CLAIM_REGISTERS
 from monitor.evaluate.event_view import EventView
 from monitor.evaluate.partial_observation import BLOCKS
 from monitor.stream.known_claims import BLIND, KnownClaims
-from spec.events.alphabet import REPORTS, Kind
+from spec.events.alphabet import BLOCKS_GONE, REPORTS, Kind
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -184,6 +184,8 @@ class ClaimStore(KnownClaims):
         after = claim.facts
         responds = bool(after[_RESPONSIBLE])
         if responds and not responsible:
+            if not known:
+                claim.distrust(view.at, _BLOCKS, _of_blocks(claim))
             self.take_over(claim, number)
         elif responsible and not responds:
             self.give_up(claim, number)
@@ -254,6 +256,7 @@ class ClaimStore(KnownClaims):
             blind: the obligations that do.
         """
         self.observed, self._blind = observed, self._blind | blind
+        self.requests.arrivals = Kind.REQUEST_ARRIVED in observed
 
         def distrust(run: ClaimRun) -> bool:
             run.unfolded()
@@ -294,7 +297,7 @@ class ClaimStore(KnownClaims):
         if claim.past is None or claim.responsible or event.request_id is None:
             return False
         request = self.requests.get(event.request_id)
-        if claim.claim_id not in request.forgotten:
+        if claim.claim_id not in request.forgotten and not request.gone:
             return False
         named = claim.claim_id in event.accused
         if event.kind in _REST_ON_REQUEST:
@@ -303,6 +306,18 @@ class ClaimStore(KnownClaims):
             claim.distrust(request.at, f"request {event.request_id} {TOO_LATE}", only)
             request.forgotten.discard(claim.claim_id)
         return not named
+
+    def doubt_forgotten(self, why: str) -> None:
+        """Any of the forgotten claims may have had a request in hand that is acted on."""
+
+        def distrust(run: ClaimRun) -> bool:
+            before = len(run.doubts)
+            run.distrust(
+                None, why, frozenset(o.name for o in run.compiled.observers if o.per_request)
+            )
+            return len(run.doubts) > before
+
+        self.past.change(distrust)
 
     # Forgetting them.
 
@@ -355,3 +370,9 @@ class ClaimStore(KnownClaims):
         self.ranks.forget(claim)
         self.objects.remove(claim)
         self.clock.forget(claim)
+
+
+def _of_blocks(claim: ClaimRun) -> frozenset[str]:
+    """The obligations of a claim that rest on which blocks are gone."""
+    pairs = zip(claim.compiled.observers, claim.compiled.facts, strict=True)
+    return frozenset(observer.name for observer, facts in pairs if facts & BLOCKS_GONE)

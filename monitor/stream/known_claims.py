@@ -61,6 +61,8 @@ class Keep:
             about one more is left out, as if its line were missing.
         requests: the same of requests of which something is known.
         ids: of so many claims of which there is no record, at least the id is remembered.
+        ended_requests: how many of a stream's requests that ended are remembered; by default as
+            many as `Requests` does.
     """
 
     ended: int | None = None
@@ -73,6 +75,7 @@ class Keep:
     live: int | None = None
     requests: int | None = None
     ids: int = IDS
+    ended_requests: int | None = None
 
 
 class KnownClaims:
@@ -103,7 +106,7 @@ class KnownClaims:
         self._blind = frozenset[str]()  # obligations that rest on facts that are not observed
         self.blocks = Blocks(self.claims, Stated(seen))
         self.objects, self.ranks = Objects(), Ranks()
-        self.requests, self.clock = Requests(track), Clock()
+        self.requests, self.clock = Requests(track, keep.ended_requests), Clock()
         self.past, self._unmet = RetiredClaims(seen, keep.records), Unmet(seen)
         self.judges, self.apart = {each.mode: each for each in judges}, False
         self._stream, self._keep, self._track = stream, keep, track
@@ -122,7 +125,7 @@ class KnownClaims:
 
     def keep_by(self, keep: Keep) -> None:
         """Keep this from now on."""
-        self._keep = keep
+        self._keep, self.past.most = keep, keep.records
 
     def beyond(self, event: Event) -> tuple[str, str] | None:
         """The limit for which an event is left out, and why: it is about one more claim or request

@@ -66,6 +66,8 @@ class RequestEvents(StreamState):
         for name in named:
             self._store.find(name, at)
         if event.kind in CONFLICT_ACTIONS:
+            if request.gone:
+                self._store.doubt_forgotten(f"request {request_id} {TOO_LATE}")
             for name in list(request.forgotten):
                 if (forgotten := self._store.find(name, at)) is not None:
                     self._store.too_late(forgotten, event)
@@ -175,9 +177,7 @@ class RequestEvents(StreamState):
             self._track.doubt_pool(claim)
         if self._store.too_late(claim, event):
             return False
-        followed = claim.claim_id in request.former or claim.claim_id in request.forgotten
-        arrivals = Kind.REQUEST_ARRIVED in self._store.observed
-        if followed or (arrivals and self.requests.may_be_forgotten(request)):
+        if request.gone or claim.claim_id in request.former or claim.claim_id in request.forgotten:
             claim.distrust(request.at, f"request {request_id} {TOO_LATE}")
         if request_id in claim.requests:
             return True

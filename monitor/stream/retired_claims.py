@@ -72,6 +72,7 @@ class RetiredClaims:
 
     `misses` is how often anything may have happened in the stream that was not observed; `keyed`
     says that any of the claims stated the contents of its positions, which are not remembered.
+    `given_up` counts those that have no record any more.
 
     Args:
         seen: knows those that have no record any more, and the objects of any.
@@ -79,10 +80,10 @@ class RetiredClaims:
     """
 
     def __init__(self, seen: Seen, most: int) -> None:
-        self._seen, self._most = seen, most
+        self._seen, self.most = seen, most
         self._likes: dict[tuple[str, Hashable], Alike] = {}
         self._ways = 0
-        self.misses = 0
+        self.misses = self.given_up = 0
         self.keyed = False
         self._records: dict[str, _Record] = {}  # the oldest first
         self._on: dict[bytes, str] = {}  # the last of these on each object
@@ -144,7 +145,7 @@ class RetiredClaims:
         if binding[_OBJECT] in self._on:
             self._seen.objects.add(binding[_OBJECT])
         self._on[binding[_OBJECT]] = claim.claim_id
-        if len(self._records) > self._most:
+        while len(self._records) > self.most:
             oldest = next(iter(self._records))
             self.drop(oldest, self._leave(oldest).binding)
 
@@ -160,6 +161,7 @@ class RetiredClaims:
 
     def drop(self, claim_id: str, binding: bytes) -> None:
         """Remember no more of a claim than that it, and its object, may have been there."""
+        self.given_up += 1
         self._seen.ids.add(digest("claim_id", claim_id))
         self._seen.objects.add(binding[_OBJECT])
 

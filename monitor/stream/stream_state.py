@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from monitor.evaluate.compile import Compiled
 from monitor.evaluate.event_view import EventView
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from monitor.stream.retired_claims import RetiredClaims
     from spec.events.canonical import Event
 
-__all__ = ["AT_REQUEST", "BEGINS", "INTRODUCES", "REGISTRY", "StreamState"]
+__all__ = ["AT_REQUEST", "BEGINS", "FORGOT", "INTRODUCES", "REGISTRY", "StreamState"]
 
 AT_REQUEST = CONFLICT_ACTIONS | {Kind.REQUEST_ARRIVED, Kind.REQUEST_FINISHED}
 BEGINS = frozenset({Kind.CLAIM_REGISTERED, Kind.CLAIM_COMMITTED})
@@ -40,7 +40,7 @@ INTRODUCES = BEGINS | {Kind.CLAIM_ACCEPTED}
 _NEW = INTRODUCES | {Kind.CLAIM_REJECTED}
 _ABOUT_CLAIMS = REPORTS | REGISTRY | BEGINS
 _NAMES_CLAIM = REPORTS - {Kind.CLAIM_REJECTED}  # what is turned away need not have been taken in
-_FORGOT = "ids of claims that ended were forgotten; if one begins again, that is not noticed"
+FORGOT: Final = "ids of claims that ended were forgotten; if one begins again, that is not noticed"
 _OTHER_OBJECT = "a fact names a claim with another object or cache than its own"
 
 
@@ -115,7 +115,7 @@ class StreamState:
     def limits(self) -> dict[str, str]:
         """The limits that were reached, and what came of each."""
         ids = self.past.forgotten
-        return {**self.reached, "ids": _FORGOT} if ids else self.reached
+        return {**self.reached, "ids": FORGOT} if ids else self.reached
 
     @property
     def past(self) -> RetiredClaims:

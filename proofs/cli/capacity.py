@@ -7,9 +7,8 @@ from typing import TYPE_CHECKING, Final
 from rich.text import Text
 
 from proofs.product.capacity import SCHEMA, THEOREMS, exit_code, prove
-from spec.cli.common import Format, page, print_json
+from spec.cli.common import Format, page, print_json, write_output
 from spec.cli.junit import JunitCase, junit_suite
-from spec.files.writing import write_bytes
 from spec.language.prose import wrap
 
 if TYPE_CHECKING:
@@ -28,7 +27,7 @@ def run_capacity(form: Format, junit: Path | None, *, verbose: bool) -> int:
             JunitCase("capacity", each.name, failure=each.result if each.result != "proved" else "")
             for each in found
         ]
-        write_bytes(junit, junit_suite("resident-claims capacity", iter(cases)))
+        write_output(junit, junit_suite("resident-claims capacity", iter(cases)))
     if form is Format.JSON:
         print_json({"schema": SCHEMA, "theorems": found})
         return exit_code(found)

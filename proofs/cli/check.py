@@ -18,10 +18,10 @@ from proofs.traces.itf import check_suffix
 from spec import __version__
 from spec.claims.claim import Mode
 from spec.cli.arguments import path_option
-from spec.cli.common import Format, FormatOption, console, page, print_json
+from spec.cli.common import Format, FormatOption, console, page, print_json, write_output
 from spec.contract.modes import Bundle
 from spec.digest import spec_digest
-from spec.files.writing import check_apart, check_target, write_bytes
+from spec.files.writing import check_apart, check_target
 from spec.language.called import called
 from spec.language.errors import SpecError
 from spec.language.suggest import resolve
@@ -218,7 +218,7 @@ def check(
         with page() as out:
             print_total(out, checks, certified=certified)
     if junit is not None:
-        write_bytes(junit, to_junit(checks))
+        write_output(junit, to_junit(checks))
     if form is Format.JSON:
         print_json(Checks(SCHEMA, __version__, spec_digest(), checks))
     raise typer.Exit(exit_code(checks))

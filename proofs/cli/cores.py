@@ -11,8 +11,8 @@ from proofs.checks.cores import contract_cores
 from proofs.report.cores_page import cores_page
 from spec.claims.claim import Mode
 from spec.cli.arguments import path_option
-from spec.cli.common import Code, Format, FormatOption, console, json_page
-from spec.files.writing import check_target, write_bytes
+from spec.cli.common import Code, Format, FormatOption, console, json_page, write_output
+from spec.files.writing import check_target
 
 __all__ = ["register"]
 
@@ -48,6 +48,6 @@ def _cores(
     if form is Format.JSON:
         content = json_page({mode: cores._asdict() for mode, cores in found.items()})
     if output is not None:
-        write_bytes(output, content)
+        write_output(output, content)
     else:
         typer.echo(content, nl=False)  # all at once, so that a closed pipe is noticed here

@@ -13,9 +13,9 @@ from monitor.report.verdict import ModeChoice
 from proofs.report.explanation import as_page
 from proofs.traces.explain import explain
 from spec.cli.arguments import claim_option, file_name
-from spec.cli.common import Format, FormatOption, OutputOption, json_page, print_text
+from spec.cli.common import Format, FormatOption, OutputOption, json_page, print_text, write_output
 from spec.contract.modes import Bundle
-from spec.files.writing import check_target, write_bytes
+from spec.files.writing import check_target
 from spec.language.errors import SpecError
 from spec.language.suggest import resolve
 
@@ -60,7 +60,7 @@ def explain_trace(
         raise SpecError(str(error)) from error
     text = as_page(story) if form is Format.TEXT else json_page(story).decode()
     if output is not None:
-        write_bytes(output, text.encode("utf-8", "backslashreplace"))
+        write_output(output, text.encode("utf-8", "backslashreplace"))
     else:
         print_text(text)
     raise typer.Exit(EXIT_CODES[story.verdict])

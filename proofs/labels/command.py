@@ -17,9 +17,9 @@ from proofs.labels.tables import as_csv, as_markdown
 from proofs.labels.view import Changes, Rows, lost_anchors, view_all
 from spec.claims.claim import Mode
 from spec.cli.arguments import path_option
-from spec.cli.common import Code, OutputOption, console, json_page, print_text
+from spec.cli.common import Code, OutputOption, console, json_page, print_text, write_output
 from spec.contract.modes import Bundle, Depth
-from spec.files.writing import check_target, write_bytes
+from spec.files.writing import check_target
 from spec.language.errors import SpecError
 from spec.language.suggest import resolve
 from spec.lowering.vocabulary import Label
@@ -130,7 +130,7 @@ def _lower(
     if output is None:
         print_text(text)
     else:
-        write_bytes(output, text.encode("utf-8", "backslashreplace"))
+        write_output(output, text.encode("utf-8", "backslashreplace"))
     if isinstance(rows.changes, Changes) and rows.changes.worse:
         raise typer.Exit(Code.VIOLATED)
     if all(row.label == Label.UNKNOWN for row in rows.rows):

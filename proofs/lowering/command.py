@@ -8,9 +8,8 @@ from proofs.engines.background import second_process
 from proofs.lowering.check import check_lowering
 from proofs.lowering.lowering_text import print_lowering
 from proofs.lowering.results import exit_code
-from spec.cli.common import Format, console, page, print_json
+from spec.cli.common import Format, console, page, print_json, write_output
 from spec.cli.junit import JunitCase, junit_suite
-from spec.files.writing import write_bytes
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -28,7 +27,7 @@ def run_check(form: Format, junit: Path | None, *, verbose: bool) -> int:
     with second_process() as worker, spinner.status("") as status:
         check = check_lowering(status.update, worker=worker)
     if junit is not None:
-        write_bytes(junit, to_junit(check))
+        write_output(junit, to_junit(check))
     if form is Format.JSON:
         print_json(check)
     else:

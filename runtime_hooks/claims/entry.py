@@ -87,6 +87,11 @@ class Entry:
         return self.claim.protection_mode in WATCHED
 
     @property
+    def never_there(self) -> bool:
+        """Whether the claim was never there: neither on the device nor as a copy in the tier."""
+        return not (self.ever_held or self.copied)
+
+    @property
     def footprint(self) -> int:
         """The blocks that the claim declares."""
         return self.claim.footprint_blocks

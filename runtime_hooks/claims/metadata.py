@@ -29,6 +29,7 @@ __all__ = [
     "TRY",
     "Renewal",
     "aside",
+    "aside_ahead",
     "check_caller",
     "claim_of",
     "release_of",
@@ -110,6 +111,10 @@ def claim_of(
         claim = ResidentClaim.model_validate(stated)
     except (ValueError, RecursionError) as error:
         raise ClaimError(_why(error, raw)) from None
+    if claim.claim_id != claim.claim_id.strip():
+        raise ClaimError("its claim_id begins or ends with white space", "remove it")
+    if scope is None and claim.owner_scope != claim.owner_scope.strip():
+        raise ClaimError("its owner_scope begins or ends with white space", "remove it")
     if RESERVED.search(claim.claim_id):
         raise ClaimError("its claim_id ends as names of the trace alone may", "use another one")
     if claim.cache_identity != identity:
@@ -132,6 +137,24 @@ def aside(raw: object) -> tuple[object, bool]:
     if how not in ("keep", "release"):
         raise ClaimError(f"{ON_ABORT} is neither keep nor release", "leave it out for release")
     return {name: value for name, value in raw.items() if name != ON_ABORT}, how == "keep"
+
+
+def aside_ahead(raw: dict[str, Any]) -> dict[str, Any]:
+    """A claim that is registered ahead of its request, without what it says beside its terms.
+
+    Nobody waits for its answer, so that it is kept whatever becomes of a request.
+
+    Raises:
+        ClaimError: it asks to be released with a request.
+    """
+    stated, keep = aside(raw)
+    if ON_ABORT in raw and not keep:
+        raise ClaimError(
+            f"{ON_ABORT} is release, and a claim that is registered ahead ends with no request",
+            "leave it out, or give keep",
+        )
+    assert isinstance(stated, dict)
+    return stated
 
 
 def release_of(raw: object, scope: str | None = None) -> tuple[str, str]:

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from msgspec.structs import replace
 
-from runtime_hooks.claims.metadata import claim_of
+from runtime_hooks.claims.metadata import aside_ahead, claim_of
 from runtime_hooks.trace.names import PREFIX, namespace_of, object_of
 from spec.language.errors import ClaimError
 
@@ -121,10 +121,11 @@ class Preregistration:
         Raises:
             ClaimError: this is not a claim for this engine, it names no prompt, or too many wait.
         """
+        terms = aside_ahead(dict(stated))
         salt = "" if prompt is None else prompt.salt
         identity = self._identity.model_copy(update={"namespace": namespace_of(salt)})
-        claim = self._names.of_engine(claim_of(dict(stated), identity, ()))
-        if prompt is None and "object_id" not in stated:
+        claim = self._names.of_engine(claim_of(terms, identity, ()))
+        if prompt is None and "object_id" not in terms:
             raise ClaimError("it names no prompt", "give token ids, or its object_id")
         if prompt is None and not claim.object_id.startswith(PREFIX):
             raise ClaimError("its object_id is not one of this engine", "give token ids")
@@ -135,7 +136,7 @@ class Preregistration:
             if sum(each.state == WAITING for each in self._tickets.values()) >= MOST:
                 raise ClaimError(f"{MOST} claims wait already", "release some of them")
             self._tickets[ticket.claim_id] = ticket
-        self._inbox.put(partial(self._add, ticket, dict(stated), claim, prompt))
+        self._inbox.put(partial(self._add, ticket, terms, claim, prompt))
         return ticket
 
     def release(self, claim_id: str, scope: str) -> Future[str]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import heapq
-from collections import Counter
+from collections import Counter, deque
 from collections.abc import Mapping
 from math import ceil
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
@@ -80,6 +80,8 @@ class Registry:
         self._used_by: Counter[bytes] = Counter()  # ids that each owner has used
         # By clock: when claims end, and their ids. An id is used once, so it names one claim.
         self._ends: dict[TimeUnit, list[tuple[int, str]]] = {unit: [] for unit in TimeUnit}
+        self._patience_ns = ceil(settings.materialize_within_s * _PER[TimeUnit.SECONDS])
+        self._expected: deque[tuple[int, str]] = deque()  # by when demotable claims are to be there
 
     # Admission.
 
@@ -147,6 +149,8 @@ class Registry:
         if (duration := claim.duration) is not None:
             entry.accepted_at = self._now[duration.unit]
             heapq.heappush(self._ends[duration.unit], (_end_of(entry, duration), claim.claim_id))
+        if self._patience_ns and claim.protection_mode is Mode.DEMOTABLE:
+            self._expected.append((entry.since_ns + self._patience_ns, claim.claim_id))
         self._move(entry, Kind.CLAIM_ACCEPTED, RUNTIME)
         return entry
 
@@ -179,6 +183,17 @@ class Registry:
         while ends and ends[0][0] <= self._now[unit]:
             entry = self.live.get(heapq.heappop(ends)[1])
             if entry is not None:
+                return entry
+        return None
+
+    def overdue(self) -> Entry | None:
+        """A live demotable claim that was never there in the time that the settings give it, or
+        None; no claim is scanned.
+        """
+        expected = self._expected
+        while expected and expected[0][0] <= self._now[TimeUnit.SECONDS]:
+            entry = self.live.get(expected.popleft()[1])
+            if entry is not None and entry.never_there:
                 return entry
         return None
 

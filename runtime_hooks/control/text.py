@@ -41,7 +41,7 @@ def show_text(page: ShowPage) -> str:
         ("claim", printable(claim.claim_id)),
         ("owner", printable(claim.owner_scope)),
         ("mode", claim.mode + ("" if shown.priority is None else f", priority {shown.priority}")),
-        ("state", f"{claim.state}, for {claim.age_s:.1f} s live"),
+        ("state", f"{claim.state}, for {claim.age_s:.1f} s live{_never(claim)}"),
         ("predicate", f"{shown.predicate}: {'true' if shown.holds else 'false'} now"),
         (
             "blocks",
@@ -111,10 +111,16 @@ def _head(engine: EngineView) -> list[str]:
     return [*lines, f"Stream {printable(engine.stream)}, epoch {engine.epoch}.", ""]
 
 
+def _never(claim: ClaimView) -> str:
+    return ", and was never there" if claim.never_there else ""
+
+
 def _row(claim: ClaimView) -> str:
     parts = [printable(claim.owner_scope), claim.mode, claim.state]
     if claim.state != "waiting":
         parts.append(f"{claim.held} of {claim.blocks} blocks cached")
+    if claim.never_there:
+        parts.append(f"never there in {claim.age_s:.1f} s")
     if claim.left:
         parts.append(f"{claim.left} left")
     return wrap(", ".join(parts), 4, 4)

@@ -12,6 +12,7 @@ from runtime_hooks.claims.pins import Pins
 from runtime_hooks.claims.preregistration import Preregistration
 from runtime_hooks.claims.qualified import rejected_name
 from runtime_hooks.claims.unanswered import Unanswered
+from runtime_hooks.trace.faults import LOG
 from runtime_hooks.trace.names import claim_terms, content_keys, name_of, object_of
 from spec.claims.durations import Duration
 from spec.claims.lifecycle import RUNTIME as THE_RUNTIME
@@ -46,6 +47,7 @@ class Admission:
     `pins` and `preregistration` bring claims in other ways than with a request. `drains` says that
     the operator lets the live claims end and no more begin. `decided` counts the decisions: by
     mode, which is empty where there was no claim, those that accepted and those that did not.
+    `overdue` counts the claims that were demoted because they were never there.
 
     Args:
         identity: of the engine's cache.
@@ -75,6 +77,7 @@ class Admission:
     ) -> None:
         self.drains = False
         self.decided: dict[str, list[int]] = {}
+        self.overdue = 0
         names = self._names = registry.names
         self.pins = Pins(names, self._pin, self.release)
         self.preregistration = Preregistration(
@@ -245,6 +248,16 @@ class Admission:
         while (entry := self._registry.due(unit)) is not None:
             self._emitter.fact(Kind.DURATION_ELAPSED, claim_id=entry.claim_id)
             self.end(entry, Kind.CLAIM_EXPIRED)
+
+    def demote_overdue(self) -> None:
+        """Demote the demotable claims that were not there in time.
+
+        By the contract the runtime may end no others before their duration is over.
+        """
+        while (entry := self._registry.overdue()) is not None:
+            self.overdue += 1
+            LOG.info("resident-claims: claim %r was never there, and is demoted", entry.claim_id)
+            self.end(entry, Kind.CLAIM_DEMOTED)
 
     def end(self, entry: Entry, how: Kind) -> None:
         """End the responsibility for a claim: a release is its owner's, any other the runtime's."""

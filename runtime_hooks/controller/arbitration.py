@@ -97,11 +97,9 @@ class Arbitration:
         """
         request = _Request(arrival, self._need(arrival))
         yielding = self._yielding_for(request)
-        if yielding is None and (bound := self._room_for(request)):
+        if yielding is None and (bound := self._room_for(arrival)):
             self._state(request)
-            self._report(Kind.REQUEST_BOUNDED, request)
-            request.arrival, request.bounded = replace(arrival, blocks=bound), True
-            self._running[arrival.request_id] = request
+            self._bound(request, bound)
             return True, None, bound
         waits = self._defer_ns and arrival.blocks <= self._usable
         if yielding is None and waits:
@@ -118,7 +116,10 @@ class Arbitration:
         return False, self._refuse(request), 0
 
     def decide_again(self) -> tuple[list[str], list[Refusal]]:
-        """Decide on the requests that wait: the ids of those that may run now, and refusals."""
+        """Decide on the requests that wait: the ids of those that may run now, and refusals.
+
+        `bound_of` says which of those that may run were bounded.
+        """
         run: list[str] = []
         refusals: list[Refusal] = []
         for request_id, request in list(self._waiting.items()):
@@ -127,6 +128,9 @@ class Arbitration:
                 continue
             if (yielding := self._yielding_for(request)) is not None:
                 self._let_run(request, yielding)
+                run.append(request_id)
+            elif bound := self._room_for(request.arrival):
+                self._bound(request, bound)
                 run.append(request_id)
             elif late:
                 refusals.append(self._refuse(request))
@@ -170,6 +174,11 @@ class Arbitration:
         """Whether a request arrived and has not ended."""
         return any(request_id in some for some in (self._running, self._waiting, self._refused))
 
+    def bound_of(self, request_id: str) -> int:
+        """The blocks to which a running request is bounded; 0 where it is not."""
+        request = self._running.get(request_id)
+        return request.arrival.blocks if request is not None and request.bounded else 0
+
     def largest_need(self) -> int:
         """The most blocks that any running request needs besides those of claims.
 
@@ -200,15 +209,15 @@ class Arbitration:
         keys = arrival.keys[: arrival.reusable]
         return arrival.blocks - self._ledger.spared(keys, cached=not arrival.no_admit)
 
-    def _room_for(self, request: _Request) -> int:
+    def _room_for(self, arrival: Arrival) -> int:
         """The blocks of a request whose output has no limit, so that it fits beside the claims; 0
         where its output has a limit, or too few are left.
         """
-        if not (self._bounds and request.arrival.least):
+        if not (self._bounds and arrival.least):
             return 0
-        over = len(self._registry.reserved) + request.needed - self._usable
-        room = request.arrival.blocks - over
-        return room if room >= request.arrival.least else 0
+        over = len(self._registry.reserved) + self._need(arrival) - self._usable
+        room = arrival.blocks - over
+        return room if room >= arrival.least else 0
 
     def _yielding_for(self, request: _Request) -> list[Entry] | None:
         """The claims to demote so that the request fits; None where it does not fit even then.
@@ -229,6 +238,12 @@ class Arbitration:
         for entry in yielding:
             self._end(entry, Kind.CLAIM_DEMOTED)
         self._report_again(request)
+        self._running[request.arrival.request_id] = request
+
+    def _bound(self, request: _Request, blocks: int) -> None:
+        """Let a request run whose output is bounded so that it uses no more than these blocks."""
+        self._report(Kind.REQUEST_BOUNDED, request)
+        request.arrival, request.bounded = replace(request.arrival, blocks=blocks), True
         self._running[request.arrival.request_id] = request
 
     def _refuse(self, request: _Request) -> Refusal:

@@ -171,6 +171,10 @@ class Controller:
         self.inbox.drain()
         return self._arbitration.decide_again()
 
+    def bound_of(self, request_id: str) -> int:
+        """The blocks to which a request that may run was bounded; 0 where it was not."""
+        return self._arbitration.bound_of(request_id)
+
     def ask(self, act: Callable[[Operator], T]) -> Future[T]:
         """Have the operator's call carried out between two steps; any thread may ask.
 
@@ -203,18 +207,24 @@ class Controller:
         self.tick()
         return self._arbitration.refuse_stuck(arrival)
 
-    def finish(self, request_id: str, *, aborted: bool = False) -> dict[str, str]:
+    def finish(
+        self, request_id: str, *, aborted: bool = False, answers: str | None = None
+    ) -> dict[str, str]:
         """A request ended, in whatever way.
 
         Args:
             aborted: its client gave it up, and so has no answer.
+            answers: the request whose answer this was, by default its own; empty where the answer
+                is still to come, from another part of the same request.
 
         Returns:
             Under `pin` why its prompt was not pinned, or empty, if it asked for a pin.
         """
         self.tick()
         self._finish(request_id)
-        self._admission.answered(request_id, received=not aborted)
+        answered = request_id if answers is None else answers
+        if answered:
+            self._admission.answered(answered, received=not aborted)
         reason = self._admission.pins.finish(request_id)
         return {} if reason is None else {"pin": reason}
 
@@ -261,9 +271,10 @@ class Controller:
     # The engine.
 
     def tick(self) -> None:
-        """Read the clock, and end the claims whose duration is over."""
+        """Read the clock, and end the claims whose duration or time to be there is over."""
         self._now[TimeUnit.SECONDS] = self._emitter.now_ns = self._clock()
         self._admission.expire(TimeUnit.SECONDS)
+        self._admission.demote_overdue()
 
     def close(self) -> None:
         """The engine shuts down: its requests end, and then all cached blocks are lost.

@@ -105,15 +105,24 @@ class Figures:
             alarmed=alarmed,
             monitor="failed" if failed else "off" if monitor is None else "up",
             verdicts=verdicts,
+            overdue=self._admission.overdue,
+            given_up={} if monitor is None else monitor.given_up,
         )
 
     def _modes(self) -> dict[str, ModeFigures]:
-        live = Counter(e.claim.protection_mode.value for e in self._registry.live.values())
+        live, absent = Counter[str](), dict[str, list[int]]()
+        for entry in self._registry.live.values():
+            mode = entry.claim.protection_mode.value
+            live[mode] += 1
+            if entry.never_there:
+                absent.setdefault(mode, []).append(self._emitter.now_ns - entry.since_ns)
         held: Counter[str] = Counter()
         for content in self._tracker.excluded_contents:
             held.update({owner.claim.protection_mode.value for owner in content.owners})
-        decided = self._admission.decided
-        return {
-            mode: ModeFigures(live[mode], held[mode], *decided.get(mode, (0, 0)))
-            for mode in sorted({*live, *decided})
-        }
+        decided, found = self._admission.decided, dict[str, ModeFigures]()
+        for mode in sorted({*live, *decided}):
+            ages, (accepted, rejected) = absent.get(mode, []), decided.get(mode, (0, 0))
+            longest = max(ages, default=0) / _NS
+            counts = (live[mode], held[mode], accepted, rejected, len(ages))
+            found[mode] = ModeFigures(*counts, longest)
+        return found

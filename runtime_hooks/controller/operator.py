@@ -229,6 +229,7 @@ class Operator:
             held=len(entry.held),
             age_s=round((self._now_ns() - entry.since_ns) / _NS, 3),
             left=self._registry.left(entry),
+            never_there=entry.never_there,
         )
 
     def _details(self, entry: Entry) -> ClaimDetails:

@@ -50,7 +50,8 @@ class ClaimView(msgspec.Struct, frozen=True):
     """A claim: `state` as its lifecycle has it, or `waiting` if it was registered ahead.
 
     `held` counts those of its `blocks` that are cached. `left` is what is left of its duration, and
-    `age_s` how long it lives, in seconds.
+    `age_s` how long it lives, in seconds. `never_there` says that its predicate did not hold yet,
+    nor was there a copy of it.
     """
 
     claim_id: str
@@ -61,6 +62,7 @@ class ClaimView(msgspec.Struct, frozen=True):
     held: int
     age_s: float
     left: str
+    never_there: bool = False
 
 
 class StepView(msgspec.Struct, frozen=True):
@@ -130,13 +132,16 @@ class ReleasePage(msgspec.Struct, frozen=True):
 
 class ModeFigures(msgspec.Struct, frozen=True):
     """The claims of a mode: the live ones, the blocks that they have excluded from eviction, and
-    how many claims were accepted and rejected.
+    how many claims were accepted and rejected. `never_there` of the live ones were not there yet;
+    the one that waits longest for that has done so for `longest_s` seconds.
     """
 
     live: int
     held: int
     accepted: int
     rejected: int
+    never_there: int = 0
+    longest_s: float = 0.0
 
 
 class FiguresPage(msgspec.Struct, frozen=True):
@@ -146,9 +151,10 @@ class FiguresPage(msgspec.Struct, frozen=True):
     Of the `usable` blocks of the pool `claimed` are declared by live claims, `used` are not free,
     `held` are excluded from eviction, and `idle` of these nobody else uses. `faults` are the
     exceptions at each hook. `verdicts` are the lines that the monitor wrote, by mode and verdict.
-    `alarmed` says that an alarm keeps claims from being accepted. `bounded` reports say that a
-    request was bounded. `waiting` events are not written yet, the oldest of them for `lag_s`
-    seconds.
+    `given_up` are the ended claims and requests that the monitor remembers no more. `overdue`
+    claims were demoted because they were never there. `alarmed` says that an alarm keeps claims
+    from being accepted. `bounded` reports say that a request was bounded. `waiting` events are not
+    written yet, the oldest of them for `lag_s` seconds.
     """
 
     schema: Literal["resident-claims/claims/1"]
@@ -174,6 +180,8 @@ class FiguresPage(msgspec.Struct, frozen=True):
     alarmed: bool
     monitor: Literal["off", "up", "failed"]
     verdicts: dict[str, dict[str, int]]
+    given_up: dict[str, int]
+    overdue: int
 
 
 class DrainPage(msgspec.Struct, frozen=True):

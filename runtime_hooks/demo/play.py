@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from monitor.check.files import EXIT_CODES
-from monitor.live.feed import LiveEnd, LiveVerdict
+from monitor.live.feed import LiveLine, LiveVerdict
 from monitor.live.follow import live_line
 from runtime_hooks.demo.engine import Engine
 from runtime_hooks.demo.scenes import SCENES, Scene, offloading
@@ -62,7 +62,7 @@ def _play(scene: Scene, folder: Path, show: Callable[[str], None]) -> Outcome:
     finally:
         engine.close()
     for line in verdicts.read_bytes().splitlines():
-        verdict = msgspec.json.decode(line, type=LiveVerdict | LiveEnd)
+        verdict: LiveLine = msgspec.json.decode(line, type=LiveLine)
         if isinstance(verdict, LiveVerdict):
             show(f"{wrap(live_line(verdict).rstrip(), 2, 4)}\n")
     report = engine.judge(scene.mode)

@@ -156,6 +156,9 @@ def _claim_id(scope: Any) -> str | None:
     except ValidationError as error:
         why = error.errors()[0]["msg"].removeprefix("Value error, ")
         raise _Wrong(HTTPStatus.BAD_REQUEST, f"the claim id cannot be one: {why}") from None
+    if claim_id != claim_id.strip():
+        why = "the claim id begins or ends with white space"
+        raise _Wrong(HTTPStatus.BAD_REQUEST, why)
     return claim_id
 
 

@@ -102,6 +102,8 @@ class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     `enforce` are the modes whose promises are enforced. A claim of another mode in `TAKEN` is
     accepted and only reported on.
     `defer_s` is how long a request that does not fit beside the claims waits, in seconds.
+    `materialize_within_s` is how long a demotable claim may be live before it is first there, in
+    seconds; then it is demoted. 0 sets no limit.
     `unlimited` says what becomes of one whose output has no limit of its own: `bound`, to what fits
     beside the claims, or `refuse`, as any other.
     `without_trace` says what becomes of live claims once the trace cannot be written: `keep`, or
@@ -122,6 +124,7 @@ class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     control: str = ""
     enforce: tuple[Mode, ...] = ENFORCED
     defer_s: Seconds = 0.0
+    materialize_within_s: Seconds = 0.0
     unlimited: Literal["bound", "refuse"] = "bound"
     without_trace: Literal["keep", "end"] = "keep"
     queue: Count = 65_536

@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from monitor.live.feed import Live, LiveEnd
+from monitor.live.feed import Live, LiveEnd, LiveLimit
 from runtime_hooks.settings.config import TAKEN
+from runtime_hooks.trace.faults import LOG
 from runtime_hooks.trace.file import NewFile
 from runtime_hooks.trace.socket import Broadcast
 from spec.language.verdicts import Verdict
@@ -25,7 +26,8 @@ __all__ = ["Inline"]
 class Inline:
     """Writes verdicts on one stream to a file of lines and to listeners.
 
-    `verdicts` counts the lines that were written, by mode and verdict.
+    `verdicts` counts the lines that were written, by mode and verdict; `given_up` the claims and
+    requests that ended and are beyond what the monitor keeps of such.
     `alarm` is empty until a claim is violated or the monitor fails, and then says so. Any thread
     may read it.
 
@@ -37,6 +39,7 @@ class Inline:
         self.alarm, self._stream = "", stream
         self.verdicts: Counter[tuple[str, str]] = Counter()
         self._live = Live(stream, TAKEN)
+        self.given_up = self._live.given_up
         self._file = NewFile(verdicts, "the file of verdicts", "trace")
         self._out = Broadcast(socket)
 
@@ -44,6 +47,7 @@ class Inline:
         """Judge lines, and write the verdicts that changed."""
         for line in lines:
             self._live.take(line)
+        self.given_up = self._live.given_up
         if self._live.due:  # accepting listeners costs more than most lines
             self.idle()
         else:
@@ -56,9 +60,9 @@ class Inline:
 
     def close(self) -> None:
         """Write every verdict for the last time."""
-        verdicts = self._live.changes(final=True)
-        self._count(verdicts)
-        last = _lines([*verdicts, LiveEnd(self._stream)])
+        found = self._live.changes(final=True)
+        self._count(found)
+        last = _lines([*found, LiveEnd(self._stream)])
         self._file.write(last)
         self._file.close()
         self._out.close(last)
@@ -69,18 +73,22 @@ class Inline:
         self._file.close()
         self._out.close()
 
-    def _write(self, verdicts: list[LiveVerdict]) -> None:
-        if verdicts:
-            lines = _lines([*verdicts, *self._live.limits()])
-            self._file.write(lines)
-            self._out.send(lines)
-            self._count(verdicts)
-        for verdict in verdicts:
-            if verdict.verdict is Verdict.VIOLATED and not self.alarm:
-                self.alarm = f"the monitor found claim {verdict.claim_id} violated"
+    def _write(self, found: list[LiveVerdict | LiveLimit]) -> None:
+        if not found:
+            return
+        lines = _lines(found)
+        self._file.write(lines)
+        self._out.send(lines)
+        self._count(found)
 
-    def _count(self, verdicts: list[LiveVerdict]) -> None:
-        self.verdicts.update((each.mode.value, each.verdict.value) for each in verdicts)
+    def _count(self, found: list[LiveVerdict | LiveLimit]) -> None:
+        for line in found:
+            if isinstance(line, LiveLimit):
+                LOG.info("resident-claims: %s", line.why)
+                continue
+            self.verdicts[line.mode.value, line.verdict.value] += 1
+            if line.verdict is Verdict.VIOLATED and not self.alarm:
+                self.alarm = f"the monitor found claim {line.claim_id} violated"
 
 
 def _lines(verdicts: Sequence[LiveLine]) -> bytes:

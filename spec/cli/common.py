@@ -52,6 +52,7 @@ __all__ = [
     "print_text",
     "run",
     "version_text",
+    "write_output",
 ]
 
 DEBUG: Final = "RESIDENT_CLAIMS_DEBUG"
@@ -194,6 +195,14 @@ def print_json(value: Any) -> None:
     typer.echo()
 
 
+def write_output(path: Path, content: bytes) -> None:
+    """Write what `-o` asks for, and say on standard error if a folder was made for it."""
+    missing = not path.parent.exists()
+    write_bytes(path, content)
+    if missing:
+        typer.echo(printable(f"made the folder {path.parent}"), err=True)
+
+
 def add_schema(app: typer.Typer, make: Callable[[], Any], *, of: str, example: str) -> None:
     """Add the command `schema`: print the JSON Schema that `make` returns, or write it to a file.
 
@@ -206,7 +215,7 @@ def add_schema(app: typer.Typer, make: Callable[[], Any], *, of: str, example: s
         if output is None:
             print_json(make())
         else:
-            write_bytes(output, json_page(make()))
+            write_output(output, json_page(make()))
 
     epilog = f"Example: python -m {app.info.name} schema {example}"
     app.command("schema", help=f"Print the JSON Schema of {of}.", epilog=epilog)(schema)

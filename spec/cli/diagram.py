@@ -8,8 +8,8 @@ from typing import Annotated
 import typer
 
 from spec.cli.arguments import path_option
+from spec.cli.common import write_output
 from spec.docs.drawing import Picture, diagram_named, in_form, picture_for
-from spec.files.writing import write_bytes
 from spec.language.prose import printable
 
 __all__ = ["register"]
@@ -39,7 +39,7 @@ def diagram(
     picture = picture_for(output, form)
     content = in_form(diagram_named(name), picture)
     if output is not None:
-        write_bytes(output, content)
+        write_output(output, content)
         typer.echo(printable(f"written: {output}"))
     else:
         typer.echo(content, nl=False)

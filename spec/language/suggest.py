@@ -17,6 +17,7 @@ __all__ = ["did_you_mean", "resolve"]
 _LONGEST = 100
 _LISTED = 12
 _SHORT = 3
+_NOTHING = "none"  # "did you mean none?" would read as if there were nothing to suggest
 
 
 def did_you_mean(word: str, known: Iterable[str]) -> str:
@@ -54,6 +55,7 @@ def resolve(
     if typed in meant and len(text) <= _LONGEST:
         return meant[typed]
     worth = [word for word in meant if len(word) >= _SHORT or len(typed) < _SHORT]
+    worth = [word for word in worth if word != _NOTHING]
     close = difflib.get_close_matches(typed, worth, n=3)
     raise UnknownName(
         f"there is no {what} {text[:_LONGEST]!r}",

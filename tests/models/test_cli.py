@@ -48,6 +48,17 @@ def test_simulate_is_reproducible(tmp_path: Path) -> None:
     assert "violated" == check_files([str(paths[0])]).verdict
 
 
+def test_simulate_says_which_folder_it_makes(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A folder that is not there is made for `-o`, and that is said, once."""
+    target = tmp_path / "new" / "folder" / "run.jsonl"
+    for said in (f"made the folder {target.parent}\n", ""):
+        assert 0 == main(["simulate", "vllm_pool", "--steps", "3", "-o", str(target)])
+        assert ("", said) == capsys.readouterr()
+    assert target.read_bytes()
+
+
 def test_simulate_without_an_inference_states_facts_alone(
     capsysbinary: pytest.CaptureFixture[bytes],
 ) -> None:

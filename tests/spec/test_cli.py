@@ -181,6 +181,7 @@ class TestBadInput:
         [
             (["show", "hard_protectd"], "did you mean hard_protected?"),
             (["show", "blocking-ids"], "did you mean blocking_claim_ids?"),
+            (["show", "nope"], "python -m spec list"),
             (["show", "\x1b[31m"], "python -m spec list"),
             (["show", ""], "python -m spec list"),
             (["show"], "--help"),

@@ -106,7 +106,8 @@ class Plugin(Model[State]):
         for each in state.waiting:
             yield Action("finish", (each.name,))
             if each.how == "waits":
-                fits = now.yielding(self.prompts[each.name]) is not None
+                prompt = self.prompts[each.name]
+                fits = now.yielding(prompt) is not None or now.room_for(prompt)
                 yield Action("again" if fits else "late", (each.name,))
         first = next((each for each in state.waiting if each.how == "runs"), None)
         if first is not None and now.has_room(self.prompts[first.name]):

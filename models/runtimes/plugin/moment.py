@@ -42,9 +42,9 @@ class Moment(Steps):
         spared = takewhile(owned.__contains__, prompt.contents[: prompt.reusable])
         return (of or self.most(prompt)) - len(list(spared))
 
-    def _room_for(self, prompt: Prompt, needed: int) -> int:
+    def room_for(self, prompt: Prompt) -> int:
         """The blocks to which a request is bounded that does not fit; 0 where it is not bounded."""
-        over = len(blocks_of(self._reserved())) + needed - self.model.usable
+        over = len(blocks_of(self._reserved())) + self._need(prompt) - self.model.usable
         room = prompt.blocks - over
         return room if prompt.least and room >= prompt.least else 0
 
@@ -92,7 +92,7 @@ class Moment(Steps):
         for holder in prompt.claims:
             self._admit(holder, prompt, drained=drained)
         needed, yielding = self._need(prompt), self.yielding(prompt)
-        bound = self._room_for(prompt, needed) if yielding is None else 0
+        bound = self.room_for(prompt) if yielding is None else 0
         waits = self.model.defer and yielding is None and not bound
         needed = prompt.blocks if waits else needed
         arrived = {"needed": needed, "usable": self.model.usable}
@@ -101,8 +101,7 @@ class Moment(Steps):
             self._end(claim, Kind.CLAIM_DEMOTED, "runtime")
         how = "runs" if yielding is not None or bound else "waits" if waits else "refused"
         if bound:
-            self._report(Kind.REQUEST_BOUNDED, name, needed)
-            self.change(bounded=(*self.state.bounded, Bounded(name, needed, bound)))
+            self._bound(name, needed, bound)
         elif yielding is None:
             kind = Kind.REQUEST_DEFERRED if waits else Kind.REQUEST_REFUSED
             self._report(kind, name, needed)
@@ -110,11 +109,20 @@ class Moment(Steps):
 
     def again(self, name: str) -> None:
         """A request that waited may run: Arbitration.decide_again."""
-        for claim in self.yielding(self.model.prompts[name]) or ():
-            self._end(claim, Kind.CLAIM_DEMOTED, "runtime")
-        each = self.waiting(name)
-        self._report_again(each)
-        self._put_waiting(each._replace(how="runs"))
+        prompt, each = self.model.prompts[name], self.waiting(name)
+        yielding = self.yielding(prompt)
+        if yielding is None:
+            self._bound(name, each.needed, self.room_for(prompt))
+        else:
+            for claim in yielding:
+                self._end(claim, Kind.CLAIM_DEMOTED, "runtime")
+            self._report_again(self.waiting(name))
+        self._put_waiting(self.waiting(name)._replace(how="runs"))
+
+    def _bound(self, name: str, needed: int, bound: int) -> None:
+        """The output of a request is bounded: Arbitration._bound."""
+        self._report(Kind.REQUEST_BOUNDED, name, needed)
+        self.change(bounded=(*self.state.bounded, Bounded(name, needed, bound)))
 
     def late(self, name: str) -> None:
         """The wait of a request is over: it is refused."""

@@ -36,6 +36,7 @@ class Dialect(Protocol):
 _Recogniser: TypeAlias = "Callable[[dict[str, object]], bool]"
 _NAMES: Final = (
     "canonical",
+    "otlp",
     "reference",
     "connector",
     "allocator",

@@ -7,9 +7,8 @@ from typing import TYPE_CHECKING
 from proofs.checks.frame.check import check_frame
 from proofs.checks.frame.frame_text import print_frame
 from proofs.checks.frame.results import exit_code
-from spec.cli.common import Format, console, page, print_json
+from spec.cli.common import Format, console, page, print_json, write_output
 from spec.cli.junit import JunitCase, junit_suite
-from spec.files.writing import write_bytes
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -28,7 +27,7 @@ def run_frame(modes: Sequence[Mode], form: Format, junit: Path | None, *, verbos
     with spinner.status("") as status:
         check = check_frame(modes, status.update)
     if junit is not None:
-        write_bytes(junit, to_junit(check))
+        write_output(junit, to_junit(check))
     if form is Format.JSON:
         print_json(check)
     else:

@@ -33,11 +33,16 @@ _PART: Final = re.compile(r"\d+_(.+)", re.DOTALL)
 
 
 class _FirstPart(NamedTuple):
-    """The first of the requests that vLLM makes of one: its metadata, scope and answers."""
+    """The first of the requests that vLLM makes of one: its id, metadata, scope and answers.
 
+    `unfinished` are the parts that arrived and have not ended, this one among them.
+    """
+
+    request_id: str
     metadata: Any
     scope: str | None
     answers: dict[str, str]
+    unfinished: set[str]
 
 
 class StepHooks:
@@ -94,10 +99,7 @@ class StepHooks:
         decision = self._controller.arrive(arrival)
         if not decision.runs:
             self._kept_waiting.add(request.request_id)
-        if decision.bound:
-            request.max_tokens = bounded_tokens(request, self._scheduler, decision.bound)
-            bounded = {"max_tokens": request.max_tokens}
-            self._notes.setdefault(request.request_id, {})["bounded"] = bounded
+        self._bound(request, decision.bound)
         if decision.refusal is not None:
             self._to_refuse[request.request_id] = decision.refusal
         if arrival.no_admit:
@@ -105,8 +107,20 @@ class StepHooks:
         answers = decision.answers
         if first is None and answers:
             once = {k: v for k, v in answers.items() if k != "pin"}
-            self._remember(request, _FirstPart(request.kv_transfer_params, decision.scope, once))
+            params, name = request.kv_transfer_params, request.request_id
+            self._remember(request, _FirstPart(name, params, decision.scope, once, {name}))
+        elif first is not None:
+            first.unfinished.add(request.request_id)
         self._note(request.request_id, {**(first.answers if first else {}), **answers})
+
+    def _bound(self, request: Any, blocks: int) -> None:
+        """Bound the output of a request, so that it uses no more than these blocks; 0 bounds
+        nothing.
+        """
+        if blocks and request is not None:
+            request.max_tokens = bounded_tokens(request, self._scheduler, blocks)
+            bounded = {"max_tokens": request.max_tokens}
+            self._notes.setdefault(request.request_id, {})["bounded"] = bounded
 
     def _first_part(self, request: Any) -> _FirstPart | None:
         """The first part of this request; None where it has none.
@@ -125,6 +139,18 @@ class StepHooks:
             self._parents[parent] = part
             if len(self._parents) > _PARENTS:
                 self._parents.popitem(last=False)
+
+    def _answers(self, request_id: str) -> str | None:
+        """Whose answer the end of a request is: its own (None), or that of the first part where it
+        is the last part to end; empty where it is another part.
+
+        vLLM answers a request with several parts once, when the last of them has ended.
+        """
+        first = self._parents.get(_parent(request_id)) if self._parents else None
+        if first is None or request_id not in first.unfinished:
+            return None
+        first.unfinished.discard(request_id)
+        return "" if first.unfinished else first.request_id
 
     def _note(self, request_id: str, answers: dict[str, str]) -> None:
         """Keep the answers to what came with a request for its response."""
@@ -170,6 +196,9 @@ class StepHooks:
     def _begin_step(self) -> None:
         try:
             run, refusals = self._controller.begin_step()
+            for request_id in run:
+                bound = self._controller.bound_of(request_id)
+                self._bound(self._scheduler.requests.get(request_id), bound)
             self._kept_waiting.difference_update(run)
             refusals = [*self._to_refuse.values(), *refusals]
             for refusal in refusals:
@@ -251,7 +280,8 @@ class StepHooks:
     def _finish(self, request_id: str) -> None:
         aborted = request_id in self._aborted
         self._aborted.discard(request_id)
-        self._note(request_id, self._controller.finish(request_id, aborted=aborted))
+        finish, answers = self._controller.finish, self._answers(request_id)
+        self._note(request_id, finish(request_id, aborted=aborted, answers=answers))
         if request_id in self._notes:
             self._ended.append(request_id)
 
@@ -309,5 +339,9 @@ class StepHooks:
 
 def _parent_of(request: Any) -> str:
     """The id of the request that this one is a part of; empty where it is not a part."""
-    part = _PART.fullmatch(request.request_id)
+    return _parent(request.request_id)
+
+
+def _parent(request_id: str) -> str:
+    part = _PART.fullmatch(request_id)
     return part[1] if part else ""

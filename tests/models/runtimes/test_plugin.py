@@ -104,6 +104,39 @@ class TestBounded:
         assert ["r3", "r3"] == bounded
         assert 2 == sum(kind == Kind.CLAIM_ACCEPTED for kind, _ in said)
 
+    def test_later(self) -> None:
+        """One whose prompt did not fit waits, and is bounded once a claim in its way has ended."""
+        model = self.later()
+        (state,) = model.initial()
+        said: list[str] = []
+        serve = ("schedule", "computed", "finish")
+        for how, name in (
+            *(("arrive", "r1"), *((each, "r1") for each in serve)),
+            *(("arrive", "r2"), *((each, "r2") for each in serve)),
+            *(("arrive", "r3"), ("give_up", "c1"), ("again", "r3"), ("schedule", "r3")),
+        ):
+            state, emits = model.apply(state, Action(how, (name,)))
+            said += [each.event.kind for each in emits if isinstance(each, Fact)]
+        actions = [kind for kind in said if kind.startswith("request_") and kind.endswith("ed")]
+        assert ["request_deferred", "request_bounded"] == [
+            kind for kind in actions if kind not in ("request_arrived", "request_finished")
+        ]
+
+    @pytest.mark.slow
+    def test_later_kept(self) -> None:
+        """There, too, every obligation is kept for each claim in every reachable state."""
+        assert {} == unkept(self.later(), Mode.HARD_PROTECTED)
+
+    def later(self) -> Plugin:
+        """A request without a limit, whose prompt does not fit beside two claims."""
+        claims = (Claim(f"c{at}", name, 1, Mode.HARD_PROTECTED) for at, name in enumerate("ab", 1))
+        prompts = (
+            Prompt("r1", "a", 1, tail=1, claims=("c1",)),
+            Prompt("r2", "b", 1, tail=1, claims=("c2",)),
+            Prompt("r3", own=3, tail=1, least=3),
+        )
+        return Plugin(4, claims, prompts, defer=True)
+
 
 class TestOperator:
     def test_it_has_demotable_claims_demoted_and_no_others(self) -> None:

@@ -311,7 +311,7 @@ class TestCommand:
         path, target = write(tmp_path / "t.jsonl", trace), tmp_path / "new" / "e.yaml"
         call = ["evidence", path, "--mode", mode]
         assert code == main([*call, "-o", str(target)])
-        assert "" == capsys.readouterr().err
+        assert f"made the folder {target.parent}\n" == capsys.readouterr().err
         assert code == main([*call, "--format", "json", "-o", str(target)])
         printed = EvidenceFile.model_validate_json(capsys.readouterr().out)
         written = EvidenceFile.model_validate(yaml.safe_load(target.read_bytes()))

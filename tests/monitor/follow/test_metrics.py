@@ -16,6 +16,7 @@ from monitor.follow.follower import Follower
 from monitor.follow.growing_file import GrowingFile
 from monitor.follow.judge import Judge
 from monitor.follow.metrics import Address, MetricsServer, address_of, token_in
+from monitor.follow.otlp import OtlpLogs
 from monitor.follow.webhook import Webhook
 from spec.language.errors import SpecError
 from tests.monitor.follow.traces import trace
@@ -43,7 +44,8 @@ class TestExported:
     def text(self, tmp_path: Path) -> str:
         prometheus = pytest.importorskip("prometheus_client")
         webhook = Webhook("http://127.0.0.1:9/", pytest.fail)
-        registry = registry_of(followed(tmp_path / "a"), None, webhook)
+        otlp = OtlpLogs("http://127.0.0.1:9/", None, pytest.fail)
+        registry = registry_of(followed(tmp_path / "a"), None, webhook, otlp)
         return str(prometheus.generate_latest(registry).decode())
 
     def test_values(self, text: str) -> None:

@@ -11,8 +11,9 @@ from http.server import BaseHTTPRequestHandler, HTTPServer
 import msgspec
 import pytest
 
-from monitor.follow import webhook as module
-from monitor.follow.webhook import Webhook, check_url
+from monitor.follow import poster as module
+from monitor.follow.poster import check_url
+from monitor.follow.webhook import Webhook
 from spec.language.errors import SpecError
 from tests.monitor.follow.processes import wait_for
 from tests.monitor.follow.test_verdicts_file import LINES
@@ -84,7 +85,7 @@ def test_never_in_the_way(monkeypatch: pytest.MonkeyPatch) -> None:
     """Where nobody answers, what waits is bounded, the rest is counted, and nothing waits."""
     monkeypatch.setattr(module, "WAITING", 2)
     held = threading.Event()
-    monkeypatch.setattr(Webhook, "_post", lambda self, line: held.wait(30.0))
+    monkeypatch.setattr(Webhook, "_post", lambda self, lines: held.wait(30.0))
     told: list[str] = []
     webhook = Webhook("http://127.0.0.1:9/", told.append)
     webhook.tell(LINES[:1])
@@ -102,5 +103,5 @@ def test_never_in_the_way(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_no_web_address(url: str) -> None:
     """What is no web address is refused before anything starts."""
     with pytest.raises(SpecError, match="no web address"):
-        check_url(url)
-    assert "https://a.example/b" == check_url("https://a.example/b")
+        check_url(url, "--webhook")
+    assert "https://a.example/b" == check_url("https://a.example/b", "--webhook")

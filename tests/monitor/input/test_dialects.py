@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from monitor.input.dialects import Reader, allocator, canonical, connector, reference
+from monitor.input.dialects import Reader, allocator, canonical, connector, otlp, reference
 from monitor.input.errors import InputError
 from monitor.input.sources import read
 from monitor.samples import FOLDER, sample
@@ -69,11 +69,12 @@ class TestTellingApart:
         assert [None, 9, 8, 9, None, None] == [r.stamp.time_ns for r in got]
         assert [None, "future", "future", None, "future", "future"] == [r.unknown for r in got]
 
-    @pytest.mark.parametrize("dialect", [canonical, reference, connector, allocator])
+    @pytest.mark.parametrize("dialect", [canonical, otlp, reference, connector, allocator])
     def test_each_recognises_its_own(self, dialect: ModuleType) -> None:
         """A line of each form is recognised by its module, and by none that is asked before."""
         lines = {
             canonical: {"kind": "request_finished", "request_id": "a"},
+            otlp: {"resourceLogs": []},
             reference: reference_refused(event_sequence=1),
             connector: connector_end()[0] | {"event_sequence": 1, "monotonic_ns": 2},
             allocator: allocator_conflict(),

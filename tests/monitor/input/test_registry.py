@@ -5,10 +5,11 @@ from pathlib import Path
 from typing import Final
 
 from monitor.input import dialects
-from monitor.input.dialects import Dialect, allocator, canonical, connector, reference
+from monitor.input.dialects import Dialect, allocator, canonical, connector, otlp, reference
 
 TYPED: Final[tuple[Callable[[str], Dialect], ...]] = (
     canonical.DIALECT,
+    otlp.DIALECT,
     reference.DIALECT,
     connector.DIALECT,
     allocator.DIALECT,

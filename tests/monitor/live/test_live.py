@@ -14,7 +14,7 @@ from monitor.engine import Monitor
 from monitor.input.records import At, Record, Stamp
 from monitor.live import feed as live
 from monitor.live import follow
-from monitor.live.feed import Live, LiveEnd, LiveLine, LiveVerdict
+from monitor.live.feed import Live, LiveEnd, LiveLimit, LiveLine, LiveVerdict
 from monitor.live.follow import Followed, live_line
 from monitor.pool.seen import Seen
 from monitor.stream import retired_claims
@@ -36,15 +36,17 @@ class Told:
 
     def __init__(self, most: int = 2, ended: int = 0, modes: Sequence[Mode] = ENDING) -> None:
         self.live = Live("run", modes, most=most, ended=ended)
-        self.number = 0
+        self.number, self.limits = 0, list[LiveLimit]()
 
     def take(self, events: Iterable[Event]) -> list[LiveVerdict]:
-        """What is told of these events."""
+        """The verdicts that are told of these events; limits are put aside."""
         for event in events:
             self.live.take(msgspec.structs.replace(event, sequence=self.number))
             self.number += 1
         self.live._next = 0.0
-        return self.live.changes()
+        found = self.live.changes()
+        self.limits += [line for line in found if isinstance(line, LiveLimit)]
+        return [line for line in found if isinstance(line, LiveVerdict)]
 
 
 def streams(told: Told) -> list[Stream]:
@@ -175,10 +177,9 @@ class TestBounds:
         told, found = Told(), []
         for claim in (A, B, C, "claim:other"):
             told.take([] if claim not in CLAIMS else [*lives(claim), AFTER])
-            found.append(told.live.limits())
-        assert [0, 0, 1, 0] == list(map(len, found))
-        ((limit,),) = filter(None, found)
-        assert "ids" == limit.limit
+            found.append([each for each in told.limits if each.limit == "ids"])
+        assert [0, 0, 1, 1] == list(map(len, found))
+        (limit,) = found[-1]
         followed = Followed()
         followed.take(limit)
         assert msgspec.json.decode(msgspec.json.encode(limit), type=LiveLine) == limit

@@ -14,7 +14,9 @@ from monitor.requests import ledger
 from monitor.stream.known_claims import Keep
 from spec.claims.claim import Mode
 from spec.contract.modes import Bundle
-from spec.events.alphabet import REPORTS
+from spec.contract.obligations import OBLIGATIONS
+from spec.contract.observed import resting_on
+from spec.events.alphabet import FACTS, REPORTS, Kind
 from tests.monitor import test_engine_requests
 from tests.monitor.stream.test_limits import SETTLED, judged, verdicts
 from tests.monitor.test_trace_writer import KEPT
@@ -31,7 +33,7 @@ def limits(monkeypatch: pytest.MonkeyPatch) -> None:
     """Far fewer are followed than usual."""
     monkeypatch.setattr(ledger, "PAIRS", LIVE // 4)
     monkeypatch.setattr(ledger, "LATE", LIVE // 4)
-    monkeypatch.setattr(ledger, "_PAST_KEPT", LIVE // 8)
+    monkeypatch.setattr(ledger, "ENDED_REQUESTS", LIVE // 8)
 
 
 def test_a_crowd_that_is_honest(tmp_path: Path) -> None:
@@ -75,11 +77,33 @@ def test_a_report_that_comes_too_late(monkeypatch: pytest.MonkeyPatch, past: int
         *test_engine_requests.request("q", *failed),
         failed[2],
     ]
-    monkeypatch.setattr(ledger, "_PAST_KEPT", past)
+    monkeypatch.setattr(ledger, "ENDED_REQUESTS", past)
     for late, verdict in ((1, "satisfied"), (0, "inconclusive")):
         monkeypatch.setattr(ledger, "LATE", late)
         found = judge(trace, Mode.OFFLOADABLE)
         assert verdict == found.obligations["restoration_failure_outcome"]
+
+
+def test_arrivals_that_nobody_observes(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A request whose arrival is not observed is no late one: what rests on no request stays."""
+    observed = sorted(map(str, FACTS - {Kind.REQUEST_ARRIVED}))
+    uses = [each for n in range(9) for each in test_engine_requests.request(f"q{n}")]
+    opened = {**canonical("stream_opened"), "observes": observed}
+    events = [*test_engine_requests.TestForgotten.away, *uses]
+    unseen = [event for event in events if event["kind"] != "request_arrived"]
+    trace = [opened, *unseen, canonical("stream_closed")]
+    found = [judge(trace, Mode.OFFLOADABLE).obligations]
+    monkeypatch.setattr(ledger, "ENDED_REQUESTS", 0)
+    monkeypatch.setattr(ledger, "LATE", 0)
+    found.append(judge(trace, Mode.OFFLOADABLE).obligations)
+    assert "satisfied" == found[0]["explicit_acceptance"]
+    assert found[0] == found[1]
+
+
+def test_what_is_judged_for_each_request() -> None:
+    """It rests on arrivals, without which nothing of it is concluded anyway."""
+    scoped = {each.name for each in OBLIGATIONS.values() if each.per_request}
+    assert scoped <= resting_on(Kind.REQUEST_ARRIVED)
 
 
 @st.composite
@@ -97,11 +121,11 @@ def with_late_reports(draw: st.DrawFn) -> list[Stamped]:
 def test_never_more(events: list[Stamped], mode: Mode, late: int, past: int) -> None:
     """What is concluded where few requests that ended are followed is so where all are."""
     with pytest.MonkeyPatch.context() as patched:
-        for name in ("PAIRS", "LATE", "_PAST_KEPT"):
+        for name in ("PAIRS", "LATE", "ENDED_REQUESTS"):
             patched.setattr(ledger, name, 1_000)
         truth = verdicts(judged(events, mode, Keep()))
         patched.setattr(ledger, "LATE", late)
-        patched.setattr(ledger, "_PAST_KEPT", past)
+        patched.setattr(ledger, "ENDED_REQUESTS", past)
         limited = verdicts(judged(events, mode, Keep()))
     wrong = {
         name: (truth.get(name), verdict)

@@ -85,3 +85,15 @@ def test_nothing_late() -> None:
     ]
     trace = [*lives, *(x | {"object_id": "object"} for x in keyed(CLAIM, 100))]
     assert found(trace, CLAIM) == found(trace, CLAIM, Keep(ended=0))
+
+
+@pytest.mark.parametrize("records", [0, 1])
+def test_committed_again(records: int) -> None:
+    """A claim that was forgotten is committed again, and a block of it is chosen as a victim: which
+    blocks it has is not known any more, so that this can be neither excluded nor found."""
+    committed = next(x for x in canonical_claim(OTHER, first=100) if x["kind"] == "claim_committed")
+    victim = canonical("block_evicted", block_ids=[100])
+    trace = [*canonical_claim(OTHER, first=100), *ENDED, committed, victim]
+    name = "victim_exclusion_before_violation"
+    assert "violated" == found(trace, OTHER)[name]
+    assert "inconclusive" == found(trace, OTHER, Keep(ended=0, records=records))[name]

@@ -31,7 +31,10 @@ from tests.streams.edited import edited
 from tests.streams.traffic import Traffic, as_events
 from tests.streams.wide import told
 
-KEEPS = (None, Keep(ended=0), Keep(ended=1, records=1), Keep(ended=3))
+KEEPS = (
+    *(None, Keep(ended=0), Keep(ended=1, records=1), Keep(ended=3)),
+    *(Keep(ended_requests=0), Keep(ended=1, ended_requests=1)),
+)
 COMMITS = {"kind": Kind.CLAIM_COMMITTED, "footprint": 2}
 
 

@@ -11,6 +11,7 @@ import pytest
 from monitor.engine import ModeVerdict
 from runtime_hooks import claims
 from runtime_hooks.claims import preregistration
+from runtime_hooks.claims.arrivals import Arrival
 from runtime_hooks.claims.metadata import object_of
 from runtime_hooks.claims.preregistration import Prompt, Ticket
 from runtime_hooks.plugin.arming import ArmingError
@@ -44,6 +45,16 @@ class TestWaits:
         assert not engine.serve("active", 70)
         assert ["claim:a"] == [event.claim_id for event in engine.kinds("claim_accepted")]
         assert KEPT is engine.judge(HARD).verdict
+
+    def test_on_abort(self) -> None:
+        """It may say that it is kept, which it is: it has no answer, so no abort ends it."""
+        for more in ({}, {"on_abort": "keep"}):
+            engine = TinyEngine()
+            ticket = waiting(engine, **more)
+            engine.arrive(Arrival("r", keys_of("p", 60), 60, 60))
+            assert "accepted" == ticket.state
+            engine.finish("r", aborted=True)
+            assert (1, "accepted") == (engine.controller.claims, ticket.state)
 
     def test_by_object(self) -> None:
         """A claim may name its object, as an earlier claim on the same prefix was told to."""
@@ -204,6 +215,9 @@ class TestRefused:
             (claim(), None, "it names no prompt"),
             (claim(object_id="system prompt"), None, "its object_id is not one of this engine"),
             ({}, PROMPT, "claim_id: Field required"),
+            (claim("a "), PROMPT, "its claim_id begins or ends with white space"),
+            (claim(on_abort="release"), PROMPT, "on_abort is release, and a claim that is regist"),
+            (claim(on_abort="later"), PROMPT, "on_abort is neither keep nor release"),
         ],
     )
     def test_bad(self, stated: dict[str, Any], prompt: Prompt | None, reason: str) -> None:

@@ -95,6 +95,50 @@ class TestBounded:
         assert 1 == len(engine.kinds("claim_demoted"))
 
 
+class TestLater:
+    """A prompt that does not fit, with one token, waits; so does its request."""
+
+    def waiting(self, **settings: Any) -> TinyEngine:
+        """An engine with claims of 60 and 10 blocks, and a request that waits for 11."""
+        engine = claimed(60, defer_s=5, **settings)
+        assert engine.serve("other", 10, claim("claim:b", 10))
+        assert unlimited(engine, "chat", 11) is None
+        assert ([], []) == engine.begin_step()
+        return engine
+
+    def test_bounded(self) -> None:
+        """It is bounded once enough claims have ended, though not all, and names the rest."""
+        engine = self.waiting()
+        engine.release("claim:b", "tenant")
+        assert (["chat"], []) == engine.begin_step()
+        assert 20 == engine.controller.bound_of("chat")
+        (bounded,) = engine.kinds("request_bounded")
+        assert ("claim:a",) == bounded.blocking_claim_ids
+        engine.serve("late", 1, claim("claim:c", 1))
+        assert "an unfinished request needs 20 more blocks, and 19 are left" in str(engine.answers)
+        engine.finish("chat")
+        assert 0 == engine.controller.bound_of("chat")
+        assert KEPT is engine.judge(Mode.HARD_PROTECTED).verdict
+
+    def test_unbounded(self) -> None:
+        """It is not bounded where no claim is left in its way."""
+        engine = self.waiting()
+        for name in ("claim:a", "claim:b"):
+            engine.release(name, "tenant")
+        assert (["chat"], []) == engine.begin_step()
+        assert 0 == engine.controller.bound_of("chat")
+        assert [] == engine.kinds("request_bounded")
+
+    def test_strict(self) -> None:
+        """By the strict rule it waits on, and is refused when its time is over."""
+        engine = self.waiting(unlimited="refuse")
+        engine.release("claim:b", "tenant")
+        assert ([], []) == engine.begin_step()
+        engine.now += 6 * 1_000_000_000
+        _, (refused,) = engine.begin_step()
+        assert ("claim:a",) == refused.blocking_claim_ids
+
+
 class TestClaims:
     def test_reserved(self) -> None:
         """A later claim counts what the request was bounded to, and one that fits beside it is

@@ -146,7 +146,7 @@ def test_bounded(asked: list[tuple[Mode, int]]) -> None:
         engine.serve(f"r{number}", blocks, claim(f"c{number}", blocks, mode, **more.get(mode, {})))
     page = page_of(engine)
     series = [each for metric in METRICS for each in metric.samples(page)]
-    assert 47 == len(series)
+    assert 62 == len(series)
     assert page.held <= page.claimed <= 60
     assert page.idle <= page.used <= 60
 

@@ -170,6 +170,8 @@ WRONG = {
     "": (404, ""),
     "/": (400, "it is blank"),
     "/%20": (400, "it is blank"),
+    "/a%20": (400, "begins or ends with white space"),
+    "/%C2%A0a": (400, "begins or ends with white space"),
     "/a%00": (400, "control character U+0000"),
     "/a%0Ab": (400, "control character U+000A"),
     "/a%E2%80%A8": (400, "control character U+2028"),
