@@ -49,6 +49,9 @@ RECORDS: Final = 4_096
 ENDED_REQUESTS: Final = 1_000
 """Requests that ended of which something is known."""
 
+TROUBLED: Final = 100
+"""Claims of one mode that ended and stay in full because they were violated or not judged."""
+
 LOOK: Final = 256  # lines between two looks at how many requests there are
 
 _EVERY_S: Final = 0.5
@@ -154,6 +157,7 @@ class Live:
             ended=ended,
             records=records,
             ended_requests=requests,
+            troubled=TROUBLED,
             on_retired=self._forget_own,
             seen=self._seen,
         )
@@ -272,6 +276,7 @@ class Live:
                 on_retired=partial(self._forget, mode),
                 records=records,
                 ended_requests=self._requests,
+                troubled=TROUBLED,
                 seen=self._seen,
             )
             copied.part(mode, keep)

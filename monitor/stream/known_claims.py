@@ -58,6 +58,8 @@ class Keep:
             about one more is left out, as if its line were missing.
         requests: the same of requests of which something is known.
         ended_requests: how many of a stream's requests that ended are remembered.
+        troubled: claims of one mode that are over and stay in hand because they were violated or
+            could not be judged; by default a thousand.
     """
 
     ended: int | None = None
@@ -70,6 +72,7 @@ class Keep:
     live: int | None = None
     requests: int | None = None
     ended_requests: int = ENDED_REQUESTS
+    troubled: int | None = None
 
 
 class KnownClaims:
