@@ -21,6 +21,7 @@ from monitor.engine import Monitor
 from monitor.input.records import At, Doubt, Record, stamp_of
 from monitor.pool.seen import Seen
 from monitor.stream.known_claims import Keep
+from monitor.stream.parting import fits
 from monitor.stream.stream_state import FORGOT
 from spec.claims.claim import Mode
 from spec.events.canonical import Event, StreamMark
@@ -41,6 +42,9 @@ RECORDS: Final = 4_096
 
 ENDED_REQUESTS: Final = 1_000
 """Requests that ended of which something is known."""
+
+TROUBLED: Final = 100
+"""Claims of one mode that ended and stay in full because they were violated or not judged."""
 
 LOOK: Final = 256  # lines between two looks at how many requests there are
 
@@ -151,6 +155,7 @@ class Live:
             ended=ended,
             records=records,
             ended_requests=requests,
+            troubled=TROUBLED,
             on_retired=self._forget_own,
             seen=self._seen,
         )
@@ -173,22 +178,34 @@ class Live:
         if self._full:
             return
         self._read += 1
-        at = At(self.stream, self._read, line.sequence)
-        stamp = stamp_of(line, self.stream)
+        at, self._last_number = At(self.stream, self._read, line.sequence), line.sequence
+        doubt = None if isinstance(line, StreamMark) else self._exceeds(line)
+        self._full = doubt is not None
         if isinstance(line, StreamMark):
-            record = Record(at, stamp)
-        elif (doubt := self._exceeds(line)) is not None:
-            record = Record(at, stamp, doubts=(doubt,))
-            self._full = True
-        else:
-            record = Record(at, stamp, ((line, at),))
+            self._take_record(Record(at, stamp_of(line, self.stream)))
+        elif doubt is not None:
+            self._take_record(Record(at, stamp_of(line, self.stream), doubts=(doubt,)))
+        elif not (self._shared and self._take_event(line, at)):
+            self._take_record(Record(at, stamp_of(line, self.stream), ((line, at),)))
+
+    def _take_event(self, event: Event, at: At) -> bool:
+        """Judge an event by all modes at once; False, and nothing, where that cannot be done."""
+        monitor = self._monitors[self._strangers]
+        stream = monitor.stream_of(at.file, self.stream)
+        if not fits(stream, event):
+            return False
+        monitor.take_event(event, at, stream)
+        if stream.apart:
+            self._part()
+        return True
+
+    def _take_record(self, record: Record) -> None:
         if self._shared and not self._monitors[self._strangers].fits(record):
             self._part()
         for monitor in self._each:
             monitor.take(record)
         if self._shared and self._monitors[self._strangers].apart:
             self._part()
-        self._last_number = line.sequence
 
     @property
     def given_up(self) -> dict[str, int]:
@@ -269,6 +286,7 @@ class Live:
                 on_retired=partial(self._forget, mode),
                 records=records,
                 ended_requests=self._requests,
+                troubled=TROUBLED,
                 seen=self._seen,
             )
             copied.part(mode, keep)

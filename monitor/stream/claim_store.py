@@ -351,8 +351,9 @@ class ClaimStore(KnownClaims):
             self._drop(claim)
             return
         alike = self.past.way(claim, self.clock.reason(claim))
-        mode, stayed = claim.compiled.mode, self._stayed
-        if alike.troubled and claim.may_be_judged and stayed.get(mode, 0) < TROUBLED:
+        mode, stayed, most = claim.compiled.mode, self._stayed, self._keep.troubled
+        most = TROUBLED if most is None else most
+        if alike.troubled and claim.may_be_judged and stayed.get(mode, 0) < most:
             self._stay.add(claim.claim_id)
             stayed[mode] = stayed.get(mode, 0) + 1
             return

@@ -63,6 +63,8 @@ class Keep:
         ids: of so many claims of which there is no record, at least the id is remembered.
         ended_requests: how many of a stream's requests that ended are remembered; by default as
             many as `Requests` does.
+        troubled: claims of one mode that are over and stay in hand because they were violated or
+            could not be judged; by default a thousand.
     """
 
     ended: int | None = None
@@ -76,6 +78,7 @@ class Keep:
     requests: int | None = None
     ids: int = IDS
     ended_requests: int | None = None
+    troubled: int | None = None
 
 
 class KnownClaims:

@@ -10,7 +10,7 @@ from typing import Final
 import msgspec
 import pytest
 
-from monitor.live.feed import Live, LiveLimit, LiveVerdict
+from monitor.live.feed import TROUBLED, Live, LiveLimit, LiveVerdict
 from monitor.live.follow import Followed, live_line
 from monitor.pool.bloom_filter import digest
 from spec.claims.claim import Mode
@@ -87,6 +87,23 @@ class TestFlat:
         assert {Verdict.SATISFIED} == {line.verdict for line in told if line.forgotten}
         assert SOME - ENDED - RECORDS == judge.given_up["claims"]
         assert SOME - REQUESTS <= judge.given_up["requests"] <= SOME
+
+
+class TestTroubled:
+    def test_gap(self) -> None:
+        """After a lost line nothing can be concluded of many claims; of these, too, only some stay
+        in hand, and each has its last line."""
+        judge, told = few(), list[LiveVerdict | LiveLimit]()
+        claims = 150 * len(MODES)
+        for event in come_and_go(claims, LIVE):
+            judge.take(msgspec.structs.replace(event, sequence=(event.sequence or 0) + 9))
+            told += judge.changes()
+        (stream,) = next(iter(judge._each))._streams.values()
+        assert {TROUBLED} == {*stream.store._stayed.values()}
+        assert len(stream.claims) <= len(MODES) * TROUBLED + ENDED + LIVE
+        told += judge.changes(final=True)
+        over = {line.claim_id for line in told if isinstance(line, LiveVerdict)}
+        assert claims == len(over)
 
 
 class TestReported:
