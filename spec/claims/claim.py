@@ -79,6 +79,13 @@ class Decision(StrEnum):
     CONDITIONALLY_ACCEPTED = "conditionally_accepted"
 
 
+_TURNS: Final = {"LRE", "RLE", "LRO", "RLO", "PDF", "LRI", "RLI", "FSI", "PDI"}
+_MARKS: Final = {"\u061c", "\u200e", "\u200f"}
+"""Characters that turn text around, or may: what stands in a log is not what is read there. Letters
+of scripts that are written from right to left are none of these.
+"""
+
+
 def _identifier(text: str) -> str:
     """`text` if it can name something on one line; raises ClaimError."""
     if not text.strip():
@@ -91,6 +98,11 @@ def _identifier(text: str) -> str:
         if unicodedata.category(character) in {"Cc", "Cs", "Zl", "Zp"}:
             raise ClaimError(
                 f"it has the control character U+{ord(character):04X} at {position}", "remove it"
+            )
+        if unicodedata.bidirectional(character) in _TURNS or character in _MARKS:
+            raise ClaimError(
+                f"it has U+{ord(character):04X} at {position}, which turns the direction of text",
+                "remove it",
             )
     return text
 

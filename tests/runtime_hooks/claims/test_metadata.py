@@ -38,6 +38,8 @@ BAD: list[tuple[object, str]] = [
     (claim("\u00a0a"), "its claim_id begins or ends with white space"),
     (claim(owner_scope="tenant "), "its owner_scope begins or ends with white space"),
     (claim("a\nb"), "claim_id: it has the control character"),
+    (claim("a\u202eb"), "claim_id: it has U+202E at 1, which turns the direction of text"),
+    (claim("a\u200fb"), "claim_id: it has U+200F at 1, which turns the direction of text"),
     (claim("x" * 10_000_000), "claim_id: it is 10000000 characters long"),
     (claim(value=1.0), "value: Extra inputs are not permitted"),
     (claim(**{f"key{n}": n for n in range(40)}), "it has 44 fields"),

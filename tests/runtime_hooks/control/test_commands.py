@@ -103,12 +103,12 @@ class TestList:
     def test_hostile(self, operate: Make, capsys: Capture) -> None:
         """An id that a terminal might obey is escaped."""
         engine = operate()
-        name = "claim:\u202egnp.exe" + "x" * 900
+        name = "claim:\u2060gnp.exe" + "x" * 900
         engine.serve("resident", 5, claim(name, 5))
         assert 0 == main(["claims", "list", "--socket", str(engine.path)])
         out = capsys.readouterr().out
-        assert "\u202e" not in out
-        assert "claim:\\u202egnp.exe" in out
+        assert "\u2060" not in out
+        assert "claim:\\u2060gnp.exe" in out
         assert 0 == command(capsys, engine, "release", name, "--format", "json")[0] - 1
 
 

@@ -178,7 +178,8 @@ WRONG = {
     "/%ED%A0%80": (400, "not UTF-8"),
     "/%FF": (400, "not UTF-8"),
     "/" + "x" * 1025: (400, "1025 characters long"),
-    "/%E2%80%AEa": (404, r"there is no live claim '\u202ea'"),
+    "/%E2%80%AEa": (400, "U+202E at 0, which turns the direction of text"),
+    "/%D7%90": (404, "there is no live claim 'א'"),
     "/../b": (404, "no live claim '../b'"),
     "//b": (404, "no live claim '/b'"),
 }
