@@ -195,13 +195,13 @@ def findings_of(claim: Claim) -> Iterator[tuple[str, Finding]]:
     """The findings about a folded claim, which differ from those of others that stand alike only by
     the places of events.
     """
-    situation = claim.situation
+    situation, own = claim.situation, claim.places
     if situation.found is None:
         unfold(claim)
         found = list(claim.findings())
         fold(claim)
-        situation.found = tuple([(name, *_placed(each, claim.places)) for name, each in found])
-    places = (*claim.places, None)
+        situation.found = tuple([(name, *_placed(each, own)) for name, each in found])
+    places = (*own, None)
     for name, finding, at, trail in situation.found:
         if at == NEW:
             yield name, finding
