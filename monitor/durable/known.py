@@ -23,7 +23,10 @@ fields at once; `changing` (a Struct) and `plain` before their fields, which may
 
 
 class Shape(NamedTuple):
-    """A class, how its objects are made, and its fields; those after `required` may be absent."""
+    """A class, how its objects are made, and its fields; those after `required` may be absent.
+
+    Fields whose metadata says `derived` are left out: their objects make them again.
+    """
 
     kind: type
     way: Way
