@@ -55,6 +55,7 @@ assert REQUEST_REGISTERS[_NEEDS : _NEEDS + 2] == ("needed", "usable")
 _COST, _WORKER = REQUEST_REGISTERS.index("cost"), REQUEST_REGISTERS.index("worker")
 _NOTHING_NEEDED: Final = (0, 0)
 _MOST_THAWS: Final = 4
+_MOST_REQUESTS: Final = 32
 
 
 class Foldable:
@@ -230,7 +231,7 @@ def _may_fold(claim: Claim) -> bool:
         return False
     if claim.owed or claim.unsaid or claim.doubts or claim.unknown or claim.kept is None:
         return False
-    if claim._quiet or claim._alike:
+    if claim._quiet or claim._alike or len(claim.requests) > _MOST_REQUESTS:
         return False
     violated = claim.compiled.violated
     if any(watch.state in bad for watch, bad in zip(claim.base, violated, strict=True)):

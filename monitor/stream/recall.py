@@ -25,13 +25,13 @@ if TYPE_CHECKING:
 
 __all__ = ["NUMBERS", "Recall"]
 
-NUMBERS: Final = {kind: number << 12 for number, kind in enumerate(Kind)}
-"""The part of a code that says the kind."""
+NUMBERS: Final = {kind: number << 6 for number, kind in enumerate(Kind)}
+"""The part of a code that says the kind, above six bits for questions."""
 
-_SLOT: Final = 6
-"""The bits of a code below that of the slot of a request."""
+_SLOT: Final = 6 + len(Kind).bit_length()
+"""The bits of a code below the slot of a request, which has no upper limit."""
 
-_STOOD, _CAME = 63 << _SLOT, 62 << _SLOT
+_STOOD, _CAME, _FIRST = 1 << _SLOT, 2 << _SLOT, 3
 """In place of the slot, of a request that has none: the claim was there before it, or after it."""
 
 _LEAD: Final = CLAIM_REGISTERS.index("lead")
@@ -77,7 +77,7 @@ class Recall(Shortcuts):
         whether the claim was there before it.
         """
         if name in claim.ids:
-            return (claim.ids.index(name) + 1) << _SLOT
+            return (claim.ids.index(name) + _FIRST) << _SLOT
         return _STOOD if claim.took <= request.since else _CAME
 
     @staticmethod

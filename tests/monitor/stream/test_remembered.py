@@ -13,9 +13,12 @@ from monitor.evaluate.claim import ClaimRun
 from monitor.evaluate.compile import compile_mode
 from monitor.evaluate.folding import fold, unfold
 from monitor.input.records import At, Stamp
+from monitor.requests.request import Request
 from monitor.stream.known_claims import Keep
 from monitor.stream.projection import Stream
-from monitor.stream.recall import Recall
+from monitor.stream.recall import NUMBERS, Recall
+from monitor.stream.remembered import WAYS
+from monitor.stream.shortcuts import SHORTCUTS
 from spec.claims.claim import Mode
 from spec.contract.facts import FACTS_ARE_FACTS
 from spec.contract.ledgers import CLAIM_FACTS, DECLARED, REQUEST_FACTS
@@ -114,6 +117,54 @@ def test_same_at_the_limit(monkeypatch: pytest.MonkeyPatch) -> None:
     for number, (mode, lines) in enumerate(told_anew(range(1))):
         compare(mode, lines, Random(number))
         assert len(compile_mode(mode, Bundle.CONTRACT).situations) <= 4
+
+
+@pytest.mark.parametrize("most", [16, 1_000])
+def test_many_requests(most: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of very many requests in hand of one claim each is moved as itself, in whatever order they
+    end; no code of one is that of another."""
+    monkeypatch.setattr(folding, "_MOST_REQUESTS", most)
+    begins = [event for event in as_events(Traffic(8, 1, (Mode.OFFLOADABLE,))) if event.claim_id]
+    claim_id, number = begins[0].claim_id, 140
+    events = begins[:6]
+    for each in range(number):
+        request = {"request_id": f"r{each}"}
+        needs = {"needed": 1, "usable": 1_000}
+        events.append(Event(kind=Kind.REQUEST_ARRIVED, **request, **needs))
+        found = {"held": 2, "asked": 2 if each % 3 else 1}
+        events.append(Event(kind=Kind.PREFIX_LOOKUP, claim_id=claim_id, **request, **found))
+    for order in (range(number), range(number - 1, -1, -1), sorted(range(number), key=str)):
+        ends = [Event(kind=Kind.REQUEST_FINISHED, request_id=f"r{each}") for each in order]
+        compiled = compile_mode(Mode.OFFLOADABLE, Bundle.CONTRACT)
+        short, long = Stream(compiled, "run"), LongWay(compiled, "run")
+        for line in lines_of([*events, *ends]):
+            take(short, line)
+            take(long, line)
+        assert whole_state(long) == whole_state(short)
+
+
+def test_codes() -> None:
+    """No code stands for two events, whatever the slots of their requests are."""
+
+    class Run:
+        took, ids = 5, tuple(f"r{each}" for each in range(200))
+
+    slots = {name: Recall._slot_of(Run, name, Request(since=9)) for name in (*Run.ids, "new")}  # type: ignore[arg-type]
+    slots["later"] = Recall._slot_of(Run, "later", Request(since=1))  # type: ignore[arg-type]
+    codes = {
+        kind | slot | bits
+        for kind in NUMBERS.values()
+        for slot in slots.values()
+        for bits in range(64)
+    }
+    assert len(codes) == len(NUMBERS) * len(slots) * 64
+
+
+def test_each_way() -> None:
+    """The kinds below are those whose effect is remembered."""
+    assert {*READ, *OTHERS} == {k for k, way in WAYS.items() if way is not SHORTCUTS.get(k)} | {
+        Kind.CLAIM_REGISTERED
+    }
 
 
 def test_bound_anew() -> None:
@@ -229,7 +280,7 @@ def test_reads(kind: Kind) -> None:
     assert read - {"mine", "named"} == READ.get(kind, set())
 
 
-NUMBERS = {
+LEFT_OUT = {
     "footprint", "lead", "ended_by", "losses", "failures", "declared", "needed", "usable",
     "cost", "worker",
 }  # fmt: skip
@@ -259,5 +310,5 @@ def comparisons(term: Term) -> Iterator[frozenset[str]]:
 def test_numbers(kind: Kind) -> None:
     """No number that a situation leaves out is compared with another one, but where its code says
     what comes of it."""
-    found = {each for term in read_at(kind) for each in comparisons(term) if each & NUMBERS}
+    found = {each for term in read_at(kind) for each in comparisons(term) if each & LEFT_OUT}
     assert found <= {frozenset({"lead", "threshold"})} | COMPARED.get(kind, set())
