@@ -1,8 +1,8 @@
 """Folds what moves of a claim into its situation and slots, and unfolds it again.
 
 A claim that most events move by a look-up (`monitor.evaluate.product`) needs neither its observers
-nor its requests in hand as objects. It is folded then: they are absent, and whoever asks for one of
-them gets all of them again. So no code but this and what looks up transitions knows of it.
+nor its requests in hand as objects. It is folded then: they are absent, and whoever reads one of
+them gets all of them again. Code that changes them calls `unfolded` first.
 """
 
 from __future__ import annotations

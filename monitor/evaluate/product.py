@@ -158,14 +158,18 @@ class Situation:
 
     Attributes:
         truths: the claim's registers that are no numbers, and whether its predicate holds.
+        state: where its lifecycle stands.
+        owes: whether something is owed in the scope of the claim itself.
         base: the observers in the claim's own scope.
         requests: those that it has in hand.
         ended: the slots of those that ended, in order.
         waiting: the slots of those that wait for a restore.
         retired: the scopes of requests to which no event belongs any more.
+        kept: its findings that are kept, and by which observers.
         away: whether the predicate does not hold.
         tracked: whether hooks say what becomes of its blocks.
         quiet: whether nothing is owed, and each of its requests ended.
+        after: the transitions that were taken from here, by the codes of events.
         found: the findings by the names of obligations, each with the slots of its place and of its
             trail, once they were asked for.
         decided: the verdict that they come to (a `ModeVerdict`) and why, once that was.

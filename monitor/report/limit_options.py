@@ -10,7 +10,7 @@ __all__ = ["MOST_IDS", "IdsOption", "LiveOption", "RequestsOption"]
 
 _MOST: Final = 1_000_000_000
 MOST_IDS: Final = 100_000_000
-"""Ids that can be remembered: they take 3 GiB."""
+"""Ids that can be remembered: they take 4 GiB."""
 
 _BEYOND: Final = "Events about one more are left out, and the verdict is inconclusive."
 
@@ -41,8 +41,8 @@ IdsOption: TypeAlias = Annotated[
         metavar="N",
         min=1,
         max=MOST_IDS,
-        help="Remember the ids of N claims that ended and are no longer tracked, 32 bytes each. "
-        "Then older ids are forgotten: that a claim of such an id begins again is not noticed, and "
-        "the theorem does not apply.",
+        help="Remember the ids of N claims that ended and are no longer tracked, 32 to 64 bytes "
+        "each. Then older ids are forgotten: that a claim of such an id begins again is not "
+        "noticed, and the theorem does not apply.",
     ),
 ]

@@ -142,7 +142,7 @@ class KnownClaims:
         request_id, most = event.request_id, self._keep.requests
         many = most is not None and len(self.requests) >= most
         if many and request_id is not None and self.requests.is_new(request_id):
-            return "requests", f"request {request_id} is one more than the {most} followed"
+            return "requests", f"request {request_id} is one more than the {most} that are followed"
         return None
 
     @property
