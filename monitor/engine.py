@@ -292,13 +292,13 @@ class Monitor(Parting):
         if (other := self._other(claim)) is not None and not self._mixed(claim):
             why = f"it is of another mode, {other}"
             return ClaimVerdict(file, claim, False, ModeVerdict.INCONCLUSIVE, why, findings, other)
-        situation, mixed = claim.situation, self._mixed(claim)
-        if situation is not None and situation.decided is not None and entered and not mixed:
-            return ClaimVerdict(file, claim, entered, *situation.decided, findings)
+        product, mixed = claim.product, self._mixed(claim)
+        if product is not None and product.decided is not None and entered and not mixed:
+            return ClaimVerdict(file, claim, entered, *product.decided, findings)
         obligations = {} if mixed else {n: f.verdict for n, f in findings.items()}
         verdict, why = decide(obligations, self.missing(claim))
-        if situation is not None and entered and not mixed:
-            situation.decided = verdict, why
+        if product is not None and entered and not mixed:
+            product.decided = verdict, why
         return ClaimVerdict(file, claim, entered, verdict, why, findings)
 
     def _absent(self, claims: tuple[ClaimVerdict, ...]) -> str:

@@ -43,7 +43,7 @@ class ClaimRun(ClaimRequests):
         An event that is not about the claim moves no request but its own: what else it puts an
         end to, such as the time for a report, is the same in the scope of the claim itself.
         """
-        self.unfolded()
+        self.expanded()
         if self._spared is not None:
             self.catch_up()
         kind = self.compiled.kinds[view.kind]
@@ -58,7 +58,7 @@ class ClaimRun(ClaimRequests):
                 self.contradict(broken, view, was)
         if kind.claim is not None:
             now = self.facts = kind.claim(view, self.constants, was)
-        self._follow(view)
+        self._take_transition(view)
         if self.taint is not None:
             return
         view.here = False
@@ -302,6 +302,6 @@ class ClaimRun(ClaimRequests):
         observer = partial(observer.name, self.unknown) or observer
         return reaches(observer, watch, view, self.constants, known) == {observer.states[to].name}
 
-    def _follow(self, view: EventView) -> None:
+    def _take_transition(self, view: EventView) -> None:
         if view.named and view.mine:
             self.follow(view.kind)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from monitor.evaluate.by_kind import unmoved
 from monitor.evaluate.claim_record import ClaimRecord
-from monitor.evaluate.folding import findings_of
+from monitor.evaluate.compaction import findings_of
 from monitor.evaluate.observer_state import Finding, ObserverState, heaviest
 from monitor.evaluate.partial_observation import without
 from spec.claims.states import TERMINAL
@@ -57,8 +57,8 @@ class ClaimFindings(ClaimRecord):
         """Whether it ended and nothing is owed of it or in hand."""
         if not self.gone:
             return False
-        if self.situation is not None:
-            return self.situation.quiet and (self.state in TERMINAL or self.unwatched)
+        if self.product is not None:
+            return self.product.quiet and (self.state in TERMINAL or self.unwatched)
         if self.taint is not None:
             return all(request.ended for request in self.requests.values())
         return self.is_quiet and (self.state in TERMINAL or self.unwatched or bool(self.broken))
@@ -87,7 +87,7 @@ class ClaimFindings(ClaimRecord):
     @property
     def is_broken(self) -> bool:
         """Whether any obligation was violated, found faster than by `broken`."""
-        if self.situation is not None:
+        if self.product is not None:
             return False
         violated = self.compiled.violated
         followed = (*self.requests.values(), *self.retired.values())
@@ -106,7 +106,7 @@ class ClaimFindings(ClaimRecord):
 
     def findings(self) -> Iterator[tuple[str, Finding]]:
         """Each obligation of the bundle with its verdict so far."""
-        if self.situation is not None:
+        if self.product is not None:
             yield from findings_of(self)
             return
         self.catch_up()
@@ -151,7 +151,7 @@ class ClaimFindings(ClaimRecord):
 
     def distrust(self, at: At | None, why: str, only: frozenset[str] = frozenset()) -> None:
         """From here on nothing new is concluded about this claim, or of the obligations `only`."""
-        self.unfolded()
+        self.expanded()
         if not only:
             self.taint, self.owes = self.taint or (at, why), False
             return
@@ -163,7 +163,7 @@ class ClaimFindings(ClaimRecord):
         """From here on these fields of events are unknown; what reads them is inconclusive."""
         if fields <= self.unknown:
             return
-        self.unfolded()
+        self.expanded()
         self.unknown |= fields
         for index, observer in enumerate(self.compiled.observers):
             step = without(observer.name, self.unknown)

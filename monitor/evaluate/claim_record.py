@@ -6,9 +6,9 @@ from collections import deque
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Self
 
+from monitor.evaluate.compaction import DERIVED, Compactable
 from monitor.evaluate.compile import CLAIM_REGISTERS, REQUEST_REGISTERS
 from monitor.evaluate.event_view import fixed_by
-from monitor.evaluate.folding import DERIVED, Foldable
 from monitor.evaluate.observer_state import NOTHING, Finding, InHand, ObserverState
 from monitor.evaluate.positions import Positions
 from spec.claims.claim import Mode
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from monitor.evaluate.event_view import Constants
     from monitor.evaluate.observer_state import Registers
     from monitor.evaluate.partial_observation import Step
-    from monitor.evaluate.product import Situation
+    from monitor.evaluate.product import ProductState
     from monitor.evaluate.restless import Restless
     from monitor.input.records import At, Trail
     from spec.claims.predicates import MaterializationPredicate
@@ -49,7 +49,7 @@ _LEAD, _THERE = CLAIM_REGISTERS.index("lead"), CLAIM_REGISTERS.index("there")
 
 
 @dataclass(slots=True)
-class ClaimRecord(Foldable):
+class ClaimRecord(Compactable):
     """The life of one claim in one stream.
 
     `taint` is the first reason why what is seen of the claim can no longer be trusted; from then on
@@ -71,10 +71,10 @@ class ClaimRecord(Foldable):
     `retired` are the scopes of requests to which no event belongs any more, one for all that stand
     alike; what is reported of the claim moves them all the same.
 
-    Of a claim that is folded (`monitor.evaluate.folding`), `situation` is where it stands, `ids`
+    Of a claim that is compact (`monitor.evaluate.compaction`), `product` is where it stands, `ids`
     are the requests that it has in hand, `needs` what each needs of what is usable, and `places`
-    those of the events that its findings name. It `thaws` where others need it unfolded, and does
-    `wait` for so many events before it is folded again.
+    those of the events that its findings name. `expansions` counts how often others needed it
+    expanded; it does `wait` for so many events before it is compact again.
     """
 
     stream: str
@@ -138,9 +138,9 @@ class ClaimRecord(Foldable):
     _scoped: Sequence[int] = ()
     _scoped_all: Sequence[tuple[int, int]] = ()
     _pending: Sequence[frozenset[int]] = ()
-    thaws: int = field(default=0, init=False, metadata=DERIVED)
+    expansions: int = field(default=0, init=False, metadata=DERIVED)
     wait: int = field(default=0, init=False, metadata=DERIVED)
-    situation: Situation | None = field(default=None, init=False, metadata=DERIVED)
+    product: ProductState | None = field(default=None, init=False, metadata=DERIVED)
     ids: tuple[str, ...] = field(default=(), init=False, metadata=DERIVED)
     needs: tuple[tuple[int, int], ...] = field(default=(), init=False, metadata=DERIVED)
     places: tuple[At, ...] = field(default=(), init=False, metadata=DERIVED)
@@ -153,7 +153,7 @@ class ClaimRecord(Foldable):
 
     def take_observers(self, compiled: Compiled) -> None:
         """These observers judge the claim, as if there had been no event."""
-        self.unfolded()
+        self.expanded()
         self.compiled, self.steps = compiled, compiled.steps
         self._empty = compiled.request_initial
         self._all, self._scoped_all = compiled.places, compiled.scoped_places
@@ -168,7 +168,7 @@ class ClaimRecord(Foldable):
 
     def take_constants(self) -> None:
         """The claim has the constants of the mode that it goes by."""
-        self.unfolded()
+        self.expanded()
         own = self.constants
         own.lapses, own.tiered, own.watched, own.ranked = fixed_by(self.goes_by)
         if not self.constants.tiered:
@@ -328,7 +328,7 @@ class ClaimRecord(Foldable):
 
     def know(self, **facts: int) -> None:
         """Set registers of the claim's ledgers."""
-        self.unfolded()
+        self.expanded()
         self.stir()
         known = dict(zip(CLAIM_REGISTERS, self.facts, strict=True))
         self.facts = (*(known | facts).values(),)
@@ -353,7 +353,7 @@ class ClaimRecord(Foldable):
     def fix_predicate(self, predicate: MaterializationPredicate) -> None:
         """The predicate is fixed once; blocks seen before it are measured anew."""
         if self.predicate is None:
-            self.unfolded()
+            self.expanded()
             self.stir()
             self.predicate = predicate
             self.constants.threshold = predicate.threshold
@@ -364,7 +364,7 @@ class ClaimRecord(Foldable):
     def rest(self, among: Restless[Self]) -> None:
         """Leave this collection until anything changes of the claim."""
         if among.claims.pop(self.claim_id, None) is not None:
-            self.unfolded()
+            self.expanded()
             among.lead = max(among.lead, self.lead)
             self._quiet = (*self._quiet, among)
 

@@ -27,7 +27,7 @@ from spec.projection.delivery import DELIVERY, STANDS
 if TYPE_CHECKING:
     from collections.abc import Callable, Hashable, Mapping
 
-    from monitor.evaluate.product import Situation, Watches
+    from monitor.evaluate.product import CompactStates, ProductState
     from spec.claims.claim import Mode
     from spec.contract.modes import Bundle
     from spec.language.machine import Ledger, Observer
@@ -107,17 +107,17 @@ class Compiled:
         return _Kinds(self)
 
     @cached_property
-    def situations(self) -> dict[Hashable, Situation]:
-        """The situations of claims that were met, by all that makes them (`evaluate.folding`)."""
+    def products(self) -> dict[Hashable, ProductState]:
+        """The product states of claims that were met, by all that makes them (`evaluate.compaction`)."""
         return {}
 
     @cached_property
-    def folded(self) -> Watches:
+    def compact_states(self) -> CompactStates:
         """The states of observers that these have."""
         return {}
 
     @cached_property
-    def entries(self) -> dict[bool, tuple[Situation, Registers, bool]]:
+    def entries(self) -> dict[bool, tuple[ProductState, Registers, bool]]:
         """How a claim stands once it is registered, with its registers, by whether its predicate
         holds of nothing; and whether any of its observers moved.
         """

@@ -1,11 +1,11 @@
-"""Defines the situations of claims: states of the product of all observers, made as they are met.
+"""Defines product states of claims: states of the product of all observers, made as they are met.
 
 A claim's observers, in its own scope and in that of each request that it has in hand, make one
 automaton together. It has far too many states to be built before; of those that streams reach there
 are few. Each is kept once for a mode, with the transitions that were taken from it, so that most
 events move a claim by one look-up.
 
-A situation leaves out what differs from claim to claim and moves nothing: the ids of requests, the
+A product state leaves out what differs from claim to claim and moves nothing: the ids of requests, the
 places of events, and sizes in blocks. A claim has these as slots, and a transition says which of
 them it keeps, in which order, and where it adds that of its event.
 """
@@ -30,23 +30,23 @@ if TYPE_CHECKING:
 __all__ = [
     "MOST",
     "NEW",
+    "CompactFinding",
+    "CompactRequest",
+    "CompactState",
+    "CompactStates",
     "FactsMoved",
-    "FoldedFinding",
-    "FoldedRequest",
-    "FoldedWatch",
-    "Situation",
+    "ProductState",
     "Slots",
     "Transition",
-    "Watches",
-    "folded_watch",
+    "compact_state",
+    "expanded_state",
     "moved_facts",
     "picked",
     "truths_of",
-    "unfolded_watch",
 ]
 
 MOST: Final = 20_000
-"""Situations that are kept of one mode, and states of observers in them; a claim in another one is
+"""Product states that are kept of one mode, and states of observers in them; a claim in another one is
 moved by its observers.
 """
 
@@ -56,12 +56,12 @@ NEW: Final = -1
 Events: TypeAlias = "Kind | tuple[tuple[Kind, int], ...]"
 Trail: TypeAlias = "tuple[tuple[Kind, int], ...]"
 
-FoldedRequest: TypeAlias = "tuple[Registers, tuple[FoldedWatch, ...], bool, bool]"
+CompactRequest: TypeAlias = "tuple[Registers, tuple[CompactState, ...], bool, bool]"
 """An `InHand`: registers, watches, whether it touched the claim, whether it ended. Its needs are
 None where they are slots.
 """
 
-FoldedFinding: TypeAlias = "tuple[int, Verdict, int, str, str, tuple[tuple[Kind, int], ...]]"
+CompactFinding: TypeAlias = "tuple[int, Verdict, int, str, str, tuple[tuple[Kind, int], ...]]"
 """A kept `Finding`: of which observer, verdict, the slot of its place, why, allowed, and trail."""
 
 Slots: TypeAlias = "tuple[Any, ...]"
@@ -86,12 +86,12 @@ _CHANGING: Final = _TAKES.keys() | {*BLOCKS_GONE, Kind.BLOCK_CACHED, Kind.LOAD_F
 """Kinds of events that may change a number, even where one before changed none."""
 
 
-class FoldedWatch:
+class CompactState:
     """An `ObserverState` with slots in place of places; there is one for all that are equal.
 
     Attributes:
         at: the slot of its place.
-        ready: the same unfolded, where it has no slot.
+        ready: the same expanded, where it has no slot.
     """
 
     __slots__ = ("at", "events", "own", "ready", "rule", "state")
@@ -107,16 +107,16 @@ class FoldedWatch:
             _READY[id(self.ready)] = self
 
 
-_READY: dict[int, FoldedWatch] = {}  # by ids of `ready`, which are never let go
+_READY: dict[int, CompactState] = {}  # by ids of `ready`, which are never let go
 
-Watches: TypeAlias = "dict[tuple[int, int, Registers, int, int, Events], FoldedWatch]"
-"""The folded states of a mode's observers, by the number of the observer and what is in them."""
+CompactStates: TypeAlias = "dict[tuple[int, int, Registers, int, int, Events], CompactState]"
+"""The compact states of a mode's observers, by the number of the observer and what is in them."""
 
 
-def folded_watch(
-    of: int, watch: ObserverState, slot: Callable[[At | None], int], known: Watches
-) -> FoldedWatch:
-    """A state of an observer, folded.
+def compact_state(
+    of: int, watch: ObserverState, slot: Callable[[At | None], int], known: CompactStates
+) -> CompactState:
+    """A state of an observer, compact.
 
     Args:
         of: the number of the observer.
@@ -135,25 +135,25 @@ def folded_watch(
     if (found := known.get(key)) is None:
         if len(known) >= MOST:
             raise ValueError("too many states of observers")
-        found = known[key] = FoldedWatch(*key[1:])
+        found = known[key] = CompactState(*key[1:])
     return found
 
 
-def unfolded_watch(folded: FoldedWatch, places: Slots) -> ObserverState:
-    """The same unfolded.
+def expanded_state(compact: CompactState, places: Slots) -> ObserverState:
+    """The same expanded.
 
     Args:
         places: of all slots, and None behind them.
     """
-    if folded.ready is not None:
-        return folded.ready
-    events: Any = folded.events
+    if compact.ready is not None:
+        return compact.ready
+    events: Any = compact.events
     if not isinstance(events, str):
         events = tuple([(kind, places[slot]) for kind, slot in events])
-    return ObserverState(folded.state, folded.own, places[folded.at], folded.rule, events)
+    return ObserverState(compact.state, compact.own, places[compact.at], compact.rule, events)
 
 
-class Situation:
+class ProductState:
     """How one claim stands, with the transitions that were taken from there, by what happened.
 
     Attributes:
@@ -185,12 +185,12 @@ class Situation:
         truths: tuple[bool, ...],
         state: ClaimState,
         owes: bool,
-        base: tuple[FoldedWatch, ...],
-        requests: tuple[FoldedRequest, ...],
+        base: tuple[CompactState, ...],
+        requests: tuple[CompactRequest, ...],
         ended: tuple[int, ...],
         waiting: tuple[int, ...],
-        retired: tuple[tuple[FoldedWatch, ...], ...],
-        kept: tuple[FoldedFinding, ...],
+        retired: tuple[tuple[CompactState, ...], ...],
+        kept: tuple[CompactFinding, ...],
         *,
         tracked: bool,
         quiet: bool,
@@ -251,7 +251,7 @@ class FactsMoved:
 
 
 class Transition(NamedTuple):
-    """Where an event leads from a situation, and what becomes of the slots.
+    """Where an event leads from a product, and what becomes of the slots.
 
     Attributes:
         places: the places of events after it, of those before and that of the event.
@@ -261,7 +261,7 @@ class Transition(NamedTuple):
         moves: whether state or what is owed changes.
     """
 
-    to: Situation
+    to: ProductState
     places: Callable[[Slots], Slots] | None
     ids: Callable[[Slots], Slots] | None
     gone: tuple[int, ...]

@@ -233,7 +233,7 @@ class ClaimStore(KnownClaims):
             return
 
         def distrust(run: ClaimRun) -> bool:
-            run.unfolded()
+            run.expanded()
             before = len(run.doubts)
             settled = run.settled if not doubt.only else not run.alive
             run.missed |= settled and not doubt.only
@@ -259,7 +259,7 @@ class ClaimStore(KnownClaims):
         self.requests.arrivals = Kind.REQUEST_ARRIVED in observed
 
         def distrust(run: ClaimRun) -> bool:
-            run.unfolded()
+            run.expanded()
             before = len(run.doubts)
             if run.settled:
                 run.missed |= bool(blind)

@@ -313,7 +313,7 @@ class KnownClaims:
 
     def unwatch(self, claim: ClaimRun) -> None:
         """Nothing more is owed of a claim that was watched."""
-        claim.unfolded()
+        claim.expanded()
         self.blocks.wipe(claim)
         self.ranks.forget(claim)
         claim.priority, claim.unwatched = None, True

@@ -88,7 +88,7 @@ def _part(stream: Stream, compiled: Compiled, *, guests: bool = False) -> None:
 
 def _estrange(claim: ClaimRun, compiled: Compiled) -> None:
     """Another mode judges a claim; what is concluded of it here counts for nothing."""
-    claim.unfolded()
+    claim.expanded()
     claim.retired = claim.kept = claim.doubts = NOTHING
     claim.take_observers(compiled)
     claim.taint, claim.owes = claim.taint or (None, _ELSEWHERE), False

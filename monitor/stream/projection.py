@@ -13,7 +13,7 @@ from monitor.pool.unreported import is_moot, tell
 from monitor.requests.blame import tell_outcome
 from monitor.requests.routes import follow_routes
 from monitor.stream.authority import ends_early
-from monitor.stream.remembered import WAYS, Remembered
+from monitor.stream.cached_events import WAYS, CachedEvents
 from monitor.stream.stream_state import AT_REQUEST, BEGINS, INTRODUCES, REGISTRY
 from spec.events.alphabet import BLOCKS_GONE, FACTS, REPORTS, Kind
 from spec.events.fields import ABOUT_BLOCKS, RENEWS
@@ -36,7 +36,7 @@ _STRAYED = "it may be about blocks past the end of the claim, whose loss is not 
 _WHOSE = "claims on this object ended so long ago that it is unknown whether the event is theirs"
 
 
-class Stream(Remembered):
+class Stream(CachedEvents):
     """The claims of one stream (one engine, one pool, one run).
 
     Each base class takes one group of events: requests (`RequestEvents`), blocks (`BlockEvents`).

@@ -14,7 +14,7 @@ from monitor.pool.owners import Owners
 
 __all__ = ["whole_state"]
 
-_FOLDING: Final = {"__weakref__", "situation", "ids", "needs", "places", "thaws", "wait"}
+_COMPACTION: Final = {"__weakref__", "product", "ids", "needs", "places", "expansions", "wait"}
 _PLAIN: Final = (str, bytes, int, float, bool, type(None), bytearray)
 
 
@@ -74,7 +74,7 @@ def _of_each(positions: Positions) -> Iterator[Iterable[tuple[int, int]]]:
 def _declared(kind: type) -> tuple[str, ...]:
     slots = {name for each in kind.__mro__ for name in getattr(each, "__slots__", ())}
     named = {*slots, *getattr(kind, "__struct_fields__", ())}
-    return tuple(sorted(named - _FOLDING))
+    return tuple(sorted(named - _COMPACTION))
 
 
 @cache

@@ -11,8 +11,8 @@ import pytest
 
 from monitor.evaluate.compile import compile_mode
 from monitor.input.records import At, Stamp
+from monitor.stream.cached_events import WAYS
 from monitor.stream.projection import Stream
-from monitor.stream.remembered import WAYS
 from monitor.stream.shortcuts import Way
 from spec.claims.claim import Mode
 from spec.contract.modes import Bundle

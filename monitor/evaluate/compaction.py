@@ -1,8 +1,8 @@
-"""Folds what moves of a claim into its situation and slots, and unfolds it again.
+"""Makes a claim compact, a product state with slots, and expands it again.
 
 A claim that most events move by a look-up (`monitor.evaluate.product`) needs neither its observers
-nor its requests in hand as objects. It is folded then: they are absent, and whoever reads one of
-them gets all of them again. Code that changes them calls `unfolded` first.
+nor its requests in hand as objects. It is compact then: they are absent, and whoever reads one of
+them gets all of them again. Code that changes them calls `expanded` first.
 """
 
 from __future__ import annotations
@@ -13,10 +13,10 @@ from monitor.evaluate.observer_state import NOTHING, Finding, InHand, ObserverSt
 from monitor.evaluate.product import (
     MOST,
     NEW,
-    Situation,
-    folded_watch,
+    ProductState,
+    compact_state,
+    expanded_state,
     truths_of,
-    unfolded_watch,
 )
 from monitor.evaluate.python_terms import CLAIM_REGISTERS, REQUEST_REGISTERS
 from spec.events.alphabet import FACTS
@@ -27,26 +27,35 @@ if TYPE_CHECKING:
 
     from monitor.evaluate.observer_state import Registers
     from monitor.evaluate.product import (
-        FoldedFinding,
-        FoldedRequest,
-        FoldedWatch,
+        CompactFinding,
+        CompactRequest,
+        CompactState,
         Slots,
     )
     from monitor.input.records import At
     from spec.events.alphabet import Kind
 
-__all__ = ["DERIVED", "FOLDED", "Foldable", "findings_of", "fold", "fold_as", "fold_soon", "unfold"]
+__all__ = [
+    "ABSENT",
+    "DERIVED",
+    "Compactable",
+    "compact",
+    "compact_as",
+    "compact_soon",
+    "expand",
+    "findings_of",
+]
 
 Claim: TypeAlias = Any
 """A `ClaimRun`, of whose class a part is defined here."""
 
-FOLDED: Final = (*("base", "requests", "_ended", "_loose", "_alike", "retired", "kept", "waiting"),)
-"""The fields of a claim that are absent while it is folded."""
+ABSENT: Final = (*("base", "requests", "_ended", "_loose", "_alike", "retired", "kept", "waiting"),)
+"""The fields of a claim that are absent while it is compact."""
 
 DERIVED: Final = {"derived": True}
 """The metadata of a field that no snapshot holds, for it says in another way what others do."""
 
-_AT_FIRST: Final[dict[str, Any]] = {"situation": None, "thaws": 0, "wait": 0}
+_AT_FIRST: Final[dict[str, Any]] = {"product": None, "expansions": 0, "wait": 0}
 """What a claim has that was made again from a snapshot."""
 
 _LEAD: Final = CLAIM_REGISTERS.index("lead")
@@ -54,59 +63,59 @@ _NEEDS: Final = REQUEST_REGISTERS.index("needed")
 assert REQUEST_REGISTERS[_NEEDS : _NEEDS + 2] == ("needed", "usable")
 _COST, _WORKER = REQUEST_REGISTERS.index("cost"), REQUEST_REGISTERS.index("worker")
 _NOTHING_NEEDED: Final = (0, 0)
-_MOST_THAWS: Final = 4
+_MOST_EXPANSIONS: Final = 4
 _MOST_REQUESTS: Final = 32
 
 
-class Foldable:
-    """A claim that may be folded."""
+class Compactable:
+    """A claim that may be compact."""
 
     __slots__ = ()
-    situation: Situation | None
+    product: ProductState | None
 
-    def unfolded(self) -> None:
-        """Nothing of it is folded from now on."""
-        if self.situation is not None:
-            _thaw(self)
+    def expanded(self) -> None:
+        """Nothing of it is compact from now on."""
+        if self.product is not None:
+            _expand_for_now(self)
 
     if not TYPE_CHECKING:  # or no checker would miss a field that there is not
 
         def __getattr__(self, name: str) -> Any:
-            """What is absent, because the claim is folded, or was not folded yet."""
+            """What is absent, because the claim is compact, or was not compact yet."""
             if name in _AT_FIRST:
                 setattr(self, name, _AT_FIRST[name])
                 return _AT_FIRST[name]
-            if name in FOLDED and self.situation is not None:
-                _thaw(self)
+            if name in ABSENT and self.product is not None:
+                _expand_for_now(self)
                 return getattr(self, name)
             raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
 
 
-def _thaw(claim: Claim) -> None:
-    """A claim is needed unfolded; where that happens again and again, it stays so for a while."""
-    unfold(claim)
-    claim.thaws += claim.thaws < _MOST_THAWS
-    claim.wait = 2 << claim.thaws
+def _expand_for_now(claim: Claim) -> None:
+    """A claim is needed expanded; where that happens again and again, it stays so for a while."""
+    expand(claim)
+    claim.expansions += claim.expansions < _MOST_EXPANSIONS
+    claim.wait = 2 << claim.expansions
 
 
-def fold_soon(claim: Claim) -> bool:
-    """Whether a claim is folded from now on; one that was needed unfolded time and again may wait,
-    and so does one that cannot be folded.
+def compact_soon(claim: Claim) -> bool:
+    """Whether a claim is compact from now on; one that was needed expanded time and again may wait,
+    and so does one that cannot be compact.
     """
     if claim.wait:
         claim.wait -= 1
         return False
-    if fold(claim) is None:
-        claim.wait = 2 << _MOST_THAWS
+    if compact(claim) is None:
+        claim.wait = 2 << _MOST_EXPANSIONS
         return False
     return True
 
 
-def fold(claim: Claim) -> Situation | None:
-    """Fold a claim; None, and it is as it was, where something of it has no place in a situation:
+def compact(claim: Claim) -> ProductState | None:
+    """Compact a claim; None, and it is as it was, where something of it has no place in a product:
     it is in doubt, was violated, or its registers hold what an event stated.
     """
-    if not _may_fold(claim):
+    if not _may_be_compact(claim):
         return None
     slots: dict[At, int] = {}
 
@@ -117,37 +126,37 @@ def fold(claim: Claim) -> Situation | None:
         stands = _stands(claim, slot)
     except ValueError:
         return None
-    constants, situations = claim.constants, claim.compiled.situations
+    constants, products = claim.constants, claim.compiled.products
     fixed = constants.lapses, constants.tiered, constants.watched, constants.ranked
-    situation: Situation | None = situations.get((fixed, *stands))
-    if situation is None:
-        if len(situations) >= MOST:
+    product: ProductState | None = products.get((fixed, *stands))
+    if product is None:
+        if len(products) >= MOST:
             return None
         tracked, quiet = claim.tracked, claim.is_quiet
-        situation = situations[fixed, *stands] = Situation(*stands, tracked=tracked, quiet=quiet)
+        product = products[fixed, *stands] = ProductState(*stands, tracked=tracked, quiet=quiet)
     requests = claim.requests
-    claim.ids, claim.places, claim.situation = tuple(requests), tuple(slots), situation
+    claim.ids, claim.places, claim.product = tuple(requests), tuple(slots), product
     claim.needs = tuple([each.facts[_NEEDS : _NEEDS + 2] for each in requests.values()])
     _let_go(claim)
-    return situation
+    return product
 
 
 _Slot: TypeAlias = "Callable[[At | None], int]"
 
 
 def _stands(claim: Claim, slot: _Slot) -> tuple[Any, ...]:
-    """What a situation consists of, as `Situation` takes it.
+    """What a product state consists of, as `ProductState` takes it.
 
     Raises:
         ValueError: something of the claim has no place in it.
     """
-    known, requests = claim.compiled.folded, claim.requests
-    base = tuple([folded_watch(i, w, slot, known) for i, w in enumerate(claim.base)])
-    in_hand = tuple([_folded_request(claim, each, slot) for each in requests.values()])
+    known, requests = claim.compiled.compact_states, claim.requests
+    base = tuple([compact_state(i, w, slot, known) for i, w in enumerate(claim.base)])
+    in_hand = tuple([_compact_request(claim, each, slot) for each in requests.values()])
     places = {name: at for at, name in enumerate(requests)}
     if not claim.waiting <= requests.keys():
         raise ValueError("a request waits that is out of hand")
-    kept: tuple[FoldedFinding, ...] = tuple(
+    kept: tuple[CompactFinding, ...] = tuple(
         [
             (i, f.verdict, slot(f.at), f.why, f.allowed, tuple([(k, slot(a)) for k, a in f.trail]))
             for i, f in claim.kept.items()
@@ -161,29 +170,29 @@ def _stands(claim: Claim, slot: _Slot) -> tuple[Any, ...]:
         in_hand,
         tuple([places[name] for name in claim._ended]),
         tuple([at for name, at in places.items() if name in claim.waiting]),
-        tuple([_folded_watches(claim, each, slot) for each in claim.retired.values()]),
+        tuple([_compact_states(claim, each, slot) for each in claim.retired.values()]),
         kept,
     )
 
 
-def _folded_request(claim: Claim, request: InHand, slot: _Slot) -> FoldedRequest:
+def _compact_request(claim: Claim, request: InHand, slot: _Slot) -> CompactRequest:
     facts = request.facts
     if facts[_COST] or facts[_WORKER]:
         raise ValueError("its registers hold what an event stated")
     if facts[_NEEDS : _NEEDS + 2] != _NOTHING_NEEDED:
         facts = (*facts[:_NEEDS], None, None, *facts[_NEEDS + 2 :])
-    return facts, _folded_watches(claim, request, slot), request.touched, request.ended
+    return facts, _compact_states(claim, request, slot), request.touched, request.ended
 
 
-def _folded_watches(claim: Claim, request: InHand, slot: _Slot) -> tuple[FoldedWatch, ...]:
-    known, each = claim.compiled.folded, zip(claim._scoped, request.watches, strict=True)
-    return tuple([folded_watch(i, watch, slot, known) for i, watch in each])
+def _compact_states(claim: Claim, request: InHand, slot: _Slot) -> tuple[CompactState, ...]:
+    known, each = claim.compiled.compact_states, zip(claim._scoped, request.watches, strict=True)
+    return tuple([compact_state(i, watch, slot, known) for i, watch in each])
 
 
-def fold_as(claim: Claim, situation: Situation, places: tuple[At, ...]) -> None:
-    """Fold a claim without requests in a situation that is known."""
+def compact_as(claim: Claim, product: ProductState, places: tuple[At, ...]) -> None:
+    """Compact a claim without requests in a known product state."""
     claim.ids, claim.needs, claim.places = (), (), places
-    claim.situation = situation
+    claim.product = product
     _let_go(claim)
 
 
@@ -193,17 +202,17 @@ def _let_go(claim: Claim) -> None:
 
 
 def findings_of(claim: Claim) -> Iterator[tuple[str, Finding]]:
-    """The findings about a folded claim, which differ from those of others that stand alike only by
-    the places of events.
+    """The findings about a compact claim, which differ from those of others in the same product
+    state only by the places of events.
     """
-    situation, own = claim.situation, claim.places
-    if situation.found is None:
-        unfold(claim)
+    product, own = claim.product, claim.places
+    if product.found is None:
+        expand(claim)
         found = list(claim.findings())
-        fold(claim)
-        situation.found = tuple([(name, *_placed(each, own)) for name, each in found])
+        compact(claim)
+        product.found = tuple([(name, *_placed(each, own)) for name, each in found])
     places = (*own, None)
-    for name, finding, at, trail in situation.found:
+    for name, finding, at, trail in product.found:
         if at == NEW:
             yield name, finding
             continue
@@ -221,9 +230,9 @@ def _placed(
     return finding, slots[finding.at], tuple([(kind, slots[at]) for kind, at in finding.trail])
 
 
-def _may_fold(claim: Claim) -> bool:
+def _may_be_compact(claim: Claim) -> bool:
     """Whether nothing of a claim is in doubt or violated, and all that its observers read is
-    in its situation: each event moves it as it moves any other claim that stands alike.
+    in its product: each event moves it as it moves any other claim that stands alike.
     """
     if not claim.compiled.by_kind:  # who puts functions of his own in their place counts on them
         return False
@@ -243,39 +252,39 @@ def _may_fold(claim: Claim) -> bool:
     return all(found.verdict is not Verdict.VIOLATED for found in claim.kept.values())
 
 
-def unfold(claim: Claim) -> None:
-    """What was folded of a claim is there again."""
-    situation = claim.situation
-    assert situation is not None
-    claim.situation = None
+def expand(claim: Claim) -> None:
+    """What was compact of a claim is there again."""
+    product = claim.product
+    assert product is not None
+    claim.product = None
     places: Slots = (*claim.places, None)  # the last is what has no place
     ids = claim.ids
-    claim.base = _watches(situation.base, places)
+    claim.base = _watches(product.base, places)
     requests = {
         name: InHand(_needing(facts, need), _watches(watches, places), touched, ended)
         for name, need, (facts, watches, touched, ended) in zip(
-            ids, claim.needs, situation.requests, strict=True
+            ids, claim.needs, product.requests, strict=True
         )
     }
     claim.requests, claim._loose = requests or NOTHING, dict(requests) or NOTHING
     claim._alike = NOTHING
-    claim._ended = tuple([ids[at] for at in situation.ended])
-    claim.waiting = frozenset([ids[at] for at in situation.waiting])
-    retired = [InHand(claim._empty, _watches(each, places)) for each in situation.retired]
+    claim._ended = tuple([ids[at] for at in product.ended])
+    claim.waiting = frozenset([ids[at] for at in product.waiting])
+    retired = [InHand(claim._empty, _watches(each, places)) for each in product.retired]
     claim.retired = {each.stands: each for each in retired} or NOTHING
     claim.kept = {
         index: Finding(verdict, places[at], why, allowed, _trail(trail, places))
-        for index, verdict, at, why, allowed, trail in situation.kept
+        for index, verdict, at, why, allowed, trail in product.kept
     } or NOTHING
     claim.ids, claim.needs, claim.places = (), (), ()
 
 
-def _watches(folded: Iterable[FoldedWatch], places: Slots) -> list[ObserverState]:
-    return [each.ready or unfolded_watch(each, places) for each in folded]
+def _watches(compact: Iterable[CompactState], places: Slots) -> list[ObserverState]:
+    return [each.ready or expanded_state(each, places) for each in compact]
 
 
-def _trail(folded: Iterable[tuple[Any, int]], places: Slots) -> tuple[tuple[Any, Any], ...]:
-    return tuple([(kind, places[at]) for kind, at in folded])
+def _trail(compact: Iterable[tuple[Any, int]], places: Slots) -> tuple[tuple[Any, Any], ...]:
+    return tuple([(kind, places[at]) for kind, at in compact])
 
 
 def _needing(facts: Registers, need: tuple[int, int]) -> Registers:

@@ -1,15 +1,15 @@
-"""Takes the events that begin and end usual claims by what is remembered of others."""
+"""Takes the events that begin and end usual claims by cached transitions."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from monitor.evaluate.folding import fold, fold_as
+from monitor.evaluate.compaction import compact, compact_as
 from monitor.evaluate.python_terms import CLAIM_REGISTERS
 from monitor.pool.bloom_filter import digest
 from monitor.stream.authority import ends_early
 from monitor.stream.entries import says_the_same
-from monitor.stream.recall import NUMBERS, Recall
+from monitor.stream.transition_cache import NUMBERS, TransitionCache
 from spec.events.alphabet import FACTS, Kind
 from spec.events.fields import RUNTIME
 
@@ -18,35 +18,35 @@ if TYPE_CHECKING:
     from monitor.input.records import At
     from spec.events.canonical import Event
 
-__all__ = ["RecallEntries"]
+__all__ = ["CachedEntries"]
 
 _FITS, _SAME, _SOME, _AUTHORISED, _ATTRIBUTED = (1 << bit for bit in range(5))
 _FOOTPRINT, _ENDED_BY = CLAIM_REGISTERS.index("footprint"), CLAIM_REGISTERS.index("ended_by")
 
 
-class RecallEntries(Recall):
-    """A stream that takes the entry of a claim, and its end, by what it remembers."""
+class CachedEntries(TransitionCache):
+    """A stream that takes the entry of a claim, and its end, by cached transitions."""
 
     def _tell_entry(self, event: Event, claim: ClaimRun, at: At) -> None:
-        """Deliver to a claim that it is registered: from then on it is folded, if it may be."""
+        """Deliver to a claim that it is registered: from then on it is compact, if it may be."""
         entries, holds = claim.compiled.entries, claim.constants.threshold <= 0
         told = claim.doubts or claim.unknown or claim.requests or claim.retired or claim.kept
         if told or claim.held or claim.taint is not None or claim.observed != FACTS:
             super()._tell_entry(event, claim, at)
         elif (found := entries.get(holds)) is None:
             super()._tell_entry(event, claim, at)
-            if (situation := fold(claim)) is not None and claim.places in ((), (at,)):
-                entries[holds] = situation, claim.facts, bool(claim.places)
+            if (product := compact(claim)) is not None and claim.places in ((), (at,)):
+                entries[holds] = product, claim.facts, bool(claim.places)
         else:
-            situation, claim.facts, placed = found
-            fold_as(claim, situation, (at,) if placed else ())
-            claim.last_event, claim.state, claim.owes = self._count, situation.state, situation.owes
+            product, claim.facts, placed = found
+            compact_as(claim, product, (at,) if placed else ())
+            claim.last_event, claim.state, claim.owes = self._count, product.state, product.owes
             if claim.owes:
                 self._store.owing[claim.claim_id] = claim
             if self._store.moved is not None:
                 self._store.moved.append(claim)
 
-    def _recall_commitment(self, event: Event, at: At) -> bool:
+    def _cached_commitment(self, event: Event, at: At) -> bool:
         """The runtime's registry commits to a claim that holds nothing yet, alone on its object."""
         claim, store, keys = self._stated_again(event), self._store, event.content_keys
         if claim is None or claim.responsible or not store.may_join(claim):
@@ -55,7 +55,7 @@ class RecallEntries(Recall):
             return self._shortcut(event, at)
         footprint = event.footprint or 0
         code = NUMBERS[event.kind] | (_FITS if claim.constants.threshold <= footprint else 0)
-        transition = self._recalled(claim, code)
+        transition = self._cached(claim, code)
         if transition is None:
             return self._learn(claim, code, event, at, stated=footprint)
         claim.size = max(claim.size, footprint)
@@ -63,54 +63,54 @@ class RecallEntries(Recall):
             store.blocks.state(claim, keys)
         store.room.forget()
         store.take_over(claim, self._count + 1)
-        self._follow(claim, transition, at, stated=footprint)
+        self._take_transition(claim, transition, at, stated=footprint)
         if claim.declared:  # it was accepted before
             store.room.put(claim, claim.declared)
         self._clock.start(claim, at, event.time_ns)
         return True
 
-    def _recall_acceptance(self, event: Event, at: At) -> bool:
+    def _cached_acceptance(self, event: Event, at: At) -> bool:
         """A claim is accepted that was committed to."""
         claim, footprint = self._stated_again(event), event.footprint or 0
         if claim is None or not claim.responsible or footprint > claim.size:
             return self._shortcut(event, at)
         code = NUMBERS[event.kind] | (_SAME if footprint == claim.facts[_FOOTPRINT] else 0)
         code |= _SOME if footprint else 0
-        transition = self._recalled(claim, code)
+        transition = self._cached(claim, code)
         if transition is None:
             return self._learn(claim, code, event, at, stated=footprint)
         declared = claim.declared
         claim.owner_claimed = claim.owner_claimed or event.owner_scope
-        self._follow(claim, transition, at, stated=footprint)
+        self._take_transition(claim, transition, at, stated=footprint)
         if claim.declared != declared:
             self._store.room.put(claim, claim.declared)
         claim.accepted = True
         return True
 
-    def _recall_retirement(self, event: Event, at: At) -> bool:
+    def _cached_retirement(self, event: Event, at: At) -> bool:
         """The runtime's registry lets go of a claim that it committed to."""
-        claim, store = self._folded(event), self._store
+        claim, store = self._compact_of(event), self._store
         if claim is None or claim.elapsed or not claim.responsible or event.request_id is not None:
             return self._shortcut(event, at)
         if self._may_rank(claim):
             return self._shortcut(event, at)
         by = _by(event)
         code = NUMBERS[event.kind]
-        transition = self._recalled(claim, code)
+        transition = self._cached(claim, code)
         if transition is None:
             return self._learn(claim, code, event, at, stated=by)
         claim.early |= ends_early(event, claim)
         declared = claim.declared
-        self._follow(claim, transition, at, stated=by)
+        self._take_transition(claim, transition, at, stated=by)
         if not claim.responsible:
             store.give_up(claim, self._count)
         if claim.declared != declared:
             store.room.put(claim, claim.declared)
         return True
 
-    def _recall_ending(self, event: Event, at: At) -> bool:
+    def _cached_ending(self, event: Event, at: At) -> bool:
         """The end of a claim is reported, by whoever may end it."""
-        claim, ended_by, owner = self._folded(event), 0, event.by
+        claim, owner = self._compact_of(event), event.by
         if claim is None or claim.elapsed or event.request_id is not None:
             return self._shortcut(event, at)
         if owner == RUNTIME or (owner is not None and claim.owner_scope is None):
@@ -122,20 +122,20 @@ class RecallEntries(Recall):
         code |= _SOME if by else 0
         code |= _ATTRIBUTED if ended_by else 0
         code |= _SAME if by == ended_by else 0
-        transition = self._recalled(claim, code)
+        transition = self._cached(claim, code)
         if transition is None:
             return self._learn(claim, code, event, at)
         responsible = claim.responsible
         if transition.facts is not None and responsible:
             return self._shortcut(event, at)
-        self._follow(claim, transition, at)
+        self._take_transition(claim, transition, at)
         return True
 
     def _stated_again(self, event: Event) -> ClaimRun | None:
-        """The claim that an event introduces, folded, if the event states nothing new of it but its
+        """The compact claim that an event introduces, if the event states nothing new of it but its
         footprint, and whatever its observers read was stated.
         """
-        claim = self._folded(event)
+        claim = self._compact_of(event)
         if claim is None or claim.elapsed or event.request_id is not None:
             return None
         if event.footprint is None or not says_the_same(claim, event):

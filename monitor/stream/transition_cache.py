@@ -1,16 +1,16 @@
-"""Moves the claims of a stream by transitions that are remembered, and remembers new ones.
+"""Moves the claims of a stream by cached transitions, and caches new ones.
 
-A transition (`monitor.evaluate.product`) is looked up by the situation of a claim and by a code of
+A transition (`monitor.evaluate.product`) is looked up by the product of a claim and by a code of
 the event, which says what of it the observers of a claim read: its kind, the slot that the claim
 has for its request, and one bit for each question that remains. One that is met for the first time
-is taken by the shortcut, and remembered as the difference between the claim before and after.
+is taken by the shortcut, and cached as the difference between the claim before and after.
 """
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from monitor.evaluate.folding import fold, fold_soon, unfold
+from monitor.evaluate.compaction import compact, compact_soon, expand
 from monitor.evaluate.product import Transition, moved_facts, picked
 from monitor.evaluate.python_terms import CLAIM_REGISTERS
 from monitor.pool.terms import names_no_identity, restates
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from monitor.requests.request import Request
     from spec.events.canonical import Event
 
-__all__ = ["NUMBERS", "Recall"]
+__all__ = ["NUMBERS", "TransitionCache"]
 
 NUMBERS: Final = {kind: number << 6 for number, kind in enumerate(Kind)}
 """The part of a code that says the kind, above six bits for questions."""
@@ -37,8 +37,8 @@ _STOOD, _CAME, _FIRST = 1 << _SLOT, 2 << _SLOT, 3
 _LEAD: Final = CLAIM_REGISTERS.index("lead")
 
 
-class Recall(Shortcuts):
-    """A stream that moves claims by the transitions that it remembers."""
+class TransitionCache(Shortcuts):
+    """A stream that moves claims by the cached transitions."""
 
     def _take_long(self, event: Event, at: At) -> None:
         raise NotImplementedError
@@ -50,19 +50,19 @@ class Recall(Shortcuts):
 
     # What an event meets.
 
-    def _folded(self, event: Event) -> ClaimRun | None:
-        """The claim that an event names, folded; None if the event states its identity anew."""
+    def _compact_of(self, event: Event) -> ClaimRun | None:
+        """The claim that an event names, compact; None if the event states its identity anew."""
         claim = self._store.claims.get(event.claim_id or "")
         if claim is None or claim.joined != len(claim.binding):
             return None
         if not (names_no_identity(event) or restates(claim, event)):
             return None
-        return claim if self._is_folded(claim) else None
+        return claim if self._try_compact(claim) else None
 
     @staticmethod
-    def _is_folded(claim: ClaimRun) -> bool:
-        """Whether a claim is folded from now on."""
-        return claim.situation is not None or fold_soon(claim)
+    def _try_compact(claim: ClaimRun) -> bool:
+        """Whether a claim is compact from now on."""
+        return claim.product is not None or compact_soon(claim)
 
     def _standing(self, name: str) -> Request | None:
         """The request of this id, if it is in hand and nothing of it is forgotten or unknown."""
@@ -73,18 +73,18 @@ class Recall(Shortcuts):
 
     @staticmethod
     def _slot_of(claim: ClaimRun, name: str, request: Request) -> int:
-        """What a code has of a request: the slot that a folded claim has for it; where it has none,
-        whether the claim was there before it.
+        """What a code has of a request: the slot that a compact claim has for it; where there is
+        none, whether the claim was there before it.
         """
         if name in claim.ids:
             return (claim.ids.index(name) + _FIRST) << _SLOT
         return _STOOD if claim.took <= request.since else _CAME
 
     @staticmethod
-    def _recalled(claim: ClaimRun, code: int) -> Transition | None:
-        """The transition that is remembered for an event of this code, if any is."""
-        situation = claim.situation
-        return None if situation is None else situation.after.get(code)
+    def _cached(claim: ClaimRun, code: int) -> Transition | None:
+        """The cached transition for an event of this code, if there is one."""
+        product = claim.product
+        return None if product is None else product.after.get(code)
 
     # Moving claims.
 
@@ -102,7 +102,7 @@ class Recall(Shortcuts):
         claim.ids, claim.needs = pick((*claim.ids, name)), pick((*claim.needs, need))
         return True
 
-    def _follow(
+    def _take_transition(
         self,
         claim: ClaimRun,
         transition: Transition,
@@ -118,7 +118,7 @@ class Recall(Shortcuts):
         """
         to, places, _, _, facts, moves = transition
         self._count = self._store.blocks.now = claim.last_event = self._count + 1
-        claim.situation = to
+        claim.product = to
         if places is not None:
             claim.places = places((*claim.places, at))
         if facts is not None:
@@ -142,20 +142,20 @@ class Recall(Shortcuts):
         name: str | None = None,
         stated: int = 0,
     ) -> bool:
-        """An event moves a folded claim as if nothing were remembered; how it did, is then.
+        """An event moves a compact claim as if nothing were cached; how it did, is then.
 
         Args:
             name: of the request that the event belongs to.
             stated: the number that the event states of the claim.
         """
-        before, ids, places, facts = claim.situation, claim.ids, claim.places, claim.facts
+        before, ids, places, facts = claim.product, claim.ids, claim.places, claim.facts
         assert before is not None
-        unfold(claim)
+        expand(claim)
         if not self._shortcut(event, at):
             self._take_long(event, at)
         if self._store.claims.get(claim.claim_id) is not claim:
             return True  # it is forgotten, and that is no part of what the event does
-        after, lead = fold(claim), claim.lead if event.block_ids else facts[_LEAD]
+        after, lead = compact(claim), claim.lead if event.block_ids else facts[_LEAD]
         if after is None or (event.block_ids and claim.computed):
             return True
         try:

@@ -1,7 +1,7 @@
-"""Takes the events whose effect on a claim is remembered from a claim that stood alike.
+"""Takes the events whose effect on a claim is cached from another one.
 
 Most events of a stream move a claim as the same event moved another before. Each function here
-finds the claim and the code of the event, and takes the transition that is remembered for these.
+finds the claim and the code of the event, and takes the cached transition.
 What an event does besides, to blocks, to requests and to what is owed, the function does as the
 shortcut of the kind would; or it changes nothing and leaves the event to that.
 """
@@ -10,9 +10,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from monitor.stream.recall import NUMBERS
-from monitor.stream.recall_entries import RecallEntries
+from monitor.stream.cached_entries import CachedEntries
 from monitor.stream.shortcuts import SHORTCUTS
+from monitor.stream.transition_cache import NUMBERS
 from spec.events.alphabet import ENDS, Kind
 
 if TYPE_CHECKING:
@@ -23,33 +23,33 @@ if TYPE_CHECKING:
     from monitor.stream.shortcuts import Way
     from spec.events.canonical import Event
 
-__all__ = ["WAYS", "Remembered"]
+__all__ = ["WAYS", "CachedEvents"]
 
 # What of an event the observers of a claim read, besides its kind and its request.
 _HOLDS, _COVERS, _FROM_TIER, _FOUND = (1 << bit for bit in range(4))
 
 
-class Remembered(RecallEntries):
-    """A stream that takes most events by what it remembers."""
+class CachedEvents(CachedEntries):
+    """A stream that takes most events by cached transitions."""
 
     # Each kind of event.
 
-    def _recall_report(self, event: Event, at: At) -> bool:
+    def _cached_report(self, event: Event, at: At) -> bool:
         """A report about a claim, or a fact about its copies."""
-        claim = self._folded(event)
+        claim = self._compact_of(event)
         if claim is None or event.request_id is not None:
             return self._shortcut(event, at)
         code = NUMBERS[event.kind]
-        transition = self._recalled(claim, code)
+        transition = self._cached(claim, code)
         if transition is None:
             return self._learn(claim, code, event, at)
-        self._follow(claim, transition, at)
+        self._take_transition(claim, transition, at)
         return True
 
-    def _recall_use(self, event: Event, at: At) -> bool:
+    def _cached_use(self, event: Event, at: At) -> bool:
         """A look-up, a reuse or a restore, of a claim by a request in hand."""
         kind, name = event.kind, event.request_id or ""
-        claim, request = self._folded(event), self._standing(name)
+        claim, request = self._compact_of(event), self._standing(name)
         if claim is None or request is None:
             return self._shortcut(event, at)
         code = NUMBERS[kind] | self._slot_of(claim, name, request)
@@ -66,15 +66,15 @@ class Remembered(RecallEntries):
                 code |= _FROM_TIER
         elif kind is Kind.PREFIX_REUSED and len(request.claims) > 1:
             return self._shortcut(event, at)
-        transition = self._recalled(claim, code)
+        transition = self._cached(claim, code)
         if transition is None:
             return self._learn(claim, code, event, at, name)
         if not self._open_slot(claim, transition, name, request):
             return self._shortcut(event, at)
-        self._follow(claim, transition, at)
+        self._take_transition(claim, transition, at)
         return True
 
-    def _recall_end(self, event: Event, at: At) -> bool:
+    def _cached_end(self, event: Event, at: At) -> bool:
         """A request ends that fits beside all claims; one claim has it in hand, or none."""
         name, store = event.request_id or "", self._store
         request, owing = self._standing(name), store.owing
@@ -90,33 +90,33 @@ class Remembered(RecallEntries):
             self.requests.end(name)
             return True
         (claim,) = request.claims.values()
-        if not self._is_folded(claim):
+        if not self._try_compact(claim):
             return self._shortcut(event, at)
         code = NUMBERS[event.kind] | self._slot_of(claim, name, request)
-        transition = self._recalled(claim, code)
+        transition = self._cached(claim, code)
         if transition is None:
             return self._learn(claim, code, event, at, name)
         if (pick := transition.ids) is not None:
             self.requests.let_go(claim, [claim.ids[slot] for slot in transition.gone], name)
             claim.ids, claim.needs = pick((*claim.ids, "")), pick((*claim.needs, None))
-        self._follow(claim, transition, at)
+        self._take_transition(claim, transition, at)
         self.requests.end(name)
         return True
 
-    def _recall_blocks(self, event: Event, at: At) -> bool:
+    def _cached_blocks(self, event: Event, at: At) -> bool:
         """Blocks of a claim are there that are nobody's, and follow those that it holds."""
-        claim, kind, name = self._folded(event), event.kind, event.request_id
-        if claim is None or not self._follows(event, claim):
+        claim, kind, name = self._compact_of(event), event.kind, event.request_id
+        if claim is None or not self._extends(event, claim):
             return self._shortcut(event, at)
         code, tiered = NUMBERS[kind], claim.compiled.tiered
-        situation, request = claim.situation, None
-        assert situation is not None
+        product, request = claim.product, None
+        assert product is not None
         if event.found:
             code |= _FOUND
         elif kind is Kind.BLOCK_CACHED:
             in_hand = self.requests.in_hand
-            unclear = situation.waiting or (name is None and len(in_hand) > 1)
-            if tiered and situation.away and unclear:
+            unclear = product.waiting or (name is None and len(in_hand) > 1)
+            if tiered and product.away and unclear:
                 return self._shortcut(event, at)
             if name is None and len(in_hand) == 1:  # no line says which request computed it
                 (name,) = in_hand
@@ -127,7 +127,7 @@ class Remembered(RecallEntries):
         lead = claim.held.lead + len(event.block_ids)
         if lead >= claim.constants.threshold:
             code |= _HOLDS
-        transition = self._recalled(claim, code)
+        transition = self._cached(claim, code)
         if transition is None:
             return self._learn(claim, code, event, at, name)
         if request is not None and not self._open_slot(claim, transition, name or "", request):
@@ -137,17 +137,17 @@ class Remembered(RecallEntries):
             claim.held.note_fresh(() if tiered else event.positions)
         self._store.blocks.append(event.block_ids, event.positions, claim)
         self._store.room.forget()
-        self._follow(claim, transition, at, lead)
+        self._take_transition(claim, transition, at, lead)
         return True
 
-    def _recall_loss(self, event: Event, at: At) -> bool:
+    def _cached_loss(self, event: Event, at: At) -> bool:
         """All blocks that one claim holds are gone."""
         blocks, ids = self._store.blocks, event.block_ids
         named = event.claim_id is not None or event.object_id is not None
         if named or not ids or event.request_id is not None:
             return self._shortcut(event, at)
         run = blocks.sole_run(ids)
-        if run is None or not self._is_folded(run[0]):
+        if run is None or not self._try_compact(run[0]):
             return self._shortcut(event, at)
         claim, first = run
         compiled, ranked = claim.compiled, claim.priority is not None and self._ranked
@@ -156,23 +156,23 @@ class Remembered(RecallEntries):
         if claim.computed or not claim.owns(first):
             return self._shortcut(event, at)
         code = NUMBERS[event.kind] | (_HOLDS if claim.constants.threshold <= 0 else 0)
-        transition = self._recalled(claim, code)
+        transition = self._cached(claim, code)
         if transition is None:
             return self._learn(claim, code, event, at)
         blocks.take_run(ids, claim, first)
         if claim.held.fresh and compiled.tiered:
             claim.held.take_fresh()
         self._store.room.forget()
-        self._follow(claim, transition, at, 0)
+        self._take_transition(claim, transition, at, 0)
         return True
 
-    def _follows(self, event: Event, claim: ClaimRun) -> bool:
-        """Whether blocks of an event are nobody's, and follow what a folded claim holds; no other
+    def _extends(self, event: Event, claim: ClaimRun) -> bool:
+        """Whether blocks of an event are nobody's, and follow what a compact claim holds; no other
         claim has a part in them.
         """
-        blocks, positions, situation = event.block_ids, event.positions, claim.situation
-        assert situation is not None
-        if not situation.tracked or claim.compiled.ranked or claim.computed:
+        blocks, positions, product = event.block_ids, event.positions, claim.product
+        assert product is not None
+        if not product.tracked or claim.compiled.ranked or claim.computed:
             return False
         if claim.priority is not None and self._ranked:
             return False
@@ -189,24 +189,24 @@ class Remembered(RecallEntries):
 
 WAYS: Final[Mapping[Kind, Way]] = {
     **SHORTCUTS,
-    Kind.CLAIM_COMMITTED: Remembered._recall_commitment,
-    Kind.CLAIM_ACCEPTED: Remembered._recall_acceptance,
-    Kind.CLAIM_RETIRED: Remembered._recall_retirement,
-    **dict.fromkeys(ENDS, Remembered._recall_ending),
-    Kind.CLAIM_MATERIALIZED: Remembered._recall_report,
-    Kind.CLAIM_UNMATERIALIZED: Remembered._recall_report,
-    Kind.CLAIM_OFFLOADED: Remembered._recall_report,
-    Kind.STORE_FINISHED: Remembered._recall_report,
-    Kind.HOST_COPY_FOUND: Remembered._recall_report,
-    Kind.HOST_COPY_LOST: Remembered._recall_report,
-    Kind.PREFIX_LOOKUP: Remembered._recall_use,
-    Kind.PREFIX_REUSED: Remembered._recall_use,
-    Kind.CLAIM_RESTORE_REQUIRED: Remembered._recall_use,
-    Kind.CLAIM_RESTORED: Remembered._recall_use,
-    Kind.REQUEST_FINISHED: Remembered._recall_end,
-    Kind.BLOCK_CACHED: Remembered._recall_blocks,
-    Kind.LOAD_FINISHED: Remembered._recall_blocks,
-    Kind.BLOCK_EVICTED: Remembered._recall_loss,
-    Kind.BLOCK_LOST: Remembered._recall_loss,
+    Kind.CLAIM_COMMITTED: CachedEvents._cached_commitment,
+    Kind.CLAIM_ACCEPTED: CachedEvents._cached_acceptance,
+    Kind.CLAIM_RETIRED: CachedEvents._cached_retirement,
+    **dict.fromkeys(ENDS, CachedEvents._cached_ending),
+    Kind.CLAIM_MATERIALIZED: CachedEvents._cached_report,
+    Kind.CLAIM_UNMATERIALIZED: CachedEvents._cached_report,
+    Kind.CLAIM_OFFLOADED: CachedEvents._cached_report,
+    Kind.STORE_FINISHED: CachedEvents._cached_report,
+    Kind.HOST_COPY_FOUND: CachedEvents._cached_report,
+    Kind.HOST_COPY_LOST: CachedEvents._cached_report,
+    Kind.PREFIX_LOOKUP: CachedEvents._cached_use,
+    Kind.PREFIX_REUSED: CachedEvents._cached_use,
+    Kind.CLAIM_RESTORE_REQUIRED: CachedEvents._cached_use,
+    Kind.CLAIM_RESTORED: CachedEvents._cached_use,
+    Kind.REQUEST_FINISHED: CachedEvents._cached_end,
+    Kind.BLOCK_CACHED: CachedEvents._cached_blocks,
+    Kind.LOAD_FINISHED: CachedEvents._cached_blocks,
+    Kind.BLOCK_EVICTED: CachedEvents._cached_loss,
+    Kind.BLOCK_LOST: CachedEvents._cached_loss,
 }
-"""The short way of each kind that has one; by what is remembered, where anything is."""
+"""The short way of each kind that has one; by cached transitions where it can."""

@@ -8,17 +8,17 @@ from typing import Any
 
 import pytest
 
-from monitor.evaluate import folding, product
+from monitor.evaluate import compaction, product
 from monitor.evaluate.claim import ClaimRun
+from monitor.evaluate.compaction import compact, expand
 from monitor.evaluate.compile import compile_mode
-from monitor.evaluate.folding import fold, unfold
 from monitor.input.records import At, Stamp
 from monitor.requests.request import Request
+from monitor.stream.cached_events import WAYS
 from monitor.stream.known_claims import Keep
 from monitor.stream.projection import Stream
-from monitor.stream.recall import NUMBERS, Recall
-from monitor.stream.remembered import WAYS
 from monitor.stream.shortcuts import SHORTCUTS
+from monitor.stream.transition_cache import NUMBERS, TransitionCache
 from spec.claims.claim import Mode
 from spec.contract.facts import FACTS_ARE_FACTS
 from spec.contract.ledgers import CLAIM_FACTS, DECLARED, REQUEST_FACTS
@@ -61,17 +61,17 @@ def told_anew(seeds: range) -> Iterator[tuple[Mode, list[Line]]]:
 
 
 def slots(claim: ClaimRun) -> tuple[Any, ...]:
-    situation = claim.situation
-    assert situation is not None
+    product = claim.product
+    assert product is not None
     needs = [
         need if facts[3] is None else None
-        for need, (facts, *_) in zip(claim.needs, situation.requests, strict=True)
+        for need, (facts, *_) in zip(claim.needs, product.requests, strict=True)
     ]
-    return situation, claim.ids, needs, claim.places
+    return product, claim.ids, needs, claim.places
 
 
 def compare(mode: Mode, lines: list[Line], chance: Random) -> None:
-    """A stream that remembers is equal to one that does not, and so is each claim refolded."""
+    """A stream that caches is equal to one that does not, and so is a claim made compact again."""
     modes = list(Mode) if chance.random() < 0.3 else [mode]
     judges = [compile_mode(each, Bundle.CONTRACT) for each in modes]
     keep, watched = chance.choice(KEEPS), chance.random() < 0.5
@@ -82,10 +82,10 @@ def compare(mode: Mode, lines: list[Line], chance: Random) -> None:
         take(short, line)
         take(long, line)
         for claim in short.claims.values():
-            if claim.situation is not None and chance.random() < 0.5:
+            if claim.product is not None and chance.random() < 0.5:
                 before = slots(claim)
-                unfold(claim)
-                assert fold(claim) is not None
+                expand(claim)
+                assert compact(claim) is not None
                 assert slots(claim) == before
         if chance.random() < 0.3 or line is lines[-1]:
             for stream in (short, long):
@@ -100,30 +100,30 @@ def compare(mode: Mode, lines: list[Line], chance: Random) -> None:
 @pytest.mark.parametrize("seeds", [range(4), pytest.param(range(4, 400), marks=pytest.mark.deep)])
 def test_same(seeds: range) -> None:
     """By what is remembered all that is held of a stream comes to the same, and so do findings;
-    a claim that is folded and unfolded again stands where it stood."""
+    a claim that is compact and expanded again stands where it stood."""
     for number, (mode, lines) in enumerate(told_anew(seeds)):
         compare(mode, lines, Random(number))
 
 
 @pytest.mark.slow
 def test_same_at_the_limit(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Where no more situations are remembered, claims are moved by their observers."""
-    for module in (product, folding):
+    """Where no more products are remembered, claims are moved by their observers."""
+    for module in (product, compaction):
         monkeypatch.setattr(module, "MOST", 4)
     for each in Mode:
         known = vars(compile_mode(each, Bundle.CONTRACT))
-        for name in ("situations", "entries", "folded"):
+        for name in ("products", "entries", "compact_states"):
             monkeypatch.delitem(known, name, raising=False)
     for number, (mode, lines) in enumerate(told_anew(range(1))):
         compare(mode, lines, Random(number))
-        assert len(compile_mode(mode, Bundle.CONTRACT).situations) <= 4
+        assert len(compile_mode(mode, Bundle.CONTRACT).products) <= 4
 
 
 @pytest.mark.parametrize("most", [16, 1_000])
 def test_many_requests(most: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """Of very many requests in hand of one claim each is moved as itself, in whatever order they
     end; no code of one is that of another."""
-    monkeypatch.setattr(folding, "_MOST_REQUESTS", most)
+    monkeypatch.setattr(compaction, "_MOST_REQUESTS", most)
     begins = [event for event in as_events(Traffic(8, 1, (Mode.OFFLOADABLE,))) if event.claim_id]
     claim_id, number = begins[0].claim_id, 140
     events = begins[:6]
@@ -147,8 +147,9 @@ def test_codes() -> None:
     class Run:
         took, ids = 5, tuple(f"r{each}" for each in range(200))
 
-    slots = {name: Recall._slot_of(Run, name, Request(since=9)) for name in (*Run.ids, "new")}  # type: ignore[arg-type]
-    slots["later"] = Recall._slot_of(Run, "later", Request(since=1))  # type: ignore[arg-type]
+    of: Any = TransitionCache._slot_of
+    slots = {name: of(Run, name, Request(since=9)) for name in (*Run.ids, "new")}
+    slots["later"] = of(Run, "later", Request(since=1))
     codes = {
         kind | slot | bits
         for kind in NUMBERS.values()
@@ -197,31 +198,31 @@ def test_bound_anew() -> None:
 
 
 @pytest.mark.parametrize(
-    ("mode", "situations", "learned"),
+    ("mode", "products", "learned"),
     [
         (Mode.BEST_EFFORT, 7, 8),
         (Mode.HARD_PROTECTED, 12, 13),
         (Mode.OFFLOADABLE, 21, 22),
     ],
 )
-def test_few(mode: Mode, situations: int, learned: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A stream of hundreds of claims that live alike meets few situations, and each transition is
+def test_few(mode: Mode, products: int, learned: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A stream of hundreds of claims that live alike meets few products, and each transition is
     found out once."""
     fresh, counted = compile_mode.__wrapped__(mode, Bundle.CONTRACT), 0
-    learn = Recall._learn
+    learn = TransitionCache._learn
 
-    def counting(self: Recall, *args: Any, **more: Any) -> bool:
+    def counting(self: TransitionCache, *args: Any, **more: Any) -> bool:
         nonlocal counted
         counted += 1
         return learn(self, *args, **more)
 
-    monkeypatch.setattr(Recall, "_learn", counting)
+    monkeypatch.setattr(TransitionCache, "_learn", counting)
     stream = Stream(fresh, "run")
     for number, event in enumerate(as_events(Traffic(6_000, 100, (mode,))), 1):
         at = At("f", number, event.sequence)
         stream.stamp(Stamp("run", event.sequence, event.time_ns), at)
         stream.take(event, at)
-    assert len(fresh.situations) == situations
+    assert len(fresh.products) == products
     assert counted == learned
 
 
@@ -282,7 +283,7 @@ LEFT_OUT = {
     "footprint", "lead", "ended_by", "losses", "failures", "declared", "needed", "usable",
     "cost", "worker",
 }  # fmt: skip
-"""The registers that a situation leaves out."""
+"""The registers that a product leaves out."""
 
 COMPARED = {
     Kind.CLAIM_COMMITTED: {frozenset({"footprint", "threshold"})},
@@ -306,7 +307,7 @@ def comparisons(term: Term) -> Iterator[frozenset[str]]:
 
 @pytest.mark.parametrize("kind", [*READ, *OTHERS])
 def test_numbers(kind: Kind) -> None:
-    """No number that a situation leaves out is compared with another one, but where its code says
+    """No number that a product leaves out is compared with another one, but where its code says
     what comes of it."""
     found = {each for term in read_at(kind) for each in comparisons(term) if each & LEFT_OUT}
     assert found <= {frozenset({"lead", "threshold"})} | COMPARED.get(kind, set())
