@@ -108,7 +108,7 @@ class Compiled:
 
     @cached_property
     def products(self) -> dict[Hashable, ProductState]:
-        """The product states of claims that were met, by all that makes them (`evaluate.compaction`)."""
+        """The product states that were met, by all that makes them (`evaluate.compaction`)."""
         return {}
 
     @cached_property

@@ -5,9 +5,9 @@ automaton together. It has far too many states to be built before; of those that
 are few. Each is kept once for a mode, with the transitions that were taken from it, so that most
 events move a claim by one look-up.
 
-A product state leaves out what differs from claim to claim and moves nothing: the ids of requests, the
-places of events, and sizes in blocks. A claim has these as slots, and a transition says which of
-them it keeps, in which order, and where it adds that of its event.
+A product state leaves out what differs from claim to claim and moves nothing: the ids of requests,
+the places of events, and sizes in blocks. A claim has these as slots, and a transition says which
+of them it keeps, in which order, and where it adds that of its event.
 """
 
 from __future__ import annotations
@@ -46,8 +46,8 @@ __all__ = [
 ]
 
 MOST: Final = 20_000
-"""Product states that are kept of one mode, and states of observers in them; a claim in another one is
-moved by its observers.
+"""Product states that are kept of one mode, and states of observers in them; a claim in another one
+is moved by its observers.
 """
 
 NEW: Final = -1
