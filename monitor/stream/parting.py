@@ -13,6 +13,7 @@ from monitor.evaluate.claim_record import NOTHING
 from monitor.evaluate.compile import compile_mode
 from monitor.input.records import CANONICAL
 from monitor.pool.objects import open_without
+from monitor.stream.overview import Overview
 from monitor.stream.stream_state import INTRODUCES
 
 if TYPE_CHECKING:
@@ -94,14 +95,13 @@ def _estrange(claim: ClaimRun, compiled: Compiled) -> None:
     claim.taint, claim.owes = claim.taint or (None, _ELSEWHERE), False
 
 
-class Parting:
+class Parting(Overview):
     """A monitor whose streams judge the claims of several modes, until they are parted."""
 
     mode: Mode
     bundle: Bundle
     keep: Keep | None
     beside: tuple[Mode, ...]
-    _streams: dict[tuple[str, str], Stream]
 
     def _stream(self, file: str, name: str) -> Stream:
         raise NotImplementedError
