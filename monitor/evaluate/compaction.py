@@ -210,6 +210,9 @@ def findings_of(claim: Claim) -> Iterator[tuple[str, Finding]]:
         expand(claim)
         found = list(claim.findings())
         compact(claim)
+        if len(set(own)) < len(own):  # events of one line: which slot is whose is not clear
+            yield from found
+            return
         product.found = tuple([(name, *_placed(each, own)) for name, each in found])
     places = (*own, None)
     for name, finding, at, trail in product.found:

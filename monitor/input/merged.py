@@ -307,15 +307,19 @@ class _Merging:
             self._held = msgspec.structs.replace(self._held, doubts=every)
 
     def _stamped(self, line: _Line) -> Record | None:
-        """The line as one of the stream: the first mark that opens it, and the last that closes it,
-        are its own.
+        """The line as one of the stream: the first mark that opens it, the last that closes it, and
+        those that say again what is observed, are its own.
         """
         record, observes = line.record, None
         self._closed.discard(line.rank)
         if record.stamp.mark is Mark.STREAM_OPENED:
-            if self._opened:
+            if line.number and record.stamp.observes is not None:
+                observes = record.stamp.observes  # a rank that is opened again may observe less
+            elif self._opened:
                 return None
-            self._opened, observes = True, self._observes
+            else:
+                observes = self._observes
+            self._opened = True
         elif record.stamp.mark is Mark.STREAM_CLOSED:
             self._closed.add(line.rank)
             if self._closed != self._ranks:

@@ -64,8 +64,8 @@ class CachedEvents(CachedEntries):
         elif kind is Kind.CLAIM_RESTORED:
             if event.from_tier and claim.restored:
                 code |= _FROM_TIER
-        elif kind is Kind.PREFIX_REUSED and len(request.claims) > 1:
-            return self._shortcut(event, at)
+        elif kind is Kind.PREFIX_REUSED and len(request.claims) > (name in claim.ids):
+            return self._shortcut(event, at)  # others are told
         transition = self._cached(claim, code)
         if transition is None:
             return self._learn(claim, code, event, at, name)

@@ -250,6 +250,12 @@ class TestTies:
 class TestLosses:
     both = (*claim("a", 0, 0), *claim("b", 10, 10))
 
+    def test_observes_less(self, tmp_path: Path) -> None:
+        """A rank that is opened again may observe less from there on."""
+        again = {"kind": "stream_opened", "observes": ["claim_registered"]}
+        assert {"a": "inconclusive"} == by_claim(tmp_path, [], [again, *claim("a", 0, 0)])
+        assert {"a": "kept"} == by_claim(tmp_path, [], claim("a", 0, 0))
+
     def test_between(self, tmp_path: Path) -> None:
         """A missing line of one rank may belong anywhere up to the next one of that rank: of the
         claims that live meanwhile nothing is concluded.

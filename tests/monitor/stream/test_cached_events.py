@@ -27,6 +27,7 @@ from spec.events.alphabet import BLOCKS_GONE, ENDS, Kind
 from spec.events.canonical import Event
 from spec.language.partial_evaluation import specialize
 from spec.language.terms import FALSE, Compare, Const, Scope, Sort, Term, Var, children, variables
+from spec.language.verdicts import Verdict
 from spec.projection.lines import Line
 from tests.monitor.stream.test_shortcuts import LongWay, lines_of, streams
 from tests.monitor.whole_state import whole_state
@@ -139,6 +140,82 @@ def test_many_requests(most: int, monkeypatch: pytest.MonkeyPatch) -> None:
             take(short, line)
             take(long, line)
         assert whole_state(long) == whole_state(short)
+
+
+def begun(claim: str, block: int, mode: Mode) -> list[Event]:
+    """A claim with a block that its request found, and whose presence is reported."""
+    said: dict[str, Any] = {
+        "object_id": f"object of {claim}",
+        "cache_identity": "cache",
+        "mode": mode,
+    }
+    about: dict[str, Any] = {"claim_id": claim}
+    return [
+        Event(kind=Kind.CLAIM_REGISTERED, **about, **said, predicate="leading_prefix_at_least(1)"),
+        Event(kind=Kind.CLAIM_COMMITTED, **about, footprint=1),
+        Event(kind=Kind.CLAIM_ACCEPTED, **about, footprint=1),
+        Event(kind=Kind.BLOCK_CACHED, **about, block_ids=(block,), positions=(0,), found=True),
+        Event(kind=Kind.CLAIM_MATERIALIZED, **about),
+    ]
+
+
+def test_reuse_of_another_claim() -> None:
+    """A reuse is told to each claim that follows its request, also where the claim that is reused
+    did not follow it before: one whose restore failed sees that the refused request went on."""
+    of_a: dict[str, Any] = {"claim_id": "a", "request_id": "second"}
+    arrives: dict[str, Any] = {"kind": Kind.REQUEST_ARRIVED, "needed": 0, "usable": 100}
+    blame: dict[str, Any] = {"outcome_claim_id": "a"}
+    events = [
+        *begun("a", 10, Mode.OFFLOADABLE),
+        Event(kind=Kind.STORE_FINISHED, claim_id="a"),
+        Event(kind=Kind.BLOCK_EVICTED, block_ids=(10,)),
+        Event(kind=Kind.CLAIM_UNMATERIALIZED, claim_id="a"),
+        Event(kind=Kind.CLAIM_OFFLOADED, claim_id="a"),
+        Event(**arrives, request_id="first"),
+        *begun("b", 11, Mode.OFFLOADABLE),
+        Event(kind=Kind.PREFIX_REUSED, claim_id="b", request_id="first"),
+        Event(kind=Kind.REQUEST_FINISHED, request_id="first"),
+        Event(**arrives, request_id="second"),
+        Event(kind=Kind.PREFIX_LOOKUP, **of_a, held=0, asked=1),
+        Event(kind=Kind.CLAIM_RESTORE_REQUIRED, **of_a),
+        Event(kind=Kind.LOAD_FAILED, **of_a),
+        Event(kind=Kind.CLAIM_RESTORATION_FAILED, **of_a, **blame, outcome="refusal"),
+        Event(kind=Kind.CLAIM_RETIRED, claim_id="b"),
+        Event(kind=Kind.CLAIM_RELEASED, claim_id="b"),
+        Event(
+            kind=Kind.REQUEST_REFUSED,
+            request_id="second",
+            **blame,
+            blocking_claim_ids=("a",),
+            restore=True,
+        ),
+        *begun("c", 12, Mode.OFFLOADABLE),
+        Event(kind=Kind.PREFIX_REUSED, claim_id="c", request_id="second"),
+    ]
+    compiled = compile_mode.__wrapped__(Mode.OFFLOADABLE, Bundle.CONTRACT)
+    short, long = Stream(compiled, "run"), LongWay(compiled, "run")
+    for line in lines_of(events):
+        take(short, line)
+        take(long, line)
+    found = dict(short.claims["a"].findings())["restoration_failure_outcome"]
+    assert found.verdict is Verdict.VIOLATED
+    assert whole_state(long) == whole_state(short)
+
+
+def test_events_of_one_line() -> None:
+    """Where two events of a claim stand at one place, what is remembered of its findings does not
+    take the places of other claims for one."""
+    lives = [begun(claim, block, Mode.HARD_PROTECTED)[:3] for block, claim in enumerate("abc", 10)]
+    (first, *last), others = lives[1], [*lives[0], *lives[2]]
+    lines = [Line(at, (event,), at - 1) for at, event in enumerate((*others, first), 1)]
+    lines.append(Line(8, tuple(last), 7))
+    compiled = compile_mode.__wrapped__(Mode.HARD_PROTECTED, Bundle.CONTRACT)
+    short, long = Stream(compiled, "run"), LongWay(compiled, "run")
+    for line in lines:
+        take(short, line)
+        take(long, line)
+    for claim in "bac":  # the first one is what would be remembered
+        assert list(short.claims[claim].findings()) == list(long.claims[claim].findings())
 
 
 def test_codes() -> None:
