@@ -127,7 +127,9 @@ class TestMerged:
     def test_never_more(
         self, events: list[Stamped], mode: Mode, each: int, ranks: int, chance: Random
     ) -> None:
-        """Where events have one time, nothing is concluded that is not so in their true order."""
+        """Where events have one time, nothing is concluded that is not so in their true order;
+        but where facts contradict each other there, a gap may be what explains it.
+        """
         lines = timed(allowed([event for _, event in asking(events, mode)]), each)
         with TemporaryDirectory() as folder:
             one = Path(folder) / "one.jsonl"
@@ -135,11 +137,12 @@ class TestMerged:
             paths = split(Path(folder), lines, [chance.randrange(ranks) for _ in lines], ranks)
             truth, parts = (check(each, mode, Bundle.CONTRACT) for each in ([str(one)], paths))
         known = {name: verdict for name, (verdict, _) in found(truth).items()}
+        against = {n for n, (_, why) in found(truth).items() if why.startswith("facts contradict")}
         for name, (verdict, why) in found(parts).items():
             if verdict in SETTLED and known.get(name) in SETTLED:
                 assert known[name] == verdict, (name, why)
             if verdict == "violated":
-                assert known.get(name) == "violated", (name, why)
+                assert known.get(name) == "violated" or name in against, (name, why)
 
     def test_what_commutes(self) -> None:
         """Reports that commute may be told in either order."""
