@@ -63,6 +63,7 @@ class CachedEntries(TransitionCache):
             store.blocks.state(claim, keys)
         store.room.forget()
         store.take_over(claim, self._count + 1)
+        store.unsettled[claim.claim_id] = claim  # it may have been over
         self._take_transition(claim, transition, at, stated=footprint)
         if claim.declared:  # it was accepted before
             store.room.put(claim, claim.declared)
