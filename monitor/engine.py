@@ -12,7 +12,7 @@ from monitor.evaluate.observer_state import Finding
 from monitor.evaluate.own_mode import owes_nothing, unclear_mode
 from monitor.input.records import Stamp
 from monitor.stream.known_claims import Keep
-from monitor.stream.parting import Parting
+from monitor.stream.parting import Parting, fits
 from monitor.stream.projection import Stream
 from spec.claims.claim import Mode
 from spec.claims.states import ClaimState
@@ -81,20 +81,26 @@ class Monitor(Parting):
         for doubt in record.doubts:
             stream.doubt(doubt, record.at)
 
-    def take_event(self, event: Event, at: At, stream: Stream) -> None:
-        """A canonical event of a stream, on a line of its own."""
+    def take_event(self, event: Event, at: At, name: str) -> Stream | None:
+        """A canonical event on a line of its own, by all modes at once.
+
+        Args:
+            name: of the stream.
+
+        Returns:
+            The stream; None, and nothing has changed, if it is to be parted before.
+        """
+        stream = self._stream(at.file, name)
+        if not fits(stream, event):
+            return None
         self._read += 1
         clock = stream.begin_one(event)
         if clock is None:
-            name = event.stream or at.file
             stream.stamp(Stamp(name, event.sequence, event.time_ns), at)
         elif clock.passes(event.time_ns or 0):
             stream.elapse(event.time_ns, at)
         stream.take(event, at)
-
-    def stream_of(self, file: str, name: str) -> Stream:
-        """A stream of a file, made on first sight."""
-        return self._stream(file, name)
+        return stream
 
     def take_events(self, events: Sequence[Event], places: Sequence[At]) -> None:
         """Events of one file, each on a canonical line of its own, at the place beside it."""

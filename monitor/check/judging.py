@@ -16,7 +16,6 @@ from monitor.engine import Monitor
 from monitor.input.batches import kinds_of, run_of
 from monitor.input.records import At, Record, Stamp
 from monitor.report.verdict import Events
-from monitor.stream.parting import fits
 from spec.claims.claim import Mode
 from spec.contract.modes import MODES
 
@@ -113,13 +112,12 @@ class Judging:
 
     def take_event(self, event: Event, at: At) -> None:
         """Judge a canonical event on a line of its own, whatever modes it states."""
-        name, monitor = event.stream or at.file, self._judges[0].monitor
-        if self._goes_on and self._stated is not None and event.kind in WORLDS:
-            stream = monitor.stream_of(at.file, name)
-            if fits(stream, event):
-                self._stated.note_event(event, name)
+        name, stated = event.stream or at.file, self._stated
+        if self._goes_on and stated is not None and event.kind in WORLDS:
+            stream = self._judges[0].monitor.take_event(event, at, name)
+            if stream is not None:
+                stated.note_event(event, name)
                 self._trusted.note_kinds({event.kind: 1})
-                monitor.take_event(event, at, stream)
                 if stream.apart:
                     self._part()
                 return

@@ -58,7 +58,7 @@ class ClaimRun(ClaimRequests):
                 self.contradict(broken, view, was)
         if kind.claim is not None:
             now = self.facts = kind.claim(view, self.constants, was)
-        self._take_transition(view)
+        self._follow(view)
         if self.taint is not None:
             return
         view.here = False
@@ -302,6 +302,6 @@ class ClaimRun(ClaimRequests):
         observer = partial(observer.name, self.unknown) or observer
         return reaches(observer, watch, view, self.constants, known) == {observer.states[to].name}
 
-    def _take_transition(self, view: EventView) -> None:
+    def _follow(self, view: EventView) -> None:
         if view.named and view.mine:
             self.follow(view.kind)

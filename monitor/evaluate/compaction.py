@@ -15,7 +15,9 @@ from monitor.evaluate.product import (
     NEW,
     ProductState,
     compact_state,
+    compact_trail,
     expanded_state,
+    expanded_trail,
     truths_of,
 )
 from monitor.evaluate.python_terms import CLAIM_REGISTERS, REQUEST_REGISTERS
@@ -30,10 +32,10 @@ if TYPE_CHECKING:
         CompactFinding,
         CompactRequest,
         CompactState,
+        CompactTrail,
         Slots,
     )
     from monitor.input.records import At
-    from spec.events.alphabet import Kind
 
 __all__ = [
     "ABSENT",
@@ -158,7 +160,7 @@ def _stands(claim: Claim, slot: _Slot) -> tuple[Any, ...]:
         raise ValueError("a request waits that is out of hand")
     kept: tuple[CompactFinding, ...] = tuple(
         [
-            (i, f.verdict, slot(f.at), f.why, f.allowed, tuple([(k, slot(a)) for k, a in f.trail]))
+            (i, f.verdict, slot(f.at), f.why, f.allowed, compact_trail(f.trail, slot))
             for i, f in claim.kept.items()
         ]
     )
@@ -219,18 +221,16 @@ def findings_of(claim: Claim) -> Iterator[tuple[str, Finding]]:
         if at == NEW:
             yield name, finding
             continue
-        events = tuple([(kind, places[slot]) for kind, slot in trail])
+        events = expanded_trail(trail, places)
         verdict, why, allowed = finding.verdict, finding.why, finding.allowed
         yield name, Finding(verdict, places[at], why, allowed, events)
 
 
-def _placed(
-    finding: Finding, places: tuple[At, ...]
-) -> tuple[Finding, int, tuple[tuple[Kind, int], ...]]:
+def _placed(finding: Finding, places: tuple[At, ...]) -> tuple[Finding, int, CompactTrail]:
     """A finding of one claim, and the slots of the places that it has."""
     slots: dict[At | None, int] = {each: slot for slot, each in enumerate(places)}
     slots[None] = NEW
-    return finding, slots[finding.at], tuple([(kind, slots[at]) for kind, at in finding.trail])
+    return finding, slots[finding.at], compact_trail(finding.trail, slots.__getitem__)
 
 
 def _may_be_compact(claim: Claim) -> bool:
@@ -276,7 +276,7 @@ def expand(claim: Claim) -> None:
     retired = [InHand(claim._empty, _watches(each, places)) for each in product.retired]
     claim.retired = {each.stands: each for each in retired} or NOTHING
     claim.kept = {
-        index: Finding(verdict, places[at], why, allowed, _trail(trail, places))
+        index: Finding(verdict, places[at], why, allowed, expanded_trail(trail, places))
         for index, verdict, at, why, allowed, trail in product.kept
     } or NOTHING
     claim.ids, claim.needs, claim.places = (), (), ()
@@ -284,10 +284,6 @@ def expand(claim: Claim) -> None:
 
 def _watches(compact: Iterable[CompactState], places: Slots) -> list[ObserverState]:
     return [each.ready or expanded_state(each, places) for each in compact]
-
-
-def _trail(compact: Iterable[tuple[Any, int]], places: Slots) -> tuple[tuple[Any, Any], ...]:
-    return tuple([(kind, places[at]) for kind, at in compact])
 
 
 def _needing(facts: Registers, need: tuple[int, int]) -> Registers:

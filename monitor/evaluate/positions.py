@@ -165,13 +165,6 @@ class Positions:
         self.fresh = None if self.fresh is None else set()
         return fresh
 
-    def note_fresh(self, positions: Sequence[int]) -> None:
-        """These are new; without any, those are taken that there were."""
-        if positions and self.fresh is not None:
-            self.fresh.update(positions)
-        elif self.fresh:
-            self.fresh = set()
-
     def unnamed_at(self, position: int) -> bool:
         """Whether the position is held in a block without a known id."""
         return bool(bisect_right(self._unnamed, position) & 1)
@@ -203,15 +196,6 @@ class Positions:
         else:
             for position in positions:
                 self._held = _with(self._held, position, position + 1)
-
-    def append(self, positions: Sequence[int], blocks: Sequence[int]) -> None:
-        """The same, where positions are the next ones in order after `end`; none becomes fresh."""
-        if self._several is None and len(self._placed) < _FEW:
-            self._placed = (*self._placed, (alike(positions), tuple(blocks)))
-        else:
-            self._named.update((p, {block}) for p, block in zip(positions, blocks, strict=True))
-        begin = self._held[0] if self._held else positions[0]
-        self._held = _run(begin, positions[-1] + 1)
 
     def take(self, position: int, block: int) -> bool:
         """A named block is gone that held a position; whether nothing holds it any more."""

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Hashable, Sequence
 
     from monitor.evaluate.observer_state import Finding, Registers
-    from monitor.input.records import At
+    from monitor.input.records import At, Trail
     from spec.claims.states import ClaimState
     from spec.language.verdicts import Verdict
 
@@ -39,7 +39,9 @@ __all__ = [
     "Slots",
     "Transition",
     "compact_state",
+    "compact_trail",
     "expanded_state",
+    "expanded_trail",
     "moved_facts",
     "picked",
     "truths_of",
@@ -53,15 +55,15 @@ is moved by its observers.
 NEW: Final = -1
 """In place of a slot: none, as of an observer that has not moved."""
 
-Events: TypeAlias = "Kind | tuple[tuple[Kind, int], ...]"
-Trail: TypeAlias = "tuple[tuple[Kind, int], ...]"
+CompactTrail: TypeAlias = "tuple[tuple[Kind, int], ...]"
+Events: TypeAlias = "Kind | CompactTrail"
 
 CompactRequest: TypeAlias = "tuple[Registers, tuple[CompactState, ...], bool, bool]"
 """An `InHand`: registers, watches, whether it touched the claim, whether it ended. Its needs are
 None where they are slots.
 """
 
-CompactFinding: TypeAlias = "tuple[int, Verdict, int, str, str, tuple[tuple[Kind, int], ...]]"
+CompactFinding: TypeAlias = "tuple[int, Verdict, int, str, str, CompactTrail]"
 """A kept `Finding`: of which observer, verdict, the slot of its place, why, allowed, and trail."""
 
 Slots: TypeAlias = "tuple[Any, ...]"
@@ -113,6 +115,16 @@ CompactStates: TypeAlias = "dict[tuple[int, int, Registers, int, int, Events], C
 """The compact states of a mode's observers, by the number of the observer and what is in them."""
 
 
+def compact_trail(trail: Trail, slot: Callable[[At | None], int]) -> CompactTrail:
+    """Events, each with the slot of its place."""
+    return tuple([(kind, slot(at)) for kind, at in trail])
+
+
+def expanded_trail(trail: CompactTrail, places: Slots) -> Trail:
+    """Events, each with its place."""
+    return tuple([(kind, places[slot]) for kind, slot in trail])
+
+
 def compact_state(
     of: int, watch: ObserverState, slot: Callable[[At | None], int], known: CompactStates
 ) -> CompactState:
@@ -130,7 +142,7 @@ def compact_state(
         return found
     events: Events = watch.events if isinstance(watch.events, str) else ()
     if not isinstance(watch.events, str):
-        events = tuple([(kind, slot(at)) for kind, at in watch.events])
+        events = compact_trail(watch.events, slot)
     key = of, watch.state, watch.own, watch.rule, slot(watch.at), events
     if (found := known.get(key)) is None:
         if len(known) >= MOST:
@@ -149,7 +161,7 @@ def expanded_state(compact: CompactState, places: Slots) -> ObserverState:
         return compact.ready
     events: Any = compact.events
     if not isinstance(events, str):
-        events = tuple([(kind, places[slot]) for kind, slot in events])
+        events = expanded_trail(events, places)
     return ObserverState(compact.state, compact.own, places[compact.at], compact.rule, events)
 
 
@@ -200,7 +212,7 @@ class ProductState:
         self.retired, self.kept = retired, kept
         self.away, self.tracked, self.quiet = not truths[-1], tracked, quiet
         self.after: dict[int, Transition] = {}
-        self.found: tuple[tuple[str, Finding, int, Trail], ...] | None = None
+        self.found: tuple[tuple[str, Finding, int, CompactTrail], ...] | None = None
         self.decided: tuple[Any, str] | None = None
 
 

@@ -21,7 +21,6 @@ from monitor.engine import Monitor
 from monitor.input.records import At, Doubt, Record, stamp_of
 from monitor.pool.seen import Seen
 from monitor.stream.known_claims import Keep
-from monitor.stream.parting import fits
 from monitor.stream.stream_state import FORGOT
 from spec.claims.claim import Mode
 from spec.events.canonical import Event, StreamMark
@@ -190,14 +189,10 @@ class Live:
 
     def _take_event(self, event: Event, at: At) -> bool:
         """Judge an event by all modes at once; False, and nothing, where that cannot be done."""
-        monitor = self._monitors[self._strangers]
-        stream = monitor.stream_of(at.file, self.stream)
-        if not fits(stream, event):
-            return False
-        monitor.take_event(event, at, stream)
-        if stream.apart:
+        stream = self._monitors[self._strangers].take_event(event, at, self.stream)
+        if stream is not None and stream.apart:
             self._part()
-        return True
+        return stream is not None
 
     def _take_record(self, record: Record) -> None:
         if self._shared and not self._monitors[self._strangers].fits(record):

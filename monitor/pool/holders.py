@@ -159,11 +159,7 @@ class Holders:
         """Whether these blocks, one for each position, are nobody's, and stated for no object; and
         the claim holds none of the positions.
         """
-        return (
-            self._are_new(blocks, positions, claim)
-            and self._forgotten.keys().isdisjoint(blocks)
-            and self.stated.are_nowhere(blocks)
-        )
+        return self._are_new(blocks, positions, claim) and self._are_unknown(blocks)
 
     def is_untouched(self, claim: ClaimRun) -> bool:
         """Whether nothing is known of any block of the object of a claim that holds nothing."""
@@ -186,14 +182,14 @@ class Holders:
             if position < len(keys)
         )
 
-    def are_nobodys(self, blocks: Sequence[int]) -> bool:
-        """Whether these blocks are nobody's, each named once, and stated for no object."""
-        return (
-            (len(blocks) == 1 or len(set(blocks)) == len(blocks))
-            and self._owners.are_free(blocks)
-            and self._forgotten.keys().isdisjoint(blocks)
-            and self.stated.are_nowhere(blocks)
-        )
+    def are_unowned(self, blocks: Sequence[int]) -> bool:
+        """Whether these blocks have no owner, each named once, and are stated for no object."""
+        distinct = len(blocks) == 1 or len(set(blocks)) == len(blocks)
+        return distinct and self._owners.are_free(blocks) and self._are_unknown(blocks)
+
+    def _are_unknown(self, blocks: Sequence[int]) -> bool:
+        """Whether no forgotten claim held these blocks, and none is stated for an object."""
+        return self._forgotten.keys().isdisjoint(blocks) and self.stated.are_nowhere(blocks)
 
     def _are_new(self, blocks: Sequence[int], positions: Sequence[int], claim: ClaimRun) -> bool:
         """Whether nobody holds these blocks, one for each position, and the claim none of these."""
@@ -202,15 +198,6 @@ class Holders:
             and self._owners.are_free(blocks)
             and not (claim.held and any(map(claim.held.holds, positions)))
         )
-
-    def append(self, blocks: Sequence[int], positions: Sequence[int], claim: ClaimRun) -> None:
-        """The claim holds these blocks, which are free, at these positions, which follow those that
-        it holds; they are not among the fresh ones.
-        """
-        self._owners.place(claim.claim_id, blocks, positions)
-        self._note_stated(blocks)
-        claim.held.append(positions, blocks)
-        self._note(claim)
 
     def place(self, blocks: Sequence[int], positions: Sequence[int], claim: ClaimRun) -> None:
         """The claim holds these blocks, which are free, at these positions."""

@@ -21,7 +21,6 @@ if TYPE_CHECKING:
 __all__ = [
     "binds",
     "fix_terms",
-    "names_no_identity",
     "predicate_of",
     "restates",
     "same",
@@ -77,11 +76,6 @@ def binds(claim: ClaimRun, event: Event) -> bool:
     for name, value in stated.items():
         binding.setdefault(name, value)
     return True
-
-
-def names_no_identity(event: Event) -> bool:
-    """Whether an event states nothing of a claim's identity."""
-    return _identity_of(event) == _NONE_STATED
 
 
 def restates(claim: ClaimRun, event: Event) -> bool:

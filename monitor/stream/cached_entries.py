@@ -146,10 +146,6 @@ class CachedEntries(TransitionCache):
         binding = claim.binding
         return claim if "object_id" in binding and "predicate" in binding else None
 
-    def _may_rank(self, claim: ClaimRun) -> bool:
-        """Whether a claim may have a place among those of other priorities."""
-        return self._ranked and (claim.priority is not None or claim.compiled.ranked)
-
 
 def _by(event: Event) -> int:
     """Who acts, as a number; 0 if that is not stated."""

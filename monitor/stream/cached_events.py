@@ -49,7 +49,7 @@ class CachedEvents(CachedEntries):
     def _cached_use(self, event: Event, at: At) -> bool:
         """A look-up, a reuse or a restore, of a claim by a request in hand."""
         kind, name = event.kind, event.request_id or ""
-        claim, request = self._compact_of(event), self._standing(name)
+        claim, request = self._compact_of(event), self._needing(name)
         if claim is None or request is None:
             return self._shortcut(event, at)
         code = NUMBERS[kind] | self._slot_of(claim, name, request)
@@ -77,7 +77,7 @@ class CachedEvents(CachedEntries):
     def _cached_end(self, event: Event, at: At) -> bool:
         """A request ends that fits beside all claims; one claim has it in hand, or none."""
         name, store = event.request_id or "", self._store
-        request, owing = self._standing(name), store.owing
+        request, owing = self._needing(name), store.owing
         if request is None or len(request.claims) > 1 or event.claim_id is not None:
             return self._shortcut(event, at)
         fits = store.room.bound + request.needed <= request.usable
@@ -121,7 +121,7 @@ class CachedEvents(CachedEntries):
             if name is None and len(in_hand) == 1:  # no line says which request computed it
                 (name,) = in_hand
         if name is not None:
-            if (request := self._standing(name)) is None:
+            if (request := self._needing(name)) is None:
                 return self._shortcut(event, at)
             code |= self._slot_of(claim, name, request)
         lead = claim.held.lead + len(event.block_ids)
@@ -133,9 +133,9 @@ class CachedEvents(CachedEntries):
         if request is not None and not self._open_slot(claim, transition, name or "", request):
             return self._shortcut(event, at)
         self._store.blocks.now = self._count + 1
-        if claim.held.fresh is not None:
-            claim.held.note_fresh(() if tiered else event.positions)
-        self._store.blocks.append(event.block_ids, event.positions, claim)
+        self._store.blocks.place(event.block_ids, event.positions, claim)
+        if tiered:
+            claim.held.take_fresh()
         self._store.room.forget()
         self._take_transition(claim, transition, at, lead)
         return True
@@ -150,17 +150,14 @@ class CachedEvents(CachedEntries):
         if run is None or not self._try_compact(run[0]):
             return self._shortcut(event, at)
         claim, first = run
-        compiled, ranked = claim.compiled, claim.priority is not None and self._ranked
-        if compiled.of_losses or compiled.ranked or ranked:
-            return self._shortcut(event, at)
-        if claim.computed or not claim.owns(first):
+        if self._reads_losses(claim) or claim.computed or not claim.owns(first):
             return self._shortcut(event, at)
         code = NUMBERS[event.kind] | (_HOLDS if claim.constants.threshold <= 0 else 0)
         transition = self._cached(claim, code)
         if transition is None:
             return self._learn(claim, code, event, at)
         blocks.take_run(ids, claim, first)
-        if claim.held.fresh and compiled.tiered:
+        if claim.compiled.tiered:
             claim.held.take_fresh()
         self._store.room.forget()
         self._take_transition(claim, transition, at, 0)
@@ -172,9 +169,7 @@ class CachedEvents(CachedEntries):
         """
         blocks, positions, product = event.block_ids, event.positions, claim.product
         assert product is not None
-        if not product.tracked or claim.compiled.ranked or claim.computed:
-            return False
-        if claim.priority is not None and self._ranked:
+        if not product.tracked or self._may_rank(claim) or claim.computed:
             return False
         end = claim.held.end
         if end is None or len(blocks) != len(positions) or not blocks:
@@ -184,7 +179,7 @@ class CachedEvents(CachedEntries):
         store = self._store
         if claim.keys and not store.blocks.has_alone(claim, positions):
             return False
-        return store.objects.is_alone(claim) and store.blocks.are_nobodys(blocks)
+        return store.objects.is_alone(claim) and store.blocks.are_unowned(blocks)
 
 
 WAYS: Final[Mapping[Kind, Way]] = {

@@ -30,10 +30,19 @@ class Entries(BlockEvents):
         """The claim that an event names, if it states nothing new of the claim's identity, and
         nothing of the claim is in doubt.
         """
-        claim = self.claims.get(event.claim_id or "")
-        if claim is None or not claim.is_plain or claim.joined != len(claim.binding):
+        claim = self._named(event)
+        return claim if claim is not None and claim.is_plain else None
+
+    def _named(self, event: Event) -> ClaimRun | None:
+        """The claim that an event names; None if the event states its identity anew."""
+        claim = self._store.claims.get(event.claim_id or "")
+        if claim is None or claim.joined != len(claim.binding):
             return None
         return claim if restates(claim, event) else None
+
+    def _may_rank(self, claim: ClaimRun) -> bool:
+        """Whether a claim may have a place among those of other priorities."""
+        return self._ranked and (claim.priority is not None or claim.compiled.ranked)
 
     def _take_entry(self, event: Event, at: At) -> bool:
         """A claim is registered that was not met before, with its mode and its predicate."""

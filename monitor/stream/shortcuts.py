@@ -83,7 +83,10 @@ class Shortcuts(Entries):
 
     def _in_hand(self, event: Event) -> Request | None:
         """The request of an event, if it is in hand and nothing of it is forgotten or unknown."""
-        name = event.request_id or ""
+        return self._standing(event.request_id or "")
+
+    def _standing(self, name: str) -> Request | None:
+        """The request of this id, if it is in hand and nothing of it is forgotten or unknown."""
         request = self.requests.standing(name)
         if request is None or not request.arrived or request.unsure:
             return None
@@ -132,11 +135,9 @@ class Shortcuts(Entries):
     def _take_blocks(self, event: Event, at: At) -> bool:
         """Blocks of a claim are there that are nobody's."""
         claim = self._known(event)
-        if claim is None or claim.compiled.ranked:
+        if claim is None or self._may_rank(claim):
             return False
         if event.request_id is not None and self._in_hand(event) is None:
-            return False
-        if claim.priority is not None and self._ranked:
             return False
         store = self._store
         alone = claim.tracked and not claim.keys and store.objects.is_alone(claim)
@@ -186,10 +187,11 @@ class Shortcuts(Entries):
         """Whether a loss of a block is to the claim what it is to most: nothing of the claim is in
         doubt, none of its obligations reads which losses were reported, and it has no rank.
         """
-        compiled = claim.compiled
-        if compiled.of_losses or compiled.ranked or not claim.is_plain:
-            return False
-        return claim.priority is None or not self._ranked
+        return claim.is_plain and not self._reads_losses(claim)
+
+    def _reads_losses(self, claim: ClaimRun) -> bool:
+        """Whether an obligation of the claim reads which losses were reported, or it may rank."""
+        return bool(claim.compiled.of_losses) or self._may_rank(claim)
 
 
 SHORTCUTS: Final[Mapping[Kind, Way]] = {

@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Final
 from monitor.evaluate.compaction import compact, compact_soon, expand
 from monitor.evaluate.product import Transition, moved_facts, picked
 from monitor.evaluate.python_terms import CLAIM_REGISTERS
-from monitor.pool.terms import names_no_identity, restates
 from monitor.stream.shortcuts import SHORTCUTS, Shortcuts
 from spec.events.alphabet import Kind
 
@@ -52,24 +51,18 @@ class TransitionCache(Shortcuts):
 
     def _compact_of(self, event: Event) -> ClaimRun | None:
         """The claim that an event names, compact; None if the event states its identity anew."""
-        claim = self._store.claims.get(event.claim_id or "")
-        if claim is None or claim.joined != len(claim.binding):
-            return None
-        if not (names_no_identity(event) or restates(claim, event)):
-            return None
-        return claim if self._try_compact(claim) else None
+        claim = self._named(event)
+        return claim if claim is not None and self._try_compact(claim) else None
 
     @staticmethod
     def _try_compact(claim: ClaimRun) -> bool:
         """Whether a claim is compact from now on."""
         return claim.product is not None or compact_soon(claim)
 
-    def _standing(self, name: str) -> Request | None:
-        """The request of this id, if it is in hand and nothing of it is forgotten or unknown."""
-        request = self.requests.standing(name)
-        if request is None or not request.arrived or request.unsure or not request.usable:
-            return None
-        return None if request.former or request.forgotten else request
+    def _needing(self, name: str) -> Request | None:
+        """The request of this id that is `_standing`, if it needs anything of what is usable."""
+        request = self._standing(name)
+        return request if request is not None and request.usable else None
 
     @staticmethod
     def _slot_of(claim: ClaimRun, name: str, request: Request) -> int:
