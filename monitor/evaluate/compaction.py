@@ -1,8 +1,8 @@
 """Makes a claim compact, a product state with slots, and expands it again.
 
 A claim that most events move by a look-up (`monitor.evaluate.product`) needs neither its observers
-nor its requests in hand as objects. It is compact then: they are absent, and whoever reads one of
-them gets all of them again. Code that changes them calls `expanded` first.
+nor its requests in hand as objects. It is compact then: they are absent, and a read of one of
+them brings all of them back. Code that changes them calls `expanded` first.
 """
 
 from __future__ import annotations

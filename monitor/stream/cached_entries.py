@@ -30,8 +30,8 @@ class CachedEntries(TransitionCache):
     def _tell_entry(self, event: Event, claim: ClaimRun, at: At) -> None:
         """Deliver to a claim that it is registered: from then on it is compact, if it may be."""
         entries, holds = claim.compiled.entries, claim.constants.threshold <= 0
-        told = claim.doubts or claim.unknown or claim.requests or claim.retired or claim.kept
-        if told or claim.held or claim.taint is not None or claim.observed != FACTS:
+        known = claim.doubts or claim.unknown or claim.requests or claim.retired or claim.kept
+        if known or claim.held or claim.taint is not None or claim.observed != FACTS:
             super()._tell_entry(event, claim, at)
         elif (found := entries.get(holds)) is None:
             super()._tell_entry(event, claim, at)
@@ -110,7 +110,7 @@ class CachedEntries(TransitionCache):
         return True
 
     def _cached_ending(self, event: Event, at: At) -> bool:
-        """The end of a claim is reported, by whoever may end it."""
+        """The end of a claim is reported, by any caller but the runtime."""
         claim, owner = self._compact_of(event), event.by
         if claim is None or claim.elapsed or event.request_id is not None:
             return self._shortcut(event, at)
@@ -134,7 +134,7 @@ class CachedEntries(TransitionCache):
 
     def _stated_again(self, event: Event) -> ClaimRun | None:
         """The compact claim that an event introduces, if the event states nothing new of it but its
-        footprint, and whatever its observers read was stated.
+        footprint, and all that its observers read was stated.
         """
         claim = self._compact_of(event)
         if claim is None or claim.elapsed or event.request_id is not None:

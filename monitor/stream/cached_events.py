@@ -104,7 +104,7 @@ class CachedEvents(CachedEntries):
         return True
 
     def _cached_blocks(self, event: Event, at: At) -> bool:
-        """Blocks of a claim are there that are nobody's, and follow those that it holds."""
+        """Blocks of a claim are there that had no owner, and follow those that it holds."""
         claim, kind, name = self._compact_of(event), event.kind, event.request_id
         if claim is None or not self._extends(event, claim):
             return self._shortcut(event, at)
@@ -164,7 +164,7 @@ class CachedEvents(CachedEntries):
         return True
 
     def _extends(self, event: Event, claim: ClaimRun) -> bool:
-        """Whether blocks of an event are nobody's, and follow what a compact claim holds; no other
+        """Whether blocks of an event have no owner, and follow what a compact claim holds; no other
         claim has a part in them.
         """
         blocks, positions, product = event.block_ids, event.positions, claim.product

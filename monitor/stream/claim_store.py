@@ -155,7 +155,7 @@ class ClaimStore(KnownClaims):
         claim.stir()
 
     def note_untracked(self, claim: ClaimRun) -> None:
-        """A claim moved that nobody is responsible for: it may be over."""
+        """A claim moved for which no runtime is responsible: it may be over."""
         if self.moved is not None:
             self.moved.append(claim)
         self.unsettled[claim.claim_id] = claim

@@ -110,7 +110,7 @@ class Entries(BlockEvents):
         return True
 
     def _take_entry_out(self, claim: ClaimRun, event: Event, at: At) -> bool:
-        """The registry lets go of a claim that nobody committed to."""
+        """The registry lets go of a claim that no runtime committed to."""
         self._begin()
         claim.early |= ends_early(event, claim)
         self._unwatch(claim, event)

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import json
-import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from http.server import BaseHTTPRequestHandler, HTTPServer
+from email.message import Message
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -23,6 +22,7 @@ from monitor.follow.verdict_line import ClaimLine, LimitLine, VerdictLine, Viola
 from monitor.report.verdict import Place
 from spec.claims.claim import Mode
 from spec.language.errors import SpecError
+from tests.monitor.follow.receiver import receiving
 from tests.monitor.follow.test_verdicts_file import LINES
 from tests.monitor.follow.traces import trace
 from tests.monitor.input.otlp_lines import FORMS, exported
@@ -54,29 +54,12 @@ class Post(NamedTuple):
 @contextmanager
 def collector(*codes: int, answer: bytes = b"{}") -> Iterator[tuple[str, list[Post]]]:
     """One that answers with these codes, the last one again and again; and what was posted."""
-    left, posted = list(codes or (200,)), list[Post]()
 
-    class Handler(BaseHTTPRequestHandler):
-        def do_POST(self) -> None:
-            body = self.rfile.read(int(self.headers["Content-Length"]))
-            posted.append(Post(self.path, dict(self.headers), json.loads(body)))
-            self.send_response(left.pop(0) if len(left) > 1 else left[0])
-            self.send_header("Content-Length", str(len(answer)))
-            self.end_headers()
-            self.wfile.write(answer)
+    def keep(path: str, headers: Message, body: bytes) -> Post:
+        return Post(path, dict(headers), json.loads(body))
 
-        def log_message(self, format: str, *args: object) -> None:
-            pass
-
-    server = HTTPServer(("127.0.0.1", 0), Handler)
-    thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
-    thread.start()
-    try:
-        yield f"http://127.0.0.1:{server.server_address[1]}", posted
-    finally:
-        server.shutdown()
-        thread.join()
-        server.server_close()
+    with receiving(keep, codes or (200,), answer) as found:
+        yield found
 
 
 @pytest.fixture(autouse=True)

@@ -6,7 +6,7 @@ import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from http.server import BaseHTTPRequestHandler, HTTPServer
+from email.message import Message
 
 import msgspec
 import pytest
@@ -16,34 +16,19 @@ from monitor.follow.poster import check_url
 from monitor.follow.webhook import Webhook
 from spec.language.errors import SpecError
 from tests.monitor.follow.processes import wait_for
+from tests.monitor.follow.receiver import receiving
 from tests.monitor.follow.test_verdicts_file import LINES
 
 
 @contextmanager
 def answering(*codes: int) -> Iterator[tuple[str, list[tuple[str, bytes]]]]:
     """A server that answers with these codes, the last one again and again; what was posted."""
-    left, posted = list(codes), list[tuple[str, bytes]]()
 
-    class Handler(BaseHTTPRequestHandler):
-        def do_POST(self) -> None:
-            body = self.rfile.read(int(self.headers["Content-Length"]))
-            posted.append((self.headers["Idempotency-Key"], body))
-            self.send_response(left.pop(0) if len(left) > 1 else left[0])
-            self.send_header("Location", "/elsewhere")
-            self.end_headers()
+    def keep(_: str, headers: Message, body: bytes) -> tuple[str, bytes]:
+        return headers["Idempotency-Key"], body
 
-        def log_message(self, format: str, *args: object) -> None:
-            pass
-
-    server = HTTPServer(("127.0.0.1", 0), Handler)
-    thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
-    thread.start()
-    try:
-        yield f"http://127.0.0.1:{server.server_address[1]}/hook", posted
-    finally:
-        server.shutdown()
-        thread.join()
-        server.server_close()
+    with receiving(keep, codes) as (url, posted):
+        yield f"{url}/hook", posted
 
 
 @pytest.fixture(autouse=True)
