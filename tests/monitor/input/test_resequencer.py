@@ -17,6 +17,7 @@ from monitor.input import resequencer
 from monitor.input.records import At, Record, stamp_of
 from monitor.input.reorder_window import MOST_LINES, Window
 from monitor.input.resequencer import Disorder, Resequencer
+from monitor.input.sources import Account
 from spec.claims.claim import Mode
 from spec.contract.modes import Bundle
 from spec.events.alphabet import Kind
@@ -49,21 +50,26 @@ def records_of(events: Iterable[Stamped], mode: Mode) -> list[Record]:
 
 def passed(lines: Iterable[Record], window: Window) -> list[Record]:
     """What comes out of a window, at the end of the stream too."""
+    return counted(lines, window)[0]
+
+
+def counted(lines: Iterable[Record], window: Window) -> tuple[list[Record], Account]:
+    """The same, and what was out of order."""
     each = Resequencer(window)
     found = [out for line in lines for out in each.take(line)]
-    return [*found, *each.flush()]
+    return [*found, *each.flush()], Account("file", disorder=each.disorder("file"))
 
 
 def numbers(records: Iterable[Record]) -> list[int | None]:
     return [each.stamp.sequence for each in records]
 
 
-def verdicts(lines: Iterable[Record], mode: Mode) -> dict[tuple[str, str], str]:
+def verdicts(lines: Iterable[Record], mode: Mode, *accounts: Account) -> dict[tuple[str, str], str]:
     """The verdicts on each claim that states the mode, and on the whole."""
     judging = Judging(Asked(Bundle.CONTRACT, strict=False, claim=None), {mode}, own=True)
     for line in lines:
         assert judging.take(line) is None
-    report = judging.report([])
+    report = judging.report(accounts)
     found = {
         (claim.claim_id, name): str(finding.verdict)
         for claim in report.claims
@@ -112,7 +118,8 @@ class TestVerdicts:
         """
         ordered = records_of(events, mode)
         shuffled = overtaken(data, ordered)
-        truth, found = verdicts(ordered, mode), verdicts(passed(shuffled, Window(lines)), mode)
+        left, account = counted(shuffled, Window(lines))
+        truth, found = verdicts(ordered, mode), verdicts(left, mode, account)
         wrong = {
             name: (truth.get(name), verdict)
             for name, verdict in found.items()
