@@ -14,7 +14,7 @@ import msgspec
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-__all__ = ["Known", "Remade", "Shape", "Way", "name_of"]
+__all__ = ["Known", "Remade", "Shape", "Way", "derived_of", "name_of"]
 
 Way: TypeAlias = Literal["enum", "tuple", "frozen", "changing", "plain"]
 """How objects of a class are made: of an enumeration by its value; `tuple` and `frozen` with all
@@ -25,7 +25,7 @@ fields at once; `changing` (a Struct) and `plain` before their fields, which may
 class Shape(NamedTuple):
     """A class, how its objects are made, and its fields; those after `required` may be absent.
 
-    Fields whose metadata says `derived` are left out: their objects make them again.
+    Fields that are `derived_of` others are left out.
     """
 
     kind: type
@@ -82,6 +82,14 @@ def name_of(kind: type) -> str:
     return f"{kind.__module__}.{kind.__qualname__}"
 
 
+def derived_of(kind: type) -> Mapping[str, object]:
+    """The fields of a class that say in another way what others do, and what they are without it:
+    those of its `DERIVED`.
+    """
+    derived: Mapping[str, object] = getattr(kind, "DERIVED", {})
+    return derived
+
+
 def _shape(kind: type) -> Shape:
     if issubclass(kind, Enum):
         return Shape(kind, "enum", ("value",), 1)
@@ -97,7 +105,7 @@ def _shape(kind: type) -> Shape:
         if kind.__dataclass_params__.frozen:  # type: ignore[attr-defined]
             names = tuple(each.name for each in every if each.init)
             return Shape(kind, "frozen", names, len(names))
-        names = tuple(each.name for each in every if "derived" not in each.metadata)
+        names = tuple(each.name for each in every)
     else:
         names = _assigned(kind)
     cached = (
@@ -110,12 +118,14 @@ def _shape(kind: type) -> Shape:
 
 
 def _assigned(kind: type) -> tuple[str, ...]:
-    """The slots of a class, and the attributes that its `__init__` assigns; its bases first."""
-    names: dict[str, None] = {}
-    for each in reversed(kind.__mro__):
-        slots = vars(each).get("__slots__", ())
-        names |= dict.fromkeys((slots,) if isinstance(slots, str) else slots)
-        if (code := getattr(vars(each).get("__init__"), "__code__", None)) is not None:
+    """The attributes of a class: those of a compiled one, its slots, or what `__init__` assigns."""
+    names: set[str] = set()
+    for each in kind.__mro__:
+        own = vars(each)
+        if (found := own.get("__mypyc_attrs__", own.get("__slots__"))) is not None:
+            names.update((found,) if isinstance(found, str) else found)
+        elif (code := getattr(own.get("__init__"), "__code__", None)) is not None:
             stored = (i.argval for i in dis.get_instructions(code) if i.opname == "STORE_ATTR")
-            names |= dict.fromkeys(stored)
-    return tuple(names)
+            names.update(stored)
+    names = {name for name in names if not name.startswith("__")} - derived_of(kind).keys()
+    return tuple(sorted(names | set(getattr(kind, "OPENED", ()))))

@@ -9,7 +9,7 @@ import msgspec
 
 from monitor.durable.collector import paused
 from monitor.durable.frame import LIMIT, CorruptSnapshot, ForeignSnapshot
-from monitor.durable.known import Remade, Shape, name_of
+from monitor.durable.known import Remade, Shape, derived_of, name_of
 from monitor.durable.nodes import BUILT_IN, PLAIN, Nodes
 from monitor.durable.packing import unpacked
 
@@ -108,7 +108,10 @@ class _Reader:
             return _EMPTY[tag]()
         shape = self._shapes[tag - len(BUILT_IN)]
         if shape.way == "plain":
-            return shape.kind.__new__(shape.kind)
+            made = shape.kind.__new__(shape.kind)
+            for name, value in derived_of(shape.kind).items():
+                setattr(made, name, value)
+            return made
         return shape.kind(**dict.fromkeys(shape.fields))
 
     def _whole(self, of: int, node: Any) -> Any:

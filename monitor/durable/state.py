@@ -7,9 +7,17 @@ from typing import TYPE_CHECKING, Any, Final
 
 from monitor import engine
 from monitor.durable.known import Known, Remade
-from monitor.evaluate import claim, compile, event_view, observer_state, positions, restless
+from monitor.evaluate import (
+    claim,
+    claim_fields,
+    compile,
+    event_view,
+    observer_state,
+    positions,
+    restless,
+)
 from monitor.evaluate.by_kind import unmoved
-from monitor.evaluate.claim_record import NOTHING
+from monitor.evaluate.nothing import NOTHING
 from monitor.evaluate.partial_observation import left_of, without
 from monitor.input import errors, records
 from monitor.pool import blocks, cells, groups, objects, owners, ranks, room, seen, stated
@@ -39,7 +47,7 @@ _KINDS: Final[tuple[type, ...]] = (
     *(predicates.ContiguousRange, predicates.LeadingPrefixAtLeast),
     engine.Monitor,
     *(records.At, records.Form, records.Stamp),
-    *(claim.ClaimRun, event_view.Constants, event_view.EventView),
+    *(claim.ClaimRun, claim_fields.Expansion, event_view.Constants, event_view.EventView),
     *(observer_state.Finding, observer_state.InHand, observer_state.ObserverState),
     *(positions.Positions, restless.Restless),
     *(blocks.Blocks, seen.Recent, seen.Seen, objects.Objects, ranks.Ranks, stated.Stated),

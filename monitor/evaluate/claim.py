@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from monitor.evaluate.by_kind import unmoved
-from monitor.evaluate.claim_record import NOTHING
 from monitor.evaluate.claim_requests import ENDED_KEPT, ClaimRequests
 from monitor.evaluate.compile import CLAIM_REGISTERS
 from monitor.evaluate.ends import broken_after, reaches
 from monitor.evaluate.inlined import TRAIL_KEPT
+from monitor.evaluate.nothing import NOTHING
 from monitor.evaluate.observer_state import InHand, ObserverState
 from monitor.evaluate.partial_observation import partial
 from spec.claims.states import next_state
@@ -33,9 +32,10 @@ _SHARED = "it is not stated which blocks the claims share, and the verdict depen
 _HOST = CLAIM_REGISTERS.index("host")
 
 
-@dataclass(slots=True)
 class ClaimRun(ClaimRequests):
     """One claim of one stream, and the observers that judge it."""
+
+    __slots__ = ()
 
     def step(self, view: EventView) -> None:
         """Take one event into every ledger and observer of this claim.
@@ -62,8 +62,8 @@ class ClaimRun(ClaimRequests):
         if self.taint is not None:
             return
         view.here = False
-        empty = self._empty
-        movers = kind.movers if self.steps is self.compiled.steps else self._all
+        empty = self.compiled.request_initial
+        movers = kind.movers if self.steps is self.compiled.steps else self.compiled.places
         if self._observe(movers, self.base, view, was, now, empty, empty):
             self.find_owed()
         if view.mine:
@@ -82,7 +82,7 @@ class ClaimRun(ClaimRequests):
     def find_owed(self) -> None:
         """Whether anything is owed in the scope of the claim itself may have changed."""
         self.owes = False
-        for watch, pending in zip(self.base, self._pending, strict=True):
+        for watch, pending in zip(self.base, self.compiled.pending, strict=True):
             if watch.state in pending:
                 self.owes = True
                 return
@@ -124,13 +124,14 @@ class ClaimRun(ClaimRequests):
         if len(self.requests) + len(self.retired) <= FEW and self._is_plain(view):
             self._step_few(view, was, now)
             return
-        self._alike = self._alike or {}
-        for request_id, request in self._loose.items():
-            request.among = self._alike.setdefault(request.stands, {})
+        opened = self.opened
+        alike = opened.alike = opened.alike or {}
+        for request_id, request in opened.loose.items():
+            request.among = alike.setdefault(request.stands, {})
             request.among[request_id] = request
-        self._loose = NOTHING
-        if len(self._alike) + len(self.retired) > WAYS:
-            ways = sum(map(bool, self._alike.values())) + len(self.retired)
+        opened.loose = NOTHING
+        if len(alike) + len(self.retired) > WAYS:
+            ways = sum(map(bool, alike.values())) + len(self.retired)
             if ways > WAYS:
                 why = f"its requests are in more than {WAYS} different states, too many to track"
                 self.distrust(view.at, why)
@@ -138,9 +139,9 @@ class ClaimRun(ClaimRequests):
         self._step_retired(self.retired, view, was, now)
         waiting = self._awaiting(view, was)
         busy = bool(waiting)
-        for stands, among in list(self._alike.items()):
+        for stands, among in list(alike.items()):
             if not among:
-                del self._alike[stands]
+                del alike[stands]
             elif not self._is_idle(next(iter(among.values())), view, was, now):
                 busy = True
         if busy:
@@ -157,7 +158,7 @@ class ClaimRun(ClaimRequests):
         self, among: Iterable[Hashable], view: EventView, was: Registers, now: Registers
     ) -> None:
         """Take an event into retired scopes."""
-        view.here, empty, retired = False, self._empty, self.retired
+        view.here, empty, retired = False, self.compiled.request_initial, self.retired
         scoped = self._movers(view)
         moved = [
             stands
@@ -171,7 +172,7 @@ class ClaimRun(ClaimRequests):
         """The same for few requests, each by itself."""
         move, constants = self.compiled.kinds[view.kind].about, self.constants
         if self.retired:
-            empty = self._empty
+            empty = self.compiled.request_initial
             busy = [
                 stands
                 for stands, each in self.retired.items()
@@ -225,7 +226,7 @@ class ClaimRun(ClaimRequests):
     def _movers(self, view: EventView) -> Sequence[tuple[int, int]]:
         """The observers of a request that an event may move: their places there, and in all."""
         whole = self.steps is self.compiled.steps
-        return self.compiled.kinds[view.kind].scoped if whole else self._scoped_all
+        return self.compiled.kinds[view.kind].scoped if whole else self.compiled.scoped_places
 
     def _step_request(
         self, request_id: str, view: EventView, was: Registers, now: Registers
@@ -282,7 +283,7 @@ class ClaimRun(ClaimRequests):
             if rule >= 0:
                 if state != watch.state:
                     self.keep_left(index, watch)
-                pending = watch.state in self._pending[index]
+                pending = watch.state in self.compiled.pending[index]
                 earlier = watch.trail[1 - TRAIL_KEPT :] if pending else ()
                 events = (*earlier, (view.kind, view.at)) if earlier else view.kind
                 watches[place] = ObserverState(state, own, view.at, rule, events)

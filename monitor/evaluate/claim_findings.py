@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from monitor.evaluate.by_kind import unmoved
@@ -23,9 +22,10 @@ if TYPE_CHECKING:
 __all__ = ["ClaimFindings"]
 
 
-@dataclass(slots=True)
 class ClaimFindings(ClaimRecord):
     """The findings about one claim, as its observers stand."""
+
+    __slots__ = ()
 
     @property
     def standing(self) -> Hashable:
@@ -69,16 +69,16 @@ class ClaimFindings(ClaimRecord):
         for request in self.requests.values():
             if not request.ended:
                 return False
-        if self._is_owing(self._all, self.base):
+        if self._is_owing(self.compiled.places, self.base):
             return False
         for followed in (*self.requests.values(), *self.retired.values()):
-            if self._is_owing(self._scoped_all, followed.watches):
+            if self._is_owing(self.compiled.scoped_places, followed.watches):
                 return False
         return True
 
     def _is_owing(self, places: Iterable[tuple[int, int]], watches: list[ObserverState]) -> bool:
         """Whether something is owed by the observers of one scope, which still move."""
-        pending, steps = self._pending, self.steps
+        pending, steps = self.compiled.pending, self.steps
         for place, index in places:
             if watches[place].state in pending[index] and steps[index] is not unmoved:
                 return True
@@ -91,7 +91,8 @@ class ClaimFindings(ClaimRecord):
             return False
         violated = self.compiled.violated
         followed = (*self.requests.values(), *self.retired.values())
-        scopes = [(self._all, self.base), *((self._scoped_all, f.watches) for f in followed)]
+        scoped = self.compiled.scoped_places
+        scopes = [(self.compiled.places, self.base), *((scoped, f.watches) for f in followed)]
         return any(
             watches[place].state in violated[index]
             for places, watches in scopes
@@ -115,7 +116,7 @@ class ClaimFindings(ClaimRecord):
             if index in self.kept:
                 candidates.append(self.kept[index])
             if observer.per_request:
-                place = self._scoped.index(index)
+                place = self.compiled.scoped.index(index)
                 followed = (*self.requests.values(), *self.retired.values())
                 candidates += [self._finding(index, each.watches[place]) for each in followed]
             finding = heaviest(candidates)

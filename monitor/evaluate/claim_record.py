@@ -2,41 +2,30 @@
 
 from __future__ import annotations
 
-from collections import deque
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Self
 
-from monitor.evaluate.compaction import DERIVED, Compactable
+from monitor.evaluate.compaction import Compactable
 from monitor.evaluate.compile import CLAIM_REGISTERS, REQUEST_REGISTERS
-from monitor.evaluate.event_view import fixed_by
-from monitor.evaluate.observer_state import NOTHING, Finding, InHand, ObserverState
-from monitor.evaluate.positions import Positions
+from monitor.evaluate.event_view import constants_of, fixed_by
+from monitor.evaluate.observer_state import ObserverState
 from spec.claims.claim import Mode
 from spec.claims.states import TERMINAL, ClaimState
 from spec.contract.modes import MODES
-from spec.events.alphabet import FACTS, Kind
 
 if TYPE_CHECKING:
-    from collections.abc import Hashable, Iterable, Sequence
+    from collections.abc import Hashable, Iterable
 
     from monitor.evaluate.compile import Compiled
-    from monitor.evaluate.event_view import Constants
-    from monitor.evaluate.observer_state import Registers
-    from monitor.evaluate.partial_observation import Step
-    from monitor.evaluate.product import ProductState
+    from monitor.evaluate.observer_state import Finding, InHand, Registers
     from monitor.evaluate.restless import Restless
-    from monitor.input.records import At, Trail
+    from monitor.input.records import At
     from spec.claims.predicates import MaterializationPredicate
 
 
-__all__ = ["NOTHING", "UNSTATED", "ClaimRecord"]
+__all__ = ["UNSTATED", "ClaimRecord"]
 
 UNSTATED = 2**63
 """The threshold of a predicate that is not stated: it never holds."""
-
-
-def _nothing() -> Any:
-    return NOTHING
 
 
 _PLACE_OF = {name: place for place, name in enumerate(CLAIM_REGISTERS)}
@@ -48,116 +37,60 @@ _FOOTPRINT = CLAIM_REGISTERS.index("footprint")
 _LEAD, _THERE = CLAIM_REGISTERS.index("lead"), CLAIM_REGISTERS.index("there")
 
 
-@dataclass(slots=True)
 class ClaimRecord(Compactable):
-    """The life of one claim in one stream.
+    """The life of one claim in one stream; what it has while it is not compact, is of `opened`."""
 
-    `taint` is the first reason why what is seen of the claim can no longer be trusted; from then on
-    nothing is concluded beyond what was violated before, and only the ledger is kept, for the sake
-    of the pool. `owes` says that something is owed in the scope of the claim itself; `entry` is the
-    event that registered it. `past` is what is remembered of a claim that was forgotten, `lost`
-    says that nothing is; a `guest` is judged by another mode. Numbers of the stream's events:
-    `registered_at`, `took` and `left` say when the claim was registered, and when responsibility
-    for it last began and ended, `last_event` when an event was last delivered to it. `observed` are
-    the facts of which the hooks state each one. `object` tells which object it is on, `keys` the
-    contents of its positions where they are stated. It `strayed` once an event took blocks from
-    behind its end, and none of its own; it was `missed` if anything may have happened since it
-    ended that was not observed. Its end was `early` if the runtime ended its entry before its
-    duration was over. It `joined` the others on its object when so many fields of its identity were
-    stated. It is `disputed` if two priorities of it were stated. `computed` are the positions that
-    were computed since it was last away, `waiting` the requests for which a restore of it is
-    required, `owed` by request what its routes and their reuse came to and are not reported yet,
-    `unsaid` the blocks that it lost and no report named, None for a block whose id is unknown.
-    `retired` are the scopes of requests to which no event belongs any more, one for all that stand
-    alike; what is reported of the claim moves them all the same.
+    __slots__ = ()
 
-    Of a claim that is compact (`monitor.evaluate.compaction`), `product` is where it stands, `ids`
-    are the requests that it has in hand, `needs` what each needs of what is usable, and `places`
-    those of the events that its findings name. `expansions` counts how often others needed it
-    expanded; it does `wait` for so many events before it is compact again.
-    """
+    @property
+    def base(self) -> list[ObserverState]:
+        """The observers in the scope of the claim itself."""
+        return self.opened.base
 
-    stream: str
-    claim_id: str
-    compiled: Compiled
-    constants: Constants
-    predicate: MaterializationPredicate | None = None
-    binding: dict[str, str | bytes] = field(default_factory=dict)
-    declared_mode: str | None = None
-    other_mode: str | None = None
-    owner_scope: str | None = None
-    duration: str | None = None
-    priority: int | None = None
-    joined: int = 0
-    disputed: bool = False
-    registered: bool = False
-    registered_at: int = 0
-    entry: Trail = ()
-    object: Hashable = None
-    keys: tuple[str, ...] = ()
-    size: int = 0
-    owner_claimed: str | None = None
-    contradicted: tuple[At | None, str] | None = None
-    observed: frozenset[Kind] = FACTS
-    accepted: bool = False
-    elapsed: bool = False
-    unwatched: bool = False
-    strayed: bool = False
-    early: bool = False
-    computed: frozenset[int] = frozenset()
-    waiting: frozenset[str] = frozenset()
-    unsaid: frozenset[int | None] = frozenset()
-    owed: dict[str, dict[Kind, deque[Hashable]]] = field(default_factory=_nothing)
-    missed: bool = False
-    state: ClaimState = ClaimState.SUBMITTED
-    held: Positions = field(default_factory=Positions)
-    taint: tuple[At | None, str] | None = None
-    owes: bool = False
-    took: int = 0
-    last_event: int = 0
-    left: int = 0
-    past: Self | None = None
-    lost: bool = False
-    guest: bool = False
-    facts: Registers = ()
-    base: list[ObserverState] = field(default_factory=list)
-    requests: dict[str, InHand] = field(default_factory=_nothing)
-    _ended: tuple[str, ...] = ()
-    _loose: dict[str, InHand] = field(default_factory=_nothing)  # requests that changed
-    _alike: dict[Hashable, dict[str, InHand]] = field(default_factory=_nothing)  # the others
-    retired: dict[Hashable, InHand] = field(default_factory=_nothing)
-    kept: dict[int, Finding] = field(default_factory=_nothing)
-    unknown: frozenset[str] = frozenset()
-    doubts: dict[int, tuple[At | None, str]] = field(default_factory=_nothing)
-    steps: tuple[Step, ...] = ()
-    _quiet: tuple[Restless[Any], ...] = ()
-    _spared: Restless[Any] | None = None  # events since it took this one
-    _took_last: At | None = None
-    _empty: Registers = ()
-    _all: Sequence[tuple[int, int]] = ()
-    _scoped: Sequence[int] = ()
-    _scoped_all: Sequence[tuple[int, int]] = ()
-    _pending: Sequence[frozenset[int]] = ()
-    expansions: int = field(default=0, init=False, metadata=DERIVED)
-    wait: int = field(default=0, init=False, metadata=DERIVED)
-    product: ProductState | None = field(default=None, init=False, metadata=DERIVED)
-    ids: tuple[str, ...] = field(default=(), init=False, metadata=DERIVED)
-    needs: tuple[tuple[int, int], ...] = field(default=(), init=False, metadata=DERIVED)
-    places: tuple[At, ...] = field(default=(), init=False, metadata=DERIVED)
+    @base.setter
+    def base(self, new: list[ObserverState]) -> None:
+        self.opened.base = new
 
-    def __post_init__(self) -> None:
-        self.facts = self.compiled.claim_initial
-        self.take_observers(self.compiled)
-        self.object = ("claim", self.claim_id)
-        self.held.fresh = set() if self.constants.tiered else None
+    @property
+    def requests(self) -> dict[str, InHand]:
+        """The requests in hand."""
+        return self.opened.requests
+
+    @requests.setter
+    def requests(self, new: dict[str, InHand]) -> None:
+        self.opened.requests = new
+
+    @property
+    def retired(self) -> dict[Hashable, InHand]:
+        """The scopes of requests to which no event belongs any more."""
+        return self.opened.retired
+
+    @retired.setter
+    def retired(self, new: dict[Hashable, InHand]) -> None:
+        self.opened.retired = new
+
+    @property
+    def kept(self) -> dict[int, Finding]:
+        """The findings that are kept."""
+        return self.opened.kept
+
+    @kept.setter
+    def kept(self, new: dict[int, Finding]) -> None:
+        self.opened.kept = new
+
+    @property
+    def waiting(self) -> frozenset[str]:
+        """The requests for which a restore of the claim is required."""
+        return self.opened.waiting
+
+    @waiting.setter
+    def waiting(self, new: frozenset[str]) -> None:
+        self.opened.waiting = new
 
     def take_observers(self, compiled: Compiled) -> None:
         """These observers judge the claim, as if there had been no event."""
         self.expanded()
         self.compiled, self.steps = compiled, compiled.steps
-        self._empty = compiled.request_initial
-        self._all, self._scoped_all = compiled.places, compiled.scoped_places
-        self._scoped, self._pending = compiled.scoped, compiled.pending
         self.base = list(compiled.first)
 
     @property
@@ -169,8 +102,7 @@ class ClaimRecord(Compactable):
     def take_constants(self) -> None:
         """The claim has the constants of the mode that it goes by."""
         self.expanded()
-        own = self.constants
-        own.lapses, own.tiered, own.watched, own.ranked = fixed_by(self.goes_by)
+        self.constants = constants_of(self.constants.threshold, *fixed_by(self.goes_by))
         if not self.constants.tiered:
             self.held.fresh = None
 
@@ -356,7 +288,10 @@ class ClaimRecord(Compactable):
             self.expanded()
             self.stir()
             self.predicate = predicate
-            self.constants.threshold = predicate.threshold
+            own = self.constants
+            self.constants = constants_of(
+                predicate.threshold, own.lapses, own.tiered, own.watched, own.ranked
+            )
             self.held.start = predicate.start
             self.facts = (*self.facts[:_LEAD], self.held.lead, *self.facts[_LEAD + 1 :])
             self._find_away()
@@ -410,5 +345,6 @@ class ClaimRecord(Compactable):
         if request.among is not None:
             del request.among[request_id]
             request.among = None
-        self._loose = self._loose or {}
-        self._loose[request_id] = request
+        opened = self.opened
+        opened.loose = opened.loose or {}
+        opened.loose[request_id] = request

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from monitor.evaluate.claim_findings import ClaimFindings
-from monitor.evaluate.claim_record import NOTHING
 from monitor.evaluate.compile import CLAIM_REGISTERS, REQUEST_REGISTERS
+from monitor.evaluate.nothing import NOTHING
 from monitor.evaluate.observer_state import InHand, ObserverState
 from spec.language.verdicts import Verdict
 
@@ -23,9 +22,10 @@ assert REQUEST_REGISTERS[:6] == ("seen", "arrived", "held", "needed", "usable", 
 _NOT_KEPT = (Verdict.PENDING, Verdict.UNEXERCISED)
 
 
-@dataclass(slots=True)
 class ClaimRequests(ClaimFindings):
     """The requests that one claim has in hand."""
+
+    __slots__ = ()
 
     def open_request(self, request_id: str, facts: Registers | None = None) -> bool:
         """Follow a request; False if it was in hand already. It starts where the claim stands.
@@ -36,10 +36,11 @@ class ClaimRequests(ClaimFindings):
         if request_id in self.requests:
             return False
         self.stir()
-        watches = [self.base[index] for index in self._scoped]
-        request = InHand(self._empty if facts is None else facts, watches)
-        self.requests, self._loose = self.requests or {}, self._loose or {}
-        self.requests[request_id] = self._loose[request_id] = request
+        watches = [self.base[index] for index in self.compiled.scoped]
+        request = InHand(self.compiled.request_initial if facts is None else facts, watches)
+        opened = self.opened
+        opened.requests, opened.loose = opened.requests or {}, opened.loose or {}
+        opened.requests[request_id] = opened.loose[request_id] = request
         return True
 
     def unopened(
@@ -54,7 +55,7 @@ class ClaimRequests(ClaimFindings):
         facts = self.facts
         away = seen and facts[_LEAD] < self.constants.threshold
         held = bool(facts[_RESPONSIBLE]) and seen and self.took <= since
-        return (seen, arrived, held, needed, usable, away, *self._empty[6:])
+        return (seen, arrived, held, needed, usable, away, *self.compiled.request_initial[6:])
 
     def opens(self, view: EventView, facts: Registers) -> bool:
         """Whether an event opens a request of these registers, which the claim does not follow."""
@@ -81,29 +82,31 @@ class ClaimRequests(ClaimFindings):
             self.owed.pop(request_id, None)
         if not request.touched:
             return [self._forget(request_id)]
-        self._ended = (*self._ended, request_id)
-        if len(self._ended) <= ENDED_KEPT:
+        opened = self.opened
+        opened.ended = (*opened.ended, request_id)
+        if len(opened.ended) <= ENDED_KEPT:
             return []
-        oldest, *rest = self._ended
-        self._ended = tuple(rest)
+        oldest, *rest = opened.ended
+        opened.ended = tuple(rest)
         return [self._forget(oldest)]
 
     def leave(self, request_id: str) -> None:
         """The request, which ended, is out of hand."""
-        self._ended = tuple(name for name in self._ended if name != request_id)
+        self.opened.ended = tuple(name for name in self.opened.ended if name != request_id)
         self._forget(request_id)
 
     def drop_requests(self) -> list[str]:
         """All requests are out of hand; their ids."""
         names = list(self.requests)
-        self._ended = ()
+        self.opened.ended = ()
         return [self._forget(request_id) for request_id in names]
 
     def _forget(self, request_id: str) -> str:
-        request = self.requests.pop(request_id)
+        opened = self.opened
+        request = opened.requests.pop(request_id)
         self._loosen(request_id, request)
-        del self._loose[request_id]
-        self.requests, self._loose = self.requests or NOTHING, self._loose or NOTHING
+        del opened.loose[request_id]
+        opened.requests, opened.loose = opened.requests or NOTHING, opened.loose or NOTHING
         self._retire(request.watches)
         return request_id
 
@@ -112,15 +115,15 @@ class ClaimRequests(ClaimFindings):
         registers (`proofs check frame`, "retired requests"), so what stands alike moves alike.
         """
         base, alike = self.base, True
-        for index, watch in zip(self._scoped, watches, strict=True):
+        for index, watch in zip(self.compiled.scoped, watches, strict=True):
             own = base[index]
             alike = alike and watch.state == own.state and watch.own == own.own
-        retired = InHand(self._empty, watches)
+        retired = InHand(self.compiled.request_initial, watches)
         if not alike and (stands := retired.stands) not in self.retired:
             self.retired = self.retired or {}
             self.retired[stands] = retired
             return
-        for index, watch in zip(self._scoped, watches, strict=True):
+        for index, watch in zip(self.compiled.scoped, watches, strict=True):
             verdict = self.compiled.observers[index].states[watch.state].verdict
             if verdict in _NOT_KEPT:  # what is owed goes on where it stands alike
                 continue

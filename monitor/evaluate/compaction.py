@@ -9,7 +9,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
-from monitor.evaluate.observer_state import NOTHING, Finding, InHand, ObserverState
+from monitor.evaluate.claim_fields import ClaimFields, Expansion
+from monitor.evaluate.nothing import NOTHING
+from monitor.evaluate.observer_state import Finding, InHand, ObserverState
 from monitor.evaluate.product import (
     MOST,
     NEW,
@@ -38,8 +40,6 @@ if TYPE_CHECKING:
     from monitor.input.records import At
 
 __all__ = [
-    "ABSENT",
-    "DERIVED",
     "Compactable",
     "compact",
     "compact_as",
@@ -51,15 +51,6 @@ __all__ = [
 Claim: TypeAlias = Any
 """A `ClaimRun`, of whose class a part is defined here."""
 
-ABSENT: Final = (*("base", "requests", "_ended", "_loose", "_alike", "retired", "kept", "waiting"),)
-"""The fields of a claim that are absent while it is compact."""
-
-DERIVED: Final = {"derived": True}
-"""The metadata of a field that no snapshot holds, for it says in another way what others do."""
-
-_AT_FIRST: Final[dict[str, Any]] = {"product": None, "expansions": 0, "wait": 0}
-"""What a claim has that was made again from a snapshot."""
-
 _LEAD: Final = CLAIM_REGISTERS.index("lead")
 _NEEDS: Final = REQUEST_REGISTERS.index("needed")
 assert REQUEST_REGISTERS[_NEEDS : _NEEDS + 2] == ("needed", "usable")
@@ -69,28 +60,27 @@ _MOST_EXPANSIONS: Final = 4
 _MOST_REQUESTS: Final = 32
 
 
-class Compactable:
+class Compactable(ClaimFields):
     """A claim that may be compact."""
 
     __slots__ = ()
-    product: ProductState | None
 
     def expanded(self) -> None:
         """Nothing of it is compact from now on."""
         if self.product is not None:
             _expand_for_now(self)
 
-    if not TYPE_CHECKING:  # or no checker would miss a field that there is not
+    @property
+    def opened(self) -> Expansion:
+        """What it has while it is not compact; it is not from now on."""
+        if self.expansion is None:
+            _expand_for_now(self)
+        assert self.expansion is not None
+        return self.expansion
 
-        def __getattr__(self, name: str) -> Any:
-            """What is absent, because the claim is compact, or was not compact yet."""
-            if name in _AT_FIRST:
-                setattr(self, name, _AT_FIRST[name])
-                return _AT_FIRST[name]
-            if name in ABSENT and self.product is not None:
-                _expand_for_now(self)
-                return getattr(self, name)
-            raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
+    @opened.setter
+    def opened(self, expansion: Expansion) -> None:
+        self.expansion = expansion
 
 
 def _expand_for_now(claim: Claim) -> None:
@@ -139,7 +129,7 @@ def compact(claim: Claim) -> ProductState | None:
     requests = claim.requests
     claim.ids, claim.places, claim.product = tuple(requests), tuple(slots), product
     claim.needs = tuple([each.facts[_NEEDS : _NEEDS + 2] for each in requests.values()])
-    _let_go(claim)
+    claim.expansion = None
     return product
 
 
@@ -170,7 +160,7 @@ def _stands(claim: Claim, slot: _Slot) -> tuple[Any, ...]:
         claim.owes,
         base,
         in_hand,
-        tuple([places[name] for name in claim._ended]),
+        tuple([places[name] for name in claim.opened.ended]),
         tuple([at for name, at in places.items() if name in claim.waiting]),
         tuple([_compact_states(claim, each, slot) for each in claim.retired.values()]),
         kept,
@@ -187,7 +177,8 @@ def _compact_request(claim: Claim, request: InHand, slot: _Slot) -> CompactReque
 
 
 def _compact_states(claim: Claim, request: InHand, slot: _Slot) -> tuple[CompactState, ...]:
-    known, each = claim.compiled.compact_states, zip(claim._scoped, request.watches, strict=True)
+    known, scoped = claim.compiled.compact_states, claim.compiled.scoped
+    each = zip(scoped, request.watches, strict=True)
     return tuple([compact_state(i, watch, slot, known) for i, watch in each])
 
 
@@ -195,12 +186,7 @@ def compact_as(claim: Claim, product: ProductState, places: tuple[At, ...]) -> N
     """Compact a claim without requests in a known product state."""
     claim.ids, claim.needs, claim.places = (), (), places
     claim.product = product
-    _let_go(claim)
-
-
-def _let_go(claim: Claim) -> None:
-    del claim.base, claim.requests, claim._ended, claim._loose, claim._alike
-    del claim.retired, claim.kept, claim.waiting
+    claim.expansion = None
 
 
 def findings_of(claim: Claim) -> Iterator[tuple[str, Finding]]:
@@ -243,12 +229,12 @@ def _may_be_compact(claim: Claim) -> bool:
         return False
     if claim.owed or claim.unsaid or claim.doubts or claim.unknown or claim.kept is None:
         return False
-    if claim._quiet or claim._alike or len(claim.requests) > _MOST_REQUESTS:
+    if claim._quiet or claim.opened.alike or len(claim.requests) > _MOST_REQUESTS:
         return False
     violated = claim.compiled.violated
     if any(watch.state in bad for watch, bad in zip(claim.base, violated, strict=True)):
         return False
-    scoped = [violated[index] for index in claim._scoped]
+    scoped = [violated[index] for index in claim.compiled.scoped]
     followed = (*claim.requests.values(), *claim.retired.values())
     if any(w.state in bad for f in followed for w, bad in zip(f.watches, scoped, strict=True)):
         return False
@@ -262,20 +248,20 @@ def expand(claim: Claim) -> None:
     claim.product = None
     places: Slots = (*claim.places, None)  # the last is what has no place
     ids = claim.ids
-    claim.base = _watches(product.base, places)
+    claim.expansion = opened = Expansion(_watches(product.base, places))
     requests = {
         name: InHand(_needing(facts, need), _watches(watches, places), touched, ended)
         for name, need, (facts, watches, touched, ended) in zip(
             ids, claim.needs, product.requests, strict=True
         )
     }
-    claim.requests, claim._loose = requests or NOTHING, dict(requests) or NOTHING
-    claim._alike = NOTHING
-    claim._ended = tuple([ids[at] for at in product.ended])
-    claim.waiting = frozenset([ids[at] for at in product.waiting])
-    retired = [InHand(claim._empty, _watches(each, places)) for each in product.retired]
-    claim.retired = {each.stands: each for each in retired} or NOTHING
-    claim.kept = {
+    opened.requests, opened.loose = requests or NOTHING, dict(requests) or NOTHING
+    opened.ended = tuple([ids[at] for at in product.ended])
+    opened.waiting = frozenset([ids[at] for at in product.waiting])
+    none = claim.compiled.request_initial
+    retired = [InHand(none, _watches(each, places)) for each in product.retired]
+    opened.retired = {each.stands: each for each in retired} or NOTHING
+    opened.kept = {
         index: Finding(verdict, places[at], why, allowed, expanded_trail(trail, places))
         for index, verdict, at, why, allowed, trail in product.kept
     } or NOTHING

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import copy
-from dataclasses import dataclass
-from functools import cache
+from functools import cache, lru_cache
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -16,7 +15,7 @@ from spec.events.alphabet import Kind
 if TYPE_CHECKING:
     from spec.claims.claim import Mode
 
-__all__ = ["Constants", "EventView", "fixed_by"]
+__all__ = ["Constants", "EventView", "constants_of", "fixed_by"]
 
 
 class EventView(msgspec.Struct, gc=False):
@@ -83,15 +82,24 @@ class EventView(msgspec.Struct, gc=False):
         return copy.copy(self)
 
 
-@dataclass(slots=True)
 class Constants:
-    """The fields of `spec.contract.vocabulary.CONSTANTS`."""
+    """The fields of `spec.contract.vocabulary.CONSTANTS`, which stay as they are."""
 
-    threshold: int
-    lapses: bool
-    tiered: bool
-    watched: bool
-    ranked: bool
+    __slots__ = ("lapses", "ranked", "threshold", "tiered", "watched")
+
+    def __init__(
+        self, threshold: int, lapses: bool, tiered: bool, watched: bool, ranked: bool
+    ) -> None:
+        self.threshold, self.lapses, self.tiered = threshold, lapses, tiered
+        self.watched, self.ranked = watched, ranked
+
+
+@lru_cache(maxsize=4096)
+def constants_of(
+    threshold: int, lapses: bool, tiered: bool, watched: bool, ranked: bool
+) -> Constants:
+    """The constants of a claim, which it has in common with others."""
+    return Constants(threshold, lapses, tiered, watched, ranked)
 
 
 @cache

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, Final, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import msgspec
 
@@ -16,10 +14,7 @@ if TYPE_CHECKING:
     from monitor.input.records import At, Trail
     from spec.events.alphabet import Kind
 
-__all__ = ["NOTHING", "Finding", "InHand", "ObserverState", "Registers", "heaviest"]
-
-NOTHING: Final[Any] = MappingProxyType({})
-"""What a claim has of each kind until there is any; all claims have it in common."""
+__all__ = ["Finding", "InHand", "ObserverState", "Registers", "heaviest"]
 
 Registers: TypeAlias = tuple[Any, ...]
 
@@ -56,18 +51,23 @@ class ObserverState(msgspec.Struct, frozen=True, gc=False):
         return ((events, self.at),) if isinstance(events, str) else events
 
 
-@dataclass(slots=True)
 class InHand:
     """One request as one claim sees it; `touched` says that it had to do with the claim itself.
 
     `among` are the requests that stood alike when they were last compared, by their ids.
     """
 
-    facts: Registers
-    watches: list[ObserverState]
-    touched: bool = False
-    ended: bool = False
-    among: dict[str, InHand] | None = None
+    __slots__ = ("among", "ended", "facts", "touched", "watches")
+
+    def __init__(
+        self,
+        facts: Registers,
+        watches: list[ObserverState],
+        touched: bool = False,
+        ended: bool = False,
+    ) -> None:
+        self.facts, self.watches, self.touched, self.ended = facts, watches, touched, ended
+        self.among: dict[str, InHand] | None = None
 
     @property
     def stands(self) -> Hashable:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
-from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING, TypeAlias
 
@@ -68,7 +67,6 @@ def _end(runs: _Runs, position: int) -> int | None:
     return runs[place] if place & 1 else None
 
 
-@dataclass(slots=True)
 class Positions:
     """The logical positions that a claim holds, in blocks with or without known ids.
 
@@ -76,12 +74,16 @@ class Positions:
     not followed.
     """
 
-    start: int = 0
-    fresh: set[int] | None = None
-    _placed: tuple[tuple[Sequence[int], Sequence[int]], ...] = ()  # positions, with a block each
-    _several: dict[int, set[int]] | None = None  # all, once any of it is asked for or changes
-    _unnamed: _Runs = ()
-    _held: _Runs = ()
+    __slots__ = ("_held", "_placed", "_several", "_unnamed", "fresh", "start")
+
+    def __init__(self, start: int = 0) -> None:
+        self.start = start
+        self.fresh: set[int] | None = None
+        # Positions, with a block each; then all of it, once any is asked for or changes.
+        self._placed: tuple[tuple[Sequence[int], Sequence[int]], ...] = ()
+        self._several: dict[int, set[int]] | None = None
+        self._unnamed: _Runs = ()
+        self._held: _Runs = ()
 
     @property
     def _named(self) -> dict[int, set[int]]:

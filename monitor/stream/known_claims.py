@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 
 from monitor.evaluate.claim import ClaimRun
 from monitor.evaluate.claim_record import UNSTATED
-from monitor.evaluate.event_view import Constants, fixed_by
+from monitor.evaluate.event_view import constants_of, fixed_by
 from monitor.evaluate.partial_observation import BLOCKS
 from monitor.evaluate.python_terms import CLAIM_REGISTERS
 from monitor.pool.blocks import Blocks
@@ -203,7 +203,7 @@ class KnownClaims:
         if (compiled := self.judges.get(mode)) is None:  # type: ignore[call-overload]
             self.apart |= len(self.judges) > 1
             compiled = next(iter(self.judges.values()))
-        constants = Constants(UNSTATED, *fixed_by(compiled.mode))
+        constants = constants_of(UNSTATED, *fixed_by(compiled.mode))
         claim = ClaimRun(self._stream, claim_id, compiled, constants)
         if self._blind:
             claim.distrust(None, BLIND, self._blind)

@@ -9,8 +9,8 @@ from __future__ import annotations
 from functools import cache
 from typing import TYPE_CHECKING, Final
 
-from monitor.evaluate.claim_record import NOTHING
 from monitor.evaluate.compile import compile_mode
+from monitor.evaluate.nothing import NOTHING
 from monitor.input.records import CANONICAL
 from monitor.pool.objects import open_without
 from monitor.stream.overview import Overview

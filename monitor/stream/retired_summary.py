@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
+from monitor.evaluate.by_kind import unmoved
 from monitor.evaluate.claim import ClaimRun
 from monitor.evaluate.claim_record import UNSTATED
+from monitor.evaluate.event_view import constants_of
 from monitor.evaluate.observer_state import Finding, InHand, ObserverState
 from spec.claims.claim import Mode
 from spec.language.verdicts import Verdict
@@ -34,12 +35,13 @@ def likeness(claim: ClaimRun) -> Hashable:
     base = tuple((watch.state, watch.own) for watch in claim.base)
     kept = tuple(sorted((index, found.verdict) for index, found in claim.kept.items()))
     retired = frozenset(claim.retired)
-    return (*standing, base, retired, kept, claim.steps, claim.unknown, frozenset(claim.doubts))
+    return (*standing, base, retired, kept, _left(claim), claim.unknown, frozenset(claim.doubts))
 
 
 def again(like: ClaimRun, claim_id: str) -> ClaimRun:
     """A claim of which no more is known than that it is like another one, which is over."""
-    constants = replace(like.constants, threshold=UNSTATED)
+    own = like.constants
+    constants = constants_of(UNSTATED, own.lapses, own.tiered, own.watched, own.ranked)
     claim = ClaimRun(like.stream, claim_id, like.compiled, constants)
     claim.state, claim.accepted, claim.registered = like.state, like.accepted, like.registered
     claim.elapsed, claim.unwatched = like.elapsed, like.unwatched
@@ -59,6 +61,12 @@ def again(like: ClaimRun, claim_id: str) -> ClaimRun:
         kept = {index: found.verdict for index, found in like.kept.items()}
     claim.kept = {index: Finding(verdict, None, _STOOD) for index, verdict in kept.items()}
     return claim
+
+
+def _left(claim: ClaimRun) -> tuple[bool | None, ...]:
+    """What is left of each observer: all (True), nothing (None), or what reads no `unknown`."""
+    pairs = zip(claim.steps, claim.compiled.steps, strict=True)
+    return tuple(None if step is unmoved else step is whole for step, whole in pairs)
 
 
 def _anew(watches: Sequence[ObserverState]) -> list[ObserverState]:

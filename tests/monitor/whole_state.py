@@ -8,13 +8,14 @@ from functools import cache
 from types import MappingProxyType
 from typing import Any, Final
 
+from monitor.durable.known import derived_of
 from monitor.evaluate.compile import Compiled
+from monitor.evaluate.event_view import Constants
 from monitor.evaluate.positions import Positions
 from monitor.pool.owners import Owners
 
 __all__ = ["whole_state"]
 
-_COMPACTION: Final = {"__weakref__", "product", "ids", "needs", "places", "expansions", "wait"}
 _PLAIN: Final = (str, bytes, int, float, bool, type(None), bytearray)
 
 
@@ -73,12 +74,13 @@ def _of_each(positions: Positions) -> Iterator[Iterable[tuple[int, int]]]:
 @cache
 def _declared(kind: type) -> tuple[str, ...]:
     slots = {name for each in kind.__mro__ for name in getattr(each, "__slots__", ())}
-    named = {*slots, *getattr(kind, "__struct_fields__", ())}
-    return tuple(sorted(named - _COMPACTION))
+    named = {*slots, *getattr(kind, "__struct_fields__", ()), *getattr(kind, "OPENED", ())}
+    return tuple(sorted(named - derived_of(kind).keys() - {"__weakref__"}))
 
 
 @cache
 def _is_frozen(kind: type) -> bool:
     dataclass = getattr(kind, "__dataclass_params__", None)
     struct = getattr(kind, "__struct_config__", None)
-    return any(each is not None and each.frozen for each in (dataclass, struct))
+    frozen = any(each is not None and each.frozen for each in (dataclass, struct))
+    return frozen or kind is Constants
