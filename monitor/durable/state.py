@@ -51,7 +51,7 @@ _KINDS: Final[tuple[type, ...]] = (
     *(observer_state.Finding, observer_state.InHand, observer_state.ObserverState),
     *(positions.Positions, restless.Restless),
     *(blocks.Blocks, seen.Recent, seen.Seen, objects.Objects, ranks.Ranks, stated.Stated),
-    *(groups.Groups, owners.Owners),
+    *(groups.Groups, owners.Owners, owners.Run),
     *(cells.Cells, cells.Run, room.Ends, room.Room, room._Object),
     *(blame.Early, ledger.Requests, observability.ObservabilityLoss, request.Request),
     *(claim_store.ClaimStore, known_claims.Keep, order.Clock, order.Order, projection.Stream),

@@ -13,7 +13,7 @@ of them it keeps, in which order, and where it adds that of its event.
 from __future__ import annotations
 
 from operator import itemgetter
-from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from monitor.evaluate.observer_state import ObserverState
 from monitor.evaluate.python_terms import CLAIM_REGISTERS
@@ -194,7 +194,7 @@ class ProductState:
 
     def __init__(
         self,
-        truths: tuple[bool, ...],
+        truths: Registers,
         state: ClaimState,
         owes: bool,
         base: tuple[CompactState, ...],
@@ -224,7 +224,7 @@ class FactsMoved:
 
     __slots__ = ("_counted", "_known", "_takes", "_truths")
 
-    def __init__(self, truths: tuple[bool, ...], counted: tuple[int, int], takes: int) -> None:
+    def __init__(self, truths: Registers, counted: tuple[int, int], takes: int) -> None:
         self._truths, self._counted, self._takes = truths, counted, takes
         self._known: dict[tuple[Registers, int, int], Registers] = {}
 
@@ -262,7 +262,7 @@ class FactsMoved:
         )
 
 
-class Transition(NamedTuple):
+class Transition:
     """Where an event leads from a product, and what becomes of the slots.
 
     Attributes:
@@ -273,15 +273,22 @@ class Transition(NamedTuple):
         moves: whether state or what is owed changes.
     """
 
-    to: ProductState
-    places: Callable[[Slots], Slots] | None
-    ids: Callable[[Slots], Slots] | None
-    gone: tuple[int, ...]
-    facts: FactsMoved | None
-    moves: bool
+    __slots__ = ("facts", "gone", "ids", "moves", "places", "to")
+
+    def __init__(
+        self,
+        to: ProductState,
+        places: Callable[[Slots], Slots] | None,
+        ids: Callable[[Slots], Slots] | None,
+        gone: tuple[int, ...],
+        facts: FactsMoved | None,
+        moves: bool,
+    ) -> None:
+        self.to, self.places, self.ids = to, places, ids
+        self.gone, self.facts, self.moves = gone, facts, moves
 
 
-def truths_of(facts: Registers) -> tuple[bool, ...]:
+def truths_of(facts: Registers) -> Registers:
     """A claim's registers that are no numbers."""
     return tuple(facts[place] for place in _TRUTHS)
 

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from itertools import islice
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, Final
 
+from monitor.pool.changes import Held, Lost, Moved
 from monitor.pool.holders import Holders
 from monitor.pool.objects import is_elsewhere
 from monitor.pool.shares import differ, shared, where_alike
@@ -16,42 +16,12 @@ if TYPE_CHECKING:
     from monitor.evaluate.claim import ClaimRun
     from spec.events.canonical import Event
 
-__all__ = ["Blocks", "Held", "Lost"]
+__all__ = ["Blocks"]
 
 _MOST_ASKED: Final = 512  # claims on one object that are asked for what they hold
 _MOST_MATES: Final = 64  # claims with the same content at one position
 
 
-class Held(NamedTuple):
-    """For whom anything is new that an event says to be there.
-
-    `stated` is false where the event does not say which blocks, or how many.
-    """
-
-    stated: bool
-    changed: list[ClaimRun]
-
-
-class Moved(NamedTuple):
-    """The claims that hold a block of an event at another position, or with another content, and
-    those that held it elsewhere until then, which are not tracked any more.
-    """
-
-    clash: list[ClaimRun]
-    left: list[ClaimRun]
-
-
-class Lost(NamedTuple):
-    """Who loses a position by an event, and for which claims that is unknown; `strays` are those
-    that lose none of their own, but some behind their end.
-    """
-
-    losers: dict[str, ClaimRun]
-    unseen: list[ClaimRun]
-    strays: list[ClaimRun]
-
-
-@dataclass(slots=True)
 class Blocks(Holders):
     """The blocks of a pool, by the events that place, load and remove them."""
 

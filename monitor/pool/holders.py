@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
 from monitor.pool.groups import Groups
@@ -10,7 +9,7 @@ from monitor.pool.owners import Owners
 from monitor.pool.shares import where_alike
 
 if TYPE_CHECKING:
-    from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Hashable, Iterable, Iterator, Sequence
 
     from monitor.evaluate.claim import ClaimRun
     from monitor.pool.stated import Stated
@@ -21,7 +20,6 @@ SHARES: Final = 300_000
 """Blocks that claims share, each counted once for each claim but the first."""
 
 
-@dataclass(slots=True)
 class Holders:
     """Which claims hold each physical block, and at which of their positions.
 
@@ -36,23 +34,22 @@ class Holders:
     share more than is followed.
     """
 
-    claims: Mapping[str, ClaimRun]
-    stated: Stated
-    mixed: dict[int, None] = field(default_factory=dict)
-    now: int = 0
-    lost: int = -1
-    missed: int = -1
-    full: bool = False
-    _shares: int = 0
-    _stated: dict[int, int] = field(default_factory=dict)
-    _placed: set[int] = field(default_factory=set)  # since lines may be missing, and not gone since
-    _owners: Owners = field(default_factory=Owners)
-    _unnamed: dict[str, ClaimRun] = field(default_factory=dict)
-    _forgotten: dict[int, str] = field(default_factory=dict)
-    _keyed: dict[tuple[int, str], dict[str, ClaimRun]] = field(default_factory=dict)
-    _holding: dict[str, ClaimRun] = field(default_factory=dict)
-    _on: Groups[Hashable] = field(default_factory=Groups)
-    _noted: dict[str, Hashable] = field(default_factory=dict)  # on which object
+    def __init__(self, claims: dict[str, ClaimRun], stated: Stated) -> None:
+        self.claims, self.stated = claims, stated
+        self.mixed: dict[int, None] = {}
+        self.now = 0
+        self.lost = self.missed = -1
+        self.full = False
+        self._shares = 0
+        self._stated: dict[int, int] = {}
+        self._placed: set[int] = set()  # since lines may be missing, and not gone since
+        self._owners = Owners()
+        self._unnamed: dict[str, ClaimRun] = {}
+        self._forgotten: dict[int, str] = {}
+        self._keyed: dict[tuple[int, str], dict[str, ClaimRun]] = {}
+        self._holding: dict[str, ClaimRun] = {}
+        self._on: Groups[Hashable] = Groups()
+        self._noted: dict[str, Hashable] = {}  # on which object
 
     def owners(self, blocks: Iterable[int]) -> list[str]:
         """The claims that hold any of these blocks."""
@@ -230,10 +227,10 @@ class Holders:
         first of these; None where there is none.
         """
         run = self._owners.run(blocks)
-        claim = None if run is None else self.claims.get(run[0])
-        if run is None or claim is None or not claim.held.are_all(run[2], run[1]):
+        claim = None if run is None else self.claims.get(run.claim_id)
+        if run is None or claim is None or not claim.held.are_all(run.positions, run.blocks):
             return None
-        return claim, min(run[2])
+        return claim, min(run.positions)
 
     def take_run(self, blocks: Sequence[int], claim: ClaimRun, first: int) -> bool:
         """The blocks of a `sole_run` are gone from its claim; whether one of its own is."""

@@ -2,19 +2,29 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final, TypeAlias
+from typing import TYPE_CHECKING, Final
 
 from monitor.evaluate.positions import alike
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Sequence
 
-__all__ = ["Owners"]
+__all__ = ["Owners", "Run"]
 
 _TOGETHER: Final = 64  # blocks of one run: one of them is sought among these
 
-_Run: TypeAlias = "tuple[str, tuple[int, ...], tuple[int, ...]]"
-"""A claim, some blocks, and the one position of each."""
+
+class Run:
+    """Some blocks of one claim, and the one position of each."""
+
+    __slots__ = ("blocks", "claim_id", "positions")
+
+    def __init__(self, claim_id: str, blocks: tuple[int, ...], positions: tuple[int, ...]) -> None:
+        self.claim_id, self.blocks, self.positions = claim_id, blocks, positions
+
+    def position(self, block: int) -> int:
+        """Where one of the blocks is."""
+        return self.positions[self.blocks.index(block)]
 
 
 class Owners:
@@ -25,7 +35,7 @@ class Owners:
     """
 
     def __init__(self) -> None:
-        self._runs: dict[int, _Run] = {}
+        self._runs: dict[int, Run] = {}
         self._several: dict[int, dict[str, set[int]]] = {}
 
     def __len__(self) -> int:
@@ -35,13 +45,13 @@ class Owners:
     def place(self, claim_id: str, blocks: Sequence[int], positions: Sequence[int]) -> None:
         """These blocks, which nobody holds, are a claim's, one at each position."""
         if len(blocks) <= _TOGETHER:
-            run = claim_id, tuple(blocks), alike(positions)
+            run = Run(claim_id, tuple(blocks), alike(positions))
             for block in blocks:
                 self._runs[block] = run
             return
         for at in range(0, len(blocks), _TOGETHER):
             some = tuple(blocks[at : at + _TOGETHER])
-            run = claim_id, some, alike(positions[at : at + _TOGETHER])
+            run = Run(claim_id, some, alike(positions[at : at + _TOGETHER]))
             self._runs.update(dict.fromkeys(some, run))
 
     def are_free(self, blocks: Sequence[int]) -> bool:
@@ -53,12 +63,12 @@ class Owners:
     def names(self, block: int) -> Collection[str]:
         """The claims that hold a block."""
         run = self._runs.get(block)
-        return self._several.get(block, ()) if run is None else run[:1]
+        return self._several.get(block, ()) if run is None else (run.claim_id,)
 
     def sole(self, block: int) -> tuple[str, int] | None:
         """The one claim of a block and its one position; None where there is not one."""
         if (run := self._runs.get(block)) is not None:
-            return run[0], run[2][run[1].index(block)]
+            return run.claim_id, run.position(block)
         holders = self._several.get(block, {})
         if len(holders) != 1:
             return None
@@ -68,13 +78,13 @@ class Owners:
         (position,) = positions
         return name, position
 
-    def run(self, blocks: Sequence[int]) -> _Run | None:
+    def run(self, blocks: Sequence[int]) -> Run | None:
         """The record of these blocks, if one event gave them, and no others, to one claim; None
         where that is not so, or any of them is asked for as one since.
         """
         runs = self._runs
         run = runs.get(blocks[0])
-        if run is None or run[1] != blocks:
+        if run is None or run.blocks != blocks:
             return None
         for block in blocks:
             if runs.get(block) is not run:
@@ -84,7 +94,7 @@ class Owners:
     def get(self, block: int) -> dict[str, set[int]] | None:
         """The claims that hold a block, to be changed; None where nothing is known of one."""
         if (run := self._runs.pop(block, None)) is not None:
-            self._several[block] = {run[0]: {run[2][run[1].index(block)]}}
+            self._several[block] = {run.claim_id: {run.position(block)}}
         return self._several.get(block)
 
     def of(self, block: int) -> dict[str, set[int]]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import heapq
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from monitor.input.records import CANONICAL
@@ -26,7 +25,6 @@ _ENDS = 1_000  # ends of durations between two sweeps, at least
 _STEPS = "its duration is in steps, and no duration_elapsed event states its end"
 
 
-@dataclass(slots=True)
 class Order:
     """The last sequence number and time of a stream, and whether it has the end it promised.
 
@@ -36,15 +34,16 @@ class Order:
     Several who read the same lines may have one in common.
     """
 
-    _first: int | None = None
-    _sequence: int | None = None
-    _time: int | None = None
-    _form: Form | None = None
-    _mixed: tuple[At, str] | None = None
-    _opened: At | None = None
-    _closed: bool = False
-    _last: Stamp | None = None
-    _problems: tuple[str, str] = ("", "")
+    def __init__(self) -> None:
+        self._first: int | None = None
+        self._sequence: int | None = None
+        self._time: int | None = None
+        self._form: Form | None = None
+        self._mixed: tuple[At, str] | None = None
+        self._opened: At | None = None
+        self._closed = False
+        self._last: Stamp | None = None
+        self._problems: tuple[str, str] = ("", "")
 
     @property
     def form(self) -> Form | None:
@@ -146,25 +145,23 @@ def _length(claim: ClaimRun) -> int | None:
     return None if duration.unit is TimeUnit.STEPS else duration.nanoseconds
 
 
-@dataclass(slots=True)
 class Clock:
     """Claims with a duration in seconds, by the time at which it is over; no claim is scanned.
 
     A duration whose end cannot be determined is kept with the reason.
     """
 
-    _ends: list[tuple[int, int, str]] = field(default_factory=list)
-    _running: dict[str, dict[int, ClaimRun]] = field(default_factory=dict)
-    _left: dict[str, dict[int, ClaimRun]] = field(
-        default_factory=dict
-    )  # without a responsible runtime
-    _ties: int = 0  # claims whose durations ran so far
-    _most: int = _ENDS
-    _until: dict[str, int] = field(default_factory=dict)
-    _least: dict[str, int] = field(default_factory=dict)  # no end is earlier
-    _seen: int | None = None  # the last time
-    _unknown: dict[str, tuple[At | None, str]] = field(default_factory=dict)
-    _steps_stated: bool = False
+    def __init__(self) -> None:
+        self._ends: list[tuple[int, int, str]] = []
+        self._running: dict[str, dict[int, ClaimRun]] = {}
+        self._left: dict[str, dict[int, ClaimRun]] = {}  # without a responsible runtime
+        self._ties = 0  # claims whose durations ran so far
+        self._most = _ENDS
+        self._until: dict[str, int] = {}
+        self._least: dict[str, int] = {}  # no end is earlier
+        self._seen: int | None = None  # the last time
+        self._unknown: dict[str, tuple[At | None, str]] = {}
+        self._steps_stated = False
 
     @property
     def certain(self) -> bool:

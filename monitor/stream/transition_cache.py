@@ -109,15 +109,15 @@ class TransitionCache(Shortcuts):
             lead: what it holds now, where the event changes that.
             stated: the number that the event states of the claim.
         """
-        to, places, _, _, facts, moves = transition
+        to, facts = transition.to, transition.facts
         self._count = self._store.blocks.now = claim.last_event = self._count + 1
         claim.product = to
-        if places is not None:
+        if (places := transition.places) is not None:
             claim.places = places((*claim.places, at))
         if facts is not None:
             lead = claim.facts[_LEAD] if lead is None else lead
             claim.facts = facts.of(claim.facts, lead, stated)
-        if moves:
+        if transition.moves:
             claim.state, claim.owes = to.state, to.owes
             if to.owes:
                 self._store.owing[claim.claim_id] = claim

@@ -60,7 +60,7 @@ def whole_state(value: object, seen: dict[int, int] | None = None) -> Any:
 
 def _owners(owners: Owners, block: int) -> list[tuple[str, list[int]]]:
     if (run := owners._runs.get(block)) is not None:
-        return [(run[0], [run[2][run[1].index(block)]])]
+        return [(run.claim_id, [run.position(block)])]
     return [(name, sorted(positions)) for name, positions in owners._several[block].items()]
 
 
