@@ -11,7 +11,7 @@ from monitor.evaluate.conclusion import ClaimVerdict, Conclusion, ModeVerdict, d
 from monitor.evaluate.observer_state import Finding
 from monitor.evaluate.own_mode import owes_nothing, unclear_mode
 from monitor.input.records import Stamp
-from monitor.stream.known_claims import Keep
+from monitor.stream.keep import Keep
 from monitor.stream.parting import Parting, fits
 from monitor.stream.projection import Stream
 from spec.claims.claim import Mode

@@ -21,7 +21,7 @@ from monitor.check.files import check
 from monitor.check.judging import ENDED
 from monitor.engine import Conclusion, Monitor
 from monitor.input.records import At, Record, stamp_of
-from monitor.stream.known_claims import Keep
+from monitor.stream.keep import Keep
 from spec.claims.claim import Mode
 from spec.contract.modes import Bundle
 from spec.events.alphabet import Kind

@@ -20,7 +20,7 @@ from monitor.input.given import record_of
 from monitor.input.records import At
 from monitor.input.sources import Account
 from monitor.pool.seen import IDS
-from monitor.stream.known_claims import Keep
+from monitor.stream.keep import Keep
 from spec.claims.claim import Mode
 from spec.contract.modes import Bundle
 from spec.contract.names import find_bundle, find_mode

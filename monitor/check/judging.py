@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from monitor.input.errors import InputError
     from monitor.input.sources import Account
     from monitor.report.verdict import Report
-    from monitor.stream.known_claims import Keep
+    from monitor.stream.keep import Keep
     from spec.events.canonical import Event
 
 __all__ = ["ENDED", "Judging"]

@@ -11,7 +11,9 @@ from monitor.evaluate import (
     claim,
     claim_fields,
     compile,
+    constants,
     event_view,
+    in_hand,
     observer_state,
     positions,
     restless,
@@ -24,7 +26,7 @@ from monitor.pool import blocks, cells, groups, objects, owners, ranks, room, se
 from monitor.requests import blame, ledger, observability, request
 from monitor.stream import (
     claim_store,
-    known_claims,
+    keep,
     order,
     projection,
     retired_claims,
@@ -47,14 +49,14 @@ _KINDS: Final[tuple[type, ...]] = (
     *(predicates.ContiguousRange, predicates.LeadingPrefixAtLeast),
     engine.Monitor,
     *(records.At, records.Form, records.Stamp),
-    *(claim.ClaimRun, claim_fields.Expansion, event_view.Constants, event_view.EventView),
-    *(observer_state.Finding, observer_state.InHand, observer_state.ObserverState),
+    *(claim.ClaimRun, claim_fields.Expansion, constants.Constants, event_view.EventView),
+    *(observer_state.Finding, in_hand.InHand, observer_state.ObserverState),
     *(positions.Positions, restless.Restless),
     *(blocks.Blocks, seen.Recent, seen.Seen, objects.Objects, ranks.Ranks, stated.Stated),
     *(groups.Groups, owners.Owners, owners.Run),
     *(cells.Cells, cells.Run, room.Ends, room.Room, room._Object),
     *(blame.Early, ledger.Requests, observability.ObservabilityLoss, request.Request),
-    *(claim_store.ClaimStore, known_claims.Keep, order.Clock, order.Order, projection.Stream),
+    *(claim_store.ClaimStore, keep.Keep, order.Clock, order.Order, projection.Stream),
     *(retired_claims.Alike, retired_claims.RetiredClaims, retired_claims._Record, unmet.Unmet),
 )
 

@@ -11,7 +11,7 @@ import msgspec
 
 from monitor.durable.collector import paused
 from monitor.durable.frame import LIMIT
-from monitor.durable.known import Remade, name_of
+from monitor.durable.known import Remade, derived_of, name_of
 from monitor.durable.nodes import BUILT_IN, PLAIN, Nodes
 from monitor.durable.packing import packed
 from spec.language.errors import SpecError
@@ -137,7 +137,7 @@ class _Writer:
         assert not isinstance(shape, Remade)
         node = [tag, *self.parts(of, required(value))]
         if shape.way == "plain" and (held := getattr(value, "__dict__", None)):
-            if more := held.keys() - shape.fields:
+            if more := held.keys() - shape.fields - derived_of(shape.kind).keys():
                 raise TypeError(f"no snapshot of {name_of(shape.kind)}.{min(more)}: not declared")
             for name in shape.fields[shape.required :]:  # not `getattr`, which would compute it
                 node += self.parts(of, (held[name],)) if name in held else ([],)

@@ -8,10 +8,12 @@ from monitor.evaluate.by_kind import unmoved
 from monitor.evaluate.claim_requests import ENDED_KEPT, ClaimRequests
 from monitor.evaluate.compile import CLAIM_REGISTERS
 from monitor.evaluate.ends import broken_after, reaches
+from monitor.evaluate.in_hand import InHand
 from monitor.evaluate.inlined import TRAIL_KEPT
 from monitor.evaluate.nothing import NOTHING
-from monitor.evaluate.observer_state import InHand, ObserverState
+from monitor.evaluate.observer_state import ObserverState
 from monitor.evaluate.partial_observation import partial
+from monitor.native import mypyc_attr
 from spec.claims.states import next_state
 from spec.contract.facts import ROOM
 from spec.events.alphabet import Kind
@@ -32,6 +34,7 @@ _SHARED = "it is not stated which blocks the claims share, and the verdict depen
 _HOST = CLAIM_REGISTERS.index("host")
 
 
+@mypyc_attr(allow_interpreted_subclasses=True)
 class ClaimRun(ClaimRequests):
     """One claim of one stream, and the observers that judge it."""
 

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 from monitor.evaluate.nothing import NOTHING
 from monitor.evaluate.positions import Positions
+from monitor.native import mypyc_attr
 from spec.claims.states import ClaimState
 from spec.events.alphabet import FACTS
 
@@ -13,10 +14,10 @@ if TYPE_CHECKING:
     from collections import deque
     from collections.abc import Hashable, Mapping
 
-    from monitor.evaluate.claim import ClaimRun
     from monitor.evaluate.compile import Compiled
-    from monitor.evaluate.event_view import Constants
-    from monitor.evaluate.observer_state import Finding, InHand, ObserverState, Registers
+    from monitor.evaluate.constants import Constants
+    from monitor.evaluate.in_hand import InHand
+    from monitor.evaluate.observer_state import Finding, ObserverState, Registers
     from monitor.evaluate.partial_observation import Step
     from monitor.evaluate.product import ProductState
     from monitor.evaluate.restless import Restless
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
 __all__ = ["ClaimFields", "Expansion"]
 
 
+@mypyc_attr(allow_interpreted_subclasses=True)
 class Expansion:
     """What a claim has while it is not compact: its observers, and its requests in hand.
 
@@ -55,6 +57,7 @@ class Expansion:
         self.waiting: frozenset[str] = frozenset()
 
 
+@mypyc_attr(allow_interpreted_subclasses=True)
 class ClaimFields:
     """The life of one claim in one stream.
 
@@ -140,7 +143,7 @@ class ClaimFields:
         self.took: int = 0
         self.last_event: int = 0
         self.left: int = 0
-        self.past: ClaimRun | None = None
+        self.past: Self | None = None
         self.lost: bool = False
         self.guest: bool = False
         self.unknown: frozenset[str] = frozenset()

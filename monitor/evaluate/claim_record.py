@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Self
 
 from monitor.evaluate.compaction import Compactable
 from monitor.evaluate.compile import CLAIM_REGISTERS, REQUEST_REGISTERS
-from monitor.evaluate.event_view import constants_of, fixed_by
+from monitor.evaluate.constants import constants_of, fixed_by
 from monitor.evaluate.observer_state import ObserverState
 from spec.claims.claim import Mode
 from spec.claims.states import TERMINAL, ClaimState
@@ -16,7 +16,8 @@ if TYPE_CHECKING:
     from collections.abc import Hashable, Iterable
 
     from monitor.evaluate.compile import Compiled
-    from monitor.evaluate.observer_state import Finding, InHand, Registers
+    from monitor.evaluate.in_hand import InHand
+    from monitor.evaluate.observer_state import Finding, Registers
     from monitor.evaluate.restless import Restless
     from monitor.input.records import At
     from spec.claims.predicates import MaterializationPredicate

@@ -6,8 +6,9 @@ from typing import TYPE_CHECKING
 
 from monitor.evaluate.claim_findings import ClaimFindings
 from monitor.evaluate.compile import CLAIM_REGISTERS, REQUEST_REGISTERS
+from monitor.evaluate.in_hand import InHand
 from monitor.evaluate.nothing import NOTHING
-from monitor.evaluate.observer_state import InHand, ObserverState
+from monitor.evaluate.observer_state import ObserverState
 from spec.language.verdicts import Verdict
 
 if TYPE_CHECKING:
@@ -62,7 +63,7 @@ class ClaimRequests(ClaimFindings):
         view.here = True
         was, compiled = self.facts, self.compiled
         req = compiled.request(view, self.constants, was, was, facts)
-        return compiled.delivers["opens"](view, self.constants, was, was, facts, req, None)
+        return bool(compiled.delivers["opens"](view, self.constants, was, was, facts, req, None))
 
     def touch(self, request_id: str) -> None:
         """The request has had to do with this claim itself, not only with its pool."""

@@ -10,8 +10,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from monitor.evaluate.claim_fields import ClaimFields, Expansion
+from monitor.evaluate.in_hand import InHand
 from monitor.evaluate.nothing import NOTHING
-from monitor.evaluate.observer_state import Finding, InHand, ObserverState
+from monitor.evaluate.observer_state import Finding, ObserverState
 from monitor.evaluate.product import (
     MOST,
     NEW,

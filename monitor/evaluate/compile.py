@@ -62,7 +62,7 @@ class Compiled:
     request: Callable[..., Registers]
     steps: tuple[Callable[..., tuple[int, Registers, int]], ...]
     contradicts: Callable[..., int]
-    delivers: Mapping[str, Callable[..., bool]]
+    delivers: Mapping[str, Callable[..., object]]
     source: str
     by_kind: bool = field(default=False, init=False)
 

@@ -14,7 +14,8 @@ from spec.language.terms import Scope
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from monitor.evaluate.event_view import Constants, EventView
+    from monitor.evaluate.constants import Constants
+    from monitor.evaluate.event_view import EventView
     from monitor.evaluate.observer_state import ObserverState, Registers
     from spec.contract.facts import Assumption
     from spec.contract.interpret import Look, Value

@@ -9,12 +9,12 @@ import msgspec
 from spec.language.verdicts import Verdict, pool
 
 if TYPE_CHECKING:
-    from collections.abc import Hashable, Sequence
+    from collections.abc import Sequence
 
     from monitor.input.records import At, Trail
     from spec.events.alphabet import Kind
 
-__all__ = ["Finding", "InHand", "ObserverState", "Registers", "heaviest"]
+__all__ = ["Finding", "ObserverState", "Registers", "heaviest"]
 
 Registers: TypeAlias = tuple[Any, ...]
 
@@ -49,30 +49,6 @@ class ObserverState(msgspec.Struct, frozen=True, gc=False):
         """The events of the occasion, up to the last step."""
         events = self.events
         return ((events, self.at),) if isinstance(events, str) else events
-
-
-class InHand:
-    """One request as one claim sees it; `touched` says that it had to do with the claim itself.
-
-    `among` are the requests that stood alike when they were last compared, by their ids.
-    """
-
-    __slots__ = ("among", "ended", "facts", "touched", "watches")
-
-    def __init__(
-        self,
-        facts: Registers,
-        watches: list[ObserverState],
-        touched: bool = False,
-        ended: bool = False,
-    ) -> None:
-        self.facts, self.watches, self.touched, self.ended = facts, watches, touched, ended
-        self.among: dict[str, InHand] | None = None
-
-    @property
-    def stands(self) -> Hashable:
-        """What an event meets here, equal for all requests that it moves alike."""
-        return (self.facts, *((watch.state, watch.own) for watch in self.watches))
 
 
 def heaviest(findings: Sequence[Finding]) -> Finding:

@@ -20,7 +20,7 @@ from monitor.durable.state import STATE
 from monitor.engine import Monitor
 from monitor.input.records import At, Doubt, Record, stamp_of
 from monitor.pool.seen import Seen
-from monitor.stream.known_claims import Keep
+from monitor.stream.keep import Keep
 from monitor.stream.stream_state import FORGOT
 from spec.claims.claim import Mode
 from spec.events.canonical import Event, StreamMark

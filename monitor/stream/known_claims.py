@@ -2,37 +2,37 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from monitor.evaluate.claim import ClaimRun
 from monitor.evaluate.claim_record import UNSTATED
-from monitor.evaluate.event_view import constants_of, fixed_by
+from monitor.evaluate.constants import constants_of, fixed_by
 from monitor.evaluate.partial_observation import BLOCKS
 from monitor.evaluate.python_terms import CLAIM_REGISTERS
+from monitor.native import mypyc_attr
 from monitor.pool.blocks import Blocks
 from monitor.pool.objects import Objects
 from monitor.pool.ranks import Ranks
 from monitor.pool.room import Room
-from monitor.pool.seen import IDS
 from monitor.pool.stated import Stated
 from monitor.requests.ledger import Requests
-from monitor.stream.order import Clock, Order
-from monitor.stream.retired_claims import REMEMBERED, RetiredClaims
+from monitor.stream.order import Clock
+from monitor.stream.retired_claims import RetiredClaims
 from monitor.stream.unmet import Unmet
 from spec.events.alphabet import BLOCKS_GONE, FACTS
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Hashable, Iterable, Sequence
+    from collections.abc import Hashable, Iterable, Sequence
 
     from monitor.evaluate.compile import Compiled
     from monitor.input.records import At
     from monitor.pool.seen import Seen
     from monitor.requests.observability import ObservabilityLoss
+    from monitor.stream.keep import Keep
     from spec.claims.claim import Mode
     from spec.events.canonical import Event
 
-__all__ = ["BLIND", "Keep", "KnownClaims"]
+__all__ = ["BLIND", "KnownClaims"]
 
 
 _LEAD: Final = CLAIM_REGISTERS.index("lead")
@@ -44,43 +44,7 @@ _KIN: Final = (
 _LOST: Final = "a claim of this id may have ended so long ago that only its id is kept"
 
 
-@dataclass(frozen=True, slots=True)
-class Keep:
-    """What is kept of claims that are over.
-
-    Args:
-        ended: how many stay in hand; those that were over before are forgotten. None for all.
-        records: of how many of those something is remembered.
-        one: a claim id that stays in hand.
-        elsewhere: whether another mode judges the claim of an id. Where that is given, claims that
-            asked for another mode are guests: they are followed for the sake of the pool alone.
-        on_retired: called with each claim that is retired.
-        seen: knows those of which nothing else is known; one for each stream, by default.
-        order: of the lines; one for each stream, by default.
-        live: how many claims of a stream are followed that have not ended; None for all. An event
-            about one more is left out, as if its line were missing.
-        requests: the same of requests of which something is known.
-        ids: of so many claims of which there is no record, at least the id is remembered.
-        ended_requests: how many of a stream's requests that ended are remembered; by default as
-            many as `Requests` does.
-        troubled: claims of one mode that are over and stay in hand because they were violated or
-            could not be judged; by default a thousand.
-    """
-
-    ended: int | None = None
-    records: int = REMEMBERED
-    one: str | None = None
-    elsewhere: Callable[[str], bool] | None = None
-    on_retired: Callable[[ClaimRun], None] | None = None
-    seen: Seen | None = None
-    order: Order | None = None
-    live: int | None = None
-    requests: int | None = None
-    ids: int = IDS
-    ended_requests: int | None = None
-    troubled: int | None = None
-
-
+@mypyc_attr(allow_interpreted_subclasses=True)
 class KnownClaims:
     """The claims of one stream, and the ledgers that follow them through its pool.
 

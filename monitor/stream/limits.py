@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from monitor.pool.seen import IDS
-from monitor.stream.known_claims import Keep
+from monitor.stream.keep import Keep
 
 __all__ = ["Limits"]
 

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from monitor.evaluate.claim import ClaimRun
     from monitor.evaluate.compile import Compiled
     from monitor.input.records import Record
-    from monitor.stream.known_claims import Keep
+    from monitor.stream.keep import Keep
     from monitor.stream.projection import Stream
     from spec.claims.claim import Mode
     from spec.contract.modes import Bundle

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 from monitor.evaluate.partial_observation import BLOCKS, NAMES
 from monitor.input.records import Doubt
+from monitor.native import mypyc_attr
 from monitor.pool.objects import means, open_without
 from monitor.pool.terms import binds, unstated
 from monitor.pool.unreported import is_moot, tell
@@ -19,11 +20,13 @@ from spec.events.alphabet import BLOCKS_GONE, FACTS, REPORTS, Kind
 from spec.events.fields import ABOUT_BLOCKS, RENEWS
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     from monitor.evaluate.claim import ClaimRun
+    from monitor.evaluate.compile import Compiled
     from monitor.evaluate.restless import Restless
     from monitor.input.records import At
+    from monitor.stream.keep import Keep
     from monitor.stream.shortcuts import Way
     from spec.events.canonical import Event
 
@@ -36,6 +39,7 @@ _STRAYED = "it may be about blocks past the end of the claim, whose loss is not 
 _WHOSE = "claims on this object ended so long ago that it is unknown whether the event is theirs"
 
 
+@mypyc_attr(allow_interpreted_subclasses=True)
 class Stream(CachedEvents):
     """The claims of one stream (one engine, one pool, one run).
 
@@ -44,7 +48,18 @@ class Stream(CachedEvents):
     take events in, by their kinds.
     """
 
-    ways: ClassVar[Mapping[Kind, Way]] = WAYS
+    DERIVED: ClassVar[Mapping[str, object]] = {"ways": WAYS}
+    """What no snapshot holds, with what it is without it."""
+
+    def __init__(
+        self,
+        compiled: Compiled | Sequence[Compiled],
+        name: str,
+        keep: Keep | None = None,
+        ways: Mapping[Kind, Way] = WAYS,
+    ) -> None:
+        super().__init__(compiled, name, keep)
+        self.ways = ways
 
     def take(self, event: Event, at: At) -> None:
         """Project one event onto every claim that it concerns."""

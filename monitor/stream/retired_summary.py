@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Final
 from monitor.evaluate.by_kind import unmoved
 from monitor.evaluate.claim import ClaimRun
 from monitor.evaluate.claim_record import UNSTATED
-from monitor.evaluate.event_view import constants_of
-from monitor.evaluate.observer_state import Finding, InHand, ObserverState
+from monitor.evaluate.constants import constants_of
+from monitor.evaluate.in_hand import InHand
+from monitor.evaluate.observer_state import Finding, ObserverState
 from spec.claims.claim import Mode
 from spec.language.verdicts import Verdict
 

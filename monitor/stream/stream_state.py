@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Final
 from monitor.evaluate.compile import Compiled
 from monitor.evaluate.event_view import EventView
 from monitor.input.records import CANONICAL, Doubt
+from monitor.native import mypyc_attr
 from monitor.pool.bloom_filter import digest
 from monitor.pool.holders import SHARES
 from monitor.pool.seen import Seen
@@ -16,7 +17,7 @@ from monitor.requests.blame import Early
 from monitor.requests.observability import ObservabilityLoss
 from monitor.stream.authority import authorised, differs
 from monitor.stream.claim_store import ClaimStore
-from monitor.stream.known_claims import Keep
+from monitor.stream.keep import Keep
 from monitor.stream.order import Clock, Order
 from spec.contract.modes import MODES
 from spec.events.alphabet import CONFLICT_ACTIONS, ENDS, FACTS, REPORTS, Kind
@@ -44,6 +45,7 @@ FORGOT: Final = "ids of claims that ended were forgotten; if one begins again, t
 _OTHER_OBJECT = "a fact names a claim with another object or cache than its own"
 
 
+@mypyc_attr(allow_interpreted_subclasses=True)
 class StreamState:
     """The state of one stream (one engine, one pool, one run), and the steps that all events share.
 

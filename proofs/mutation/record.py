@@ -28,7 +28,8 @@ from spec.files.writing import write_bytes
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from monitor.evaluate.event_view import Constants, EventView
+    from monitor.evaluate.constants import Constants
+    from monitor.evaluate.event_view import EventView
     from monitor.input.records import Record
     from spec.events.alphabet import Kind
 

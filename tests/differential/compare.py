@@ -13,7 +13,7 @@ import msgspec
 from monitor.engine import Monitor
 from monitor.evaluate.claim import ClaimRun
 from monitor.input.records import CANONICAL, At, Doubt, Form, Record, Stamp
-from monitor.stream.known_claims import Keep
+from monitor.stream.keep import Keep
 from spec.claims.claim import Mode
 from spec.contract.modes import MODES
 from spec.contract.obligations import OBLIGATIONS

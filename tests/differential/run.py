@@ -26,7 +26,7 @@ from typing import Final, NamedTuple
 from hypothesis import HealthCheck, Phase, given, seed, settings
 
 from monitor.evaluate import claim
-from monitor.stream.known_claims import Keep
+from monitor.stream.keep import Keep
 from spec.claims.claim import Mode
 from tests.differential.compare import BARRED, Differs, Tally, asking, compare, lines
 from tests.projection_cases import FAMILIES

@@ -12,7 +12,7 @@ from monitor.engine import Monitor
 from monitor.input.records import At, Record, stamp_of
 from monitor.input.sources import Account
 from monitor.live.feed import Live
-from monitor.stream.known_claims import Keep
+from monitor.stream.keep import Keep
 from spec.claims.claim import Mode
 from spec.contract.modes import Bundle
 from spec.language.verdicts import Verdict

@@ -7,7 +7,7 @@ from random import Random
 
 import pytest
 
-from monitor.stream.known_claims import Keep
+from monitor.stream.keep import Keep
 from spec.claims.claim import Mode
 from tests.differential.compare import compare
 from tests.projection_cases.others import beside_others, honest_beside_others

@@ -7,7 +7,7 @@ from random import Random
 import pytest
 
 from monitor.engine import Monitor
-from monitor.stream.known_claims import Keep
+from monitor.stream.keep import Keep
 from spec.claims.claim import Mode
 from spec.events.alphabet import Kind
 from spec.events.canonical import Event

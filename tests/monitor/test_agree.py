@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from monitor.stream.known_claims import Keep
+from monitor.stream.keep import Keep
 from spec.claims.claim import Mode
 from tests.differential.compare import compare, heard
 from tests.monitor.traces import CLAIM, OTHER, Trace

@@ -10,7 +10,7 @@ import pytest
 from monitor.check.events import EventMonitor
 from monitor.engine import ModeVerdict, Monitor
 from monitor.input.records import At, Record, stamp_of
-from monitor.stream.known_claims import Keep
+from monitor.stream.keep import Keep
 from spec.claims.claim import Mode
 from spec.contract.modes import MODES
 from spec.events.alphabet import Kind

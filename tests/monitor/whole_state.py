@@ -10,7 +10,7 @@ from typing import Any, Final
 
 from monitor.durable.known import derived_of
 from monitor.evaluate.compile import Compiled
-from monitor.evaluate.event_view import Constants
+from monitor.evaluate.constants import Constants
 from monitor.evaluate.positions import Positions
 from monitor.pool.owners import Owners
 
@@ -52,7 +52,8 @@ def whole_state(value: object, seen: dict[int, int] | None = None) -> Any:
         return [type(value).__name__, *pairs] if isinstance(value, Counter) else pairs
     if isinstance(value, list | tuple | deque):
         return [type(value).__name__, *(whole_state(each, seen) for each in value)]
-    names = (*_declared(type(value)), *sorted(getattr(value, "__dict__", ())))
+    held = getattr(value, "__dict__", {}).keys() - derived_of(type(value)).keys()
+    names = (*_declared(type(value)), *sorted(held))
     return [
         (name, whole_state(getattr(value, name), seen)) for name in names if hasattr(value, name)
     ]

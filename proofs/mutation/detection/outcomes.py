@@ -10,7 +10,7 @@ from __future__ import annotations
 from functools import cache, cached_property
 from typing import TYPE_CHECKING, Any
 
-from monitor.evaluate.event_view import Constants
+from monitor.evaluate.constants import Constants
 from proofs.mutation.detection.compiled import Compiled, facts, initial
 from proofs.mutation.mutants.trusted import ORIGINAL, Trusted, waits
 from proofs.mutation.runs.judge import Judge, alike

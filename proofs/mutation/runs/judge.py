@@ -6,7 +6,7 @@ from functools import cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from monitor.evaluate.compile import compile_mode, compile_observer, to_python
-from monitor.evaluate.event_view import Constants
+from monitor.evaluate.constants import Constants
 from proofs.model.auditor import BELIEFS
 from proofs.model.theorems import CLAUSES
 from proofs.mutation.runs.faithful import faithful

@@ -14,7 +14,7 @@ from monitor.durable.reader import read
 from monitor.durable.state import STATE
 from monitor.durable.writer import written
 from monitor.engine import Monitor
-from monitor.stream.known_claims import Keep
+from monitor.stream.keep import Keep
 from spec.claims.claim import Mode
 from spec.projection.lines import Line
 from tests.differential.compare import record

@@ -24,7 +24,7 @@ from monitor.engine import Monitor
 from monitor.input.errors import InputError
 from monitor.input.records import Form
 from monitor.input.resequencer import Disorder
-from monitor.stream.known_claims import Keep
+from monitor.stream.keep import Keep
 from spec.claims.claim import Mode
 from spec.projection.lines import Line
 from tests.differential.compare import record

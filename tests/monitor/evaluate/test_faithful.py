@@ -18,7 +18,8 @@ import pytest
 import z3
 
 from monitor.evaluate.compile import CLAIM_REGISTERS, REQUEST_REGISTERS, compile_mode
-from monitor.evaluate.event_view import Constants, EventView
+from monitor.evaluate.constants import Constants
+from monitor.evaluate.event_view import EventView
 from monitor.input.records import At
 from proofs.logic.encode import Integers, encode, variable
 from spec.claims.claim import Mode

@@ -11,7 +11,8 @@ from msgspec.structs import fields
 
 from monitor.evaluate import partial_observation
 from monitor.evaluate.compile import CLAIM_REGISTERS, REQUEST_REGISTERS, compile_observer
-from monitor.evaluate.event_view import Constants, EventView
+from monitor.evaluate.constants import Constants
+from monitor.evaluate.event_view import EventView
 from monitor.evaluate.partial_observation import without
 from spec.contract.obligations import OBLIGATIONS
 from spec.events.alphabet import Kind

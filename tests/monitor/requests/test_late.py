@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from monitor.check.events import EventMonitor
 from monitor.check.files import check
 from monitor.requests import ledger
-from monitor.stream.known_claims import Keep
+from monitor.stream.keep import Keep
 from spec.claims.claim import Mode
 from spec.contract.modes import Bundle
 from spec.contract.obligations import OBLIGATIONS

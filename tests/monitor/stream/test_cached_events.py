@@ -15,7 +15,7 @@ from monitor.evaluate.compile import compile_mode
 from monitor.input.records import At, Stamp
 from monitor.requests.request import Request
 from monitor.stream.cached_events import WAYS
-from monitor.stream.known_claims import Keep
+from monitor.stream.keep import Keep
 from monitor.stream.projection import Stream
 from monitor.stream.shortcuts import SHORTCUTS
 from monitor.stream.transition_cache import NUMBERS, TransitionCache
@@ -220,13 +220,11 @@ def test_events_of_one_line() -> None:
 
 def test_codes() -> None:
     """No code stands for two events, whatever the slots of their requests are."""
-
-    class Run:
-        took, ids = 5, tuple(f"r{each}" for each in range(200))
-
-    of: Any = TransitionCache._slot_of
-    slots = {name: of(Run, name, Request(since=9)) for name in (*Run.ids, "new")}
-    slots["later"] = of(Run, "later", Request(since=1))
+    judge, of = compile_mode(Mode.BEST_EFFORT, Bundle.CONTRACT), TransitionCache._slot_of
+    claim = Stream(judge, "run").store.make("a")
+    claim.took, claim.ids = 5, tuple(f"r{each}" for each in range(200))
+    slots = {name: of(claim, name, Request(since=9)) for name in (*claim.ids, "new")}
+    slots["later"] = of(claim, "later", Request(since=1))
     codes = {
         kind | slot | bits
         for kind in NUMBERS.values()

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from monitor.engine import Conclusion, ModeVerdict, Monitor
 from monitor.input.records import At, Record, Stamp
 from monitor.requests import ledger
-from monitor.stream.known_claims import Keep
+from monitor.stream.keep import Keep
 from spec.claims.claim import Mode
 from spec.events.alphabet import Kind
 from spec.events.canonical import Event

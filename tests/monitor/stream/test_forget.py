@@ -15,7 +15,7 @@ from monitor.engine import Conclusion, ModeVerdict, Monitor
 from monitor.evaluate.compile import compile_mode
 from monitor.input.records import At, Doubt, Record, Stamp
 from monitor.stream import claim_store
-from monitor.stream.known_claims import Keep
+from monitor.stream.keep import Keep
 from monitor.stream.projection import Stream
 from monitor.stream.retired_claims import REMEMBERED
 from spec.claims.claim import Mode

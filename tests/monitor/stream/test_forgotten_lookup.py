@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from monitor.stream.known_claims import Keep
+from monitor.stream.keep import Keep
 from spec.claims.claim import Mode
 from spec.events.alphabet import Kind
 from tests.differential.compare import compare

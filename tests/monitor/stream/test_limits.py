@@ -10,7 +10,7 @@ from monitor.check.events import EventMonitor
 from monitor.check.judging import Judging
 from monitor.check.whole import Asked
 from monitor.report.verdict import Report
-from monitor.stream.known_claims import Keep
+from monitor.stream.keep import Keep
 from spec.claims.claim import Mode
 from spec.contract.modes import Bundle
 from spec.language.errors import SpecError

@@ -6,7 +6,7 @@ import pytest
 
 from monitor.engine import Monitor
 from monitor.evaluate.claim import ENDED_KEPT, WAYS
-from monitor.stream.known_claims import Keep
+from monitor.stream.keep import Keep
 from spec.claims.claim import Mode
 from tests.differential.compare import compare, heard, record
 from tests.monitor.traces import CLAIM, Trace

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
+from functools import partial
 from random import Random
-from typing import ClassVar
 
 import pytest
 
@@ -28,13 +28,11 @@ from tests.streams.wide import told
 TRIES = 5
 
 
-class LongWay(Stream):
-    """A stream without short ways."""
-
-    ways: ClassVar[Mapping[Kind, Way]] = {}
+LongWay = partial(Stream, ways={})
+"""A stream without short ways."""
 
 
-def counted(taken: Counter[Kind]) -> type[Stream]:
+def counted(taken: Counter[Kind]) -> partial[Stream]:
     """A stream that counts the events that go a short way."""
 
     def counting(way: Way) -> Way:
@@ -45,10 +43,7 @@ def counted(taken: Counter[Kind]) -> type[Stream]:
 
         return take
 
-    class Counting(Stream):
-        ways: ClassVar[Mapping[Kind, Way]] = {k: counting(way) for k, way in WAYS.items()}
-
-    return Counting
+    return partial(Stream, ways={kind: counting(way) for kind, way in WAYS.items()})
 
 
 def streams(mode: Mode, each: int) -> Iterator[list[Line]]:
