@@ -13,7 +13,6 @@ from monitor.evaluate.inlined import TRAIL_KEPT
 from monitor.evaluate.nothing import NOTHING
 from monitor.evaluate.observer_state import ObserverState
 from monitor.evaluate.partial_observation import partial
-from monitor.native import mypyc_attr
 from spec.claims.states import next_state
 from spec.contract.facts import ROOM
 from spec.events.alphabet import Kind
@@ -34,7 +33,6 @@ _SHARED = "it is not stated which blocks the claims share, and the verdict depen
 _HOST = CLAIM_REGISTERS.index("host")
 
 
-@mypyc_attr(allow_interpreted_subclasses=True)
 class ClaimRun(ClaimRequests):
     """One claim of one stream, and the observers that judge it."""
 

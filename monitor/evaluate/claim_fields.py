@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 from monitor.evaluate.nothing import NOTHING
 from monitor.evaluate.positions import Positions
-from monitor.native import mypyc_attr
 from spec.claims.states import ClaimState
 from spec.events.alphabet import FACTS
 
@@ -28,7 +27,6 @@ if TYPE_CHECKING:
 __all__ = ["ClaimFields", "Expansion"]
 
 
-@mypyc_attr(allow_interpreted_subclasses=True)
 class Expansion:
     """What a claim has while it is not compact: its observers, and its requests in hand.
 
@@ -57,7 +55,6 @@ class Expansion:
         self.waiting: frozenset[str] = frozenset()
 
 
-@mypyc_attr(allow_interpreted_subclasses=True)
 class ClaimFields:
     """The life of one claim in one stream.
 

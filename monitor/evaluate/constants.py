@@ -5,7 +5,6 @@ from __future__ import annotations
 from functools import cache, lru_cache
 from typing import TYPE_CHECKING
 
-from monitor.native import mypyc_attr
 from spec.contract.modes import MODES
 
 if TYPE_CHECKING:
@@ -14,7 +13,6 @@ if TYPE_CHECKING:
 __all__ = ["Constants", "constants_of", "fixed_by"]
 
 
-@mypyc_attr(allow_interpreted_subclasses=True)
 class Constants:
     """The fields of `spec.contract.vocabulary.CONSTANTS`, which stay as they are."""
 

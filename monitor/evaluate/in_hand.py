@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from monitor.native import mypyc_attr
-
 if TYPE_CHECKING:
     from collections.abc import Hashable
 
@@ -14,7 +12,6 @@ if TYPE_CHECKING:
 __all__ = ["InHand"]
 
 
-@mypyc_attr(allow_interpreted_subclasses=True)
 class InHand:
     """One request as one claim sees it; `touched` says that it had to do with the claim itself.
 

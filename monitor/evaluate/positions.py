@@ -6,8 +6,6 @@ from bisect import bisect_left, bisect_right
 from functools import lru_cache
 from typing import TYPE_CHECKING, TypeAlias
 
-from monitor.native import mypyc_attr
-
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
@@ -69,7 +67,6 @@ def _end(runs: _Runs, position: int) -> int | None:
     return runs[place] if place & 1 else None
 
 
-@mypyc_attr(allow_interpreted_subclasses=True)
 class Positions:
     """The logical positions that a claim holds, in blocks with or without known ids.
 

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Generic, TypeVar
 
-from monitor.native import mypyc_attr
-
 if TYPE_CHECKING:
     from monitor.input.records import At
 
@@ -14,7 +12,6 @@ __all__ = ["Restless"]
 T = TypeVar("T")
 
 
-@mypyc_attr(allow_interpreted_subclasses=True)
 class Restless(Generic[T]):
     """`claims` by their ids; those that are at rest are not among them.
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from itertools import islice
 from typing import TYPE_CHECKING, Final
 
-from monitor.native import mypyc_attr
 from monitor.pool.changes import Held, Lost, Moved
 from monitor.pool.holders import Holders
 from monitor.pool.objects import is_elsewhere
@@ -23,7 +22,6 @@ _MOST_ASKED: Final = 512  # claims on one object that are asked for what they ho
 _MOST_MATES: Final = 64  # claims with the same content at one position
 
 
-@mypyc_attr(allow_interpreted_subclasses=True)
 class Blocks(Holders):
     """The blocks of a pool, by the events that place, load and remove them."""
 

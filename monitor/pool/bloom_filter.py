@@ -6,8 +6,6 @@ import hashlib
 from functools import lru_cache
 from typing import Final
 
-from monitor.native import mypyc_attr
-
 __all__ = ["DIGEST", "BloomFilter", "digest"]
 
 DIGEST: Final = 12  # bytes
@@ -22,7 +20,6 @@ def digest(what: str, text: str) -> bytes:
     return hashlib.blake2b(content, digest_size=DIGEST, person=person).digest()
 
 
-@mypyc_attr(allow_interpreted_subclasses=True)
 class BloomFilter:
     """Digests that were met (a Bloom filter): one that was is never missed.
 

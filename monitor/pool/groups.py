@@ -5,8 +5,6 @@ from __future__ import annotations
 from itertools import islice
 from typing import TYPE_CHECKING, Generic, TypeVar
 
-from monitor.native import mypyc_attr
-
 if TYPE_CHECKING:
     from collections.abc import Collection, Hashable
 
@@ -17,7 +15,6 @@ __all__ = ["Groups"]
 K = TypeVar("K", bound="Hashable")
 
 
-@mypyc_attr(allow_interpreted_subclasses=True)
 class Groups(Generic[K]):
     """Claims by a key that some have in common; each group in the order in which they joined."""
 

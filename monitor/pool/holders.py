@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from monitor.native import mypyc_attr
 from monitor.pool.groups import Groups
 from monitor.pool.owners import Owners
 from monitor.pool.shares import where_alike
@@ -21,7 +20,6 @@ SHARES: Final = 300_000
 """Blocks that claims share, each counted once for each claim but the first."""
 
 
-@mypyc_attr(allow_interpreted_subclasses=True)
 class Holders:
     """Which claims hold each physical block, and at which of their positions.
 

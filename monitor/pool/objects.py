@@ -6,7 +6,6 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Final
 
 from monitor.evaluate.restless import Restless
-from monitor.native import mypyc_attr
 from monitor.pool.bloom_filter import digest
 from monitor.pool.groups import Groups
 from monitor.pool.terms import same
@@ -88,7 +87,6 @@ def _is_still(on: Hashable, binding: dict[str, str | bytes]) -> bool:
     )
 
 
-@mypyc_attr(allow_interpreted_subclasses=True)
 class Objects:
     """The claims that a registry holds or held, by the digest of the object that they are on."""
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from monitor.evaluate.positions import alike
-from monitor.native import mypyc_attr
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Sequence
@@ -15,7 +14,6 @@ __all__ = ["Owners", "Run"]
 _TOGETHER: Final = 64  # blocks of one run: one of them is sought among these
 
 
-@mypyc_attr(allow_interpreted_subclasses=True)
 class Run:
     """Some blocks of one claim, and the one position of each."""
 
@@ -29,7 +27,6 @@ class Run:
         return self.positions[self.blocks.index(block)]
 
 
-@mypyc_attr(allow_interpreted_subclasses=True)
 class Owners:
     """The ids of the claims that hold each block, each with its positions.
 

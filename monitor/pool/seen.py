@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from monitor.native import mypyc_attr
 from monitor.pool.bloom_filter import BloomFilter, digest
 
 if TYPE_CHECKING:
@@ -19,7 +18,6 @@ _BITS: Final = 64  # for each digest
 _PROBES: Final = 12
 
 
-@mypyc_attr(allow_interpreted_subclasses=True)
 class Recent:
     """At least the last `most` digests, and at most twice as many: two Bloom filters take turns.
 
@@ -66,7 +64,6 @@ class Recent:
             place += step
 
 
-@mypyc_attr(allow_interpreted_subclasses=True)
 class Seen(BloomFilter):
     """Doubts about names of which nothing else is known, and the last ids and objects of claims of
     which no more is kept.

@@ -6,7 +6,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final, TypeAlias
 
-from monitor.native import mypyc_attr
 from monitor.pool.bloom_filter import digest
 from monitor.pool.terms import same
 
@@ -28,7 +27,6 @@ _Pairs: TypeAlias = "dict[tuple[int, int], None]"
 """Positions, each with a block."""
 
 
-@mypyc_attr(allow_interpreted_subclasses=True)
 class Stated:
     """The blocks of objects. Beyond `_MOST` the oldest object is forgotten.
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final, TypeAlias
 
 from monitor.evaluate.event_view import EventView
-from monitor.native import mypyc_attr
 from monitor.pool.bloom_filter import BloomFilter, digest
 
 if TYPE_CHECKING:
@@ -82,7 +81,6 @@ class Blame:
             view.said_shortfall = event.proof.shortfall
 
 
-@mypyc_attr(allow_interpreted_subclasses=True)
 class Early:
     """Ids that an action named before anything was known of them, which explains nothing.
 

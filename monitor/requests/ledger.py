@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections import deque
 from typing import TYPE_CHECKING, Final
 
-from monitor.native import mypyc_attr
 from monitor.requests.request import Request
 from spec.events.alphabet import FACTS, Kind
 from spec.events.fields import REQUEST_KINDS
@@ -36,7 +35,6 @@ _OF_REQUESTS: Final = REQUEST_KINDS | {Kind.BLOCK_CACHED}
 _GONE: Final = (None, "the request may have ended so long ago that it is no longer tracked")
 
 
-@mypyc_attr(allow_interpreted_subclasses=True)
 class Requests:
     """The requests of a stream by their ids: those that have not ended, and some that have.
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from monitor.evaluate.partial_observation import FAILURES, NAMES, POOL
-from monitor.native import mypyc_attr
 
 if TYPE_CHECKING:
     from monitor.evaluate.claim import ClaimRun
@@ -15,7 +14,6 @@ if TYPE_CHECKING:
 __all__ = ["ObservabilityLoss"]
 
 
-@mypyc_attr(allow_interpreted_subclasses=True)
 class ObservabilityLoss:
     """Where track of a stream's claims and requests was first `lost`, why, and how often.
 

@@ -8,7 +8,6 @@ from monitor.evaluate.claim import ClaimRun
 from monitor.evaluate.compile import CLAIM_REGISTERS
 from monitor.evaluate.event_view import EventView
 from monitor.evaluate.partial_observation import BLOCKS
-from monitor.native import mypyc_attr
 from monitor.stream.known_claims import BLIND, KnownClaims
 from spec.events.alphabet import BLOCKS_GONE, REPORTS, Kind
 
@@ -49,7 +48,6 @@ _BLOCKS: Final = (
 _OPEN: Final = "it ended so long ago that its open reports and requests are no longer tracked"
 
 
-@mypyc_attr(allow_interpreted_subclasses=True)
 class ClaimStore(KnownClaims):
     """The claims of one stream as events move them, cast doubt on them and end them."""
 

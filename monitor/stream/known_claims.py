@@ -9,7 +9,6 @@ from monitor.evaluate.claim_record import UNSTATED
 from monitor.evaluate.constants import constants_of, fixed_by
 from monitor.evaluate.partial_observation import BLOCKS
 from monitor.evaluate.python_terms import CLAIM_REGISTERS
-from monitor.native import mypyc_attr
 from monitor.pool.blocks import Blocks
 from monitor.pool.objects import Objects
 from monitor.pool.ranks import Ranks
@@ -44,7 +43,6 @@ _KIN: Final = (
 _LOST: Final = "a claim of this id may have ended so long ago that only its id is kept"
 
 
-@mypyc_attr(allow_interpreted_subclasses=True)
 class KnownClaims:
     """The claims of one stream, and the ledgers that follow them through its pool.
 

@@ -6,7 +6,6 @@ import heapq
 from typing import TYPE_CHECKING
 
 from monitor.input.records import CANONICAL
-from monitor.native import mypyc_attr
 from spec.claims.claim import Mode
 from spec.claims.durations import Duration, TimeUnit
 from spec.contract.modes import MODES
@@ -26,7 +25,6 @@ _ENDS = 1_000  # ends of durations between two sweeps, at least
 _STEPS = "its duration is in steps, and no duration_elapsed event states its end"
 
 
-@mypyc_attr(allow_interpreted_subclasses=True)
 class Order:
     """The last sequence number and time of a stream, and whether it has the end it promised.
 
@@ -147,7 +145,6 @@ def _length(claim: ClaimRun) -> int | None:
     return None if duration.unit is TimeUnit.STEPS else duration.nanoseconds
 
 
-@mypyc_attr(allow_interpreted_subclasses=True)
 class Clock:
     """Claims with a duration in seconds, by the time at which it is over; no claim is scanned.
 

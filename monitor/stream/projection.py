@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, ClassVar
 
 from monitor.evaluate.partial_observation import BLOCKS, NAMES
 from monitor.input.records import Doubt
-from monitor.native import mypyc_attr
 from monitor.pool.objects import means, open_without
 from monitor.pool.terms import binds, unstated
 from monitor.pool.unreported import is_moot, tell
@@ -39,7 +38,6 @@ _STRAYED = "it may be about blocks past the end of the claim, whose loss is not 
 _WHOSE = "claims on this object ended so long ago that it is unknown whether the event is theirs"
 
 
-@mypyc_attr(allow_interpreted_subclasses=True)
 class Stream(CachedEvents):
     """The claims of one stream (one engine, one pool, one run).
 

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Final
 from monitor.evaluate.compile import Compiled
 from monitor.evaluate.event_view import EventView
 from monitor.input.records import CANONICAL, Doubt
-from monitor.native import mypyc_attr
 from monitor.pool.bloom_filter import digest
 from monitor.pool.holders import SHARES
 from monitor.pool.seen import Seen
@@ -45,7 +44,6 @@ FORGOT: Final = "ids of claims that ended were forgotten; if one begins again, t
 _OTHER_OBJECT = "a fact names a claim with another object or cache than its own"
 
 
-@mypyc_attr(allow_interpreted_subclasses=True)
 class StreamState:
     """The state of one stream (one engine, one pool, one run), and the steps that all events share.
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from monitor.native import mypyc_attr
 from monitor.pool.bloom_filter import BloomFilter, digest
 
 if TYPE_CHECKING:
@@ -19,7 +18,6 @@ UNMET: Final = 10_000
 _BEFORE: Final = "a line about it could not be interpreted before its first event"
 
 
-@mypyc_attr(allow_interpreted_subclasses=True)
 class Unmet:
     """Observability losses of claims that had no other event.
 
