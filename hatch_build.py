@@ -1,0 +1,137 @@
+"""Compiles the inner part of the monitor, where that is asked for; it runs without being compiled.
+
+`RESIDENT_CLAIMS_NATIVE=1 pip install .` builds a wheel for this machine, with mypyc and a C
+compiler. `python hatch_build.py FOLDER` copies the project to a folder and compiles it there, as
+`make native` does, so that the tests can be run on it.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+from typing import Any, Final
+
+try:
+    from hatchling.builders.hooks.plugin.interface import BuildHookInterface
+except ImportError:  # the copy alone needs none
+    BuildHookInterface = object
+
+ROOT: Final = Path(__file__).resolve().parent
+ROOMS: Final = ("evaluate", "pool", "requests", "stream")
+INTERPRETED: Final = frozenset(
+    {
+        *("evaluate/by_kind", "evaluate/compile", "evaluate/for_kind", "evaluate/inlined"),
+        *("evaluate/conclusion", "evaluate/event_view", "evaluate/observer_state"),
+        *("evaluate/nothing", "pool/cells", "pool/changes", "pool/ranks", "pool/room"),
+        *("requests/request", "stream/keep", "stream/limits", "stream/overview"),
+        *("stream/parting", "stream/retired_claims", "stream/retired_summary"),
+    }
+)
+"""Modules of these rooms that stay as they are: what they do is not done for each event, or they
+define classes (named tuples, Structs, dataclasses, those of interpreted subclasses) that mypyc does
+not make the same.
+"""
+
+NEEDS: Final = ("mypy>=2.1,<3", "setuptools>=65")
+_CLASS: Final = re.compile(r"^class ", re.M)
+_ATTRIBUTE: Final = "@mypyc_attr(allow_interpreted_subclasses=True)\nclass "
+_IMPORT: Final = "if TYPE_CHECKING:\n    from mypy_extensions import mypyc_attr\n"
+_AFTER: Final = "from __future__ import annotations\n"
+_CONFIG: Final = "[mypy]\nstrict = True\nignore_missing_imports = True\n"
+_NOT_COPIED: Final = shutil.ignore_patterns(".*", "build", "dist", "__pycache__")
+_SETUP: Final = """
+import sys
+from mypyc.build import mypycify
+from setuptools import setup
+
+modules = mypycify(sys.argv[1:], opt_level="3", multi_file=True)
+setup(name="native", packages=[], script_args=["build_ext", "--inplace"], ext_modules=modules)
+"""
+
+
+def modules() -> list[str]:
+    """The files that are compiled, from the root of the project."""
+    found = (path for room in ROOMS for path in sorted((ROOT / "monitor" / room).glob("*.py")))
+    names = (path.relative_to(ROOT).as_posix() for path in found if path.stem != "__init__")
+    return [n for n in names if n.removeprefix("monitor/").removesuffix(".py") not in INTERPRETED]
+
+
+def compile_in(folder: Path) -> list[Path]:
+    """Compile the modules of a copy of the project in place; what was made.
+
+    An object that a snapshot holds is made without `__init__` when it is read. mypyc allows that
+    for a class of which it allows interpreted subclasses, so each class is said to be one.
+    """
+    for name in modules():
+        path = folder / name
+        text = _CLASS.sub(_ATTRIBUTE, path.read_text(encoding="utf-8"))
+        if _ATTRIBUTE in text:
+            before, after = text.split(_AFTER, 1)
+            text = f"{before}{_AFTER}from typing import TYPE_CHECKING\n{_IMPORT}{after}"
+        path.write_text(text, encoding="utf-8")
+    with tempfile.TemporaryDirectory() as beside:
+        config, script = Path(beside, "mypy.ini"), Path(beside, "setup_native.py")
+        config.write_text(_CONFIG, encoding="utf-8")
+        script.write_text(_SETUP, encoding="utf-8")
+        pyproject = folder / "pyproject.toml"
+        aside = pyproject.rename(folder / "pyproject.aside")  # setuptools reads another form of it
+        try:
+            command = [sys.executable, str(script), f"--config-file={config}", *modules()]
+            subprocess.run(command, cwd=folder, check=True)
+        finally:
+            aside.rename(pyproject)
+    return sorted({*folder.glob("monitor/**/*.so"), *folder.glob("*.so")})
+
+
+class NativeBuildHook(BuildHookInterface):  # type: ignore[misc, valid-type]
+    """Adds the compiled modules to a wheel, if `RESIDENT_CLAIMS_NATIVE` is 1."""
+
+    PLUGIN_NAME = "custom"
+
+    @property
+    def _asked(self) -> bool:
+        return os.environ.get("RESIDENT_CLAIMS_NATIVE") == "1"
+
+    def dependencies(self) -> list[str]:
+        """What compiling needs: mypyc reads what the modules import, too."""
+        if not self._asked:
+            return []
+        return [*NEEDS, *self.metadata.core.dependencies]
+
+    def initialize(self, version: str, build_data: dict[str, Any]) -> None:
+        """Compile, before the wheel is built."""
+        if not self._asked or version == "editable":
+            return
+        self._folder = tempfile.mkdtemp()
+        copy = Path(self._folder, "project")
+        shutil.copytree(ROOT, copy, ignore=_NOT_COPIED)
+        for path in compile_in(copy):
+            build_data["force_include"][str(path)] = path.relative_to(copy).as_posix()
+        build_data["pure_python"], build_data["infer_tag"] = False, True
+
+    def finalize(self, version: str, build_data: dict[str, Any], artifact_path: str) -> None:
+        """Take away what was made for the wheel."""
+        if (folder := getattr(self, "_folder", None)) is not None:
+            shutil.rmtree(folder, ignore_errors=True)
+
+
+def main() -> int:
+    """Copy the project to the folder that is named, and compile it there."""
+    if len(sys.argv) != 2 or sys.argv[1].startswith("-"):
+        print(__doc__, file=sys.stderr)
+        return 2
+    folder = Path(sys.argv[1])
+    shutil.rmtree(folder, ignore_errors=True)
+    shutil.copytree(ROOT, folder, ignore=_NOT_COPIED)
+    made = compile_in(folder.resolve())
+    print(f"{len(made)} compiled modules are in {folder}")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
