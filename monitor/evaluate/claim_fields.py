@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, ClassVar, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Final, Self
 
 from monitor.evaluate.nothing import NOTHING
 from monitor.evaluate.positions import Positions
@@ -25,6 +25,8 @@ if TYPE_CHECKING:
     from spec.events.alphabet import Kind
 
 __all__ = ["ClaimFields", "Expansion"]
+
+_NONE: Final[frozenset[Any]] = frozenset()
 
 
 class Expansion:
@@ -52,7 +54,7 @@ class Expansion:
         self.alike: dict[Hashable, dict[str, InHand]] = NOTHING
         self.retired: dict[Hashable, InHand] = NOTHING
         self.kept: dict[int, Finding] = NOTHING
-        self.waiting: frozenset[str] = frozenset()
+        self.waiting: frozenset[str] = _NONE
 
 
 class ClaimFields:
@@ -130,8 +132,8 @@ class ClaimFields:
         self.unwatched: bool = False
         self.strayed: bool = False
         self.early: bool = False
-        self.computed: frozenset[int] = frozenset()
-        self.unsaid: frozenset[int | None] = frozenset()
+        self.computed: frozenset[int] = _NONE
+        self.unsaid: frozenset[int | None] = _NONE
         self.owed: dict[str, dict[Kind, deque[Hashable]]] = NOTHING
         self.missed: bool = False
         self.state: ClaimState = ClaimState.SUBMITTED
@@ -143,7 +145,7 @@ class ClaimFields:
         self.past: Self | None = None
         self.lost: bool = False
         self.guest: bool = False
-        self.unknown: frozenset[str] = frozenset()
+        self.unknown: frozenset[str] = _NONE
         self.doubts: dict[int, tuple[At | None, str]] = NOTHING
         self._quiet: tuple[Restless[Any], ...] = ()
         self._spared: Restless[Any] | None = None  # events since it took this one
