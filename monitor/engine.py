@@ -116,16 +116,10 @@ class Monitor(Parting):
     def take_run(self, run: Run) -> None:
         """The events of a run."""
         stream = self._stream(run.file, run.stream)
-        clock = stream.begin(run)
-        if clock is None:
+        if not stream.take_run(run):
             self.take_events(run.events, run.places)
             return
         self._read += len(run.events)
-        passes, take = clock.passes, stream.take
-        for event, at in zip(run.events, run.places, strict=True):
-            if passes(event.time_ns or 0):
-                stream.elapse(event.time_ns, at)
-            take(event, at)
 
     def reject(self, at: At) -> None:
         """A line could not be read: what it states is missing from every stream of its file."""

@@ -277,6 +277,8 @@ class ClaimRecord(Compactable):
             self._find_away()
 
     def _find_away(self) -> None:
+        if not self.requests:
+            return
         away = self.fact("lead") < self.constants.threshold
         for request_id, request in self.requests.items():
             known = dict(zip(REQUEST_REGISTERS, request.facts, strict=True))

@@ -185,11 +185,14 @@ class ProductState:
         found: the findings by the names of obligations, each with the slots of its place and of its
             trail, once they were asked for.
         decided: the verdict that they come to (a `ModeVerdict`) and why, once that was.
+        observed: how its observers stand but for places (`stream.retired_summary`), once that was
+            asked for.
     """
 
     __slots__ = (
         *("truths", "state", "owes", "base", "requests", "ended", "waiting", "retired", "kept"),
         *("away", "tracked", "quiet", "after", "found", "decided"),
+        "observed",
     )
 
     def __init__(
@@ -214,6 +217,7 @@ class ProductState:
         self.after: dict[int, Transition] = {}
         self.found: tuple[tuple[str, Finding, int, CompactTrail], ...] | None = None
         self.decided: tuple[Any, str] | None = None
+        self.observed: tuple[Hashable, ...] | None = None
 
 
 class FactsMoved:

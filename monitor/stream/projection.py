@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from monitor.evaluate.claim import ClaimRun
     from monitor.evaluate.compile import Compiled
     from monitor.evaluate.restless import Restless
+    from monitor.input.batches import Run
     from monitor.input.records import At
     from monitor.stream.keep import Keep
     from monitor.stream.shortcuts import Way
@@ -58,6 +59,18 @@ class Stream(CachedEvents):
     ) -> None:
         super().__init__(compiled, name, keep)
         self.ways = ways
+
+    def take_run(self, run: Run) -> bool:
+        """Project the events of a run; False, and nothing has changed, if the lines of the run do
+        not follow what was read.
+        """
+        if (clock := self.begin(run)) is None:
+            return False
+        for event, at in zip(run.events, run.places, strict=True):
+            if clock.passes(event.time_ns or 0):
+                self.elapse(event.time_ns, at)
+            self.take(event, at)
+        return True
 
     def take(self, event: Event, at: At) -> None:
         """Project one event onto every claim that it concerns."""

@@ -33,10 +33,19 @@ def likeness(claim: ClaimRun) -> Hashable:
     )
     if claim.taint is not None:
         return (*standing, *claim.broken)
+    if (product := claim.product) is None:
+        return (*standing, *_observed(claim))
+    if product.observed is None:
+        product.observed = _observed(claim)
+    return (*standing, *product.observed)
+
+
+def _observed(claim: ClaimRun) -> tuple[Hashable, ...]:
+    """How the observers stand, but for the places of events."""
     base = tuple((watch.state, watch.own) for watch in claim.base)
     kept = tuple(sorted((index, found.verdict) for index, found in claim.kept.items()))
     retired = frozenset(claim.retired)
-    return (*standing, base, retired, kept, _left(claim), claim.unknown, frozenset(claim.doubts))
+    return base, retired, kept, _left(claim), claim.unknown, frozenset(claim.doubts)
 
 
 def again(like: ClaimRun, claim_id: str) -> ClaimRun:
