@@ -21,7 +21,7 @@ export PYTHONDONTWRITEBYTECODE :=
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help demo test test-slow test-deep test-wheel test-vllm test-vllm-gpu setup-vllm witness bench soak differential mutate runs lint docs suite lock clean
+.PHONY: help demo test test-slow test-deep test-wheel native test-native test-vllm test-vllm-gpu setup-vllm witness bench soak differential mutate runs lint docs suite lock clean
 
 help: ## Show these targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-13s %s\n", $$1, $$2 }' Makefile
@@ -60,6 +60,13 @@ test-wheel: $(STAMP) ## Build the wheel, install it, and run the README's comman
 		RESIDENT_CLAIMS_CORE_PYTHON=$(CURDIR)/$(WHEEL)/core/bin/python \
 		$(BIN)/python -m pytest -n 2 tests/test_readme.py \
 		tests/spec/test_installed.py::TestShadowed tests/spec/test_installed.py::TestWheel
+
+native: $(STAMP) ## Copy this folder to build/native, and compile the inner part of the monitor there
+	$(BIN)/python hatch_build.py build/native
+
+test-native: native ## Run the tests of the monitor on what is compiled
+	cd build/native && PYTHONPATH=$(CURDIR)/build/native $(CURDIR)/$(BIN)/python -m pytest -n 2 \
+		--dist worksteal -m 'not slow and not deep' tests/monitor tests/differential
 
 setup-vllm: $(VLLM_VENV)/.stamp ## Install a vLLM that needs no GPU into .venv-vllm (1.8 GB; VLLM=0.31.0 for that version)
 

@@ -44,6 +44,7 @@ _IMPORT: Final = "if TYPE_CHECKING:\n    from mypy_extensions import mypyc_attr\
 _AFTER: Final = "from __future__ import annotations\n"
 _CONFIG: Final = "[mypy]\nstrict = True\nignore_missing_imports = True\n"
 _NOT_COPIED: Final = shutil.ignore_patterns(".*", "build", "dist", "__pycache__")
+_MADE: Final = ".native"  # is in a folder that this module made
 _SETUP: Final = """
 import sys
 from mypyc.build import mypycify
@@ -126,8 +127,12 @@ def main() -> int:
         print(__doc__, file=sys.stderr)
         return 2
     folder = Path(sys.argv[1])
+    if folder.exists() and not (folder / _MADE).exists():
+        print(f"error: {folder} is there, and was not made by this command", file=sys.stderr)
+        return 2
     shutil.rmtree(folder, ignore_errors=True)
     shutil.copytree(ROOT, folder, ignore=_NOT_COPIED)
+    (folder / _MADE).touch()
     made = compile_in(folder.resolve())
     print(f"{len(made)} compiled modules are in {folder}")
     return 0

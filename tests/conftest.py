@@ -8,7 +8,11 @@ from tempfile import TemporaryDirectory
 
 import pytest
 
+from monitor.stream import projection
 from tests.once import SHARED
+
+NATIVE = not projection.__file__.endswith(".py")
+"""Whether the inner part of the monitor is compiled (`hatch_build`)."""
 
 _ROUND = 50_000
 _FOLDER = pytest.StashKey[TemporaryDirectory[str]]()
@@ -24,6 +28,12 @@ def pytest_unconfigure(config: pytest.Config) -> None:
     if _FOLDER in config.stash:
         del os.environ[SHARED]
         config.stash[_FOLDER].cleanup()
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    for item in items if NATIVE else ():
+        if item.get_closest_marker("interpreted") is not None:
+            item.add_marker(pytest.mark.skip(reason="the modules that it changes are compiled"))
 
 
 def pytest_collection_finish() -> None:

@@ -82,6 +82,7 @@ class TestShared:
         accepted = claim(Mode.DEMOTABLE, kind=Kind.CLAIM_ACCEPTED)
         assert not compare_shared(lines(claim(Mode.EXPIRING), accepted))
 
+    @pytest.mark.interpreted
     def test_a_difference_is_found(self, monkeypatch: pytest.MonkeyPatch) -> None:
         """Were the claims of one mode judged by another's observers, it would be noticed."""
         from monitor.stream.known_claims import KnownClaims

@@ -127,6 +127,7 @@ class TestCost:
         ends = [together.finish(name) for name in REQUESTS]
         assert one == list(zip(arrivals, ends, strict=True))
 
+    @pytest.mark.interpreted
     def test_nameless_loads(self, monkeypatch: pytest.MonkeyPatch) -> None:
         """A load that names nothing throws doubt on claims that the last one did not."""
         doubted: list[str] = []
@@ -147,6 +148,7 @@ class TestCost:
             run.take(Kind.LOAD_FINISHED, request_id=request)
         assert [*CLAIMS, "claim:new"] == doubted
 
+    @pytest.mark.interpreted
     def test_open_conflicts(self, monkeypatch: pytest.MonkeyPatch) -> None:
         """So many requests are tracked for claims; of those with more nothing is concluded."""
         monkeypatch.setattr(requests, "PAIRS", 30)
@@ -164,6 +166,7 @@ class TestCost:
             w for _, w in left
         }
 
+    @pytest.mark.interpreted
     def test_named_first(self, monkeypatch: pytest.MonkeyPatch) -> None:
         """Which are tracked of many that an action names is the same in every run."""
         monkeypatch.setattr(requests, "PAIRS", len(CLAIMS) // 2)
@@ -208,6 +211,7 @@ class TestCost:
         cached = run.take(Kind.BLOCK_CACHED, **about, block_ids=(1, 2), positions=(0, 1))
         assert len(CLAIMS) * run.width == cached
 
+    @pytest.mark.interpreted
     def test_starts_of_an_object(self, monkeypatch: pytest.MonkeyPatch) -> None:
         """Blocks of an object whose places are stated are given once to all claims on it, whatever
         these begin with, and once to each.
@@ -229,6 +233,7 @@ class TestCost:
         run.take(Kind.BLOCK_CACHED, **about, block_ids=(1, 2), positions=(0, 1))
         assert 2 * len(CLAIMS) - 1 == sum(asked)
 
+    @pytest.mark.interpreted
     def test_shared_blocks(self, monkeypatch: pytest.MonkeyPatch) -> None:
         """Claims share so many blocks; of those alive where there are more nothing is concluded."""
         monkeypatch.setattr(holders, "SHARES", 2 * len(CLAIMS) - 4)

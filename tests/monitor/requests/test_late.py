@@ -45,6 +45,7 @@ def test_a_crowd_that_is_honest(tmp_path: Path) -> None:
     assert ("kept", "kept") == (report.verdict, max(each.verdict for each in report.modes))
 
 
+@pytest.mark.interpreted
 def test_the_limit_is_the_reason() -> None:
     """Where more are unfinished than are followed, the verdict names that limit."""
     monitor = EventMonitor("hard_protected")
@@ -62,6 +63,7 @@ def test_the_limit_is_the_reason() -> None:
 
 
 @pytest.mark.parametrize("past", [100, 0])
+@pytest.mark.interpreted
 def test_a_report_that_comes_too_late(monkeypatch: pytest.MonkeyPatch, past: int) -> None:
     """A repeated report is harmless while its request is followed; later it proves nothing."""
     failed = [

@@ -107,6 +107,7 @@ def test_same(seeds: range) -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.interpreted
 def test_same_at_the_limit(monkeypatch: pytest.MonkeyPatch) -> None:
     """Where no more products are remembered, claims are moved by their observers."""
     for module in (product, compaction):
@@ -121,6 +122,7 @@ def test_same_at_the_limit(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.parametrize("most", [16, 1_000])
+@pytest.mark.interpreted
 def test_many_requests(most: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """Of very many requests in hand of one claim each is moved as itself, in whatever order they
     end; no code of one is that of another."""
@@ -280,6 +282,7 @@ def test_bound_anew() -> None:
         (Mode.OFFLOADABLE, 21, 22),
     ],
 )
+@pytest.mark.interpreted
 def test_few(mode: Mode, products: int, learned: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """A stream of hundreds of claims that live alike meets few products, and each transition is
     found out once."""

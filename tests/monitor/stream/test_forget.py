@@ -394,6 +394,7 @@ class TestMemory:
                 yield say(Kind.CLAIM_RETIRED, claim)
                 yield say(Kind.CLAIM_RELEASED, claim, by="owner")
 
+    @pytest.mark.interpreted
     def test_bounded(self) -> None:
         """What is in hand is what is live, and the last ones that ended."""
         keep = Keep(ended=10, records=50)
@@ -428,6 +429,7 @@ class TestMemory:
         assert 0 == len(stream._clock._running)
         assert 1_000 >= len(stream._clock._ends)
 
+    @pytest.mark.interpreted
     def test_never_over(self, monkeypatch: pytest.MonkeyPatch) -> None:
         """Claims of which a request never ends are given up in the end, as inconclusive."""
         monkeypatch.setattr(claim_store, "OPEN", 1)
@@ -440,6 +442,7 @@ class TestMemory:
         assert [C] == [judged.claim.claim_id for judged in found.claims]
         assert [(ModeVerdict.INCONCLUSIVE, 2)] == [(j.verdict, n) for j, n in found.forgotten]
 
+    @pytest.mark.interpreted
     def test_violated(self, monkeypatch: pytest.MonkeyPatch) -> None:
         """The first claims that were violated stay to be looked at, however many end after them."""
         monkeypatch.setattr(claim_store, "TROUBLED", 1)
@@ -450,6 +453,7 @@ class TestMemory:
             (judged.verdict, count) for judged, count in found.forgotten
         }
 
+    @pytest.mark.interpreted
     def test_too_many_ways(self, monkeypatch: pytest.MonkeyPatch) -> None:
         """Claims that end in more ways than are remembered are counted as inconclusive."""
         monkeypatch.setattr("monitor.stream.retired_claims._MOST_LIKES", 1)
