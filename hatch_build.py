@@ -16,10 +16,7 @@ import tempfile
 from pathlib import Path
 from typing import Any, Final
 
-try:
-    from hatchling.builders.hooks.plugin.interface import BuildHookInterface
-except ImportError:  # the copy alone needs none
-    BuildHookInterface = object
+from hatchling.builders.hooks.plugin.interface import BuildHookInterface
 
 ROOT: Final = Path(__file__).resolve().parent
 ROOMS: Final = ("evaluate", "pool", "requests", "stream")
@@ -89,7 +86,7 @@ def compile_in(folder: Path) -> list[Path]:
     return sorted({*folder.glob("monitor/**/*.so"), *folder.glob("*.so")})
 
 
-class NativeBuildHook(BuildHookInterface):  # type: ignore[misc, valid-type]
+class NativeBuildHook(BuildHookInterface[Any]):
     """Adds the compiled modules to a wheel, if `RESIDENT_CLAIMS_NATIVE` is 1."""
 
     PLUGIN_NAME = "custom"
