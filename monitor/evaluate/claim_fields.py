@@ -111,7 +111,7 @@ class ClaimFields:
         self.compiled: Compiled = compiled
         self.constants: Constants = constants
         self.predicate: MaterializationPredicate | None = None
-        self.binding: dict[str, str | bytes] = {}
+        self.binding: dict[str, str | bytes] = NOTHING
         self.declared_mode: str | None = None
         self.other_mode: str | None = None
         self.owner_scope: str | None = None

@@ -296,7 +296,8 @@ class ClaimRecord(Compactable):
                 predicate.threshold, own.lapses, own.tiered, own.watched, own.ranked
             )
             self.held.start = predicate.start
-            self.facts = (*self.facts[:_LEAD], self.held.lead, *self.facts[_LEAD + 1 :])
+            if self.held:
+                self.facts = (*self.facts[:_LEAD], self.held.lead, *self.facts[_LEAD + 1 :])
             self._find_away()
 
     def rest(self, among: Restless[Self]) -> None:

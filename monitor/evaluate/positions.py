@@ -199,6 +199,28 @@ class Positions:
             for position in positions:
                 self._held = _with(self._held, position, position + 1)
 
+    def extend(
+        self, positions: Sequence[int], blocks: Sequence[int], end: int, *, fresh: bool
+    ) -> None:
+        """These positions, from the end of all that is held on, are held in these blocks, one for
+        each.
+
+        Args:
+            end: where what is held ends.
+            fresh: they are fresh, where that is followed; if not, nothing is from now on.
+        """
+        if self.fresh is not None:
+            if fresh:
+                self.fresh.update(positions)
+            elif self.fresh:
+                self.fresh = set()
+        if self._several is None and len(self._placed) < _FEW:
+            placed = alike(positions), tuple(blocks)
+            self._placed = (*self._placed, placed) if self._placed else (placed,)
+        else:
+            self._named.update((p, {block}) for p, block in zip(positions, blocks, strict=True))
+        self._held = _run(self.start, end + len(positions))
+
     def take(self, position: int, block: int) -> bool:
         """A named block is gone that held a position; whether nothing holds it any more."""
         named = self._named

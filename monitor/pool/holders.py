@@ -186,7 +186,9 @@ class Holders:
 
     def _are_unknown(self, blocks: Sequence[int]) -> bool:
         """Whether no forgotten claim held these blocks, and none is stated for an object."""
-        return self._forgotten.keys().isdisjoint(blocks) and self.stated.are_nowhere(blocks)
+        if self._forgotten and not self._forgotten.keys().isdisjoint(blocks):
+            return False
+        return self.stated.is_empty or self.stated.are_nowhere(blocks)
 
     def _are_new(self, blocks: Sequence[int], positions: Sequence[int], claim: ClaimRun) -> bool:
         """Whether nobody holds these blocks, one for each position, and the claim none of these."""
@@ -202,6 +204,24 @@ class Holders:
         self._note_stated(blocks)
         claim.held.place(positions, blocks)
         self._note(claim)
+
+    def extend(
+        self,
+        blocks: Sequence[int],
+        positions: Sequence[int],
+        claim: ClaimRun,
+        end: int,
+        *,
+        fresh: bool,
+    ) -> None:
+        """The claim holds these blocks, which are unowned, one after another behind all that it
+        holds; `Positions.extend` has the arguments.
+        """
+        self._owners.place(claim.claim_id, blocks, positions)
+        self._note_stated(blocks)
+        claim.held.extend(positions, blocks, end, fresh=fresh)
+        if claim.claim_id not in self._noted:
+            self._note(claim)
 
     def sole_owners(self, blocks: Sequence[int]) -> list[tuple[ClaimRun | None, int]] | None:
         """The one claim, if any, that holds each of these blocks, and at which one position; None

@@ -45,9 +45,9 @@ class Owners:
     def place(self, claim_id: str, blocks: Sequence[int], positions: Sequence[int]) -> None:
         """These blocks, which nobody holds, are a claim's, one at each position."""
         if len(blocks) <= _TOGETHER:
-            run = Run(claim_id, tuple(blocks), alike(positions))
+            run, runs = Run(claim_id, tuple(blocks), alike(positions)), self._runs
             for block in blocks:
-                self._runs[block] = run
+                runs[block] = run
             return
         for at in range(0, len(blocks), _TOGETHER):
             some = tuple(blocks[at : at + _TOGETHER])
@@ -56,8 +56,10 @@ class Owners:
 
     def are_free(self, blocks: Sequence[int]) -> bool:
         """Whether nothing is known of an owner of these blocks."""
-        if not self._runs.keys().isdisjoint(blocks):
-            return False
+        runs = self._runs
+        for block in blocks:
+            if block in runs:
+                return False
         return not self._several or self._several.keys().isdisjoint(blocks)
 
     def names(self, block: int) -> Collection[str]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import lru_cache
 from operator import attrgetter
 from sys import intern
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from monitor.pool.bloom_filter import digest
 from spec.claims.predicates import parse_predicate
@@ -64,12 +64,14 @@ def binds(claim: ClaimRun, event: Event) -> bool:
     values = _identity_of(event)
     if values == _NONE_STATED:
         return True
-    stated = {n: value for n, value in zip(IDENTITY, values, strict=True) if value is not None}
+    stated: dict[str, Any] = {
+        name: value for name, value in zip(IDENTITY, values, strict=True) if value is not None
+    }
     if "predicate" in stated:
         stated["predicate"] = _plain(stated["predicate"])
     binding = claim.binding
     if not binding:
-        binding.update(stated)
+        claim.binding = stated
         return True
     if not all(same(name, binding.get(name), value) for name, value in stated.items()):
         return False
@@ -84,10 +86,12 @@ def restates(claim: ClaimRun, event: Event) -> bool:
     if values == _NONE_STATED:
         return True
     binding = claim.binding
-    return all(
-        value is None or binding.get(name) == (_plain(value) if name == "predicate" else value)
-        for name, value in zip(IDENTITY, values, strict=True)
-    )
+    for name, value in zip(IDENTITY, values, strict=True):
+        if value is not None:
+            known = binding.get(name)
+            if known != value and (name != "predicate" or known != _plain(value)):
+                return False
+    return True
 
 
 def same(name: str, known: str | bytes | None, value: str) -> bool:
@@ -103,9 +107,10 @@ def unstated(claim: ClaimRun) -> str:
     end of the claim.
     """
     missing = []
-    if not {"cache_identity", "object_id"} & set(claim.binding):
+    binding = claim.binding
+    if "object_id" not in binding and "cache_identity" not in binding:
         missing.append("cache_identity or object_id")
-    if "predicate" not in claim.binding:
+    if "predicate" not in binding:
         missing.append("materialization_predicate")
     entered = "accepted" if claim.accepted else "registered"
     return f"it was {entered} without {', '.join(missing)}" if missing else ""

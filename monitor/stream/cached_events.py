@@ -106,7 +106,8 @@ class CachedEvents(CachedEntries):
     def _cached_blocks(self, event: Event, at: At) -> bool:
         """Blocks of a claim are there that had no owner, and follow those that it holds."""
         claim, kind, name = self._compact_of(event), event.kind, event.request_id
-        if claim is None or not self._extends(event, claim):
+        end = None if claim is None else self._end_before(event, claim)
+        if claim is None or end is None:
             return self._shortcut(event, at)
         code, tiered = NUMBERS[kind], claim.compiled.tiered
         product, request = claim.product, None
@@ -124,7 +125,8 @@ class CachedEvents(CachedEntries):
             if (request := self._needing(name)) is None:
                 return self._shortcut(event, at)
             code |= self._slot_of(claim, name, request)
-        lead = claim.held.lead + len(event.block_ids)
+        blocks = event.block_ids
+        lead = end - claim.held.start + len(blocks)
         if lead >= claim.constants.threshold:
             code |= _HOLDS
         transition = self._cached(claim, code)
@@ -132,11 +134,10 @@ class CachedEvents(CachedEntries):
             return self._learn(claim, code, event, at, name)
         if request is not None and not self._open_slot(claim, transition, name or "", request):
             return self._shortcut(event, at)
-        self._store.blocks.now = self._count + 1
-        self._store.blocks.place(event.block_ids, event.positions, claim)
-        if tiered:
-            claim.held.take_fresh()
-        self._store.room.forget()
+        store = self._store
+        store.blocks.now = self._count + 1
+        store.blocks.extend(blocks, event.positions, claim, end, fresh=not tiered)
+        store.room.forget()
         self._take_transition(claim, transition, at, lead)
         return True
 
@@ -163,23 +164,26 @@ class CachedEvents(CachedEntries):
         self._take_transition(claim, transition, at, 0)
         return True
 
-    def _extends(self, event: Event, claim: ClaimRun) -> bool:
-        """Whether blocks of an event have no owner, and follow what a compact claim holds; no other
-        claim has a part in them.
+    def _end_before(self, event: Event, claim: ClaimRun) -> int | None:
+        """Where what a compact claim holds ends, if the blocks of an event have no owner and follow
+        there, and no other claim has a part in them; else None.
         """
         blocks, positions, product = event.block_ids, event.positions, claim.product
         assert product is not None
         if not product.tracked or self._may_rank(claim) or claim.computed:
-            return False
-        end = claim.held.end
-        if end is None or len(blocks) != len(positions) or not blocks:
-            return False
-        if tuple(positions) != tuple(range(end, end + len(positions))):
-            return False
+            return None
+        end = at = claim.held.end
+        if end is None or at is None or len(blocks) != len(positions) or not blocks:
+            return None
+        for position in positions:
+            if position != at:
+                return None
+            at += 1
         store = self._store
         if claim.keys and not store.blocks.has_alone(claim, positions):
-            return False
-        return store.objects.is_alone(claim) and store.blocks.are_unowned(blocks)
+            return None
+        alone = store.objects.is_alone(claim) and store.blocks.are_unowned(blocks)
+        return end if alone else None
 
 
 WAYS: Final[Mapping[Kind, Way]] = {
