@@ -17,7 +17,13 @@ from monitor.live.follow import Followed, follow, live_line
 from monitor.pool.seen import IDS
 from monitor.report.limit_options import IdsOption, LiveOption, RequestsOption
 from monitor.report.mode_option import ModeOption, mode_asked
-from monitor.report.reorder_option import ReorderOption, window_asked
+from monitor.report.reorder_option import (
+    RANK_WAIT,
+    RankWaitOption,
+    ReorderOption,
+    wait_asked,
+    window_asked,
+)
 from monitor.report.verdict import ModeChoice
 from monitor.stream.limits import Limits
 from spec.cli.arguments import file_name, path_option
@@ -53,6 +59,7 @@ def follow_sources(
         bool, typer.Option("--until-eof", help="End where the sources end; wait for no more.")
     ] = False,
     reorder: ReorderOption = None,
+    rank_wait: RankWaitOption = RANK_WAIT,
     live: LiveOption = None,
     requests: RequestsOption = None,
     ids: IdsOption = IDS,
@@ -138,6 +145,7 @@ def follow_sources(
             sources,
             mode_asked(mode),
             window_asked(reorder),
+            wait_asked(rank_wait),
             Limits(live, requests, ids),
             until_eof,
             when_full,

@@ -17,10 +17,11 @@ from monitor.__main__ import main
 from monitor.check.events import EventMonitor
 from monitor.check.files import check
 from monitor.engine import ModeVerdict
-from monitor.input import merged
+from monitor.input import rank_order
 from monitor.input.errors import InputError
 from monitor.input.given import record_of
-from monitor.input.merged import commute, engines_in
+from monitor.input.merged import engines_in
+from monitor.input.rank_order import commute
 from monitor.input.reorder_window import Window
 from monitor.report.verdict import Report
 from spec.claims.claim import Mode
@@ -152,7 +153,7 @@ class TestMerged:
         @given(streams(), st.sampled_from(list(Mode)), st.data())
         def compare(events: list[Stamped], mode: Mode, data: st.DataObject) -> None:
             told = [event for _, event in events]
-            reports = [n for n, each in enumerate(told) if each.kind in merged._OWN]
+            reports = [n for n, each in enumerate(told) if each.kind in rank_order._OWN]
             if not reports:
                 return
             at, report = data.draw(st.sampled_from(reports)), None
@@ -242,7 +243,7 @@ class TestTies:
 
     def test_too_many(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         """More lines of one time than are compared have no order."""
-        monkeypatch.setattr(merged, "TIED", 3)
+        monkeypatch.setattr(rank_order, "TIED", 3)
         lines = [line | {"time_ns": 5} for line in self.both]
         paths = split(tmp_path, lines, [0] * len(lines))
         assert "kept" == check(paths, HARD, Bundle.CONTRACT).verdict  # one rank has an order
@@ -426,4 +427,4 @@ class TestRefused:
 
     def test_kinds(self) -> None:
         """What commutes are reports about claims, which say nothing of requests."""
-        assert all(Kind(kind).value.startswith("claim_") for kind in merged._OWN)
+        assert all(Kind(kind).value.startswith("claim_") for kind in rank_order._OWN)

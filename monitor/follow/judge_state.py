@@ -1,0 +1,56 @@
+"""Defines what a judge keeps of what it stated, and what a checkpoint keeps of the judge."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from monitor.check.parts import place_of
+from monitor.follow.verdict_line import Reason, key_of
+from spec.language.verdicts import Verdict
+
+if TYPE_CHECKING:
+    from monitor.evaluate.claim import ClaimRun
+    from monitor.evaluate.observer_state import Finding
+
+__all__ = ["JudgeState", "Stated", "reason_of", "standing_of", "violated_of"]
+
+
+class Stated(msgspec.Struct, array_like=True):
+    """What was stated of a claim: a digest of the verdict on it, and what it violated."""
+
+    standing: str = ""
+    violated: list[str] = []
+
+
+class JudgeState(msgspec.Struct, frozen=True, array_like=True):
+    """What is kept of a judge."""
+
+    monitor: bytes
+    origin: str
+    lines: int
+    last: int | None
+    streams: dict[str, bool]
+    unsure: dict[str, str]
+    broken: str
+    stated: list[tuple[str, str, Stated]]
+    names: list[str]
+    dropped: int
+    order: bytes
+
+
+def reason_of(found: Finding) -> Reason:
+    """Why the verdict on an obligation is not known."""
+    return Reason(found.why, None if found.at is None else place_of(found.at))
+
+
+def violated_of(claim: ClaimRun) -> list[str]:
+    """The obligations of a claim that are violated."""
+    return [name for name, found in claim.findings() if found.verdict is Verdict.VIOLATED]
+
+
+def standing_of(claim: ClaimRun) -> str:
+    """A digest of what is concluded of a claim."""
+    verdicts = [f"{name}: {found.verdict}" for name, found in claim.findings()]
+    return key_of("", claim.state, str(claim.accepted), claim.other_mode, *verdicts)
