@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import heapq
 from itertools import islice
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 import msgspec
 
 from monitor.input import rank_order
+from monitor.input.batches import Batch
 from monitor.input.errors import InputError
 from monitor.input.lines import STDIN, Lines
 from monitor.input.rank_lines import RankReader, fault_of
@@ -18,15 +20,14 @@ from spec.events.alphabet import FACTS
 from spec.events.canonical import Mark, StreamMark
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
     from typing import BinaryIO
 
-    from monitor.input.batches import Batch
     from monitor.input.rank_lines import RankLine
     from monitor.input.records import Record
     from monitor.input.sources import Account
 
-__all__ = ["HINT", "Merged", "Rank", "engines_in"]
+__all__ = ["HINT", "Merged", "Rank", "apart_in", "engines_in", "has_ranks"]
 
 HINT: Final = "the file of a rank has nothing but its own lines, and time_ns on each event"
 
@@ -44,16 +45,46 @@ class Rank(NamedTuple):
 
 def engines_in(paths: Sequence[str]) -> list[tuple[Rank, ...]]:
     """The engines of which all ranks are among some files, each once, in their order."""
+    return [ranks for ranks in _by_engine(paths) if not _problem(ranks)]
+
+
+def has_ranks(paths: Sequence[str]) -> bool:
+    """Whether one of some files is that of a rank."""
+    return any(_rank_of(path) is not None for path in dict.fromkeys(paths))
+
+
+def apart_in(paths: Sequence[str]) -> dict[str, str]:
+    """The files of ranks that are not merged: why not, and what to do."""
+    found = ((ranks, _problem(ranks)) for ranks in _by_engine(paths))
+    return {each.path: f"{_says(each)}, and {why}" for ranks, why in found if why for each in ranks}
+
+
+def _by_engine(paths: Sequence[str]) -> list[tuple[Rank, ...]]:
     found: dict[str, list[Rank]] = {}
     for path in dict.fromkeys(paths):
         if (rank := _rank_of(path)) is not None:
             found.setdefault(rank.engine, []).append(rank)
-    every = (tuple(sorted(ranks, key=lambda each: each.rank)) for ranks in found.values())
-    return [
-        ranks
-        for ranks in every
-        if [(number, len(ranks)) for number in range(len(ranks))] == [each[:2] for each in ranks]
-    ]
+    return [tuple(sorted(ranks, key=lambda each: each.rank)) for ranks in found.values()]
+
+
+def _problem(ranks: Sequence[Rank]) -> str:
+    """Why the files of one engine are not merged; empty where they are."""
+    first, numbers = ranks[0], [each.rank for each in ranks]
+    if other := next((each for each in ranks if each.ranks != first.ranks), None):
+        one = f"line 1 of {first.path} states {first.ranks} ranks, line 1 of {other.path}"
+        return f"{one} {other.ranks}: all ranks of an engine state one number"
+    if twice := next((each for n, each in enumerate(ranks) if each.rank in numbers[:n]), None):
+        both = " and ".join(f"line 1 of {e.path}" for e in ranks if e.rank == twice.rank)
+        what = f"{both} are all rank {twice.rank}"
+        return f"{what}: number the ranks from 0 to {first.ranks - 1}, each once"
+    if gone := [str(rank) for rank in range(first.ranks) if rank not in numbers]:
+        which = f"rank {gone[0]}" if len(gone) == 1 else f"ranks {', '.join(gone)}"
+        return f"no file of {which} is checked: name those of all ranks, or follow what they share"
+    return ""
+
+
+def _says(rank: Rank) -> str:
+    return f"line 1 of {rank.path} is rank {rank.rank} of {rank.ranks} of {rank.engine}"
 
 
 def _rank_of(path: str) -> Rank | None:
@@ -84,12 +115,14 @@ class Merged:
 
     Args:
         engines: as `engines_in` finds them.
+        apart: as `apart_in` finds them.
     """
 
     def __init__(
         self,
         paths: Sequence[str],
         engines: Sequence[tuple[Rank, ...]],
+        apart: Mapping[str, str] = MappingProxyType({}),
         *,
         lenient: bool = False,
         stdin: BinaryIO | None = None,
@@ -98,6 +131,7 @@ class Merged:
         self._engines = {ranks[0].path: ranks for ranks in engines}
         others = {each.path for ranks in engines for each in ranks[1:]}
         self._paths = [path for path in dict.fromkeys(paths) if path not in others]
+        self._apart = apart
         self._lenient, self._stdin, self._on_reject = lenient, stdin, on_reject
         self._sources: list[Source] = []
 
@@ -119,8 +153,11 @@ class Merged:
                 stream.
         """
         for path in self._paths:
-            of = self._engines.get(path)
-            yield from self._source(path, self._on_reject) if of is None else self._merge(of)
+            if (of := self._engines.get(path)) is not None:
+                yield from self._merge(of)
+            else:
+                for record in self._source(path, self._on_reject):
+                    yield self._told(record)
 
     def batches(self) -> Iterator[Batch | Record]:
         """The same; the lines of other streams many at a time."""
@@ -128,7 +165,16 @@ class Merged:
             if (of := self._engines.get(path)) is not None:
                 yield from self._merge(of)
             else:
-                yield from self._source(path, self._on_reject).batches()
+                for found in self._source(path, self._on_reject).batches():
+                    yield found if isinstance(found, Batch) else self._told(found)
+
+    def _told(self, record: Record) -> Record:
+        """The record, with what is known of why nothing is concluded from its rank by itself."""
+        why = self._apart.get(record.at.file)
+        if why is None or not record.stamp.alone:
+            return record
+        stamp = msgspec.structs.replace(record.stamp, alone=why)
+        return msgspec.structs.replace(record, stamp=stamp)
 
     def _source(self, path: str, on_reject: Callable[[InputError], None] | None) -> Source:
         source = read([path], lenient=self._lenient, stdin=self._stdin, on_reject=on_reject)

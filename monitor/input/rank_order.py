@@ -99,17 +99,21 @@ class OneStream:
         unknown, alike = (True, set[str]()) if many else _order_of(group)
         doubts = tuple(Doubt(_TIE, claim_id) for claim_id in sorted(alike))
         self._doubt(doubts)
+        tied = _TIE if unknown else ""
+        if len(group) > 1:
+            # What is missing beside one of them may have their time, and be before or after each.
+            whys = (tied, *self._open.values(), *(w for e in group for w in (e.before, e.after)))
+            tied = "; ".join(dict.fromkeys(filter(None, whys)))
         for line in group:
             self._lost |= dict.fromkeys(self._open.values())
-            self._lost |= {_TIE: None} if unknown else {}
-            self._lost |= {line.before: None} if line.before else {}
+            self._lost |= {why: None for why in (tied, line.before) if why}
             self._open.pop(line.rank, None)
             if line.after:
                 self._open[line.rank] = line.after
             if (own := self._own(line)) is not None:
                 yield from self._add(*own)
         self._doubt(doubts)
-        self._lost |= {_TIE: None} if unknown else {}
+        self._lost |= {tied: None} if tied else {}
 
     def late(self, record: Record, time: int) -> Iterator[Record]:
         """A line that came too late: no more of it is taken than which claims it names.

@@ -276,6 +276,21 @@ class TestLosses:
             each.claim_id: each.verdict for each in report.claims
         }
 
+    def test_at_one_time(self, tmp_path: Path) -> None:
+        """A line that is missing behind one may have its time, and be before others of that time,
+        though what is there may come in any order.
+        """
+        *begun, cached, materialized = claim("a", 0, 0)
+        other = {"kind": "claim_unmaterialized", "claim_id": "b"}
+        own = [line | {"time_ns": 5} for line in (other, cached)]
+        zero = [*begun, materialized | {"time_ns": 5}]
+        assert "inconclusive" == by_claim(tmp_path, zero, own)["a"]
+        path = tmp_path / "rank1.jsonl"
+        opened, first, _, *rest = path.read_bytes().splitlines(keepends=True)
+        path.write_bytes(b"".join([opened, first, *rest]))
+        report = check([str(tmp_path / f"rank{n}.jsonl") for n in range(2)], HARD, Bundle.CONTRACT)
+        assert {"inconclusive"} == {str(each.verdict) for each in report.claims}
+
     def test_cut(self, tmp_path: Path) -> None:
         """Where one rank has not its end, the stream has not."""
         paths = split(tmp_path, list(self.both), [0] * len(self.both))
@@ -341,7 +356,7 @@ class TestAlone:
         """Nothing is concluded of the claims of one rank, whoever reads it."""
         path, _ = split(tmp_path, self.lines, [0] * len(self.lines))
         assert 3 == main(["check", path])
-        assert "rank 0 of 2: what the others observed is missing" in " ".join(
+        assert "is rank 0 of 2 of engine-0, and no file of rank 1 is checked" in " ".join(
             capsys.readouterr().out.split()
         )
         assert 3 == main(["follow", path, "--until-eof"])
