@@ -35,6 +35,7 @@ class _RankState(msgspec.Struct, frozen=True, array_like=True):
     reader: ReaderState
     waiting: list[RankLine]
     over: bool
+    ended: bool
     behind: str
     observes: list[Kind] | None
 
@@ -57,6 +58,7 @@ class _Rank:
         self.reader = RankReader(number)
         self.waiting: deque[RankLine] = deque()
         self.over = False  # it ended, and others do not wait for it
+        self.ended = False  # it ended in the run before this one
         self.behind = ""  # why others do not wait for it, though it goes on
         self.observes: frozenset[Kind] | None = None
 
@@ -112,8 +114,9 @@ class RankMerge:
         return [rank for rank, each in enumerate(self._ranks) if not each.reader.started]
 
     def is_over(self, rank: int) -> bool:
-        """Whether a rank ended, as far as is known."""
-        return self._ranks[rank].over
+        """Whether a rank ended, and has not begun again."""
+        each = self._ranks[rank]
+        return each.over or (each.ended and not each.reader.started)
 
     def blocking(self) -> list[int]:
         """The ranks whose next lines those that wait need."""
@@ -203,6 +206,7 @@ class RankMerge:
                 each.reader.state(),
                 list(each.waiting),
                 each.over,
+                each.ended,
                 each.behind,
                 None if each.observes is None else sorted(each.observes),
             )
@@ -224,7 +228,7 @@ class RankMerge:
             last = None if was.reader.last is None else _canonical_line(was.reader.last)
             each.reader.restore(msgspec.structs.replace(was.reader, last=last))
             each.waiting = deque(map(_canonical_line, was.waiting))
-            each.over, each.behind = was.over, was.behind
+            each.over, each.ended, each.behind = was.over, was.ended, was.behind
             each.observes = None if was.observes is None else frozenset(was.observes)
             for line in each.held:
                 self.held, self._bytes = self.held + 1, self._bytes + line.size
@@ -316,9 +320,10 @@ class RankMerge:
             self.notes.clear()
             self._stream.lose(_AGAIN)
         self._stream.begin_again(mark)
+        over = [self.is_over(rank) for rank in range(len(self._ranks))]
         for rank, each in enumerate(self._ranks):
             found = self._ranks[rank] = _Rank(rank)
-            found.observes = each.observes
+            found.observes, found.ended = each.observes, over[rank]
         self.watermark, self.newest, self._begun = -1, 0, None
 
     def _look_at_observed(self) -> None:
