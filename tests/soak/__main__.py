@@ -57,7 +57,7 @@ def _show(counts: Counter[str], episodes: int) -> None:
     print(f"{counts['lines']} lines of verdicts compared, on {claims} claims, none different:")
     for what in ("equal", "inconclusive", "absent"):
         print(f"  {what:<13} {counts[what]:>7} {counts[what] / max(1, claims):>7.1%}")
-        for kind in ("whole", "harmed", "pipe", "unix", "tcp"):
+        for kind in ("whole", "harmed", "pipe", "unix", "tcp", "ranks"):
             print(f"    {kind:<11} {counts[f'{kind} {what}']:>7}")
 
 
