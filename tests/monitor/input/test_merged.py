@@ -379,6 +379,23 @@ class TestAlone:
             assert [] == engines_in(paths)
             assert "inconclusive" == check(paths, None, Bundle.CONTRACT).verdict
 
+    def test_says_why(self, tmp_path: Path) -> None:
+        """Why ranks are not merged is said with the lines and what to do about it."""
+        zero, one = split(tmp_path, self.lines, [0] * len(self.lines))
+        again, three = tmp_path / "again.jsonl", tmp_path / "three.jsonl"
+        again.write_bytes(Path(one).read_bytes())
+        three.write_bytes(told([], 1, 3))
+        alone = f"line 1 of {zero} is rank 0 of 2 of engine-0, and "
+        for paths, why in (
+            ([zero], "no file of rank 1 is checked: name those of all ranks"),
+            ([zero, one, str(again)], f"line 1 of {one} and line 1 of {again} are all rank 1"),
+            ([zero, str(three)], f"line 1 of {zero} states 2 ranks, line 1 of {three} 3: all"),
+        ):
+            found = check(paths, None, Bundle.CONTRACT)
+            assert found == check(paths, None, Bundle.CONTRACT, jobs=2)
+            assert found.theorem.because.startswith(alone + why)
+            assert alone + why in str(found.claims[0])
+
     def test_apart(self, tmp_path: Path) -> None:
         """Streams that declare nothing stay apart, also those of one name."""
         paths = split(tmp_path, self.lines, [0] * len(self.lines))
@@ -407,6 +424,8 @@ class TestRefused:
             {"rank": 0, "ranks": 2, "stream": ""},
             {"rank": "0", "ranks": 2},
             {"rank": 0, "ranks": 2, "kind": "stream_closed"},
+            {"engine": "rank"},
+            {"rank": 0, "ranks": 2, "engine": ""},
         ],
     )
     def test_marks(self, tmp_path: Path, capsys: Capture, fields: Line) -> None:
@@ -415,7 +434,7 @@ class TestRefused:
         mark = {"kind": "stream_opened", "stream": "s", "sequence": 0} | fields
         path.write_bytes(msgspec.json.encode(mark) + b"\n")
         assert 2 == main(["check", str(path)])
-        assert "rank" in capsys.readouterr().err
+        assert ("engine: " if fields.get("engine") == "" else "rank") in capsys.readouterr().err
 
     def test_lines(self, tmp_path: Path, capsys: Capture) -> None:
         """So is an event of a rank without a time, and one of another stream."""
