@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from monitor.engine import ClaimVerdict
     from monitor.evaluate.claim import ClaimRun
     from monitor.follow.counts import Counts
-    from monitor.follow.engines import Engines
+    from monitor.follow.judge_state import Merging
     from monitor.follow.splitting import Line
     from monitor.follow.verdict_line import VerdictLine
     from monitor.input.records import Record, Stamp
@@ -77,7 +77,7 @@ class Judge:
         window: Window | None = None,
         limits: Limits | None = None,
         on_reject: Callable[[InputError], None] = lambda _: None,
-        engines: Engines | None = None,
+        engines: Merging | None = None,
     ) -> None:
         self._source, self._counts, self._lossy = source, counts, lossy
         self._on_reject, self._engines = on_reject, engines

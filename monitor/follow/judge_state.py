@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 import msgspec
 
@@ -13,8 +13,23 @@ from spec.language.verdicts import Verdict
 if TYPE_CHECKING:
     from monitor.evaluate.claim import ClaimRun
     from monitor.evaluate.observer_state import Finding
+    from monitor.follow.verdict_line import VerdictLine
+    from monitor.input.records import Record
 
-__all__ = ["JudgeState", "Stated", "reason_of", "standing_of", "violated_of"]
+__all__ = ["JudgeState", "Merging", "Stated", "reason_of", "standing_of", "violated_of"]
+
+
+class Merging(Protocol):
+    """Something that judges the lines of ranks, which belong to streams of several sources."""
+
+    def take(self, source: str, origin: str, record: Record, size: int) -> list[VerdictLine] | None:
+        """What a line decides; None where it is of no rank. Raises InputError."""
+
+    def lose(self, source: str, why: str) -> None:
+        """Lines of the ranks in a source may be missing before the next ones."""
+
+    def interrupt(self, source: str, why: str) -> None:
+        """The numbers of the next lines say whether lines of the ranks in a source are missing."""
 
 
 class Stated(msgspec.Struct, array_like=True):
