@@ -131,6 +131,11 @@ class Buffer:
         with self._changed:
             return self._waiting[source] > 0 or source in self._dropped
 
+    def is_full(self, source: str) -> bool:
+        """Whether a source has to wait before it delivers more."""
+        with self._changed:
+            return self._is_full(source)
+
     def close(self) -> None:
         """Take in no more; readers that wait go on."""
         with self._changed:

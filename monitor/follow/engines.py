@@ -11,7 +11,6 @@ from monitor.input.errors import InputError
 from monitor.input.rank_lines import fault_of
 from monitor.input.rank_merge import RankMerge
 from monitor.input.resequencer import Disorder
-from spec.events.canonical import Mark
 from spec.language.errors import SpecError
 
 if TYPE_CHECKING:
@@ -176,7 +175,9 @@ class Engines:
             InputError: it cannot be of the rank that it says it is.
         """
         stamp, key = record.stamp, (source, record.stamp.stream)
-        if stamp.mark is Mark.STREAM_OPENED and stamp.rank is not None:
+        if stamp.rank is None and not self._engines:
+            return None
+        if stamp.rank is not None:
             of = self._opened(source, record)
         elif (refused := self._refused.get(key)) is not None:
             raise self._refuse(record, refused)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import signal
 import threading
 import time
@@ -34,6 +35,7 @@ _RETRY_S: Final = 1.0  # between two tries to write what the disk did not take
 _JOIN_S: Final = 2.0
 _COUNT_S: Final = 5.0  # between two counts of live claims, at least
 _SHARE: Final = 20
+_STALLED_S: Final = 2.0  # after a longer pause sources are listened to anew
 
 
 class Recorder(Protocol):
@@ -98,6 +100,7 @@ class Follower:
         self._failed, self._beat = "", time.monotonic()
         self._live, self._next_count = 0, 0.0
         self._heard = dict.fromkeys(sources, self._beat)  # when something was judged last
+        self._looked = self._beat
         self.outlets = {name: Outlet(name, self.buffer, self._stopping) for name in sources}
 
     def run(self) -> list[Report]:
@@ -151,9 +154,12 @@ class Follower:
 
     def silent(self, source: str) -> float:
         """For so many seconds nothing came; 0 where something waits to be judged, or to be read."""
-        if self.buffer.has(source) or self.sources[source].lag():
-            return 0.0
-        return time.monotonic() - self._heard[source]
+        if source not in self.sources:  # it was followed before a restart
+            return math.inf
+        waits = self.buffer.has(source) or self.buffer.is_full(source)
+        return (
+            0.0 if waits or self.sources[source].lag() else time.monotonic() - self._heard[source]
+        )
 
     def all_heard(self, since: float) -> bool:
         """Whether of each source something was judged since then, or nothing waits to be."""
@@ -168,7 +174,7 @@ class Follower:
             self._beat = time.monotonic()
             if (item := self.buffer.get(_LOOK_S, self.engines.paused())) is not None:
                 self._take(item)
-            self._emit(self.engines.look(self))
+            self._look()
             if time.monotonic() >= self._next_count:
                 self._count()
             if self._reopen:
@@ -178,6 +184,14 @@ class Follower:
                 self._save()
             elif self._moved and self._recorder is not None and self._recorder.due():
                 self._save()
+
+    def _look(self) -> None:
+        """Have engines go on without ranks that are silent."""
+        now = time.monotonic()
+        if now - self._looked > _STALLED_S:  # what came meanwhile may not be read yet
+            self._heard = dict.fromkeys(self._heard, now)
+        self._looked = now
+        self._emit(self.engines.look(self))
 
     def _count(self) -> None:
         """Count live claims, which takes at most one part in `_SHARE` of the time."""
@@ -212,7 +226,7 @@ class Follower:
         and are read again after a restart.
         """
         paused = self.engines.paused() if self._stop and self._recorder is not None else set()
-        return {name for name in paused if self.sources[name].replays}
+        return {name for name in paused & self.sources.keys() if self.sources[name].replays}
 
     def _emit(self, lines: list[VerdictLine]) -> None:
         if not lines:

@@ -251,6 +251,7 @@ class Judge:
             if self._engines is not None and (lines := self._of_rank(record)) is not None:
                 found += lines
                 continue
+            self._lines += bool(self.origins)  # lines of others, which nobody counted here
             self._monitor.take(record)
             self._last = record.at.sequence
             self._look(record.stamp, record.at)

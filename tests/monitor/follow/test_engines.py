@@ -24,7 +24,7 @@ from monitor.input.reorder_window import Window
 from monitor.report.reorder_option import wait_asked
 from spec.language.errors import SpecError
 from spec.language.verdicts import Verdict
-from tests.monitor.follow.processes import ROOT, command, following, wait_for
+from tests.monitor.follow.processes import ROOT, command, finish, following, wait_for
 from tests.monitor.follow.ranks import Ranks, apart, engines, said
 from tests.monitor.input.test_merged import (
     ENGINE,
@@ -413,18 +413,18 @@ class TestFollower:
         """Files of any length are merged though few lines are held back: one whose lines wait is
         not read on while the other is.
         """
-        lines = [evicted(n % 7, n) for n in range(20_000)]
-        paths = split(tmp_path, lines, [int(n > 9_000) for n in range(len(lines))])
+        lines = [evicted(n % 7, n) for n in range(10_000)]
+        paths = split(tmp_path, lines, [int(n > 5_000) for n in range(len(lines))])
         notes: list[str] = []
         counts = Counts()
-        merged = engines(counts, mode=HARD, wait=Window(5_000, 10_000_000_000), report=notes.append)
+        merged = engines(counts, mode=HARD, wait=Window(3_000, 10_000_000_000), report=notes.append)
         judges = {path: Judge(path, HARD, counts, engines=merged) for path in paths}
         sources = {path: GrowingFile(path, until_eof=True) for path in paths}
         follower = Follower(
             sources, judges, counts, WhenFull.BLOCK, merged, report=notes.append, tell=len
         )
         (report,) = follower.run()
-        assert ([], 20_002) == (notes, report.events.read)
+        assert ([], 10_002) == (notes, report.events.read)
         assert 0 == report.events.late
 
     def test_metrics(self, tmp_path: Path) -> None:
@@ -446,6 +446,28 @@ class TestFollower:
 
 
 class TestCheckpoints:
+    @pytest.mark.slow
+    def test_not_followed_any_more(self, tmp_path: Path, capsys: Capture) -> None:
+        """A rank whose source is left out after a restart is behind at once, and is missing."""
+        zero = [*claim("a", 0, 10), *ended(30, "a"), *claim("b", 10, 20_000)]
+        one = [evicted(9, 35), evicted(8, 40)]
+        paths = split(tmp_path, [*zero, *one], [0] * len(zero) + [1] * len(one))
+        whole, part = (Path(path).read_bytes().splitlines(keepends=True) for path in paths)
+        for path, lines in zip(paths, (whole[:9], part[:3]), strict=True):
+            Path(path).write_bytes(b"".join(lines))
+        args = ["--checkpoint", str(tmp_path / "c"), "--verdicts", str(tmp_path / "v")]
+        with following(*paths, *args, "--checkpoint-every", 0) as process:
+            wait_for(lambda: (tmp_path / "v").exists() and (tmp_path / "v").stat().st_size > 0)
+            finish(process)
+        Path(paths[0]).write_bytes(b"".join(whole))
+        assert 3 == main(["follow", paths[0], "--until-eof", *args, "--rank-wait", "10,0.000001s"])
+        err = capsys.readouterr().err
+        assert "was followed before this start, and is not any more" in err
+        verdicts = {
+            e.claim_id: str(e.verdict) for e in lines_of(tmp_path / "v") if isinstance(e, ClaimLine)
+        }
+        assert {"a": "kept", "b": "inconclusive"} == verdicts
+
     def test_refused(self) -> None:
         """A state of engines that cannot be read is refused; none at all is as none."""
         engines().restore(b"")
