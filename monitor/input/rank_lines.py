@@ -45,6 +45,7 @@ class ReaderState(msgspec.Struct, frozen=True, array_like=True):
     last: RankLine | None
     missing: list[str]
     unsure: str
+    closed: bool
 
 
 class RankReader:
@@ -56,6 +57,7 @@ class RankReader:
         self._last: RankLine | None = None
         self._missing: list[str] = []
         self._unsure = ""
+        self.closed = False  # the last line says that it is the last one
 
     @property
     def started(self) -> bool:
@@ -65,7 +67,7 @@ class RankReader:
     @property
     def time(self) -> int:
         """The time before which no line comes any more."""
-        return self._time
+        return END if self.closed else self._time
 
     @property
     def last(self) -> RankLine | None:
@@ -76,12 +78,13 @@ class RankReader:
         """The state, for `restore`."""
         missing = list(self._missing)
         place = (self._time, self._expected, self._number)
-        return ReaderState(*place, self._last, missing, self._unsure)
+        return ReaderState(*place, self._last, missing, self._unsure, self.closed)
 
     def restore(self, state: ReaderState) -> None:
         """Go on where `state` was taken."""
         self._time, self._expected, self._number = state.time, state.expected, state.number
         self._last, self._missing, self._unsure = state.last, list(state.missing), state.unsure
+        self.closed = state.closed
 
     def lose(self, why: str) -> None:
         """Lines of the rank may be missing before its next one."""
@@ -94,11 +97,14 @@ class RankReader:
     def take(self, record: Record, size: int = 0) -> RankLine | None:
         """The line before this one, if it still waits."""
         out_of_order = self._number_of(record)
-        self._time = max(self._time, time_of(record.stamp))
         before, why = self._last, self._reasons()
+        if before is not None and before.time == END:  # it is not the last line after all
+            before = before._replace(time=self._time)
+        time = max(self._time, time_of(record.stamp))
+        self._time = self._time if time == END else time
         line = _disordered(record) if out_of_order else record
         self._last = RankLine(
-            self._time,
+            time,
             self.rank,
             self._number,
             line,
@@ -129,12 +135,8 @@ class RankReader:
 
     def end(self) -> RankLine | None:
         """The last line, no other following."""
-        if self._unsure:
-            self._missing.append(self._unsure)
-            self._unsure = ""
         cut = f"rank {self.rank} was cut: stream_closed is not its last line"
-        closed = self._last is not None and self._last.record.stamp.mark is Mark.STREAM_CLOSED
-        return self.flush("" if closed else cut)
+        return self.flush("" if self.closed else cut)
 
     def _reasons(self) -> str:
         why = "; ".join(dict.fromkeys(self._missing))
@@ -144,6 +146,7 @@ class RankReader:
     def _number_of(self, record: Record) -> bool:
         """Note the number of a line, and what is missing before it; whether it is out of order."""
         stamp, out_of_order = record.stamp, False
+        self.closed = stamp.mark is Mark.STREAM_CLOSED
         again = self._number > 0 and stamp.mark is Mark.STREAM_OPENED
         if again:
             self._missing.append(f"rank {self.rank} is opened twice")

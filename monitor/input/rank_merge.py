@@ -142,7 +142,8 @@ class RankMerge:
         if (time := stamp.time_ns) is not None:
             self.newest = max(self.newest, time)
             self._begun = time if self._begun is None else self._begun
-        if each.frontier == _NEVER and max(each.reader.time, time_of(stamp)) <= self.watermark:
+        early = each.reader.closed or max(each.reader.time, time_of(stamp)) <= self.watermark
+        if each.frontier == _NEVER and early:
             yield from self._late(each, record)
         else:
             each.over, each.behind = False, ""
@@ -318,7 +319,6 @@ class RankMerge:
             for rank in range(len(self._ranks)):
                 yield from self.overtake(rank, _AGAIN)
             self.notes.clear()
-            self._stream.lose(_AGAIN)
         self._stream.begin_again(mark)
         over = [self.is_over(rank) for rank in range(len(self._ranks))]
         for rank, each in enumerate(self._ranks):

@@ -20,6 +20,7 @@ from monitor.follow.follower import Follower
 from monitor.follow.growing_file import GrowingFile
 from monitor.follow.judge import Judge
 from monitor.follow.verdict_line import ClaimLine, VerdictLine
+from monitor.input.records import At
 from monitor.input.reorder_window import Window
 from monitor.report.reorder_option import wait_asked
 from spec.language.errors import SpecError
@@ -125,6 +126,26 @@ class TestMerged:
         found.finish()
         assert ([], []) == (found.notes, found.rejected)
         assert alone(SOME) == said(found.lines)
+
+    def test_ids(self) -> None:
+        """Ids are of the lines that were read: another trace has others, and so has another rank,
+        for what happens at one line.
+        """
+        found = []
+        parts = {"a": told(claim("x", 0, 10), 0), "b": told([], 1)}
+        for at in (5, 6):
+            ranks = Ranks("a", "b", mode=HARD)
+            for source, part in parts.items():
+                opened, *rest = part.splitlines()
+                ranks.take(source, opened.replace(b'"rank"', b'"time_ns":%d,"rank"' % at), *rest)
+            ranks.finish()
+            found.append([line.id for line in ranks.lines])
+            (engine,) = ranks.engines.by_source.values()
+            engine.origins["b"] = engine.origins["a"]
+            one, other = (engine.judge._key_of(At(name, 3, 2), "x") for name in "ab")
+            assert one != other
+        assert 1 == len(found[0])
+        assert found[0] != found[1]
 
     def test_one_after_another(self) -> None:
         """Files that were put together have one rank after another, each under one name."""

@@ -241,6 +241,12 @@ class TestTies:
         assert {"a": "kept", "b": "inconclusive"} == found
         assert {"a": "kept", "b": "violated"} == by_claim(tmp_path, zero, [])
 
+    def test_begun_then(self, tmp_path: Path) -> None:
+        """A claim that begins at a time of which events have no order is alive there, too."""
+        lines, evicted = claim("a", 0, 5), {"kind": "block_evicted", "block_ids": [99]}
+        assert {"a": "kept"} == by_claim(tmp_path, lines, [evicted | {"time_ns": 4}])
+        assert {"a": "inconclusive"} == by_claim(tmp_path, lines, [evicted | {"time_ns": 5}])
+
     def test_too_many(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         """More lines of one time than are compared have no order."""
         monkeypatch.setattr(rank_order, "TIED", 3)
@@ -323,6 +329,15 @@ class TestLosses:
             report.verdict,
             [str(each.verdict) for each in report.claims],
         )
+
+    def test_behind_its_end(self, tmp_path: Path) -> None:
+        """A line behind the end of a rank is no line that ran backwards."""
+        paths = split(tmp_path, list(self.both), [0] * len(self.both))
+        late = {"kind": "block_evicted", "block_ids": [99], "stream": ENGINE, "time_ns": 12}
+        with Path(paths[1]).open("ab") as file:
+            file.write(msgspec.json.encode(late | {"sequence": 2}) + b"\n")
+        report = check(paths, HARD, Bundle.CONTRACT)
+        assert {"inconclusive"} == {str(each.verdict) for each in report.claims}
 
     def test_unreadable(self, tmp_path: Path) -> None:
         """A line that cannot be read is missing, of any rank; without --lenient it is bad input."""

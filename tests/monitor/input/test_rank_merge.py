@@ -269,6 +269,64 @@ class TestBehind:
         passed += merging.take(1, ranks[1][0])
         assert frozenset() in [record.stamp.observes for record in [*passed, *merging.end()]]
 
+    def test_known_late(self) -> None:
+        """That a rank comes late does not say that nothing of it is missing until its next line."""
+        zero = [evicted(9, 1), evicted(8, 2), evicted(7, 3), *claim("a", 0, 10), *ended(30, "a")]
+        ranks = ranks_of([*zero, evicted(6, 50)], [0] * (len(zero) + 1))
+        merging, passed = merge(), list[Record]()
+        for record in ranks[0][:4]:
+            passed += merging.take(0, record)
+        passed += merging.overtake(1, "silent")
+        passed += merging.take(1, ranks[1][0])
+        for record in ranks[0][4:-1]:
+            passed += merging.take(0, record)
+        assert (0, {"a": "inconclusive"}) == (merging.late, self.verdicts(passed))
+
+    def test_behind_its_end(self) -> None:
+        """A late line of a rank that was closed leaves the claims that live inconclusive, though it
+        names none.
+        """
+        ranks = ranks_of(list(self.both), [0] * len(self.both))
+        more = evicted(9, 12) | {"stream": ENGINE, "sequence": 2}
+        merging, passed = merge(), list[Record]()
+        for record in ranks[1]:
+            passed += merging.take(1, record)
+        for record in ranks[0][:-1]:
+            passed += merging.take(0, record)
+        (late,) = records(1, msgspec.json.encode(more))
+        passed += merging.take(1, late)
+        passed += merging.take(0, ranks[0][-1])
+        passed += merging.end()
+        assert 1 == merging.late
+        assert {"a": "inconclusive", "b": "inconclusive"} == self.verdicts(passed)
+
+    def test_at_the_watermark(self) -> None:
+        """A line of the time of the watermark is late: others of that time have been passed on."""
+        ranks = ranks_of([*self.both, evicted(9, 14)], [0] * 10 + [1])
+        merging = merge()
+        list(merging.take(1, ranks[1][0]))
+        for record in ranks[0][:7]:  # to the time 20
+            list(merging.take(0, record))
+        list(merging.overtake(1, "silent"))
+        assert (14, 0) == (merging.watermark, merging.late)
+        list(merging.take(1, ranks[1][1]))
+        assert 1 == merging.late
+
+    def test_over(self) -> None:
+        """A rank that ended, and says late what it observes, holds nobody back."""
+        ranks = ranks_of([*self.both, evicted(9, 12)], [0] * 10 + [1])
+        merging = merge()
+        for record in ranks[1][:2]:
+            list(merging.take(1, record))
+        list(merging.end_of(1))
+        for record in ranks[0][:8]:
+            list(merging.take(0, record))
+        again = {"kind": "stream_opened", "stream": ENGINE, "sequence": 2, "observes": []}
+        (mark,) = records(1, msgspec.json.encode(again | {"rank": 1, "ranks": 2, "time_ns": 13}))
+        list(merging.take(1, mark))
+        list(merging.take(0, ranks[0][8]))
+        assert ([], 21) == (merging.blocking(), merging.watermark)
+
     def test_silence(self) -> None:
         """How far a rank is behind is counted by the times of the others, from its last line, or
         from the first line of all.
