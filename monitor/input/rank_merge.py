@@ -266,11 +266,10 @@ class RankMerge:
             if len(tied) == 1:
                 yield from self._stream.take([self._popped(tied[0])])
                 continue
-            group = [
-                self._popped(each)
-                for each in tied
-                for _ in range(sum(line.time == time for line in each.waiting))
-            ]
+            group: list[RankLine] = []
+            for each in tied:
+                while each.waiting and each.waiting[0].time == time:
+                    group.append(self._popped(each))
             most, many = rank_order.TIED, False
             for start in range(0, len(group), most):
                 many = many or len(group) > start + most
