@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import time
 from pathlib import Path
@@ -25,7 +26,14 @@ from monitor.input.reorder_window import Window
 from monitor.report.reorder_option import wait_asked
 from spec.language.errors import SpecError
 from spec.language.verdicts import Verdict
-from tests.monitor.follow.processes import ROOT, command, finish, following, wait_for
+from tests.monitor.follow.processes import (
+    PATIENCE_S,
+    ROOT,
+    command,
+    finish,
+    following,
+    wait_for,
+)
 from tests.monitor.follow.ranks import Ranks, apart, engines, said
 from tests.monitor.input.test_merged import (
     ENGINE,
@@ -447,6 +455,42 @@ class TestFollower:
         (report,) = follower.run()
         assert ([], 10_002) == (notes, report.events.read)
         assert 0 == report.events.late
+
+    @pytest.mark.slow
+    @pytest.mark.parametrize("known", [True, False])
+    def test_silent_pipe(self, tmp_path: Path, known: bool) -> None:
+        """A rank that says nothing for as long as is waited, or never came, is left behind; its
+        late line is counted.
+        """
+        pipes = [tmp_path / name for name in "xy"]
+        for pipe in pipes:
+            os.mkfifo(pipe)
+        far = 10_000_000_000
+        zero = [*claim("a", 0, 10), *ended(30, "a"), *claim("b", 10, far), *ended(2 * far, "b")]
+        x = told([*zero, evicted(8, 2 * far + 5), evicted(7, 2 * far + 6)], 0).splitlines()
+        y = told([evicted(9, 35), evicted(8, 40), evicted(7, far + 1)], 1).splitlines()
+        options = ["--until-eof", "--verdicts", tmp_path / "v", "--mode", HARD]
+        with (
+            following(*pipes, *options, "--rank-wait", "100,0.5s") as process,
+            pipes[1].open("wb", 0) as second,
+            pipes[0].open("wb", 0) as first,
+        ):
+            second.write(b"".join(line + b"\n" for line in y[: 3 if known else 0]))
+            first.write(b"".join(line + b"\n" for line in x[:-1]))
+            wait_for(lambda: b'"b"' in (tmp_path / "v").read_bytes())
+            second.write(b"".join(line + b"\n" for line in y[3 if known else 0 :]))
+            first.write(x[-1] + b"\n")
+            first.close()
+            second.close()
+            out, err = process.communicate(timeout=PATIENCE_S)
+        verdicts = {
+            e.claim_id: str(e.verdict) for e in lines_of(tmp_path / "v") if isinstance(e, ClaimLine)
+        }
+        assert {"a": "kept" if known else "inconclusive", "b": "inconclusive"} == verdicts
+        assert 3 == process.returncode
+        assert "rank 1 is behind: nothing came of it for more than 0.5 s" in err
+        late = "1 line later" if known else "3 lines later"
+        assert f"{late} than the window and left out" in out
 
     def test_metrics(self, tmp_path: Path) -> None:
         """What an engine holds back, and what came too late, is exported by its name."""

@@ -164,7 +164,7 @@ class TestAsACheck:
 
 
 class TestBehind:
-    @settings(deadline=None, max_examples=150)
+    @settings(deadline=None, max_examples=80)
     @given(
         streams(),
         st.sampled_from(list(Mode)),
