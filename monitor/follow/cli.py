@@ -147,7 +147,7 @@ def follow_sources(
             _refuse(
                 sources[0],
                 {
-                    "--mode": mode is not ModeChoice.AUTO,
+                    "--mode": mode_asked(mode),
                     "--reorder": reorder,
                     "--max-live": live,
                     "--max-requests": requests,

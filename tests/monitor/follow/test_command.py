@@ -77,7 +77,7 @@ def test_judges_by_itself(
         assert 2 == main(["follow", "s", option, value])
     out, err = capsys.readouterr()
     assert ("", 1) == (out, err.count("\n"))
-    assert f"{option.removesuffix('-token')} with the socket" in err
+    assert f"error: {option.removesuffix('-token')} with the socket" in err
     assert "follow the trace that the process writes" in err
     assert [Path("s")] == [*Path().iterdir()]
 
