@@ -8,7 +8,7 @@ import threading
 from collections.abc import Iterable
 from contextlib import contextmanager
 from types import NoneType
-from typing import TYPE_CHECKING, BinaryIO, NoReturn, Self
+from typing import TYPE_CHECKING, Any, BinaryIO, NoReturn, Self
 
 from monitor.input.errors import InputError, shown
 from monitor.input.given import fields_given, record_of
@@ -44,9 +44,16 @@ class TraceWriter:
         observes: the kinds of facts of which the hooks state each one, where that is not all.
         clock: gives the time of an event that has none, in nanoseconds, such as
             `time.monotonic_ns`.
+        rank: which one of several processes this is that observe one pool, from 0: each writes a
+            trace of its own, and their readers merge them by the times of the events. Give a
+            `clock` that they share, or the time of each event.
+        ranks: how many such processes there are.
+        engine: the name that they have in common, where each has a stream of another name, as they
+            must where they write to one pipe.
 
     Raises:
-        InputError: `stream` or `observes` is nothing that a trace can state.
+        InputError: `stream`, `observes`, `rank`, `ranks` or `engine` is nothing that a trace can
+            state.
         OSError: the file is there already, or cannot be made.
         SpecError: `to` is neither a path nor such a file, or `clock` is no function.
     """
@@ -58,6 +65,9 @@ class TraceWriter:
         stream: str = "",
         observes: Iterable[str] | None = None,
         clock: Callable[[], int] | None = None,
+        rank: int | None = None,
+        ranks: int | None = None,
+        engine: str | None = None,
     ) -> None:
         path = _path_of(to)
         if not (clock is None or callable(clock)):
@@ -70,7 +80,14 @@ class TraceWriter:
         self._inside = False
         self._sequence = self._lines = self._size = 0
         self._over = ""
-        opened = self._mark(Mark.STREAM_OPENED, None if observes is None else tuple(observes))
+        self._timed = ranks not in (None, 1)
+        opened = self._mark(
+            Mark.STREAM_OPENED,
+            observes=None if observes is None else tuple(observes),
+            rank=rank,
+            ranks=ranks,
+            engine=engine,
+        )
         if path is None:
             assert not isinstance(to, str | os.PathLike)
             self._file, self._own = to, False
@@ -162,16 +179,11 @@ class TraceWriter:
             finally:
                 self._inside = False
 
-    def _mark(self, kind: Mark, observes: tuple[str, ...] | None = None) -> StreamMark:
+    def _mark(self, kind: Mark, **said: Any) -> StreamMark:
         """A mark with the next number."""
         time_ns = None if self._clock is None else self._clock()
-        mark = StreamMark(
-            kind=kind,
-            stream=self._stream,
-            sequence=self._sequence,
-            time_ns=time_ns,
-            observes=observes,
-        )
+        place: dict[str, Any] = {"sequence": self._sequence, "time_ns": time_ns}
+        mark = StreamMark(kind=kind, stream=self._stream, **place, **said)
         self._sequence += 1
         record_of(mark, self._name, self._lines + 1)
         return mark
@@ -186,6 +198,8 @@ class TraceWriter:
         stamp: dict[str, object] = {"stream": self._stream, "sequence": number}
         if self._clock is not None and fields.get("time_ns") is None:
             stamp["time_ns"] = self._clock()
+        if self._timed and (fields | stamp).get("time_ns") is None:
+            self._refuse("time_ns", "a rank states the time of each event", "give a clock")
         return fields | stamp
 
     def _put(self, line: Event | StreamMark) -> None:

@@ -12,7 +12,7 @@ from monitor.check.running import Records, run, source_of
 from monitor.check.whole import Asked
 from monitor.engine import ModeVerdict
 from monitor.input.lines import STDIN
-from monitor.input.merged import engines_in
+from monitor.input.merged import has_ranks
 from monitor.stream.limits import Limits
 from spec.claims.claim import Mode
 
@@ -64,7 +64,7 @@ def check(
         InputError: a file or a line of it cannot be read.
     """
     asked = Asked(bundle, strict, claim, limits=limits or Limits())
-    if jobs > 1 and len(set(paths) - {STDIN}) > 1 and not engines_in(paths):
+    if jobs > 1 and len(set(paths) - {STDIN}) > 1 and not has_ranks(paths):
         with Jobs(asked, paths, jobs, lenient=lenient, window=window, stdin=stdin) as pool:
             if mode is None:
                 return _by_own_modes(partial(pool.judge, own=True, progress=progress))

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, BinaryIO, Protocol
 from monitor.durable.collector import seldom
 from monitor.input.batches import Batch
 from monitor.input.errors import InputError
-from monitor.input.merged import Merged, engines_in
+from monitor.input.merged import Merged, apart_in, engines_in
 from monitor.input.reordered import Reordered
 from monitor.input.sources import read
 
@@ -53,11 +53,12 @@ def source_of(
 ) -> Records:
     """The records of files for a judging, as `check` has the arguments."""
     reject = judging.reject
-    if engines := engines_in(paths):
-        if window is not None:
-            hint = "leave out --reorder: ranks are put into order by their times"
-            raise InputError(engines[0][0].path, "it is a rank of an engine", hint=hint)
-        return Merged(paths, engines, lenient=lenient, stdin=stdin, on_reject=reject)
+    engines, apart = engines_in(paths), apart_in(paths)
+    if engines and window is not None:
+        hint = "leave out --reorder: ranks are put into order by their times"
+        raise InputError(engines[0][0].path, "it is a rank of an engine", hint=hint)
+    if engines or (apart and window is None):
+        return Merged(paths, engines, apart, lenient=lenient, stdin=stdin, on_reject=reject)
     if window is None:
         return read(paths, lenient=lenient, stdin=stdin, on_reject=reject)
     return Reordered(paths, window, lenient=lenient, stdin=stdin, on_reject=reject)

@@ -126,7 +126,7 @@ def _pooled(
 ) -> tuple[ModeVerdict, str]:
     def having(verdict: ModeVerdict) -> str:
         found = [each for each in modes if each.verdict is verdict]
-        return found[0].why if len(modes) == len(found) == 1 else "; ".join(map(_named, found))
+        return found[0].why if len(modes) == len(found) == 1 else "; ".join(_named(found))
 
     if broken := having(ModeVerdict.VIOLATED):
         return ModeVerdict.VIOLATED, broken
@@ -139,8 +139,12 @@ def _pooled(
     return ModeVerdict.KEPT, having(ModeVerdict.KEPT)
 
 
-def _named(found: ModeReport) -> str:
-    return f"{found.mode}: {found.why}"
+def _named(found: Sequence[ModeReport]) -> list[str]:
+    """Each reason once, with the modes that have it."""
+    by_why: dict[str, list[str]] = {}
+    for each in found:
+        by_why.setdefault(each.why, []).append(each.mode)
+    return [f"{', '.join(modes)}: {why}" for why, modes in by_why.items()]
 
 
 def _unjudged(unjudged: Unjudged) -> str:

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import threading
-from collections import deque
+from collections import Counter, deque
 from enum import StrEnum
 from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Sequence, Set
 
     from monitor.follow.splitting import Line
 
@@ -74,13 +74,18 @@ Item: TypeAlias = "Batch | Break | Drop | End"
 class Buffer:
     """A queue of what sources deliver, each in its order.
 
-    Where it is full, `block` makes the readers wait, and `gap` drops lines and counts them.
+    Where it is full, `block` makes the readers wait, and `gap` drops lines and counts them. What
+    waits of sources that are paused takes no room from the others, so that it may become twice as
+    large.
     """
 
     def __init__(self, when_full: WhenFull, most: int = BUFFER_BYTES) -> None:
         self._when_full, self._most = when_full, most
         self._items: deque[Item] = deque()
         self._dropped: dict[str, Drop] = {}
+        self._waiting: Counter[str] = Counter()  # items, by source
+        self._bytes: Counter[str] = Counter()
+        self._paused: Set[str] = frozenset()
         self._changed = threading.Condition()
         self._closed = False
         self.size = 0
@@ -92,24 +97,44 @@ class Buffer:
                 self._put_batch(item)
             elif not (isinstance(item, Break) and self._items and self._items[-1] == item):
                 self._settle(item.source)
-                self._items.append(item)
+                self._append(item)
             self._changed.notify_all()
 
-    def get(self, timeout: float) -> Item | None:
-        """The next of what is there; None where nothing comes for so many seconds."""
+    def get(self, timeout: float, paused: Set[str] = frozenset()) -> Item | None:
+        """The next of what is there; None where nothing comes for so many seconds.
+
+        Args:
+            paused: sources of which nothing is taken now.
+        """
         with self._changed:
-            if not self._items and not self._dropped and timeout > 0:
+            self._paused = paused
+            place = self._next()
+            if place is None and timeout > 0:
                 self._changed.wait(timeout)
-            if not self._items:
-                for source in list(self._dropped)[:1]:
-                    self._settle(source)
-            if not self._items:
+                place = self._next()
+            if place is None:
                 return None
-            item = self._items.popleft()
+            item = self._items[place]
+            del self._items[place]
+            self._waiting[item.source] -= 1
             if isinstance(item, Batch):
-                self.size -= _size(item)
+                size = _size(item)
+                self.size, self._bytes[item.source] = (
+                    self.size - size,
+                    self._bytes[item.source] - size,
+                )
                 self._changed.notify_all()
             return item
+
+    def has(self, source: str) -> bool:
+        """Whether something of a source waits."""
+        with self._changed:
+            return self._waiting[source] > 0 or source in self._dropped
+
+    def is_full(self, source: str) -> bool:
+        """Whether a source has to wait before it delivers more."""
+        with self._changed:
+            return self._is_full(source)
 
     def close(self) -> None:
         """Take in no more; readers that wait go on."""
@@ -119,23 +144,42 @@ class Buffer:
 
     def _put_batch(self, batch: Batch) -> None:
         if self._when_full is WhenFull.BLOCK:
-            while self.size >= self._most and not self._closed:
+            while self._is_full(batch.source) and not self._closed:
                 self._changed.wait(1.0)
         if self._closed:
             return
-        if self.size >= self._most:
+        if self._is_full(batch.source):
             before = self._dropped.get(batch.source)
             lines = len(batch.lines) + (before.lines if before else 0)
             self._dropped[batch.source] = Drop(batch.source, lines, batch.position)
             return
         self._settle(batch.source)
-        self._items.append(batch)
-        self.size += _size(batch)
+        self._append(batch)
+        size = _size(batch)
+        self.size, self._bytes[batch.source] = self.size + size, self._bytes[batch.source] + size
+
+    def _is_full(self, source: str) -> bool:
+        paused = () if source in self._paused else self._paused
+        return self.size - sum(self._bytes[each] for each in paused) >= self._most
+
+    def _next(self) -> int | None:
+        """Where the next item is that may be taken; what was dropped last is settled for it."""
+        for place, item in enumerate(self._items):
+            if item.source not in self._paused:
+                return place
+        for source in [each for each in self._dropped if each not in self._paused][:1]:
+            self._settle(source)
+            return len(self._items) - 1
+        return None
+
+    def _append(self, item: Item) -> None:
+        self._items.append(item)
+        self._waiting[item.source] += 1
 
     def _settle(self, source: str) -> None:
         """What was dropped of a source is reported before what comes next of it."""
         if (drop := self._dropped.pop(source, None)) is not None:
-            self._items.append(drop)
+            self._append(drop)
 
 
 def _size(batch: Batch) -> int:

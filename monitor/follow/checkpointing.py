@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
     from monitor.durable.checkpoints import Checkpoints
     from monitor.follow.buffer import Position
+    from monitor.follow.engines import Engines
     from monitor.follow.judge import Judge
     from monitor.follow.outlet import Source
 
@@ -62,10 +63,11 @@ class Terms(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class _Judges(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """The judges by the names of their sources, and what they judge by."""
+    """The judges by the names of their sources, what they judge by, and the merged engines."""
 
     terms: Terms
     judges: dict[str, bytes]
+    engines: bytes = b""
 
 
 class Recording:
@@ -95,7 +97,9 @@ class Recording:
         """Where they are."""
         return self._checkpoints.folder
 
-    def restore(self, judges: Mapping[str, Judge], sources: Mapping[str, Source]) -> Restored:
+    def restore(
+        self, judges: Mapping[str, Judge], sources: Mapping[str, Source], engines: Engines
+    ) -> Restored:
         """Have the judges go on where the last checkpoint left them, if there is one.
 
         Raises:
@@ -113,6 +117,7 @@ class Recording:
         for name, state in found.judges.items():
             if name in judges:
                 judges[name].restore(state)
+        engines.restore(found.engines)
         positions = {name: dict(at) for name, at in saved.positions.items() if name in judges}
         known = [name for name in found.judges if name in judges]
         interrupted = [name for name in known if not sources[name].replays]
@@ -127,12 +132,13 @@ class Recording:
         judges: Mapping[str, Judge],
         positions: Mapping[str, Position],
         emitted: Mapping[str, int],
+        engines: Engines,
     ) -> None:
         """Keep where everything stands; a failure is reported, and the last checkpoint stays."""
         began = time.monotonic()
         try:
             state = {name: judge.snapshot() for name, judge in judges.items()}
-            monitor = msgspec.msgpack.encode(_Judges(self._terms, state))
+            monitor = msgspec.msgpack.encode(_Judges(self._terms, state, engines.snapshot()))
             self._checkpoints.save(Saved(monitor, {**positions}, {**emitted}))
         except (OSError, SpecError) as error:
             self.failures += 1

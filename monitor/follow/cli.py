@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import msgspec
 import typer
@@ -17,13 +17,22 @@ from monitor.live.follow import Followed, follow, live_line
 from monitor.pool.seen import IDS
 from monitor.report.limit_options import IdsOption, LiveOption, RequestsOption
 from monitor.report.mode_option import ModeOption, mode_asked
-from monitor.report.reorder_option import ReorderOption, window_asked
+from monitor.report.reorder_option import (
+    RANK_WAIT,
+    RankWaitOption,
+    ReorderOption,
+    wait_asked,
+    window_asked,
+)
 from monitor.report.verdict import ModeChoice
 from monitor.stream.limits import Limits
 from spec.cli.arguments import file_name, path_option
 from spec.cli.common import Format, FormatOption, print_text
 from spec.language.errors import SpecError
 from spec.language.prose import printable
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
 
 __all__ = ["register"]
 
@@ -53,6 +62,7 @@ def follow_sources(
         bool, typer.Option("--until-eof", help="End where the sources end; wait for no more.")
     ] = False,
     reorder: ReorderOption = None,
+    rank_wait: RankWaitOption = RANK_WAIT,
     live: LiveOption = None,
     requests: RequestsOption = None,
     ids: IdsOption = IDS,
@@ -127,17 +137,34 @@ def follow_sources(
     SIGTERM or SIGINT: what was received is judged, and it ends by the verdict. SIGHUP: files are
     opened again.
 
-    Of the socket of a process that judges by itself, the live verdicts are printed until it ends.
+    Of the socket of a process that judges by itself, the live verdicts are printed until it ends;
+    options about what is judged or where it is written are refused then.
 
     Exit 0: kept. 1: violated. 2: bad input. 3: inconclusive, no claim, or the process broke off.
     """
     try:
         if len(sources) == 1 and is_socket(sources[0]):
+            _refuse(
+                sources[0],
+                {
+                    "--mode": mode_asked(mode),
+                    "--reorder": reorder,
+                    "--max-live": live,
+                    "--max-requests": requests,
+                    "--max-ids": ids != IDS,
+                    "--verdicts": verdicts,
+                    "--checkpoint": checkpoint,
+                    "--webhook": webhook,
+                    "--otlp": otlp or otlp_token,
+                    "--metrics": metrics or metrics_token,
+                },
+            )
             raise typer.Exit(_follow_verdicts(sources[0], form))
         asked = Asked(
             sources,
             mode_asked(mode),
             window_asked(reorder),
+            wait_asked(rank_wait),
             Limits(live, requests, ids),
             until_eof,
             when_full,
@@ -155,6 +182,16 @@ def follow_sources(
     except InputError as error:
         raise SpecError(str(error)) from error
     raise typer.Exit(code)
+
+
+def _refuse(socket: str, options: Mapping[str, object]) -> None:
+    """Refuse options that mean nothing where another process judges; raises SpecError."""
+    if given := [name for name, value in options.items() if value]:
+        what = "that option" if len(given) == 1 else "those options"
+        cause = f"{', '.join(given)} with the socket of a process that judges by itself: its "
+        cause += "verdicts are printed, and nothing is judged here"
+        hint = f"leave {what} out, or follow the trace that the process writes, by its path; "
+        raise SpecError(cause, f"{hint}where lines of events come from the socket, unix:{socket}")
 
 
 def _follow_verdicts(socket: str, form: Format) -> int:

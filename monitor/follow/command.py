@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
@@ -14,6 +15,7 @@ from monitor.durable.checkpoints import Checkpoints
 from monitor.follow.addresses import source_of
 from monitor.follow.checkpointing import RESTARTED, Recording, Restored, Terms
 from monitor.follow.counts import Counts
+from monitor.follow.engines import PREFIX, Engines
 from monitor.follow.exporter import registry_of
 from monitor.follow.follower import Follower, verdict_of
 from monitor.follow.judge import Judge
@@ -56,6 +58,7 @@ class Asked:
     sources: Sequence[str]
     mode: Mode | None
     reorder: Window | None
+    ranks: Window
     limits: Limits
     until_eof: bool
     when_full: WhenFull
@@ -85,7 +88,15 @@ def follow_events(asked: Asked) -> int:
     address = None if asked.metrics is None else address_of(asked.metrics, token)
     url = None if asked.webhook is None else check_url(asked.webhook, "--webhook")
     collector = _collector(asked)
+    if strange := next((name for name in names if name.startswith(PREFIX)), ""):
+        raise SpecError(f"{strange} is how an engine is called", f"write ./{strange}")
     counts, complain = Counts(), _Complaints()
+    engines = Engines(
+        asked.ranks,
+        lambda name: Judge(name, asked.mode, counts, limits=asked.limits),
+        _report,
+        time.monotonic,
+    )
     judges = {
         name: Judge(
             name,
@@ -95,6 +106,7 @@ def follow_events(asked: Asked) -> int:
             window=asked.reorder,
             limits=asked.limits,
             on_reject=complain,
+            engines=engines,
         )
         for name, source in sources.items()
     }
@@ -104,7 +116,7 @@ def follow_events(asked: Asked) -> int:
         window = "" if asked.reorder is None else str(asked.reorder)
         terms = Terms(asked.mode or "", window, asked.limits)
         recording = Recording(folder, asked.checkpoint_every, terms, _report)
-        restored = recording.restore(judges, sources)
+        restored = recording.restore(judges, sources, engines)
     verdicts = None
     if asked.verdicts is not None:
         replayed = {name: source.replays for name, source in sources.items()}
@@ -123,6 +135,7 @@ def follow_events(asked: Asked) -> int:
         judges,
         counts,
         asked.when_full,
+        engines,
         report=_report,
         tell=tell,
         verdicts=verdicts,
@@ -175,7 +188,7 @@ def _conclude(reports: Sequence[Report], judges: dict[str, Judge], asked: Asked)
     whys = dict.fromkeys(f"{report.inputs[0].file}: {report.why}" for report in reports)
     if asked.json:
         end = {"schema": "resident-claims/followed-end/1", "verdict": verdict, "read": read}
-        if asked.reorder is not None:
+        if asked.reorder is not None or any(each.late for each in events):
             end |= {name: sum(getattr(each, name) for each in events) for name in _DISORDER}
         _write_json(end)
     else:

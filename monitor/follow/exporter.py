@@ -12,7 +12,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from monitor.follow.checkpointing import Recording
+    from monitor.follow.engines import Engine
     from monitor.follow.follower import Follower
+    from monitor.follow.judge import Judge
     from monitor.follow.poster import Poster
 
 __all__ = ["METRICS", "PROCESS", "Metric", "registry_of"]
@@ -183,7 +185,7 @@ def _samples(
     yield _GAPS, [((name,), counts.gaps[name]) for name in sources]
     yield _DROPPED, [((name,), counts.dropped[name]) for name in sources]
     yield _REJECTED, [((name,), counts.rejected[name]) for name in sources]
-    judges = follower.judges
+    judges: dict[str, Judge | Engine] = {**follower.judges, **follower.engines.by_source}
     disorder = {name: asdict(judge.disorder) for name, judge in judges.items()}
     yield _DISORDER, [((s, what), n) for s, each in disorder.items() for what, n in each.items()]
     yield _HELD, [((name,), judge.held) for name, judge in judges.items()]

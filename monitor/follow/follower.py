@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import signal
 import threading
 import time
@@ -13,10 +14,11 @@ from monitor.follow.buffer import Batch, Break, Buffer, Drop, End
 from monitor.follow.outlet import Outlet
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
 
     from monitor.follow.buffer import Position, WhenFull
     from monitor.follow.counts import Counts
+    from monitor.follow.engines import Engines
     from monitor.follow.judge import Judge
     from monitor.follow.outlet import Source
     from monitor.follow.verdict_line import VerdictLine
@@ -33,6 +35,7 @@ _RETRY_S: Final = 1.0  # between two tries to write what the disk did not take
 _JOIN_S: Final = 2.0
 _COUNT_S: Final = 5.0  # between two counts of live claims, at least
 _SHARE: Final = 20
+_STALLED_S: Final = 2.0  # after a longer pause sources are listened to anew
 
 
 class Recorder(Protocol):
@@ -46,6 +49,7 @@ class Recorder(Protocol):
         judges: Mapping[str, Judge],
         positions: Mapping[str, Position],
         emitted: Mapping[str, int],
+        engines: Engines,
     ) -> None:
         """Keep where everything stands; what goes wrong is reported."""
 
@@ -63,6 +67,7 @@ class Follower:
     Args:
         sources: by the names that verdicts cite.
         judges: of each source.
+        engines: those who judge the lines of ranks.
         report: says something to people.
         tell: what else hears of verdicts, after the file has them.
         positions: where each source is read on, after a restart.
@@ -75,6 +80,7 @@ class Follower:
         judges: Mapping[str, Judge],
         counts: Counts,
         when_full: WhenFull,
+        engines: Engines,
         *,
         report: Callable[[str], None],
         tell: Listener,
@@ -83,7 +89,7 @@ class Follower:
         positions: Mapping[str, Position] | None = None,
         interrupted: Mapping[str, str] | None = None,
     ) -> None:
-        self.sources, self.judges, self.counts = sources, judges, counts
+        self.sources, self.judges, self.counts, self.engines = sources, judges, counts, engines
         self.buffer = Buffer(when_full)
         self._report, self._tell = report, tell
         self._verdicts, self._recorder = verdicts, recorder
@@ -93,6 +99,8 @@ class Follower:
         self._reopen = self._stop = self._moved = False
         self._failed, self._beat = "", time.monotonic()
         self._live, self._next_count = 0, 0.0
+        self._heard = dict.fromkeys(sources, self._beat)  # when something was judged last
+        self._looked = self._beat
         self.outlets = {name: Outlet(name, self.buffer, self._stopping) for name in sources}
 
     def run(self) -> list[Report]:
@@ -112,7 +120,7 @@ class Follower:
                 self._follow()
                 self._stopping.set()
                 self.buffer.close()
-                while (item := self.buffer.get(0)) is not None:
+                while (item := self.buffer.get(0, self._left())) is not None:
                     self._take(item)
             finally:
                 self._stopping.set()
@@ -144,6 +152,19 @@ class Follower:
         down = [name for name in self.sources if not self.is_up(name)]
         return f"not open: {', '.join(down)}" if down else self.healthy()
 
+    def silent(self, source: str) -> float:
+        """For so many seconds nothing came; 0 where something waits to be judged, or to be read."""
+        if source not in self.sources:  # it was followed before a restart
+            return math.inf
+        waits = self.buffer.has(source) or self.buffer.is_full(source)
+        return (
+            0.0 if waits or self.sources[source].lag() else time.monotonic() - self._heard[source]
+        )
+
+    def all_heard(self, since: float) -> bool:
+        """Whether of each source something was judged since then, or nothing waits to be."""
+        return all(heard > since or self.silent(name) > 0 for name, heard in self._heard.items())
+
     def stop(self) -> None:
         """Read no more, judge what is in the buffer, and end."""
         self._stop = True
@@ -151,8 +172,9 @@ class Follower:
     def _follow(self) -> None:
         while self._open and not self._stop:
             self._beat = time.monotonic()
-            if (item := self.buffer.get(_LOOK_S)) is not None:
+            if (item := self.buffer.get(_LOOK_S, self.engines.paused())) is not None:
                 self._take(item)
+            self._look()
             if time.monotonic() >= self._next_count:
                 self._count()
             if self._reopen:
@@ -163,15 +185,25 @@ class Follower:
             elif self._moved and self._recorder is not None and self._recorder.due():
                 self._save()
 
+    def _look(self) -> None:
+        """Have engines go on without ranks that are silent."""
+        now = time.monotonic()
+        if now - self._looked > _STALLED_S:  # what came meanwhile may not be read yet
+            self._heard = dict.fromkeys(self._heard, now)
+        self._looked = now
+        self._emit(self.engines.look(self))
+
     def _count(self) -> None:
         """Count live claims, which takes at most one part in `_SHARE` of the time."""
         began = time.monotonic()
-        self._live = sum(judge.live for judge in self.judges.values())
+        engines = [each.judge for each in self.engines.by_source.values()]
+        self._live = sum(judge.live for judge in (*self.judges.values(), *engines))
         ended = time.monotonic()
         self._next_count = ended + max(_COUNT_S, _SHARE * (ended - began))
 
     def _take(self, item: End | Batch | Break | Drop) -> None:
         judge, self._moved = self.judges[item.source], True
+        self._heard[item.source] = time.monotonic()
         match item:
             case Batch():
                 self._emit([found for line in item.lines for found in judge.take(line)])
@@ -187,6 +219,14 @@ class Follower:
                 if item.fault:
                     self._emit(judge.interrupt(item.fault))
                     self._report(f"{item.source}: {item.fault}")
+                self._emit(self.engines.end(item.source))
+
+    def _left(self) -> Set[str]:
+        """Sources whose lines are left where they are when it ends: they wait for those of others,
+        and are read again after a restart.
+        """
+        paused = self.engines.paused() if self._stop and self._recorder is not None else set()
+        return {name for name in paused & self.sources.keys() if self.sources[name].replays}
 
     def _emit(self, lines: list[VerdictLine]) -> None:
         if not lines:
@@ -227,21 +267,22 @@ class Follower:
                 self._report(f"cannot write {self._verdicts.path}: {error.strerror}")
                 return
             emitted = self._verdicts.emitted
-        self._recorder.save(self.judges, self._positions, emitted)
+        self._recorder.save(self.judges, self._positions, emitted, self.engines)
         self._moved = False
 
     def _finish(self) -> list[Report]:
         """The reports. Verdicts on claims that are not over are written unless the follower can be
-        started again from a checkpoint, and goes on with them.
+        started again from a checkpoint, and goes on with them. A source that had nothing but lines
+        of ranks has no report of its own.
         """
         goes_on = self._recorder is not None and bool(self._open)
-        reports = []
-        for judge in self.judges.values():
-            lines, report = judge.finish()
-            reports.append(report)
-            if not goes_on:
-                self._emit(lines)
-        return reports
+        merged = [*self.engines.finish()]
+        every = [*(judge.finish() for judge in self.judges.values()), *merged]
+        for lines, _ in every if not goes_on else ():
+            self._emit(lines)
+        reports = [report for _, report in every]
+        bare = [each for each in reports if not each.events.read and not each.events.rejected]
+        return [each for each in reports if each not in bare] if merged else reports
 
     def _start(self, name: str, source: Source) -> threading.Thread:
         if position := self._positions.get(name):

@@ -11,24 +11,25 @@ import msgspec
 from monitor.check.events import EventMonitor
 from monitor.check.parts import place_of
 from monitor.engine import ModeVerdict
+from monitor.follow.judge_state import JudgeState, Stated, reason_of, standing_of, violated_of
 from monitor.follow.verdict_line import ClaimLine, LimitLine, ViolationLine, key_of
 from monitor.input.errors import InputError
 from monitor.input.given import records_of_line
 from monitor.input.lines import LINE_LIMIT
 from monitor.input.records import At
 from monitor.input.resequencer import Disorder, Resequencer
-from monitor.report.verdict import Place
 from monitor.stream.limits import Limits
 from spec.events.canonical import Mark
 from spec.language.errors import SpecError
 from spec.language.verdicts import Verdict
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
+    from collections.abc import Callable, Iterable, Iterator, Mapping
 
     from monitor.engine import ClaimVerdict
     from monitor.evaluate.claim import ClaimRun
     from monitor.follow.counts import Counts
+    from monitor.follow.judge_state import Merging
     from monitor.follow.splitting import Line
     from monitor.follow.verdict_line import VerdictLine
     from monitor.input.records import Record, Stamp
@@ -46,32 +47,10 @@ STREAMS: Final = 1_000
 
 _STATED: Final = 25_000  # claims whose last line is remembered, between two sweeps
 DROPPED: Final = "lines were dropped, because they came faster than they were judged"
+_OPEN: Final = (Verdict.INCONCLUSIVE, Verdict.PENDING)
 _TOO_MANY: Final = f"the source has more than {STREAMS} streams"
 _TOO_LONG: Final = f"the line is longer than {LINE_LIMIT} bytes"
 _UNNUMBERED: Final = "lines have no sequence, and some may be missing"
-
-
-class _Stated(msgspec.Struct, array_like=True):
-    """What was stated of a claim: a digest of the verdict on it, and what it violated."""
-
-    standing: str = ""
-    violated: list[str] = []
-
-
-class _State(msgspec.Struct, frozen=True, array_like=True):
-    """What is kept of a judge."""
-
-    monitor: bytes
-    origin: str
-    lines: int
-    last: int | None
-    streams: dict[str, bool]
-    unsure: dict[str, str]
-    broken: str
-    stated: list[tuple[str, str, _Stated]]
-    names: list[str]
-    dropped: int
-    order: bytes
 
 
 class Judge:
@@ -85,6 +64,7 @@ class Judge:
         window: lines of a stream are put into the order of their numbers within it. Where lines may
             be missing, what is held back is given up.
         limits: of what is followed at once.
+        engines: those who judge the lines of ranks.
     """
 
     def __init__(
@@ -97,22 +77,24 @@ class Judge:
         window: Window | None = None,
         limits: Limits | None = None,
         on_reject: Callable[[InputError], None] = lambda _: None,
+        engines: Merging | None = None,
     ) -> None:
         self._source, self._counts, self._lossy = source, counts, lossy
-        self._on_reject = on_reject
+        self._on_reject, self._engines = on_reject, engines
+        self.origins: Mapping[str, str] = {}  # digests of the first lines of other sources
         most = (limits or Limits())._asdict()
         self._monitor = EventMonitor(mode, ended=ENDED, name=source, **most)
         self._monitor.watch()
         self._window = window
         self._order = None if window is None else Resequencer(window)
         self._before = Disorder()  # what was out of order before a restart
-        self._origin, self._lines, self._dropped = "", 0, 0
+        self._origin, self._lines, self._dropped, self._size = "", 0, 0, 0
         self._last: int | None = None
         self._streams: dict[str, bool] = {}  # those that go on: whether each is numbered
         self._names: set[str] = set()  # of all that there ever were
         self._unsure: dict[str, str] = {}  # why its next number decides whether lines are missing
         self._broken = ""  # why streams that are not known yet may lack lines
-        self._stated: dict[tuple[str, str], _Stated] = {}
+        self._stated: dict[tuple[str, str], Stated] = {}
         self._sweep = _STATED
         self._reached: dict[str, set[str]] = {}  # limits, by stream
 
@@ -126,12 +108,12 @@ class Judge:
             records = self._read(line)
         except InputError as error:
             found = self._give_up()
-            self._counts.rejected[self._source] += 1
-            self._monitor.reject(error)
-            self._on_reject(error)
+            self._reject(error)
+            if self._engines is not None:
+                self._engines.lose(self._source, f"line {self._lines} could not be read")
             return found
-        order = self._order
-        return self._judge(
+        order, self._size = self._order, len(line or b"")
+        return self.judge(
             records if order is None else [r for each in records for r in order.take(each)]
         )
 
@@ -140,6 +122,8 @@ class Judge:
         found = self._give_up()
         self._counts.gaps[self._source] += 1
         self._broken = self._broken or why
+        if self._engines is not None:
+            self._engines.interrupt(self._source, why)
         for stream, numbered in self._streams.items():
             if numbered:
                 self._unsure.setdefault(stream, why)
@@ -155,6 +139,8 @@ class Judge:
         self._lines, self._dropped = self._lines + lines, self._dropped + lines
         self._broken = self._broken or DROPPED
         self._monitor.lose(self._lines, DROPPED)
+        if self._engines is not None:
+            self._engines.lose(self._source, DROPPED)
         return found
 
     @property
@@ -187,7 +173,7 @@ class Judge:
         """The state, for `restore`; raises SpecError where there is more than a snapshot holds."""
         stated = [(*key, stated) for key, stated in self._stated.items()]
         return msgspec.msgpack.encode(
-            _State(
+            JudgeState(
                 self._monitor.snapshot(),
                 self._origin,
                 self._lines,
@@ -210,7 +196,7 @@ class Judge:
         """
         order = None
         try:
-            state = msgspec.msgpack.decode(snapshot, type=_State)
+            state = msgspec.msgpack.decode(snapshot, type=JudgeState)
         except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
             cause = f"the state of {self._source} cannot be read: {error}"
             raise SpecError(cause, "begin anew in another folder of checkpoints") from None
@@ -227,8 +213,12 @@ class Judge:
         self._reached = {name: reached for name, reached in limits.items() if reached}
         self._dropped, self._sweep = state.dropped, 2 * len(self._stated) + _STATED
 
-    def finish(self) -> tuple[list[VerdictLine], Report]:
-        """The verdicts on the claims that are not over, the source being at its end; the report."""
+    def finish(self, disorder: Disorder | None = None) -> tuple[list[VerdictLine], Report]:
+        """The verdicts on the claims that are not over, the source being at its end; the report.
+
+        Args:
+            disorder: what was out of order, where that was seen elsewhere.
+        """
         lines = self._give_up()
         for stream, why in self._unsure.items():
             self._monitor.lose(self._lines, why, stream)
@@ -236,8 +226,7 @@ class Judge:
         at = At(self._source, self._lines, self._last)
         in_hand = self._monitor.in_hand(final=True)
         lines += [line for judged in in_hand for line in self._ended(judged, at, final=True)]
-        if self._order is not None:
-            self._monitor.account.disorder = self._disorder
+        self._monitor.account.disorder = disorder if self._order is None else self._disorder
         return lines, self._monitor.finish()
 
     @property
@@ -255,10 +244,14 @@ class Judge:
             raise InputError(self._source, _TOO_MANY, line=self._lines)
         return records
 
-    def _judge(self, records: Iterable[Record]) -> list[VerdictLine]:
+    def judge(self, records: Iterable[Record]) -> list[VerdictLine]:
         """Judge records in their order; what they decide."""
         found: list[VerdictLine] = []
         for record in records:
+            if self._engines is not None and (lines := self._of_rank(record)) is not None:
+                found += lines
+                continue
+            self._lines += bool(self.origins)  # lines of others, which nobody counted here
             self._monitor.take(record)
             self._last = record.at.sequence
             self._look(record.stamp, record.at)
@@ -269,25 +262,36 @@ class Judge:
             found += self._at_limits(record.stamp.stream, record.at)
         return found
 
+    def _of_rank(self, record: Record) -> list[VerdictLine] | None:
+        """What a line of a rank decides; None where it is of none."""
+        assert self._engines is not None
+        try:
+            found = self._engines.take(self._source, self._origin, record, self._size)
+        except InputError as error:
+            self._reject(error)
+            return []
+        if found is not None and self._lossy and record.stamp.sequence is None:
+            self._engines.lose(self._source, _UNNUMBERED)
+        return found
+
+    def _reject(self, error: InputError) -> None:
+        self._counts.rejected[self._source] += 1
+        self._monitor.reject(error)
+        self._on_reject(error)
+
     def _at_limits(self, stream: str, at: At) -> Iterable[LimitLine]:
         """The limits that a stream has reached by an event."""
         limits, before = self._monitor.limits(stream), self._reached.get(stream, ())
         if len(limits) == len(before):
             return ()
         self._reached[stream] = {*limits}
-        place = Place(self._source, at.line, at.sequence)
-        return [
-            LimitLine(
-                key_of(self._origin, self._source, stream, limit, at.line, at.sequence),
-                *(self._source, stream, limit, place, why),
-            )
-            for limit, why in limits.items()
-            if limit not in before
-        ]
+        about, place = (self._source, stream), place_of(at)
+        new = ((limit, why) for limit, why in limits.items() if limit not in before)
+        return [LimitLine(self._key_of(at, stream, n), *about, n, place, why) for n, why in new]
 
     def _give_up(self) -> list[VerdictLine]:
         """Judge what is held back, without those before it."""
-        return [] if self._order is None else self._judge(self._order.flush())
+        return [] if self._order is None else self.judge(self._order.flush())
 
     def _has_room(self, record: Record) -> bool:
         """Whether a record is of a known stream, or one more is let in."""
@@ -318,7 +322,7 @@ class Judge:
         claim = judged.claim
         stated = self._stated_of(claim)
         if judged.verdict is ModeVerdict.VIOLATED:
-            for name in _violated(claim):
+            for name in violated_of(claim):
                 if name in stated.violated:
                     continue
                 found = judged.findings[name]
@@ -340,7 +344,7 @@ class Judge:
     def _ended(self, judged: ClaimVerdict, at: At, *, final: bool = False) -> Iterator[ClaimLine]:
         """The verdict on a claim, if it is not what was last stated of it."""
         claim = judged.claim
-        stated, standing = self._stated_of(claim), _standing(claim)
+        stated, standing = self._stated_of(claim), standing_of(claim)
         if stated.standing == standing:
             return
         stated.standing = standing
@@ -358,17 +362,23 @@ class Judge:
             claim.state,
             judged.verdict,
             judged.why,
-            Place(self._source, at.line, at.sequence),
+            place_of(at),
             obligations,
             judged.entered,
             final,
+            {n: reason_of(f) for n, f in judged.findings.items() if f.verdict in _OPEN},
         )
 
     def _key(self, claim: ClaimRun, what: str, at: At) -> str:
-        parts = (self._source, claim.stream, claim.claim_id, what, at.line, at.sequence)
-        return key_of(self._origin, *parts)
+        return self._key_of(at, claim.stream, claim.claim_id, what)
 
-    def _stated_of(self, claim: ClaimRun) -> _Stated:
+    def _key_of(self, at: At, *about: str) -> str:
+        """A digest of what a line is about, and of the event at which it is so."""
+        where = () if at.file == self._source else (at.file,)
+        origin = self.origins.get(at.file, self._origin)
+        return key_of(origin, self._source, *about, *where, at.line, at.sequence)
+
+    def _stated_of(self, claim: ClaimRun) -> Stated:
         """What was stated of a claim; of one that was forgotten, what it was then."""
         key = (claim.stream, claim.claim_id)
         if (stated := self._stated.get(key)) is not None:
@@ -378,16 +388,6 @@ class Judge:
             self._stated = {key: stated for key, stated in self._stated.items() if key in known}
             self._sweep = 2 * len(self._stated) + _STATED
         past = claim.past
-        stated = _Stated() if past is None else _Stated(_standing(past), _violated(past))
+        stated = Stated() if past is None else Stated(standing_of(past), violated_of(past))
         self._stated[key] = stated
         return stated
-
-
-def _violated(claim: ClaimRun) -> list[str]:
-    return [name for name, found in claim.findings() if found.verdict is Verdict.VIOLATED]
-
-
-def _standing(claim: ClaimRun) -> str:
-    """A digest of what is concluded of a claim."""
-    verdicts = [f"{name}: {found.verdict}" for name, found in claim.findings()]
-    return key_of("", claim.state, str(claim.accepted), claim.other_mode, *verdicts)

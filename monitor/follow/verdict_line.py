@@ -16,6 +16,7 @@ from spec.language.verdicts import Verdict
 __all__ = [
     "ClaimLine",
     "LimitLine",
+    "Reason",
     "VerdictLine",
     "ViolationLine",
     "followed_schema",
@@ -48,6 +49,13 @@ class ViolationLine(
     allowed: str
 
 
+class Reason(msgspec.Struct, frozen=True):
+    """Why the verdict on an obligation is not known; `at` is the event that decided, if one did."""
+
+    why: str
+    at: Place | None
+
+
 class ClaimLine(
     msgspec.Struct,
     frozen=True,
@@ -60,7 +68,7 @@ class ClaimLine(
     It is written when the claim is over, and again if a later event changes it: the last line of a
     claim counts. `at` is the event by which it was so. Of a claim that is not over when the stream
     ends, `final` is set. `entered` says whether the runtime owed it anything. `obligations` are
-    those that were exercised.
+    those that were exercised, and `reasons` says of each that is inconclusive or pending why.
     """
 
     id: str
@@ -75,6 +83,7 @@ class ClaimLine(
     obligations: dict[str, Verdict] = {}
     entered: bool = True
     final: bool = False
+    reasons: dict[str, Reason] = {}
 
 
 class LimitLine(
@@ -125,5 +134,5 @@ def line_text(line: VerdictLine) -> str:
         words = [str(line.verdict), line.claim_id, f"{line.mode or 'no mode'}, {line.state}"]
         words += [line.why] if line.verdict is not ModeVerdict.KEPT else []
     number = "" if line.at.sequence is None else f", sequence {line.at.sequence}"
-    where = f"({line.source}:{line.at.line}{number})"
+    where = f"({line.at.file}:{line.at.line}{number})"
     return f"{printable('  '.join([*words, where]))}\n"

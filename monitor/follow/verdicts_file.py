@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Final
 
 import msgspec
 
+from monitor.follow.engines import PREFIX
 from spec.language.errors import OutputError
 
 if TYPE_CHECKING:
@@ -33,7 +34,8 @@ class VerdictsFile:
     """The file of verdicts, to which lines are appended.
 
     After a restart, what was read again is judged again: the lines that the file has beyond those
-    of the checkpoint are not written a second time.
+    of the checkpoint are not written a second time. Engines whose ranks are merged are sources
+    here, and judged again where one of the sources is.
 
     Args:
         path: the file, which may be there already.
@@ -51,6 +53,7 @@ class VerdictsFile:
         sources: Mapping[str, bool] = MappingProxyType({}),
     ) -> None:
         self.path, self._sources = path, sources
+        self._again = any(sources.values())  # whether engines are judged again
         self._rest, self._done = b"", 0  # lines that wait, and bytes written of the first
         self._known: dict[str, str] = {}  # ids that are there, with the source
         # Of each source those that will be decided again, and where they begin.
@@ -71,7 +74,7 @@ class VerdictsFile:
         new = [line for line in lines if line.id not in self._known]
         for line in lines:
             self._known.pop(line.id, None)
-            self._due.get(line.source, {}).pop(line.id, None)
+            self._due.setdefault(line.source, {}).pop(line.id, None)
         self._rest += b"".join(msgspec.json.encode(line) + b"\n" for line in new)
         return new
 
@@ -139,7 +142,10 @@ class VerdictsFile:
 
     def _read_known(self, emitted: Mapping[str, int]) -> None:
         begin = {name: at for name, at in emitted.items() if at <= self._size}
-        start = min((begin.get(name, 0) for name in self._sources or begin), default=0)
+        engines = [name for name in begin if name.startswith(PREFIX)]
+        self._due |= {name: {} for name in engines}
+        names = [*self._sources, *engines] if self._sources else begin
+        start = min((begin.get(name, 0) for name in names), default=0)
         rest, at = b"", start
         while start < self._size:
             data = os.pread(self._descriptor, min(_CHUNK, self._size - start), start)
@@ -159,8 +165,8 @@ class VerdictsFile:
         if at < begin.get(found.source, 0):
             return
         self._known[found.id] = found.source
-        if self._sources.get(found.source):
-            self._due[found.source][found.id] = at
+        if self._sources.get(found.source, found.source.startswith(PREFIX) and self._again):
+            self._due.setdefault(found.source, {})[found.id] = at
         if len(self._known) > KNOWN:
             oldest = next(iter(self._known))
             self._due.get(self._known.pop(oldest), {}).pop(oldest, None)

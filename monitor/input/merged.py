@@ -3,45 +3,33 @@
 from __future__ import annotations
 
 import heapq
-from itertools import combinations, islice
+from itertools import islice
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 import msgspec
 
+from monitor.input import rank_order
+from monitor.input.batches import Batch
 from monitor.input.errors import InputError
 from monitor.input.lines import STDIN, Lines
-from monitor.input.records import CANONICAL, Doubt
+from monitor.input.rank_lines import RankReader, fault_of
+from monitor.input.rank_order import OneStream
 from monitor.input.sources import Source, read
-from spec.events.alphabet import FACTS, Kind
-from spec.events.canonical import Event, Mark, StreamMark
+from spec.events.alphabet import FACTS
+from spec.events.canonical import Mark, StreamMark
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
     from typing import BinaryIO
 
-    from monitor.input.batches import Batch
-    from monitor.input.records import Record, Stamp
+    from monitor.input.rank_lines import RankLine
+    from monitor.input.records import Record
     from monitor.input.sources import Account
 
-__all__ = ["TIED", "Merged", "Rank", "commute", "engines_in"]
+__all__ = ["HINT", "Merged", "Rank", "apart_in", "engines_in", "has_ranks"]
 
-TIED: Final = 100
-"""Lines of one time, of which more are not compared with each other."""
-
-_OWN: Final = frozenset(
-    {
-        Kind.CLAIM_MATERIALIZED,
-        Kind.CLAIM_UNMATERIALIZED,
-        Kind.CLAIM_OFFLOADED,
-        Kind.CLAIM_HARMED,
-        Kind.CLAIM_BLOCK_LOST,
-    }
-)
-"""Reports that are delivered to the claim that they name and to no other."""
-
-_END: Final = 1 << 64
-_TIE: Final = "ranks observed events at one time, and their order is unknown"
-_HINT: Final = "the file of a rank has nothing but its own lines, and time_ns on each event"
+HINT: Final = "the file of a rank has nothing but its own lines, and time_ns on each event"
 
 
 class Rank(NamedTuple):
@@ -52,33 +40,51 @@ class Rank(NamedTuple):
     engine: str
     path: str
     observes: frozenset[str] | None
-
-
-class _Line(NamedTuple):
-    """A line of a rank. Its time never falls: what a rank wrote stays in its order.
-
-    `after` says why lines of the rank may be missing between this one and its next one.
-    """
-
-    time: int
-    rank: int
-    number: int
-    record: Record
-    after: str = ""
+    stream: str
 
 
 def engines_in(paths: Sequence[str]) -> list[tuple[Rank, ...]]:
     """The engines of which all ranks are among some files, each once, in their order."""
+    return [ranks for ranks in _by_engine(paths) if not _problem(ranks)]
+
+
+def has_ranks(paths: Sequence[str]) -> bool:
+    """Whether one of some files is that of a rank."""
+    return any(_rank_of(path) is not None for path in dict.fromkeys(paths))
+
+
+def apart_in(paths: Sequence[str]) -> dict[str, str]:
+    """The files of ranks that are not merged: why not, and what to do."""
+    found = ((ranks, _problem(ranks)) for ranks in _by_engine(paths))
+    return {each.path: f"{_says(each)}, and {why}" for ranks, why in found if why for each in ranks}
+
+
+def _by_engine(paths: Sequence[str]) -> list[tuple[Rank, ...]]:
     found: dict[str, list[Rank]] = {}
     for path in dict.fromkeys(paths):
         if (rank := _rank_of(path)) is not None:
             found.setdefault(rank.engine, []).append(rank)
-    every = (tuple(sorted(ranks, key=lambda each: each.rank)) for ranks in found.values())
-    return [
-        ranks
-        for ranks in every
-        if [(number, len(ranks)) for number in range(len(ranks))] == [each[:2] for each in ranks]
-    ]
+    return [tuple(sorted(ranks, key=lambda each: each.rank)) for ranks in found.values()]
+
+
+def _problem(ranks: Sequence[Rank]) -> str:
+    """Why the files of one engine are not merged; empty where they are."""
+    first, numbers = ranks[0], [each.rank for each in ranks]
+    if other := next((each for each in ranks if each.ranks != first.ranks), None):
+        one = f"line 1 of {first.path} states {first.ranks} ranks, line 1 of {other.path}"
+        return f"{one} {other.ranks}: all ranks of an engine state one number"
+    if twice := next((each for n, each in enumerate(ranks) if each.rank in numbers[:n]), None):
+        both = " and ".join(f"line 1 of {e.path}" for e in ranks if e.rank == twice.rank)
+        what = f"{both} are all rank {twice.rank}"
+        return f"{what}: number the ranks from 0 to {first.ranks - 1}, each once"
+    if gone := [str(rank) for rank in range(first.ranks) if rank not in numbers]:
+        which = f"rank {gone[0]}" if len(gone) == 1 else f"ranks {', '.join(gone)}"
+        return f"no file of {which} is checked: name those of all ranks, or follow what they share"
+    return ""
+
+
+def _says(rank: Rank) -> str:
+    return f"line 1 of {rank.path} is rank {rank.rank} of {rank.ranks} of {rank.engine}"
 
 
 def _rank_of(path: str) -> Rank | None:
@@ -98,16 +104,8 @@ def _rank_of(path: str) -> Rank | None:
     if not opens or mark.rank is None or mark.ranks in (None, 1):
         return None
     observes = None if mark.observes is None else frozenset(mark.observes)
-    return Rank(mark.rank, mark.ranks or 0, mark.stream, path, observes)
-
-
-def commute(one: Event, other: Event) -> bool:
-    """Whether no verdict depends on which of two events came first: they are reports about two
-    claims, and not on one object.
-    """
-    if not {one.kind, other.kind} <= _OWN or one.claim_id == other.claim_id:
-        return False
-    return one.object_id is None or one.object_id != other.object_id
+    engine = mark.engine or mark.stream
+    return Rank(mark.rank, mark.ranks or 0, engine, path, observes, mark.stream)
 
 
 class Merged:
@@ -117,12 +115,14 @@ class Merged:
 
     Args:
         engines: as `engines_in` finds them.
+        apart: as `apart_in` finds them.
     """
 
     def __init__(
         self,
         paths: Sequence[str],
         engines: Sequence[tuple[Rank, ...]],
+        apart: Mapping[str, str] = MappingProxyType({}),
         *,
         lenient: bool = False,
         stdin: BinaryIO | None = None,
@@ -131,6 +131,7 @@ class Merged:
         self._engines = {ranks[0].path: ranks for ranks in engines}
         others = {each.path for ranks in engines for each in ranks[1:]}
         self._paths = [path for path in dict.fromkeys(paths) if path not in others]
+        self._apart = apart
         self._lenient, self._stdin, self._on_reject = lenient, stdin, on_reject
         self._sources: list[Source] = []
 
@@ -152,8 +153,11 @@ class Merged:
                 stream.
         """
         for path in self._paths:
-            of = self._engines.get(path)
-            yield from self._source(path, self._on_reject) if of is None else self._merge(of)
+            if (of := self._engines.get(path)) is not None:
+                yield from self._merge(of)
+            else:
+                for record in self._source(path, self._on_reject):
+                    yield self._told(record)
 
     def batches(self) -> Iterator[Batch | Record]:
         """The same; the lines of other streams many at a time."""
@@ -161,7 +165,16 @@ class Merged:
             if (of := self._engines.get(path)) is not None:
                 yield from self._merge(of)
             else:
-                yield from self._source(path, self._on_reject).batches()
+                for found in self._source(path, self._on_reject).batches():
+                    yield found if isinstance(found, Batch) else self._told(found)
+
+    def _told(self, record: Record) -> Record:
+        """The record, with what is known of why nothing is concluded from its rank by itself."""
+        why = self._apart.get(record.at.file)
+        if why is None or not record.stamp.alone:
+            return record
+        stamp = msgspec.structs.replace(record.stamp, alone=why)
+        return msgspec.structs.replace(record, stamp=stamp)
 
     def _source(self, path: str, on_reject: Callable[[InputError], None] | None) -> Source:
         source = read([path], lenient=self._lenient, stdin=self._stdin, on_reject=on_reject)
@@ -170,11 +183,14 @@ class Merged:
 
     def _merge(self, ranks: Sequence[Rank]) -> Iterator[Record]:
         """The lines of all ranks in the order of time."""
-        merging, lines = _Merging(ranks), [self._lines(each) for each in ranks]
+        stream = OneStream(ranks[0].engine, ranks[0].path, len(ranks))
+        sets = [each.observes for each in ranks if each.observes is not None]
+        stream.observes = frozenset(FACTS).intersection(*sets) if sets else None
+        lines = [self._lines(each) for each in ranks]
         waiting = [line for each in lines for line in islice(each, 1)]
         heapq.heapify(waiting)
 
-        def popped() -> _Line:
+        def popped() -> RankLine:
             line = waiting[0]
             if (after := next(lines[line.rank], None)) is None:
                 return heapq.heappop(waiting)
@@ -183,169 +199,44 @@ class Merged:
         while waiting:
             time = waiting[0].time
             if sum(line.time == time for line in waiting) == 1:
-                yield from merging.take([popped()])
+                yield from stream.take([popped()])
                 continue
             many = False
             while waiting and waiting[0].time == time:
                 group = [popped()]
-                while len(group) < TIED and waiting and waiting[0].time == time:
+                while len(group) < rank_order.TIED and waiting and waiting[0].time == time:
                     group.append(popped())
                 many = many or (bool(waiting) and waiting[0].time == time)
-                yield from merging.take(group, many=many)
-        yield from merging.end()
+                yield from stream.take(group, many=many)
+        yield from stream.end()
 
-    def _lines(self, of: Rank) -> Iterator[_Line]:
+    def _lines(self, of: Rank) -> Iterator[RankLine]:
         """The lines of a rank, each of which is read after the next one is known."""
-        last: _Line | None = None
-        time, expected, missing = 0, 0, list[str]()
+        reader = RankReader(of.rank)
 
         def reject(error: InputError) -> None:
-            missing.append(f"line {error.line} of rank {of.rank} could not be read")
+            reader.lose(f"line {error.line} of rank {of.rank} could not be read")
             if self._on_reject is not None:
                 self._on_reject(error)
 
         source = self._source(of.path, reject)
-        for number, record in enumerate(source):
+        for record in source:
             if fault := _fault(record, of):
-                error = InputError(of.path, fault, line=record.at.line, hint=_HINT)
+                error = InputError(of.path, fault, line=record.at.line, hint=HINT)
                 if not self._lenient:
                     raise error
                 (account,) = source.accounts
                 account.rejected += 1
                 account.rejection = account.rejection or error
                 reject(error)
-                continue
-            stamp, out_of_order = record.stamp, False
-            if stamp.sequence is not None:
-                out_of_order = stamp.sequence < expected
-                if stamp.sequence > expected:
-                    missing.append(f"lines of rank {of.rank} are missing")
-                expected = stamp.sequence + 1
-            if number and stamp.mark is Mark.STREAM_OPENED:
-                missing.append(f"rank {of.rank} is opened twice")
-            time = max(time, _time_of(stamp))
-            if last is not None:
-                yield last._replace(after="; ".join(missing))
-            last = _Line(time, of.rank, number, _disordered(record) if out_of_order else record)
-            missing.clear()
-        if last is not None:
-            if last.record.stamp.mark is not Mark.STREAM_CLOSED:
-                missing.append(f"rank {of.rank} was cut: stream_closed is not its last line")
-            yield last._replace(after="; ".join(missing))
-
-
-def _time_of(stamp: Stamp) -> int:
-    """The time of a line. A mark may have none: it is before or behind all others."""
-    if stamp.time_ns is None:
-        return _END if stamp.mark is Mark.STREAM_CLOSED else 0
-    return stamp.time_ns
+            elif (line := reader.take(record)) is not None:
+                yield line
+        if (line := reader.end()) is not None:
+            yield line
 
 
 def _fault(record: Record, of: Rank) -> str:
-    """What a line of a rank lacks; empty where it is as it should be."""
-    stamp = record.stamp
-    if stamp.stream != of.engine or stamp.form is not CANONICAL:
+    """What a line of a file of a rank lacks; empty where it is as it should be."""
+    if record.stamp.stream != of.stream:
         return f"the line is of another stream than rank {of.rank} of {of.engine}"
-    if record.events and stamp.time_ns is None:
-        return f"rank {of.rank} states no time for an event"
-    return ""
-
-
-def _disordered(record: Record) -> Record:
-    """The line, which is out of order."""
-    disorder = Event(kind=Kind.STREAM_DISORDER)
-    return msgspec.structs.replace(record, events=((disorder, record.at), *record.events))
-
-
-class _Merging:
-    """Puts the lines of ranks together, as lines of one stream. The last one is held back: what
-    follows may say that less is concluded of a claim from there on.
-    """
-
-    def __init__(self, ranks: Sequence[Rank]) -> None:
-        sets = [each.observes for each in ranks if each.observes is not None]
-        self._observes = frozenset(FACTS).intersection(*sets) if sets else None
-        self._file, self._ranks = ranks[0].path, {each.rank for each in ranks}
-        self._held: Record | None = None
-        self._numbers, self._opened = 0, False
-        self._closed = set[int]()
-        self._open: dict[int, str] = {}  # ranks of which lines may be missing now
-        self._lost: dict[str, None] = {}  # why lines may be missing before the next one
-
-    def take(self, group: Sequence[_Line], *, many: bool = False) -> Iterator[Record]:
-        """Lines of one time.
-
-        Args:
-            many: there are too many to compare.
-        """
-        unknown, alike = (True, set[str]()) if many else _order_of(group)
-        doubts = tuple(Doubt(_TIE, claim_id) for claim_id in sorted(alike))
-        self._doubt(doubts)
-        for line in group:
-            self._lost |= dict.fromkeys(self._open.values())
-            self._lost |= {_TIE: None} if unknown else {}
-            self._open.pop(line.rank, None)
-            if line.after:
-                self._open[line.rank] = line.after
-            if (record := self._stamped(line)) is not None:
-                if self._held is not None:
-                    yield self._held
-                self._held = record
-        self._doubt(doubts)
-        self._lost |= {_TIE: None} if unknown else {}
-
-    def end(self) -> Iterator[Record]:
-        """No line comes any more."""
-        why = "; ".join(self._lost | dict.fromkeys(self._open.values()))
-        self._doubt((Doubt(why),) if why else ())
-        if self._held is not None:
-            yield self._held
-
-    def _doubt(self, doubts: tuple[Doubt, ...]) -> None:
-        if doubts and self._held is not None:
-            every = (*self._held.doubts, *doubts)
-            self._held = msgspec.structs.replace(self._held, doubts=every)
-
-    def _stamped(self, line: _Line) -> Record | None:
-        """The line as one of the stream: the first mark that opens it, the last that closes it, and
-        those that say again what is observed, are its own.
-        """
-        record, observes = line.record, None
-        self._closed.discard(line.rank)
-        if record.stamp.mark is Mark.STREAM_OPENED:
-            if line.number and record.stamp.observes is not None:
-                observes = record.stamp.observes  # a rank that is opened again may observe less
-            elif self._opened:
-                return None
-            else:
-                observes = self._observes
-            self._opened = True
-        elif record.stamp.mark is Mark.STREAM_CLOSED:
-            self._closed.add(line.rank)
-            if self._closed != self._ranks:
-                return None
-        stamp = msgspec.structs.replace(
-            record.stamp, sequence=self._numbers, file=self._file, alone="", observes=observes
-        )
-        self._numbers += 1
-        lost = "; ".join(self._lost)
-        self._lost.clear()
-        return msgspec.structs.replace(record, stamp=stamp, lost=lost)
-
-
-def _order_of(group: Sequence[_Line]) -> tuple[bool, set[str]]:
-    """Whether it is unknown what lines of one time come to; if not, of which claims alone it is."""
-    alike = set[str]()
-    for one, other in combinations(group, 2):
-        if one.rank == other.rank:
-            continue
-        for (first, _), (second, _) in (
-            (a, b) for a in one.record.events for b in other.record.events
-        ):
-            if commute(first, second):
-                continue
-            if {first.kind, second.kind} <= _OWN and first.claim_id == second.claim_id:
-                alike.add(first.claim_id or "")
-            else:
-                return True, set()
-    return False, alike
+    return fault_of(record, of.rank)

@@ -54,7 +54,8 @@ class Stamp(msgspec.Struct, frozen=True):
     `mark` says that the line is a mark and no event. `observes` are the kinds of facts of which the
     hooks of the stream state each one, where this line or its form says so. `alone` says why
     nothing is concluded from this stream by itself. `file` is that of the stream, where it is not
-    that of the line.
+    that of the line. A line that opens one of several `ranks` of an engine has its `rank`, and the
+    name of the `engine`.
     """
 
     stream: str
@@ -65,6 +66,9 @@ class Stamp(msgspec.Struct, frozen=True):
     observes: frozenset[Kind] | None = None
     alone: str = ""
     file: str = ""
+    rank: int | None = None
+    ranks: int = 0
+    engine: str = ""
 
 
 def stamp_of(line: Event | StreamMark, stream: str) -> Stamp:
@@ -72,9 +76,13 @@ def stamp_of(line: Event | StreamMark, stream: str) -> Stamp:
     if isinstance(line, Event):
         return Stamp(stream, line.sequence, line.time_ns)
     observes = None if line.observes is None else frozenset(map(Kind, line.observes))
-    alone = "" if line.ranks in (None, 1) else f"it is rank {line.rank} of {line.ranks}: {_ALONE}"
     place = (stream, line.sequence, line.time_ns)
-    return Stamp(*place, mark=line.kind, observes=observes, alone=alone)
+    if line.ranks in (None, 1):
+        return Stamp(*place, mark=line.kind, observes=observes)
+    alone = f"it is rank {line.rank} of {line.ranks}: {_ALONE}"
+    of = Stamp(*place, mark=line.kind, observes=observes, alone=alone)
+    engine = line.engine or stream
+    return msgspec.structs.replace(of, rank=line.rank, ranks=line.ranks, engine=engine)
 
 
 class Doubt(msgspec.Struct, frozen=True):

@@ -1,14 +1,18 @@
-"""Defines the option `--reorder` of the commands that judge traces."""
+"""Defines the options that say how long lines are waited for."""
 
 from __future__ import annotations
 
-from typing import Annotated, TypeAlias
+from typing import Annotated, Final, TypeAlias
 
+import msgspec
 import typer
 
 from monitor.input.reorder_window import Window
 
-__all__ = ["ReorderOption", "window_asked"]
+__all__ = ["RANK_WAIT", "RankWaitOption", "ReorderOption", "wait_asked", "window_asked"]
+
+RANK_WAIT: Final = "100000,10s"
+"""How long a rank that is silent is waited for, by default."""
 
 ReorderOption: TypeAlias = Annotated[
     str | None,
@@ -21,7 +25,25 @@ ReorderOption: TypeAlias = Annotated[
     ),
 ]
 
+RankWaitOption: TypeAlias = Annotated[
+    str,
+    typer.Option(
+        "--rank-wait",
+        metavar="WINDOW",
+        help="Merge the ranks of an engine, and hold so many of their lines back for a rank that "
+        "is silent, or so long: 100000, 10s, or 100000,10s.",
+    ),
+]
+
 
 def window_asked(text: str | None) -> Window | None:
     """The window that the option states; raises SpecError."""
     return None if text is None else Window.parse(text)
+
+
+def wait_asked(text: str) -> Window:
+    """How long a rank is waited for: so many lines, and so long; raises SpecError."""
+    window = Window.parse(text)
+    if window.nanoseconds is not None:
+        return window
+    return msgspec.structs.replace(window, nanoseconds=Window.parse(RANK_WAIT).nanoseconds)

@@ -85,9 +85,7 @@ def _print(report: Report, out: Console, most: int, *, verbose: bool) -> None:
 def _account(report: Report, found: Sequence[Tally], *, verbose: bool) -> Iterator[Row]:
     """How the verdict was reached."""
     yield from _unjudged(report)
-    for each in found if len(found) > 1 else ():
-        style = VERDICT_STYLES[each.mode.verdict]
-        yield Text(each.mode.mode, style), summary(each)
+    yield from _modes(found if len(found) > 1 else ())
     yield "judged by", _judged_by(report)
     if report.judge == REFERENCE:
         yield "judge", "the naive reference projection, not the monitor"
@@ -119,6 +117,21 @@ def _account(report: Report, found: Sequence[Tally], *, verbose: bool) -> Iterat
     if report.verdict is ModeVerdict.KEPT and absent and not verbose:
         each_why = [f"{printable(c.claim_id)} ({printable(c.why)})" for c in absent]
         yield "without verdict", ", ".join(some(each_why, _FEW_FILES))
+
+
+def _modes(found: Sequence[Tally]) -> Iterator[Row]:
+    """What each mode came to; why several are inconclusive is there once, where it is the same."""
+    alike: dict[str, list[str]] = {}
+    for each in found:
+        if each.mode.verdict is ModeVerdict.INCONCLUSIVE:
+            alike.setdefault(summary(each), []).append(each.mode.mode)
+    for each in found:
+        text, style = summary(each), VERDICT_STYLES[each.mode.verdict]
+        names = alike.get(text, ())
+        if len(names) < 2:
+            yield Text(each.mode.mode, style), text
+        elif names[0] == each.mode.mode:
+            yield Text(f"{len(names)} modes", style), f"{', '.join(names)}: {text}"
 
 
 def order_text(events: Events) -> str:

@@ -45,10 +45,12 @@ def events_page() -> str:
         "kinds may occur in the stream too, but their absence shows nothing. A later mark "
         "narrows what is observed from its line on, for the claims that have not ended; it adds "
         "nothing to it.",
-        f"`{Mark.STREAM_OPENED}` may have `rank` and `ranks`: the file has what one of so many "
-        "processes of an engine observed, counted from 0. The files of all of them are [one "
+        f"`{Mark.STREAM_OPENED}` may have `rank` and `ranks`: the stream has what one of so many "
+        "processes of an engine observed, counted from 0. All of them are [one "
         "stream](decisions/0022-ranks-of-one-engine.md), in the order of `time_ns`, which each "
-        "event then states. Nothing is concluded from one by itself.",
+        "event then states. Nothing is concluded from one by itself. The engine has the name of "
+        "the stream, or the one that `engine` states: where several ranks write to one pipe or one "
+        "file, each needs a stream of another name, and all state one `engine`.",
         "## Fields",
         f"Every event may have {_names(STAMP)}; `kind` and the fields in bold must be given. "
         "Without `sequence` a missing line cannot be detected. Every event about a claim may "

@@ -129,8 +129,8 @@ class StreamMark(
     """A line of a stream that is a mark and no event.
 
     `observes` are the kinds of facts of which the hooks of the stream state each one. `rank` of
-    `ranks` says that the file has what one process of the engine observed. Only `stream_opened` has
-    these.
+    `ranks` says that the stream has what one process of the engine observed; `engine` names the
+    engine, where the stream has another name. Only `stream_opened` has these.
     """
 
     kind: Mark
@@ -140,6 +140,7 @@ class StreamMark(
     observes: tuple[Name, ...] | None = None
     rank: Count | None = None
     ranks: Count | None = None
+    engine: Name | None = None
 
 
 EVENT_ENCODER = msgspec.json.Encoder()

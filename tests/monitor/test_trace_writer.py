@@ -374,3 +374,76 @@ class _Torn:
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._file, name)
+
+
+class TestRanks:
+    """Writers of ranks declare which one they are, and what they write is merged."""
+
+    def test_merged(self, tmp_path: Path) -> None:
+        """The traces of all ranks are judged as one stream, by the clock that they share."""
+        clock = itertools.count(1)
+        paths = [str(tmp_path / f"{rank}.jsonl") for rank in range(2)]
+        traces = [
+            TraceWriter(path, stream="s", clock=lambda: next(clock), rank=rank, ranks=2)
+            for rank, path in enumerate(paths)
+        ]
+        for number, event in enumerate(KEPT):
+            traces[number % 2].write(event)
+        for trace in traces:
+            trace.close()
+        opened = written(tmp_path / "1.jsonl")[0]
+        assert (1, 2) == (opened["rank"], opened["ranks"])
+        assert "kept" == check_files(paths).verdict
+        assert "inconclusive" == check_files(paths[:1]).verdict
+
+    def test_engine(self, tmp_path: Path) -> None:
+        """Their streams may have names of their own."""
+        clock = itertools.count(1)
+        paths = [str(tmp_path / f"{rank}.jsonl") for rank in range(2)]
+        traces = [
+            TraceWriter(
+                path,
+                stream=f"s/{rank}",
+                clock=lambda: next(clock),
+                rank=rank,
+                ranks=2,
+                engine="s",
+            )
+            for rank, path in enumerate(paths)
+        ]
+        for number, event in enumerate(KEPT):
+            traces[number % 2].write(event)
+        for trace in traces:
+            trace.close()
+        report = check_files(paths)
+        assert "kept" == report.verdict
+        assert ["s"] == [claim.stream for claim in report.claims]
+
+    @pytest.mark.parametrize(
+        ("fields", "says"),
+        [
+            ({"rank": 2, "ranks": 2}, "no rank 2 of 2"),
+            ({"rank": 0}, "no rank 0"),
+            ({"ranks": 2}, "no rank"),
+            ({"rank": 0, "ranks": 65}, "at most 64"),
+            ({"rank": 0, "ranks": 2, "stream": ""}, "without a name"),
+            ({"engine": "e"}, "only a rank names an engine"),
+            ({"rank": "0", "ranks": 2}, "rank"),
+        ],
+    )
+    def test_refused(self, tmp_path: Path, fields: dict[str, Any], says: str) -> None:
+        """What no trace can state is refused, and no file is left."""
+        path = tmp_path / "t"
+        with pytest.raises(InputError, match=says):
+            TraceWriter(path, **{"stream": "s", **fields})
+        assert not path.exists()
+
+    def test_time(self, tmp_path: Path) -> None:
+        """An event of a rank states its time, or the clock does."""
+        with TraceWriter(tmp_path / "t", stream="s", rank=0, ranks=2) as trace:
+            with pytest.raises(InputError, match="a rank states the time of each event"):
+                trace.write(EVICTED)
+            trace.write({**EVICTED, "time_ns": 5})
+        assert [0, 2, 3] == [line["sequence"] for line in written(tmp_path / "t")]
+        with TraceWriter(tmp_path / "one", stream="s", rank=0, ranks=1) as trace:
+            trace.write(EVICTED)

@@ -21,6 +21,7 @@ from tests.soak.episode import Episode
 __all__ = ["main"]
 
 _EPISODE_S = 60.0
+_SAYS = ("equal", "inconclusive", "before", "absent")
 
 
 def main(args: Sequence[str] | None = None) -> int:
@@ -47,7 +48,7 @@ def main(args: Sequence[str] | None = None) -> int:
 
 
 def _show(counts: Counter[str], episodes: int) -> None:
-    claims = counts["equal"] + counts["inconclusive"] + counts["absent"]
+    claims = sum(counts[what] for what in _SAYS)
     print(
         f"{episodes} episodes, {counts['kills']} kills and {counts['stops']} stops of followers, "
         f"{counts['delivered']} clean lines"
@@ -55,9 +56,9 @@ def _show(counts: Counter[str], episodes: int) -> None:
     done = ("breaks", "moved", "repeated", "late", "lost", "torn", "garbage")
     print("; ".join(f"{counts[what]} {what}" for what in done))
     print(f"{counts['lines']} lines of verdicts compared, on {claims} claims, none different:")
-    for what in ("equal", "inconclusive", "absent"):
+    for what in _SAYS:
         print(f"  {what:<13} {counts[what]:>7} {counts[what] / max(1, claims):>7.1%}")
-        for kind in ("whole", "harmed", "pipe", "unix", "tcp"):
+        for kind in ("whole", "harmed", "pipe", "unix", "tcp", "ranks"):
             print(f"    {kind:<11} {counts[f'{kind} {what}']:>7}")
 
 

@@ -14,9 +14,13 @@ from spec.language.verdicts import Verdict
 from tests.monitor.follow.traces import events
 from tests.streams.wide import told
 
-__all__ = ["clean"]
+__all__ = ["RANKS", "clean", "ranked"]
+
+RANKS = 2
+"""Ranks of the engine whose lines come from several sources."""
 
 _AT_ONCE = 4  # streams that are interleaved
+_OF_A_CLAIM = 11  # lines, about
 _LONG = 0.15  # of the streams so many have claims that come and go
 
 
@@ -39,6 +43,27 @@ def clean(chance: Random, name: str, lines: int) -> list[bytes]:
         if not one:
             active.remove(one)
     return found
+
+
+def ranked(chance: Random, name: str, lines: int) -> tuple[list[bytes], list[list[bytes]]]:
+    """At least so many lines of one engine: as one stream, and as those of its ranks."""
+    said = list(events(max(5, lines // _OF_A_CLAIM)))
+    said = [msgspec.structs.replace(each, time_ns=n) for n, each in enumerate(said, 1)]
+    assert _is_sure([_numbered(each, n, name) for n, each in enumerate(said)])
+    owners = [chance.randrange(RANKS) for _ in said]
+    parts = [_marked(said, name)]
+    for rank in range(RANKS):
+        own = [each for each, owner in zip(said, owners, strict=True) if owner == rank]
+        parts.append(_marked(own, name, rank=rank, ranks=RANKS))
+    return parts[0], parts[1:]
+
+
+def _marked(said: list[Event], stream: str, **rank: int) -> list[bytes]:
+    """The lines between the marks."""
+    opened = StreamMark(kind=Mark.STREAM_OPENED, stream=stream, sequence=0, **rank)
+    closed = StreamMark(kind=Mark.STREAM_CLOSED, stream=stream, sequence=len(said) + 1)
+    numbered = (_numbered(each, n, stream) for n, each in enumerate(said, 1))
+    return [*map(EVENT_ENCODER.encode, [opened, *numbered, closed])]
 
 
 def _stream(chance: Random, name: str) -> list[bytes]:

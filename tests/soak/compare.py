@@ -10,6 +10,8 @@ from typing import NamedTuple
 from monitor.check.files import check
 from monitor.engine import ModeVerdict
 from monitor.follow.verdict_line import ClaimLine, VerdictLine, ViolationLine
+from monitor.report.verdict import ClaimReport
+from spec.claims.states import TERMINAL, ClaimState
 from spec.contract.modes import Bundle
 from spec.language.verdicts import Verdict
 
@@ -23,10 +25,14 @@ class Difference(Exception):
 
 
 class Due(NamedTuple):
-    """What a check of the clean lines says of a claim; `verdict` is None where it is not judged."""
+    """What a check of the clean lines says of a claim; `verdict` is None where it is not judged.
+
+    `broken` is the number of the line at which it was first violated, if it was.
+    """
 
     verdict: ModeVerdict | None
     obligations: dict[str, Verdict]
+    broken: int | None = None
 
 
 def due_of(path: Path) -> dict[tuple[str, str], Due]:
@@ -34,13 +40,20 @@ def due_of(path: Path) -> dict[tuple[str, str], Due]:
     report = check([str(path)], None, Bundle.CONTRACT)
     found = {
         (claim.stream, claim.claim_id): Due(
-            claim.verdict, {name: each.verdict for name, each in claim.obligations.items()}
+            claim.verdict,
+            {name: each.verdict for name, each in claim.obligations.items()},
+            _broken(claim),
         )
         for claim in report.claims
     }
     for each in (*report.unjudged.claims, *report.unjudged.turned_away):
         found[each.stream, each.claim_id] = Due(None, {})
     return found
+
+
+def _broken(claim: ClaimReport) -> int | None:
+    found = (e.at for e in claim.obligations.values() if e.verdict is Verdict.VIOLATED)
+    return min((at.sequence for at in found if at and at.sequence is not None), default=None)
 
 
 def compared(
@@ -88,16 +101,29 @@ def _once(lines: list[VerdictLine], *, whole: bool) -> None:
 
 
 def _claim(line: ClaimLine, due: Due | None, *, whole: bool) -> str:
-    """Whether the last verdict on a claim is equal or inconclusive; raises Difference."""
+    """Whether the last verdict on a claim is equal or inconclusive, or was stated when it was over,
+    and later lines about it were lost; raises Difference.
+    """
     if due is not None and due.verdict is None:
         right = line.mode is None or not line.entered
     else:
         right = due is not None and line.verdict is due.verdict and _same(line, due, whole)
     if right:
         return "equal"
+    if not whole and due is not None and _is_before(line, due):
+        return "before"
     if whole or line.verdict is not ModeVerdict.INCONCLUSIVE or not _allowed(line, due):
         raise Difference(f"{line}, and the check says {due}")
     return "inconclusive"
+
+
+def _is_before(line: ClaimLine, due: Due) -> bool:
+    """Whether a claim was over, and only what came after that violated it: a claim that is over
+    keeps its verdict until an event is about it.
+    """
+    kept = line.verdict is ModeVerdict.KEPT and not line.final
+    at, over = line.at.sequence, ClaimState(line.state) in TERMINAL
+    return kept and over and None not in (at, due.broken) and (due.broken or 0) > (at or 0)
 
 
 def _same(line: ClaimLine, due: Due, whole: bool) -> bool:

@@ -16,7 +16,7 @@ import msgspec
 from monitor.durable.checkpoints import Checkpoints
 from monitor.follow.verdict_line import VerdictLine
 from tests.soak.compare import Difference, compared, due_of
-from tests.soak.plan import KNOWN, LAST, PLAN, READY, Plan, plan_of
+from tests.soak.plan import FILES, KNOWN, LAST, PLAN, READY, Plan, plan_of
 
 __all__ = ["Episode"]
 
@@ -26,7 +26,8 @@ _RATE = 25  # lines of a source in a second
 
 
 class Episode:
-    """A follower of five sources at once: files with and without losses, a pipe, sockets.
+    """A follower of seven sources at once: files with and without losses, a pipe, sockets, and the
+    two ranks of an engine.
 
     Args:
         folder: an empty one.
@@ -99,7 +100,7 @@ class Episode:
         """What was rotated before any checkpoint knew the file would not be read."""
         with Checkpoints(self.checkpoints) as checkpoints:
             saved = checkpoints.load()
-        names = [self.plan.address(kind, self.folder, 0) for kind in ("whole", "harmed")]
+        names = [self.plan.address(kind, self.folder, 0) for kind in FILES]
         if saved is not None and saved.positions.keys() >= {*names}:
             (self.folder / KNOWN).touch()
 
@@ -128,16 +129,15 @@ class Episode:
             raise Difference(errors[errors.index("Traceback") :])
         decoder = msgspec.json.Decoder(VerdictLine)
         found = list(map(decoder.decode, self.verdicts.read_bytes().splitlines()))
-        for kind, source in self.plan.sources.items():
+        for kind, (name, lines, whole) in self.plan.judged(self.folder, self.port).items():
             path = self.folder / f"clean-{kind}.jsonl"
-            path.write_bytes(b"".join(line + b"\n" for line in source.lines))
-            name = self.plan.address(kind, self.folder, self.port)
+            path.write_bytes(b"".join(line + b"\n" for line in lines))
             its = [line for line in found if line.source == name]
             try:
-                counts = compared(its, due_of(path), whole=source.whole)
+                counts = compared(its, due_of(path), whole=whole)
             except Difference as error:
                 raise Difference(f"{kind}: {error}") from None
-            self.counts["delivered"] += len(source.lines)
+            self.counts["delivered"] += len(lines)
             self.counts += counts
             self.counts += Counter({f"{kind} {what}": number for what, number in counts.items()})
         return self.counts

@@ -8,10 +8,11 @@ from random import Random
 
 import msgspec
 
-from tests.soak.clean import clean
+from monitor.follow.engines import PREFIX
+from tests.soak.clean import clean, ranked
 from tests.soak.disturbed import WINDOW, Delivery, delivered
 
-__all__ = ["KNOWN", "LAST", "PLAN", "READY", "Plan", "SourcePlan", "plan_of"]
+__all__ = ["FILES", "KNOWN", "LAST", "PLAN", "READY", "Plan", "SourcePlan", "plan_of"]
 
 LAST = "last"
 """A file of this name lets the writer deliver what it kept for the last follower."""
@@ -24,6 +25,9 @@ READY = ".ready"
 
 PLAN = "plan"
 """A file of this name tells the writer what to deliver."""
+
+FILES = ("whole", "harmed", "rank0", "rank1")
+"""The sources that are files."""
 
 _KINDS = {"whole": True, "harmed": False, "pipe": False, "unix": False, "tcp": False}
 
@@ -38,9 +42,13 @@ class SourcePlan(msgspec.Struct, frozen=True):
 
 
 class Plan(msgspec.Struct, frozen=True):
-    """An episode: its sources by their kind, and what was done to their lines."""
+    """An episode: its sources by their kind, and what was done to their lines.
+
+    `merged` has the lines of the engine of which some sources are the ranks, as one stream.
+    """
 
     sources: dict[str, SourcePlan]
+    merged: list[bytes]
     reorder: bool
     counts: dict[str, int]
 
@@ -48,6 +56,17 @@ class Plan(msgspec.Struct, frozen=True):
         """The arguments of `follow` that they need."""
         reorder = ["--reorder", str(WINDOW)] if self.reorder else []
         return [*(self.address(kind, folder, port) for kind in self.sources), *reorder]
+
+    def judged(self, folder: Path, port: int) -> dict[str, tuple[str, list[bytes], bool]]:
+        """What verdicts are on, by its kind: the source that they cite, the clean lines, and
+        whether nothing is lost. The ranks of an engine are one.
+        """
+        found = {
+            kind: (self.address(kind, folder, port), source.lines, source.whole)
+            for kind, source in self.sources.items()
+            if not kind.startswith("rank")
+        }
+        return {**found, "ranks": (f"{PREFIX}ranks", self.merged, True)}
 
     @staticmethod
     def address(kind: str, folder: Path, port: int) -> str:
@@ -72,4 +91,8 @@ def plan_of(seed: int, lines: int) -> Plan:
         its = clean(chance, kind, lines)
         found = delivered(chance, its, counts, whole=whole, reorder=reorder)
         sources[kind] = SourcePlan(kind, whole, its, found)
-    return Plan(sources, reorder, counts)
+    merged, parts = ranked(chance, "ranks", lines)
+    for rank, its in enumerate(parts):
+        found = delivered(chance, its, counts, whole=True, reorder=reorder)
+        sources[f"rank{rank}"] = SourcePlan(f"rank{rank}", True, its, found)
+    return Plan(sources, merged, reorder, counts)

@@ -87,6 +87,9 @@ class CanonicalDialect:
         """A rank is one of so many, of a stream that has a name; the first mark says so."""
         rank, ranks = mark.rank, mark.ranks
         if rank is None and ranks is None:
+            if mark.engine is not None:
+                hint = "leave it out, or state rank and ranks, too"
+                self._refuse(line, "engine", "only a rank names an engine", hint)
             return
         hint = "give rank, from 0, and ranks, on stream_opened of a named stream"
         if mark.kind is not Mark.STREAM_OPENED or not mark.stream:

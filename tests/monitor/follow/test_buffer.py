@@ -74,6 +74,34 @@ class TestBlock:
         assert [batch(0)] == drained(buffer)
 
 
+class TestPaused:
+    def test_others_go_on(self) -> None:
+        """What waits of a source that is paused stays, in order, and takes no room from others."""
+        buffer = Buffer(WhenFull.GAP, most=60)
+        buffer.put(batch(0))
+        assert buffer.get(0, {"a"}) is None
+        assert (True, False) == (buffer.has("a"), buffer.has("b"))
+        for number in range(3):
+            buffer.put(batch(number, source="b"))
+        assert batch(0, source="b") == buffer.get(0, {"a"})
+        buffer.put(End("b"))
+        assert [Drop("b", 2, {"offset": 2}), End("b")] == [buffer.get(0, {"a"}) for _ in range(2)]
+        assert buffer.get(0, {"a"}) is None
+        assert [batch(0)] == drained(buffer)
+        assert (False, 0) == (buffer.has("a"), buffer.size)
+
+    def test_dropped(self) -> None:
+        """What was dropped of it is reported when it goes on."""
+        buffer = Buffer(WhenFull.GAP, most=1)
+        assert buffer.get(0, {"a"}) is None
+        for number in range(2):
+            buffer.put(batch(number))
+        assert batch(0) == buffer.get(0)
+        assert buffer.get(0, {"a"}) is None
+        assert buffer.has("a")
+        assert Drop("a", 1, {"offset": 1}) == buffer.get(0)
+
+
 def test_breaks_are_not_repeated() -> None:
     """A source that is interrupted again and again adds one mark, not one each time."""
     buffer = Buffer(WhenFull.BLOCK)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import socket
 from pathlib import Path
 
 import pytest
@@ -49,6 +50,36 @@ def test_refused(
     out, err = capsys.readouterr()
     assert ("", 1) == (out, err.count("\n"))
     assert says in err
+
+
+@pytest.mark.parametrize(
+    ("option", "value"),
+    [
+        ("--webhook", "http://127.0.0.1:9/"),
+        ("--otlp", "http://127.0.0.1:9/"),
+        ("--otlp-token", "token"),
+        ("--verdicts", "v"),
+        ("--checkpoint", "c"),
+        ("--metrics", "9464"),
+        ("--mode", "expiring"),
+        ("--reorder", "5"),
+        ("--max-live", "5"),
+        ("--max-ids", "5"),
+    ],
+)
+def test_judges_by_itself(
+    option: str, value: str, tmp_path: Path, capsys: Capture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """With the socket of a process that judges, options about judging are refused, and named."""
+    monkeypatch.chdir(tmp_path)
+    with socket.socket(socket.AF_UNIX) as server:
+        server.bind("s")
+        assert 2 == main(["follow", "s", option, value])
+    out, err = capsys.readouterr()
+    assert ("", 1) == (out, err.count("\n"))
+    assert f"error: {option.removesuffix('-token')} with the socket" in err
+    assert "follow the trace that the process writes" in err
+    assert [Path("s")] == [*Path().iterdir()]
 
 
 @pytest.mark.parametrize(

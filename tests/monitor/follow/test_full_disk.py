@@ -16,6 +16,7 @@ from monitor.follow.follower import Follower
 from monitor.follow.growing_file import GrowingFile
 from monitor.follow.judge import Judge
 from monitor.follow.verdicts_file import VerdictsFile
+from tests.monitor.follow.ranks import engines
 from tests.monitor.follow.traces import trace
 
 FULL = OSError(errno.ENOSPC, "No space left on device")
@@ -30,6 +31,7 @@ def follower(folder: Path, told: list[str], recording: Recording | None = None) 
         {"s": Judge("s", None, counts)},
         counts,
         WhenFull.BLOCK,
+        engines(counts),
         report=told.append,
         tell=lambda lines: None,
         verdicts=VerdictsFile(str(folder / "v.jsonl")),
@@ -74,6 +76,6 @@ def test_checkpoints(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
         monkeypatch.setattr(Checkpoints, "save", save)
         judge = Judge("s", None, Counts())
-        recording.save({"s": judge}, {}, {})
+        recording.save({"s": judge}, {}, {}, engines())
         assert (1, before) == (recording.failures, folder.load())
     assert ["no checkpoint was written: [Errno 28] No space left on device"] == told

@@ -19,6 +19,7 @@ from monitor.follow.metrics import Address, MetricsServer, address_of, token_in
 from monitor.follow.otlp import OtlpLogs
 from monitor.follow.webhook import Webhook
 from spec.language.errors import SpecError
+from tests.monitor.follow.ranks import engines
 from tests.monitor.follow.traces import trace
 
 DASHBOARD = Path(__file__).parents[3] / "docs" / "grafana-dashboard.json"
@@ -33,7 +34,13 @@ def followed(path: Path) -> Follower:
     sources = {"s": GrowingFile(str(path), until_eof=True)}
     judges = {"s": Judge("s", None, counts)}
     follower = Follower(
-        sources, judges, counts, WhenFull.BLOCK, report=pytest.fail, tell=lambda lines: None
+        sources,
+        judges,
+        counts,
+        WhenFull.BLOCK,
+        engines(counts),
+        report=pytest.fail,
+        tell=lambda lines: None,
     )
     follower.run()
     return follower

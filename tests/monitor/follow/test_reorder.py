@@ -24,6 +24,7 @@ from monitor.input.reorder_window import Window
 from monitor.input.resequencer import Disorder
 from spec.contract.modes import Bundle
 from spec.language.errors import SpecError
+from tests.monitor.follow.ranks import engines
 from tests.monitor.follow.traces import trace
 
 TRACE = [line.rstrip() for line in trace(6)]
@@ -218,6 +219,7 @@ class TestRestarted:
             judges,
             Counts(),
             WhenFull.BLOCK,
+            engines(),
             report=pytest.fail,
             tell=told.extend,
             recorder=Recorder(),

@@ -158,3 +158,24 @@ def test_no_file(tmp_path: Path) -> None:
     """What is no file is refused."""
     with pytest.raises(OutputError, match="cannot write"):
         VerdictsFile(str(tmp_path))
+
+
+@pytest.mark.parametrize("again", [True, False])
+def test_engines(path: Path, again: bool) -> None:
+    """Lines on an engine are decided again where one of the sources is read again; else their
+    place counts as that of the file.
+    """
+    sources, engine = {"a": again, "b": False}, "ranks:e"
+    first = VerdictsFile(str(path), {}, sources)
+    write(first, line(0, engine))
+    emitted = first.emitted
+    assert len(text(line(0, engine))) == emitted[engine]
+    write(first, line(1, engine), line(2, engine))
+    first.close()
+    second = VerdictsFile(str(path), emitted, sources)
+    due = emitted[engine] if again else len(text(*(line(n, engine) for n in range(3))))
+    assert due == second.emitted[engine]
+    assert [line(3, engine)] == write(second, *(line(n, engine) for n in range(1, 4)))
+    assert {len(text(*(line(n, engine) for n in range(4))))} == {*second.emitted.values()}
+    second.close()
+    assert [] == write(VerdictsFile(str(path), {}, sources), line(0, engine))

@@ -17,10 +17,11 @@ from monitor.__main__ import main
 from monitor.check.events import EventMonitor
 from monitor.check.files import check
 from monitor.engine import ModeVerdict
-from monitor.input import merged
+from monitor.input import rank_order
 from monitor.input.errors import InputError
 from monitor.input.given import record_of
-from monitor.input.merged import commute, engines_in
+from monitor.input.merged import engines_in
+from monitor.input.rank_order import commute
 from monitor.input.reorder_window import Window
 from monitor.report.verdict import Report
 from spec.claims.claim import Mode
@@ -152,7 +153,7 @@ class TestMerged:
         @given(streams(), st.sampled_from(list(Mode)), st.data())
         def compare(events: list[Stamped], mode: Mode, data: st.DataObject) -> None:
             told = [event for _, event in events]
-            reports = [n for n, each in enumerate(told) if each.kind in merged._OWN]
+            reports = [n for n, each in enumerate(told) if each.kind in rank_order._OWN]
             if not reports:
                 return
             at, report = data.draw(st.sampled_from(reports)), None
@@ -240,9 +241,15 @@ class TestTies:
         assert {"a": "kept", "b": "inconclusive"} == found
         assert {"a": "kept", "b": "violated"} == by_claim(tmp_path, zero, [])
 
+    def test_begun_then(self, tmp_path: Path) -> None:
+        """A claim that begins at a time of which events have no order is alive there, too."""
+        lines, evicted = claim("a", 0, 5), {"kind": "block_evicted", "block_ids": [99]}
+        assert {"a": "kept"} == by_claim(tmp_path, lines, [evicted | {"time_ns": 4}])
+        assert {"a": "inconclusive"} == by_claim(tmp_path, lines, [evicted | {"time_ns": 5}])
+
     def test_too_many(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         """More lines of one time than are compared have no order."""
-        monkeypatch.setattr(merged, "TIED", 3)
+        monkeypatch.setattr(rank_order, "TIED", 3)
         lines = [line | {"time_ns": 5} for line in self.both]
         paths = split(tmp_path, lines, [0] * len(lines))
         assert "kept" == check(paths, HARD, Bundle.CONTRACT).verdict  # one rank has an order
@@ -274,6 +281,21 @@ class TestLosses:
         assert {"a": "inconclusive", "b": "kept"} == {
             each.claim_id: each.verdict for each in report.claims
         }
+
+    def test_at_one_time(self, tmp_path: Path) -> None:
+        """A line that is missing behind one may have its time, and be before others of that time,
+        though what is there may come in any order.
+        """
+        *begun, cached, materialized = claim("a", 0, 0)
+        other = {"kind": "claim_unmaterialized", "claim_id": "b"}
+        own = [line | {"time_ns": 5} for line in (other, cached)]
+        zero = [*begun, materialized | {"time_ns": 5}]
+        assert "inconclusive" == by_claim(tmp_path, zero, own)["a"]
+        path = tmp_path / "rank1.jsonl"
+        opened, first, _, *rest = path.read_bytes().splitlines(keepends=True)
+        path.write_bytes(b"".join([opened, first, *rest]))
+        report = check([str(tmp_path / f"rank{n}.jsonl") for n in range(2)], HARD, Bundle.CONTRACT)
+        assert {"inconclusive"} == {str(each.verdict) for each in report.claims}
 
     def test_cut(self, tmp_path: Path) -> None:
         """Where one rank has not its end, the stream has not."""
@@ -308,6 +330,15 @@ class TestLosses:
             [str(each.verdict) for each in report.claims],
         )
 
+    def test_behind_its_end(self, tmp_path: Path) -> None:
+        """A line behind the end of a rank is no line that ran backwards."""
+        paths = split(tmp_path, list(self.both), [0] * len(self.both))
+        late = {"kind": "block_evicted", "block_ids": [99], "stream": ENGINE, "time_ns": 12}
+        with Path(paths[1]).open("ab") as file:
+            file.write(msgspec.json.encode(late | {"sequence": 2}) + b"\n")
+        report = check(paths, HARD, Bundle.CONTRACT)
+        assert {"inconclusive"} == {str(each.verdict) for each in report.claims}
+
     def test_unreadable(self, tmp_path: Path) -> None:
         """A line that cannot be read is missing, of any rank; without --lenient it is bad input."""
         for rank in (0, 1):
@@ -340,7 +371,7 @@ class TestAlone:
         """Nothing is concluded of the claims of one rank, whoever reads it."""
         path, _ = split(tmp_path, self.lines, [0] * len(self.lines))
         assert 3 == main(["check", path])
-        assert "rank 0 of 2: what the others observed is missing" in " ".join(
+        assert "is rank 0 of 2 of engine-0, and no file of rank 1 is checked" in " ".join(
             capsys.readouterr().out.split()
         )
         assert 3 == main(["follow", path, "--until-eof"])
@@ -362,6 +393,23 @@ class TestAlone:
         for paths in ([zero], [zero, one, str(again)], [zero, str(three)]):
             assert [] == engines_in(paths)
             assert "inconclusive" == check(paths, None, Bundle.CONTRACT).verdict
+
+    def test_says_why(self, tmp_path: Path) -> None:
+        """Why ranks are not merged is said with the lines and what to do about it."""
+        zero, one = split(tmp_path, self.lines, [0] * len(self.lines))
+        again, three = tmp_path / "again.jsonl", tmp_path / "three.jsonl"
+        again.write_bytes(Path(one).read_bytes())
+        three.write_bytes(told([], 1, 3))
+        alone = f"line 1 of {zero} is rank 0 of 2 of engine-0, and "
+        for paths, why in (
+            ([zero], "no file of rank 1 is checked: name those of all ranks"),
+            ([zero, one, str(again)], f"line 1 of {one} and line 1 of {again} are all rank 1"),
+            ([zero, str(three)], f"line 1 of {zero} states 2 ranks, line 1 of {three} 3: all"),
+        ):
+            found = check(paths, None, Bundle.CONTRACT)
+            assert found == check(paths, None, Bundle.CONTRACT, jobs=2)
+            assert found.theorem.because.startswith(alone + why)
+            assert alone + why in str(found.claims[0])
 
     def test_apart(self, tmp_path: Path) -> None:
         """Streams that declare nothing stay apart, also those of one name."""
@@ -391,6 +439,8 @@ class TestRefused:
             {"rank": 0, "ranks": 2, "stream": ""},
             {"rank": "0", "ranks": 2},
             {"rank": 0, "ranks": 2, "kind": "stream_closed"},
+            {"engine": "rank"},
+            {"rank": 0, "ranks": 2, "engine": ""},
         ],
     )
     def test_marks(self, tmp_path: Path, capsys: Capture, fields: Line) -> None:
@@ -399,7 +449,7 @@ class TestRefused:
         mark = {"kind": "stream_opened", "stream": "s", "sequence": 0} | fields
         path.write_bytes(msgspec.json.encode(mark) + b"\n")
         assert 2 == main(["check", str(path)])
-        assert "rank" in capsys.readouterr().err
+        assert ("engine: " if fields.get("engine") == "" else "rank") in capsys.readouterr().err
 
     def test_lines(self, tmp_path: Path, capsys: Capture) -> None:
         """So is an event of a rank without a time, and one of another stream."""
@@ -426,4 +476,4 @@ class TestRefused:
 
     def test_kinds(self) -> None:
         """What commutes are reports about claims, which say nothing of requests."""
-        assert all(Kind(kind).value.startswith("claim_") for kind in merged._OWN)
+        assert all(Kind(kind).value.startswith("claim_") for kind in rank_order._OWN)

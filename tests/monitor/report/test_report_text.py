@@ -5,9 +5,11 @@ from __future__ import annotations
 import io
 import re
 
+import msgspec
 import pytest
 from rich.console import Console
 
+from monitor.engine import ModeVerdict
 from monitor.report.headline import headline
 from monitor.report.report_text import as_text
 from monitor.report.verdict import Report
@@ -133,6 +135,19 @@ class TestEach:
         shown = words(report, verbose=True)
         assert 2 == shown.count("obligation verdict claims")
         assert "demotable: kept obligation" in shown
+
+    def test_one_reason(self) -> None:
+        """Why several modes are inconclusive is said once, with their names, where it is one."""
+        report = judge(TWO, None)
+        why, verdict = "1 line could not be read", ModeVerdict.INCONCLUSIVE
+        modes = [msgspec.structs.replace(e, verdict=verdict, why=why) for e in report.modes]
+        events = msgspec.structs.replace(report.events, rejected=1)
+        alike = msgspec.structs.replace(report, modes=modes, events=events)
+        text = "2 modes hard_protected, demotable: inconclusive: 1 line could not be read judged by"
+        assert text in words(alike)
+        other = msgspec.structs.replace(modes[0], why="another")
+        apart = words(msgspec.structs.replace(alike, modes=[other, modes[1]]))
+        assert "hard_protected inconclusive: another demotable inconclusive: 1 line" in apart
 
     def test_unjudged(self) -> None:
         """A claim that is not judged is named, with the mode that its form is mostly judged by."""

@@ -1,0 +1,226 @@
+"""Puts the lines of the ranks of an engine together, as lines of one stream."""
+
+from __future__ import annotations
+
+from itertools import combinations
+from typing import TYPE_CHECKING, Final
+
+import msgspec
+
+from monitor.input.records import Doubt, Record
+from spec.events.alphabet import Kind
+from spec.events.canonical import Event, Mark
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from monitor.input.rank_lines import RankLine
+
+__all__ = ["TIED", "OneStream", "OneStreamState", "commute"]
+
+TIED: Final = 100
+"""Lines of one time, of which more are not compared with each other."""
+
+_OWN: Final = frozenset(
+    {
+        Kind.CLAIM_MATERIALIZED,
+        Kind.CLAIM_UNMATERIALIZED,
+        Kind.CLAIM_OFFLOADED,
+        Kind.CLAIM_HARMED,
+        Kind.CLAIM_BLOCK_LOST,
+    }
+)
+"""Reports that are delivered to the claim that they name and to no other."""
+
+_TIE: Final = "ranks observed events at one time, and their order is unknown"
+_TOO_LATE: Final = "an event that names it came too late"
+
+
+def commute(one: Event, other: Event) -> bool:
+    """Whether no verdict depends on which of two events came first: they are reports about two
+    claims, and not on one object.
+    """
+    if not {one.kind, other.kind} <= _OWN or one.claim_id == other.claim_id:
+        return False
+    return one.object_id is None or one.object_id != other.object_id
+
+
+class OneStreamState(msgspec.Struct, frozen=True, array_like=True):
+    """What is kept of a stream that is put together."""
+
+    held: Record | None
+    numbers: int
+    opened: bool
+    closed: list[int]
+    open: dict[int, str]
+    lost: list[str]
+    again: Record | None
+
+
+class OneStream:
+    """The lines of ranks as one stream. The last one is held back: what follows may say that less
+    is concluded of a claim from there on.
+
+    `observes` is what all ranks observe; None where that is all.
+
+    Args:
+        name: of the stream.
+        file: the file that the stream is said to be of.
+        ranks: how many there are.
+    """
+
+    def __init__(self, name: str, file: str, ranks: int) -> None:
+        self.observes: frozenset[Kind] | None = None
+        self._name, self._file, self._ranks = name, file, ranks
+        self._held: Record | None = None
+        self._numbers, self._opened = 0, False
+        self._closed = set[int]()
+        self._open: dict[int, str] = {}  # ranks of which lines may be missing now
+        self._lost: dict[str, None] = {}  # why lines may be missing before the next one
+        self._again: Record | None = None  # the mark of a run of which no line was passed on yet
+
+    def state(self) -> OneStreamState:
+        """The state, for `restore`."""
+        marks = (self._numbers, self._opened, sorted(self._closed))
+        return OneStreamState(self._held, *marks, dict(self._open), [*self._lost], self._again)
+
+    def restore(self, state: OneStreamState) -> None:
+        """Go on where `state` was taken."""
+        self._held, self._numbers, self._opened = state.held, state.numbers, state.opened
+        self._closed, self._open = set(state.closed), dict(state.open)
+        self._lost, self._again = dict.fromkeys(state.lost), state.again
+
+    def take(self, group: Sequence[RankLine], *, many: bool = False) -> Iterator[Record]:
+        """Lines of one time.
+
+        Args:
+            many: there are too many to compare.
+        """
+        unknown, alike = (True, set[str]()) if many else _order_of(group)
+        doubts = tuple(Doubt(_TIE, claim_id) for claim_id in sorted(alike))
+        self._doubt(doubts)
+        tied = _TIE if unknown else ""
+        if len(group) > 1:
+            # What is missing beside one of them may have their time, and be before or after each.
+            whys = (tied, *self._open.values(), *(w for e in group for w in (e.before, e.after)))
+            tied = "; ".join(dict.fromkeys(filter(None, whys)))
+        for line in group:
+            self._lost |= dict.fromkeys(self._open.values())
+            self._lost |= {why: None for why in (tied, line.before) if why}
+            self._open.pop(line.rank, None)
+            if line.after:
+                self._open[line.rank] = line.after
+            if (own := self._own(line)) is not None:
+                yield from self._add(*own)
+        self._doubt(doubts)
+        self._lost |= {tied: None} if tied else {}
+
+    def late(self, record: Record, time: int) -> Iterator[Record]:
+        """A line that came too late: no more of it is taken than which claims it names.
+
+        Args:
+            time: of the last line.
+        """
+        events = [event for event, _ in record.events]
+        named = {n for e in events for n in (e.claim_id, e.outcome_claim_id, *e.accused) if n}
+        doubts = tuple(Doubt(_TOO_LATE, name) for name in sorted(named))
+        self._lost |= dict.fromkeys(self._open.values())
+        if doubts:
+            stamp = msgspec.structs.replace(record.stamp, time_ns=time)
+            left = msgspec.structs.replace(record, stamp=stamp, events=(), doubts=doubts)
+            yield from self._add(left, None)
+
+    def open(self, rank: int, why: str) -> None:
+        """Lines of a rank may be missing from here to its next one."""
+        self._open[rank] = why
+
+    def lose(self, why: str) -> None:
+        """Lines may be missing before the next one."""
+        self._lost[why] = None
+
+    def begin_again(self, mark: Record) -> None:
+        """Another run begins, which may have another clock.
+
+        Args:
+            mark: the line that opens it.
+        """
+        self._opened, self._again = True, mark
+        self._closed.clear()
+
+    def end(self) -> Iterator[Record]:
+        """No line comes any more."""
+        why = "; ".join(self._lost | dict.fromkeys(self._open.values()))
+        self._doubt((Doubt(why),) if why else ())
+        if self._held is not None:
+            yield self._held
+
+    def _doubt(self, doubts: tuple[Doubt, ...]) -> None:
+        if doubts and self._held is not None:
+            every = (*self._held.doubts, *doubts)
+            self._held = msgspec.structs.replace(self._held, doubts=every)
+
+    def _own(self, line: RankLine) -> tuple[Record, frozenset[Kind] | None] | None:
+        """The line, if the stream has it, and what is observed from there on, if it says so. The
+        first mark that opens it, the last that closes it, and those that say again what is
+        observed, are its own.
+        """
+        record, observes = line.record, None
+        self._closed.discard(line.rank)
+        if record.stamp.mark is Mark.STREAM_OPENED:
+            if self._again is not None:
+                return None
+            if line.number and record.stamp.observes is not None:
+                observes = record.stamp.observes  # a rank that is opened again may observe less
+            elif self._opened:
+                return None
+            else:
+                observes = self.observes
+            self._opened = True
+        elif record.stamp.mark is Mark.STREAM_CLOSED:
+            self._closed.add(line.rank)
+            if len(self._closed) < self._ranks:
+                return None
+        return record, observes
+
+    def _add(self, record: Record, observes: frozenset[Kind] | None) -> Iterator[Record]:
+        """Hold the record back instead of the one that was."""
+        if (mark := self._again) is not None:
+            # No line runs backwards where the mark that comes first has the time of the next one.
+            stamp = msgspec.structs.replace(mark.stamp, time_ns=record.stamp.time_ns)
+            self._again = None
+            yield from self._add(msgspec.structs.replace(mark, stamp=stamp), self.observes)
+        stamp = msgspec.structs.replace(
+            record.stamp,
+            stream=self._name,
+            sequence=self._numbers,
+            file=self._file,
+            alone="",
+            observes=observes,
+            rank=None,
+            ranks=0,
+            engine="",
+        )
+        self._numbers += 1
+        lost = "; ".join(self._lost)
+        self._lost.clear()
+        held, self._held = self._held, msgspec.structs.replace(record, stamp=stamp, lost=lost)
+        if held is not None:
+            yield held
+
+
+def _order_of(group: Sequence[RankLine]) -> tuple[bool, set[str]]:
+    """Whether it is unknown what lines of one time come to; if not, of which claims alone it is."""
+    alike = set[str]()
+    for one, other in combinations(group, 2):
+        if one.rank == other.rank:
+            continue
+        for (first, _), (second, _) in (
+            (a, b) for a in one.record.events for b in other.record.events
+        ):
+            if commute(first, second):
+                continue
+            if {first.kind, second.kind} <= _OWN and first.claim_id == second.claim_id:
+                alike.add(first.claim_id or "")
+            else:
+                return True, set()
+    return False, alike
