@@ -137,6 +137,11 @@ class EventMonitor:
         self._is_open()
         self._judging.take(record)
 
+    def take_event(self, event: Event, at: At) -> None:
+        """The same of a canonical event, as `monitor.input.batches` makes it of a line."""
+        self._is_open()
+        self._judging.take_event(event, at)
+
     def lose(self, number: int, why: str, stream: str | None = None) -> None:
         """Lines may be missing before the one of this number.
 

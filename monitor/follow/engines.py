@@ -164,6 +164,11 @@ class Engines:
         self._refused: dict[tuple[str, str], _Refused] = {}
 
     @property
+    def merges(self) -> bool:
+        """Whether any rank was met."""
+        return bool(self._engines)
+
+    @property
     def by_source(self) -> Mapping[str, Engine]:
         """The engines by the sources that their verdicts cite."""
         return {each.source: each for each in list(self._engines.values())}

@@ -11,8 +11,9 @@ import msgspec
 from monitor.check.events import EventMonitor
 from monitor.check.parts import place_of
 from monitor.engine import ModeVerdict
-from monitor.follow.judge_state import JudgeState, Stated, reason_of, standing_of, violated_of
-from monitor.follow.verdict_line import ClaimLine, LimitLine, ViolationLine, key_of
+from monitor.follow.judge_state import JudgeState, Stated, claim_line, standing_of, violated_of
+from monitor.follow.verdict_line import LimitLine, ViolationLine, key_of
+from monitor.input.batches import event_of
 from monitor.input.errors import InputError
 from monitor.input.given import records_of_line
 from monitor.input.lines import LINE_LIMIT
@@ -21,7 +22,6 @@ from monitor.input.resequencer import Disorder, Resequencer
 from monitor.stream.limits import Limits
 from spec.events.canonical import Mark
 from spec.language.errors import SpecError
-from spec.language.verdicts import Verdict
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -31,11 +31,13 @@ if TYPE_CHECKING:
     from monitor.follow.counts import Counts
     from monitor.follow.judge_state import Merging
     from monitor.follow.splitting import Line
-    from monitor.follow.verdict_line import VerdictLine
-    from monitor.input.records import Record, Stamp
+    from monitor.follow.verdict_line import ClaimLine, VerdictLine
+    from monitor.input.records import Record
     from monitor.input.reorder_window import Window
     from monitor.report.verdict import Report
     from spec.claims.claim import Mode
+    from spec.events.alphabet import Kind
+    from spec.events.canonical import Event
 
 __all__ = ["DROPPED", "ENDED", "STREAMS", "Judge"]
 
@@ -47,7 +49,6 @@ STREAMS: Final = 1_000
 
 _STATED: Final = 25_000  # claims whose last line is remembered, between two sweeps
 DROPPED: Final = "lines were dropped, because they came faster than they were judged"
-_OPEN: Final = (Verdict.INCONCLUSIVE, Verdict.PENDING)
 _TOO_MANY: Final = f"the source has more than {STREAMS} streams"
 _TOO_LONG: Final = f"the line is longer than {LINE_LIMIT} bytes"
 _UNNUMBERED: Final = "lines have no sequence, and some may be missing"
@@ -104,6 +105,10 @@ class Judge:
         if line is not None and (not line or line.isspace()):
             return []
         self._monitor.account.lines += 1
+        if (event := self._event(line)) is not None:
+            at, stream = At(self._source, self._lines, event.sequence), event.stream or self._source
+            self._monitor.take_event(event, at)
+            return self._decided_by((event.kind,), stream, at)
         try:
             records = self._read(line)
         except InputError as error:
@@ -233,6 +238,17 @@ class Judge:
     def _disorder(self) -> Disorder:
         return Disorder() if self._order is None else self._order.disorder(self._source)
 
+    def _event(self, line: Line) -> Event | None:
+        """The canonical event of a line that needs no record: it is in order, of no rank, and of a
+        stream that is known.
+        """
+        merges = self._engines is not None and self._engines.merges
+        if line is None or merges or self._order is not None or len(line) > LINE_LIMIT:
+            return None
+        event = event_of(line)
+        known = event is not None and (event.stream or self._source) in self._names
+        return event if known else None
+
     def _read(self, line: Line) -> tuple[Record, ...]:
         """What a line says; raises InputError."""
         if line is None:
@@ -253,13 +269,21 @@ class Judge:
                 continue
             self._lines += bool(self.origins)  # lines of others, which nobody counted here
             self._monitor.take(record)
-            self._last = record.at.sequence
-            self._look(record.stamp, record.at)
-            for event, _ in record.events:
-                self._counts.events[event.kind] += 1
-            for judged in self._monitor.news():
-                found += self._decided(judged, record.at)
-            found += self._at_limits(record.stamp.stream, record.at)
+            kinds = [event.kind for event, _ in record.events]
+            found += self._decided_by(kinds, record.stamp.stream, record.at, record.stamp.mark)
+        return found
+
+    def _decided_by(
+        self, kinds: Iterable[Kind], stream: str, at: At, mark: Mark | None = None
+    ) -> list[VerdictLine]:
+        """What the events of a line decide, or a mark: it was judged."""
+        self._last = at.sequence
+        self._look(stream, at, mark)
+        for kind in kinds:
+            self._counts.events[kind] += 1
+        news = self._monitor.news()
+        found = [line for judged in news for line in self._decided(judged, at)] if news else []
+        found += self._at_limits(stream, at)
         return found
 
     def _of_rank(self, record: Record) -> list[VerdictLine] | None:
@@ -302,15 +326,15 @@ class Judge:
             self._names.add(name)
         return True
 
-    def _look(self, stamp: Stamp, at: At) -> None:
+    def _look(self, stream: str, at: At, mark: Mark | None) -> None:
         """Whether lines of a stream are missing where that cannot be seen by its numbers."""
-        stream, numbered = stamp.stream, at.sequence is not None
+        numbered = at.sequence is not None
         if not numbered and (why := self._unsure.get(stream)):
             self._monitor.lose(at.line, why, stream)
         elif not numbered and self._broken and stream not in self._streams:
             self._monitor.lose(at.line, self._broken, stream)
         self._unsure.pop(stream, None)
-        if stamp.mark is Mark.STREAM_CLOSED:
+        if mark is Mark.STREAM_CLOSED:
             self._streams.pop(stream, None)
         else:
             self._streams[stream] = numbered
@@ -348,26 +372,8 @@ class Judge:
         if stated.standing == standing:
             return
         stated.standing = standing
-        obligations: dict[str, Verdict] = {
-            name: found.verdict
-            for name, found in judged.findings.items()
-            if found.verdict is not Verdict.UNEXERCISED
-        }
-        yield ClaimLine(
-            self._key(claim, "final" if final else "", at),
-            self._source,
-            claim.stream,
-            claim.claim_id,
-            claim.compiled.mode if judged.judged else None,
-            claim.state,
-            judged.verdict,
-            judged.why,
-            place_of(at),
-            obligations,
-            judged.entered,
-            final,
-            {n: reason_of(f) for n, f in judged.findings.items() if f.verdict in _OPEN},
-        )
+        key = self._key(claim, "final" if final else "", at)
+        yield claim_line(key, self._source, judged, at, final=final)
 
     def _key(self, claim: ClaimRun, what: str, at: At) -> str:
         return self._key_of(at, claim.stream, claim.claim_id, what)

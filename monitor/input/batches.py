@@ -43,7 +43,7 @@ if TYPE_CHECKING:
     from monitor.input.dialects import Reader
     from monitor.input.records import At
 
-__all__ = ["Batch", "Piece", "Run", "form_of", "kinds_of", "pieces", "run_of", "whole"]
+__all__ = ["Batch", "Piece", "Run", "event_of", "form_of", "kinds_of", "pieces", "run_of", "whole"]
 
 _MOST: Final = 2**63 - 1
 _TYPES: Final[dict[str, Any]] = {
@@ -112,7 +112,7 @@ def pieces(reader: Reader, block: bytes, number: int) -> Iterator[Piece]:
     lines: list[int] = []
     events: list[Event] = []
     for each, line in split(block, number):
-        event = _event(line) if reader.is_canonical else None
+        event = event_of(line) if reader.is_canonical else None
         if event is not None:
             lines.append(each)
             events.append(event)
@@ -172,7 +172,7 @@ def form_of(event: Event) -> Event | None:
     return found if _is_sound(found) else None
 
 
-def _event(line: bytes) -> Event | None:
+def event_of(line: bytes) -> Event | None:
     """The event of a line; None where that is not certain."""
     try:
         event = _DECODE(line)
