@@ -218,7 +218,9 @@ class Judging:
 
     def limits(self, file: str, stream: str) -> dict[str, str]:
         """The limits that a stream reached, and what came of each."""
-        reached = (monitor.limits(file, stream) for monitor in self._reading)
+        if self._shared:
+            return self._judges[0].monitor.limits(file, stream)
+        reached = (judge.monitor.limits(file, stream) for judge in self._judges)
         return {limit: why for limits in reached for limit, why in limits.items()}
 
     def finish(self) -> None:
