@@ -100,6 +100,8 @@ soak: $(STAMP) ## Kill and disturb a follower for ten minutes (SECONDS=600), and
 bench: $(STAMP) ## Measure speed, as ratios to a baseline of the same run (a few minutes)
 	$(BIN)/python -m tests.bench
 	$(BIN)/python -m tests.bench_monitor
+	@test ! -e build/native/.native || { cd build/native && PYTHONPATH=$(CURDIR)/build/native \
+		$(CURDIR)/$(BIN)/python -m tests.bench_monitor --parts abc; }
 	@test ! -e $(VLLM_VENV)/.stamp || $(VLLM_VENV)/bin/python -m tests_vllm.bench
 
 differential: $(STAMP) ## Compare the monitor with the naive projection on 150,000 streams (an hour)

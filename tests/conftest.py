@@ -8,11 +8,8 @@ from tempfile import TemporaryDirectory
 
 import pytest
 
-from monitor.stream import projection
+from tests.native import NATIVE
 from tests.once import SHARED
-
-NATIVE = not projection.__file__.endswith(".py")
-"""Whether the inner part of the monitor is compiled (`hatch_build`)."""
 
 _ROUND = 50_000
 _FOLDER = pytest.StashKey[TemporaryDirectory[str]]()

@@ -1,0 +1,63 @@
+"""What `make native` compiled goes on where the interpreted monitor stopped, and the other way."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from monitor import EventMonitor
+from spec.claims.claim import Mode
+from tests.native import NATIVE
+from tests.streams.traffic import Traffic, as_events
+
+ROOT = Path(__file__).parents[1]
+FOLDER = ROOT / "build" / "native"
+
+_GO_ON = """
+import sys
+from pathlib import Path
+from monitor import EventMonitor
+from monitor.stream import projection
+from spec.claims.claim import Mode
+from tests.streams.traffic import Traffic, as_events
+
+assert not projection.__file__.endswith(".py")
+before, after, cut = Path(sys.argv[1]), Path(sys.argv[2]), int(sys.argv[3])
+monitor = EventMonitor.restore(before.read_bytes())
+for number, event in enumerate(as_events(Traffic(3_000, 50, tuple(Mode)))):
+    if cut <= number < 2 * cut:
+        monitor.feed(event)
+after.write_bytes(monitor.snapshot())
+"""
+
+
+@pytest.mark.skipif(NATIVE or not (FOLDER / ".native").exists(), reason="make native was not run")
+def test_goes_on(tmp_path: Path) -> None:
+    """A snapshot that is read and written by compiled modules in between changes no report."""
+    events, cut = list(as_events(Traffic(3_000, 50, tuple(Mode)))), 1_000
+    whole, first = EventMonitor(name="run"), EventMonitor(name="run")
+    for number, event in enumerate(events):
+        whole.feed(event)
+        if number < cut:
+            first.feed(event)
+    before, after = tmp_path / "before", tmp_path / "after"
+    before.write_bytes(first.snapshot())
+    command = [sys.executable, "-c", _GO_ON, str(before), str(after), str(cut)]
+    subprocess.run(command, cwd=FOLDER, env={"PYTHONPATH": str(FOLDER)}, check=True)
+    last = EventMonitor.restore(after.read_bytes())
+    for event in events[2 * cut :]:
+        last.feed(event)
+    assert whole.finish() == last.finish()
+
+
+def test_refuses_a_folder(tmp_path: Path) -> None:
+    """A folder that this command did not make is not taken away."""
+    kept = tmp_path / "kept"
+    kept.write_text("")
+    command = [sys.executable, str(ROOT / "hatch_build.py"), str(tmp_path)]
+    run = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert (2, True) == (run.returncode, kept.exists())
+    assert "was not made by this command" in run.stderr
