@@ -55,6 +55,12 @@ class Blame:
         self.tell_all(view)
         self.tell_one(view, claim, name)
 
+    def part(self, name: str) -> tuple[bool, int, bool, bool]:
+        """All that differs between claims of what concerns one, beside what each declared."""
+        share, least = self._freed.shares.get(name, 0), self._least
+        first = bool(least) and least[0][1] == name
+        return name in self.named, share, first, name in self._idle
+
     def tell_one(self, view: EventView, claim: ClaimRun | None, name: str) -> None:
         """What of it concerns one claim: whether it is named, and what the others named free."""
         share, idle = self._freed.shares.get(name, 0), self._idle

@@ -194,6 +194,10 @@ class Requests:
             self._late.setdefault(request_id)
         return True
 
+    def has_room(self, number: int) -> bool:
+        """Whether so many claims more may have a request in hand."""
+        return self._pairs - self._late_pairs + number <= PAIRS
+
     def take_in_hand(self, claim: ClaimRun, request: Request) -> bool:
         """The same, where the claim opens the request itself; False, and nothing, if there are too
         many.

@@ -8,8 +8,9 @@ from monitor.evaluate.compaction import compact, compact_as
 from monitor.evaluate.python_terms import CLAIM_REGISTERS
 from monitor.pool.bloom_filter import digest
 from monitor.stream.authority import ends_early
+from monitor.stream.cached_requests import CachedRequests
 from monitor.stream.entries import says_the_same
-from monitor.stream.transition_cache import NUMBERS, TransitionCache
+from monitor.stream.transition_cache import NUMBERS
 from spec.events.alphabet import FACTS, Kind
 from spec.events.fields import RUNTIME
 
@@ -24,7 +25,7 @@ _FITS, _SAME, _SOME, _AUTHORISED, _ATTRIBUTED = (1 << bit for bit in range(5))
 _FOOTPRINT, _ENDED_BY = CLAIM_REGISTERS.index("footprint"), CLAIM_REGISTERS.index("ended_by")
 
 
-class CachedEntries(TransitionCache):
+class CachedEntries(CachedRequests):
     """A stream that takes the entry of a claim, and its end, by cached transitions."""
 
     def _tell_entry(self, event: Event, claim: ClaimRun, at: At) -> None:

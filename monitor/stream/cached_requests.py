@@ -1,0 +1,118 @@
+"""Delivers events of requests that meet a conflict to claims by cached transitions.
+
+Such an event is delivered to every claim of the pool. What it is to one of them depends on where
+the claim stands, and on comparisons of what the request needs with what the claims hold; their
+truths are its code (`monitor.evaluate.reading`). Claims of which all that is compared is equal have
+one transition in common, which is looked up once for each event.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, ClassVar, Final
+
+from monitor.evaluate.compaction import expand
+from monitor.evaluate.python_terms import REQUEST_REGISTERS
+from monitor.stream.transition_cache import FIRST, TransitionCache, code_of
+from spec.events.alphabet import CONFLICT_ACTIONS, Kind
+
+if TYPE_CHECKING:
+    from collections.abc import Hashable, Mapping, Sequence
+
+    from monitor.evaluate.claim import ClaimRun
+    from monitor.evaluate.product import Transition
+    from monitor.stream.request_events import AtRequest
+
+__all__ = ["CachedRequests"]
+
+_NEEDED: Final = REQUEST_REGISTERS.index("needed")
+
+
+class CachedRequests(TransitionCache):
+    """A stream that delivers events of requests by cached transitions."""
+
+    ways: ClassVar[Mapping[Kind, Any]]
+
+    def _tell_each(self, concerned: Sequence[ClaimRun], told: AtRequest) -> None:
+        if not self._is_usual(told, len(concerned)):
+            super()._tell_each(concerned, told)
+            return
+        event, request, at = told.event, told.request, told.at
+        name, since, need = event.request_id or "", request.since, (request.needed, request.usable)
+        sums, arrives = told.ends.high, event.kind is Kind.REQUEST_ARRIVED
+        blame = told.blames[0] if event.kind in CONFLICT_ACTIONS else None
+        known: dict[Hashable, Transition] = {}
+        for claim in concerned:
+            if not self._try_compact(claim):
+                self._tell_one(claim, told)
+                continue
+            ids, claim_id = claim.ids, claim.claim_id
+            if name in ids:
+                slot = ids.index(name)
+                if arrives or claim.needs[slot] != need:
+                    self._tell_one(claim, told)
+                    continue
+                slot += FIRST
+            else:
+                slot = 1 if claim.took <= since else 2
+            key = (
+                *(claim.product, slot, claim.facts, sums.alone(claim_id)),
+                None if blame is None else blame.part(claim_id),
+            )
+            if (transition := known.get(key)) is None:
+                found = self._find_transition(claim, slot, told)
+                if found is None:
+                    continue
+                transition = known[key] = found
+            if (pick := transition.ids) is not None:
+                self._change_slots(claim, transition, pick, told)
+            self._go_along(claim, transition, at)
+
+    def _is_usual(self, told: AtRequest, number: int) -> bool:
+        """Whether nothing of a request is in doubt, and the sums of the pool are known.
+
+        Args:
+            number: of the claims that are told.
+        """
+        request, event, ends = told.request, told.event, told.ends
+        if not self.ways or self._track.lost is not None or told.unknown or event.from_tier:
+            return False
+        if ends.low is not None or ends.unknown or event.claim_id is not None:
+            return False
+        if self._needing(event.request_id or "") is not request or request.unnamed is not None:
+            return False
+        return self.requests.has_room(number)
+
+    def _find_transition(self, claim: ClaimRun, slot: int, told: AtRequest) -> Transition | None:
+        """The transition that a claim takes; None where it was moved by its observers."""
+        product, kind, request = claim.product, told.event.kind, told.request
+        assert product is not None
+        if slot >= FIRST and product.requests[slot - FIRST][0][_NEEDED] is not None:
+            self._tell_one(claim, told)
+            return None
+        view = self._as_all_see(claim, told).copied()
+        if kind in CONFLICT_ACTIONS:
+            told.blames[0].tell_one(view, claim, claim.claim_id)
+        self._crowd(view, claim, told.ends.high)
+        need = (0, 0) if kind is Kind.REQUEST_ARRIVED else (request.needed, request.usable)
+        read = claim.compiled.kinds[kind].reads_beside
+        code = code_of(kind, slot, read(view, claim.constants, claim.facts, *need))
+        if (transition := product.after.get(code)) is not None:
+            return transition
+        ids, places, facts, name = claim.ids, claim.places, claim.facts, told.event.request_id
+        expand(claim)
+        self._tell_one(claim, told)
+        self._keep_transition(claim, product, ids, places, facts, code, told.event, told.at, name)
+        return None
+
+    def _change_slots(
+        self, claim: ClaimRun, transition: Transition, pick: Any, told: AtRequest
+    ) -> None:
+        """A claim follows a request from now on, or no longer."""
+        name, request = told.event.request_id or "", told.request
+        ids = claim.ids
+        after = pick((*ids, name))
+        if name in after and name not in ids:
+            self.requests.take_in_hand(claim, request)
+        self.requests.let_go(claim, [ids[slot] for slot in transition.gone], name)
+        need = request.needed, request.usable
+        claim.ids, claim.needs = after, pick((*claim.needs, need))
