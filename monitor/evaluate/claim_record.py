@@ -168,9 +168,10 @@ class ClaimRecord(Compactable):
 
     def take_constants(self) -> None:
         """The claim has the constants of the mode that it goes by."""
-        self.expanded()
-        own = self.constants
-        own.lapses, own.tiered, own.watched, own.ranked = fixed_by(self.goes_by)
+        own, fixed = self.constants, fixed_by(self.goes_by)
+        if (own.lapses, own.tiered, own.watched, own.ranked) != fixed:
+            self.expanded()
+            own.lapses, own.tiered, own.watched, own.ranked = fixed
         if not self.constants.tiered:
             self.held.fresh = None
 

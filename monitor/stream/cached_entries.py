@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from monitor.evaluate.cached_step import NUMBERS
 from monitor.evaluate.compaction import compact, compact_as
 from monitor.evaluate.python_terms import CLAIM_REGISTERS
 from monitor.pool.bloom_filter import digest
 from monitor.stream.authority import ends_early
 from monitor.stream.cached_requests import CachedRequests
 from monitor.stream.entries import says_the_same
-from monitor.stream.transition_cache import NUMBERS
 from spec.events.alphabet import FACTS, Kind
 from spec.events.fields import RUNTIME
 

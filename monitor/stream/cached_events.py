@@ -10,9 +10,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
+from monitor.evaluate.cached_step import NUMBERS
 from monitor.stream.cached_entries import CachedEntries
 from monitor.stream.shortcuts import SHORTCUTS
-from monitor.stream.transition_cache import NUMBERS
 from spec.events.alphabet import ENDS, Kind
 
 if TYPE_CHECKING:

@@ -10,9 +10,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, ClassVar, Final
 
+from monitor.evaluate.cached_step import FIRST, Before, code_of
 from monitor.evaluate.compaction import expand
-from monitor.evaluate.python_terms import REQUEST_REGISTERS
-from monitor.stream.transition_cache import FIRST, TransitionCache, code_of
+from monitor.evaluate.python_terms import CLAIM_REGISTERS, REQUEST_REGISTERS
+from monitor.stream.transition_cache import TransitionCache
 from spec.events.alphabet import CONFLICT_ACTIONS, Kind
 
 if TYPE_CHECKING:
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
 
 __all__ = ["CachedRequests"]
 
+_LEAD: Final = CLAIM_REGISTERS.index("lead")
 _NEEDED: Final = REQUEST_REGISTERS.index("needed")
 
 
@@ -98,10 +100,11 @@ class CachedRequests(TransitionCache):
         code = code_of(kind, slot, read(view, claim.constants, claim.facts, *need))
         if (transition := product.after.get(code)) is not None:
             return transition
-        ids, places, facts, name = claim.ids, claim.places, claim.facts, told.event.request_id
+        before = Before.of(claim)
         expand(claim)
         self._tell_one(claim, told)
-        self._keep_transition(claim, product, ids, places, facts, code, told.event, told.at, name)
+        name, lead = told.event.request_id, before.facts[_LEAD]
+        before.keep(claim, code, kind, told.at, lead, name=name)
         return None
 
     def _change_slots(

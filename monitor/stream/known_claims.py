@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
+from monitor.evaluate.cached_step import measure
 from monitor.evaluate.claim import ClaimRun
 from monitor.evaluate.claim_record import UNSTATED
 from monitor.evaluate.event_view import Constants, fixed_by
@@ -297,7 +298,7 @@ class KnownClaims:
             claim.doubt(BLOCKS, lost[0], f"{lost[1]}, so blocks on its object may be lost")
         claim.held.take_fresh()  # it was there before
         whole = claim.lead >= claim.constants.threshold
-        claim.measure(claim.lead, there=bool(claim.fact("there")) or whole)
+        measure(claim, claim.lead, there=bool(claim.fact("there")) or whole)
         self.ranks.note(claim)
 
     def _take_in(self, claim: ClaimRun) -> None:

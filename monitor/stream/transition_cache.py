@@ -10,44 +10,23 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
+from monitor.evaluate.cached_step import FIRST, SLOT, Before
 from monitor.evaluate.compaction import compact, compact_soon, expand
-from monitor.evaluate.product import Transition, moved_facts, picked
 from monitor.evaluate.python_terms import CLAIM_REGISTERS
-from monitor.evaluate.reading import MOST_READ
 from monitor.stream.shortcuts import SHORTCUTS, Shortcuts
-from spec.events.alphabet import Kind
 
 if TYPE_CHECKING:
     from monitor.evaluate.claim import ClaimRun
-    from monitor.evaluate.observer_state import Registers
-    from monitor.evaluate.product import ProductState
+    from monitor.evaluate.product import Transition
     from monitor.input.records import At
     from monitor.requests.request import Request
     from spec.events.canonical import Event
 
-__all__ = ["FIRST", "NUMBERS", "TransitionCache", "code_of"]
+__all__ = ["TransitionCache"]
 
-NUMBERS: Final = {kind: number << 6 for number, kind in enumerate(Kind)}
-"""The part of a code that says the kind, above six bits for questions."""
-
-_SLOT: Final = 6 + len(Kind).bit_length()
-"""The bits of a code below the slot of a request, which has no upper limit."""
-
-FIRST: Final = 3
-"""The number of the first slot of a request, in a code. Lower ones are of a request that has none:
-1 where the claim was there before it, 2 where it came after it, 0 of no request.
-"""
-
-_STOOD, _CAME = 1 << _SLOT, 2 << _SLOT
+_STOOD, _CAME = 1 << SLOT, 2 << SLOT
 
 _LEAD: Final = CLAIM_REGISTERS.index("lead")
-
-
-def code_of(kind: Kind, slot: int, read: int) -> int:
-    """The code of an event of which a `monitor.evaluate.reading.reader` says what is read; it is
-    below zero, and so no other.
-    """
-    return ~((slot << MOST_READ | read) << _SLOT | NUMBERS[kind])
 
 
 class TransitionCache(Shortcuts):
@@ -84,7 +63,7 @@ class TransitionCache(Shortcuts):
         none, whether the claim was there before it.
         """
         if name in claim.ids:
-            return (claim.ids.index(name) + FIRST) << _SLOT
+            return (claim.ids.index(name) + FIRST) << SLOT
         return _STOOD if claim.took <= request.since else _CAME
 
     @staticmethod
@@ -170,44 +149,15 @@ class TransitionCache(Shortcuts):
             name: of the request that the event belongs to.
             stated: the number that the event states of the claim.
         """
-        before, ids, places, facts = claim.product, claim.ids, claim.places, claim.facts
-        assert before is not None
+        before = Before.of(claim)
         expand(claim)
         if not self._shortcut(event, at):
             self._take_long(event, at)
         if self._store.claims.get(claim.claim_id) is not claim:
             return True  # it is forgotten, and that is no part of what the event does
-        self._keep_transition(claim, before, ids, places, facts, code, event, at, name, stated)
+        if event.block_ids and claim.computed:
+            compact(claim)
+            return True
+        lead = claim.lead if event.block_ids else before.facts[_LEAD]
+        before.keep(claim, code, event.kind, at, lead, name=name, stated=stated)
         return True
-
-    @staticmethod
-    def _keep_transition(
-        claim: ClaimRun,
-        before: ProductState,
-        ids: tuple[str, ...],
-        places: tuple[At, ...],
-        facts: Registers,
-        code: int,
-        event: Event,
-        at: At,
-        name: str | None,
-        stated: int = 0,
-    ) -> None:
-        """Cache how an event moved a claim, if that can be said.
-
-        Args:
-            before: where it stood before, with what it had as slots, and its registers.
-        """
-        after, lead = compact(claim), claim.lead if event.block_ids else facts[_LEAD]
-        if after is None or (event.block_ids and claim.computed):
-            return
-        try:
-            moved = moved_facts(facts, claim.facts, event.kind, lead, stated)
-            pick_places = picked(places, at, claim.places)
-            new = name if name is not None and name not in ids else object()
-            pick_ids = picked(ids, new, claim.ids)
-        except ValueError:
-            return
-        gone = tuple(slot for slot, each in enumerate(ids) if each not in claim.ids)
-        moves = (before.state, before.owes) != (after.state, after.owes)
-        before.after[code] = Transition(after, pick_places, pick_ids, gone, moved, moves)
