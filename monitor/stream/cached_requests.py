@@ -11,7 +11,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, ClassVar, Final
 
 from monitor.evaluate.cached_step import FIRST, Before, code_of
-from monitor.evaluate.compaction import expand
+from monitor.evaluate.compaction import compact_soon, expand
 from monitor.evaluate.python_terms import CLAIM_REGISTERS, REQUEST_REGISTERS
 from monitor.stream.transition_cache import TransitionCache
 from spec.events.alphabet import CONFLICT_ACTIONS, Kind
@@ -42,32 +42,44 @@ class CachedRequests(TransitionCache):
         name, since, need = event.request_id or "", request.since, (request.needed, request.usable)
         sums, arrives = told.ends.high, event.kind is Kind.REQUEST_ARRIVED
         blame = told.blames[0] if event.kind in CONFLICT_ACTIONS else None
+        alone, owing = sums.alone, self._store.owing
         known: dict[Hashable, Transition] = {}
         for claim in concerned:
-            if not self._try_compact(claim):
+            if claim.product is None and not compact_soon(claim):
                 self._tell_one(claim, told)
                 continue
             ids, claim_id = claim.ids, claim.claim_id
             if name in ids:
-                slot = ids.index(name)
-                if arrives or claim.needs[slot] != need:
+                slot = ids.index(name) + FIRST
+                if arrives or claim.needs[slot - FIRST] != need:
                     self._tell_one(claim, told)
                     continue
-                slot += FIRST
             else:
                 slot = 1 if claim.took <= since else 2
-            key = (
-                *(claim.product, slot, claim.facts, sums.alone(claim_id)),
-                None if blame is None else blame.part(claim_id),
-            )
+            part = None if blame is None else blame.part(claim_id)
+            key = id(claim.product), slot, id(claim.facts), alone(claim_id), part
             if (transition := known.get(key)) is None:
-                found = self._find_transition(claim, slot, told)
-                if found is None:
+                if (found := self._find_transition(claim, slot, told)) is None:
                     continue
                 transition = known[key] = found
-            if (pick := transition.ids) is not None:
-                self._change_slots(claim, transition, pick, told)
-            self._go_along(claim, transition, at)
+            to, places, pick, gone, _, moves = transition
+            if pick is not None:
+                claim.ids, claim.needs = pick((*ids, name)), pick((*claim.needs, need))
+                if slot < FIRST and name in claim.ids:
+                    self.requests.take_in_hand(claim, request)
+                if gone:
+                    self.requests.let_go(claim, [ids[each] for each in gone], name)
+            claim.last_event, claim.product = self._count, to
+            if places is not None:
+                claim.places = places((*claim.places, at))
+            if moves:
+                claim.state, claim.owes = to.state, to.owes
+                if to.owes:
+                    owing[claim_id] = claim
+                else:
+                    owing.pop(claim_id, None)
+            if not to.tracked:
+                self._store.note_untracked(claim)
 
     def _is_usual(self, told: AtRequest, number: int) -> bool:
         """Whether nothing of a request is in doubt, and the sums of the pool are known.
@@ -106,16 +118,3 @@ class CachedRequests(TransitionCache):
         name, lead = told.event.request_id, before.facts[_LEAD]
         before.keep(claim, code, kind, told.at, lead, name=name)
         return None
-
-    def _change_slots(
-        self, claim: ClaimRun, transition: Transition, pick: Any, told: AtRequest
-    ) -> None:
-        """A claim follows a request from now on, or no longer."""
-        name, request = told.event.request_id or "", told.request
-        ids = claim.ids
-        after = pick((*ids, name))
-        if name in after and name not in ids:
-            self.requests.take_in_hand(claim, request)
-        self.requests.let_go(claim, [ids[slot] for slot in transition.gone], name)
-        need = request.needed, request.usable
-        claim.ids, claim.needs = after, pick((*claim.needs, need))

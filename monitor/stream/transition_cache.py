@@ -119,21 +119,6 @@ class TransitionCache(Shortcuts):
         if not to.tracked:
             self._store.note_untracked(claim)
 
-    def _go_along(self, claim: ClaimRun, transition: Transition, at: At) -> None:
-        """A claim takes a transition that changes no register, by the event in hand."""
-        to, places = transition.to, transition.places
-        claim.last_event, claim.product = self._count, to
-        if places is not None:
-            claim.places = places((*claim.places, at))
-        if transition.moves:
-            claim.state, claim.owes = to.state, to.owes
-            if to.owes:
-                self._store.owing[claim.claim_id] = claim
-            else:
-                self._store.owing.pop(claim.claim_id, None)
-        if not to.tracked:
-            self._store.note_untracked(claim)
-
     def _learn(
         self,
         claim: ClaimRun,
