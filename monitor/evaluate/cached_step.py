@@ -40,6 +40,7 @@ no event came, but what is held is known better, and what comes of it.
 """
 
 _STEPPED: Final = BLOCKS_GONE | {Kind.BLOCK_CACHED, Kind.LOAD_FINISHED, Kind.CLAIM_COMMITTED}
+_NO_NUMBERS: Final = (0, 0, 0, 0)
 _LEAD, _THERE = CLAIM_REGISTERS.index("lead"), CLAIM_REGISTERS.index("there")
 
 
@@ -111,7 +112,7 @@ def step(claim: ClaimRun, view: EventView) -> None:
         claim.step(view)
         return
     was = claim.facts
-    read = claim.compiled.kinds[kind].reads_about(view, claim.constants, was, 0, 0)
+    read = claim.compiled.kinds[kind].reads_about(view, claim.constants, was, _NO_NUMBERS)
     code = code_of(kind, 0, read, _DIRECT if view.direct else 0)
     lead = was[_LEAD] if kind is Kind.CLAIM_COMMITTED else view.lead
     if (transition := product.after.get(code)) is not None:

@@ -72,9 +72,10 @@ class ClaimRecord(Compactable):
     alike; what is reported of the claim moves them all the same.
 
     Of a claim that is compact (`monitor.evaluate.compaction`), `product` is where it stands, `ids`
-    are the requests that it has in hand, `needs` what each needs of what is usable, and `places`
-    those of the events that its findings name. `expansions` counts how often others needed it
-    expanded; it does `wait` for so many events before it is compact again.
+    are the requests that it has in hand, `needs` what each needs of what is usable, with the cost
+    and the worker of its route, and `places` those of the events that its findings name.
+    `expansions` counts how often others needed it expanded; it does `wait` for so many events
+    before it is compact again.
     """
 
     stream: str
@@ -142,7 +143,7 @@ class ClaimRecord(Compactable):
     wait: int = field(default=0, init=False, metadata=DERIVED)
     product: ProductState | None = field(default=None, init=False, metadata=DERIVED)
     ids: tuple[str, ...] = field(default=(), init=False, metadata=DERIVED)
-    needs: tuple[tuple[int, int], ...] = field(default=(), init=False, metadata=DERIVED)
+    needs: tuple[tuple[int, int, int, int], ...] = field(default=(), init=False, metadata=DERIVED)
     places: tuple[At, ...] = field(default=(), init=False, metadata=DERIVED)
 
     def __post_init__(self) -> None:

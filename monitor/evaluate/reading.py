@@ -30,7 +30,8 @@ if TYPE_CHECKING:
     from spec.language.partial_evaluation import Known
     from spec.language.terms import Term
 
-    Reader: TypeAlias = "Callable[[EventView, Constants, Registers, int, int], int]"
+    Numbers: TypeAlias = "tuple[int, int, int, int]"
+    Reader: TypeAlias = "Callable[[EventView, Constants, Registers, Numbers], int]"
 
 __all__ = ["MOST_READ", "comparisons_of", "reader"]
 
@@ -39,27 +40,29 @@ MOST_READ: Final = 40
 
 _CLAIM: Final = (CLAIM_FACTS, DECLARED)
 _REQUEST: Final = (REQUEST_FACTS,)
-_NEEDS: Final = {(Scope.REQ_WAS, name): name for name in ("needed", "usable")}
-_OF_EVENT: Final = {"needed", "usable", "lead"}
+_OF_REQUEST: Final = ("needed", "usable", "cost", "worker")
+_NUMBERS: Final = {(Scope.REQ_WAS, n): f"numbers[{at}]" for at, n in enumerate(_OF_REQUEST)}
+_OF_EVENT: Final = {*_OF_REQUEST, "lead", "footprint", "declared", "ended_by"}
 """Registers that take a number of the event, which each claim keeps apart from its product state"""
 _IN_PRODUCT: Final = frozenset({(Scope.WAS, "lead"), (Scope.CLAIM, "threshold")})
 """A product state says whether the first reaches the second."""
 
 
 def reader(observers: tuple[Observer, ...], kind: Kind, *, about: bool) -> Reader:
-    """What of an event is read, as a function `read(e, c, was, needed, usable)`.
+    """What of an event is read, as a function `read(e, c, was, numbers)`.
 
-    Its arguments are the event, the constants and the registers of the claim before it, and what
-    the request of the event needed before it, of what was usable.
+    Its arguments are the event, the constants and the registers of the claim before it, and those
+    registers of the request of the event before it that are numbers: what it needs, of what is
+    usable, and the cost and the worker of its route.
 
     Args:
         about: the event names the claim and is about it; or else it is neither.
     """
-    parts = [to_python(term, _NEEDS) for term in comparisons_of(observers, kind, about=about)]
+    parts = [to_python(term, _NUMBERS) for term in comparisons_of(observers, kind, about=about)]
     assert len(parts) <= MOST_READ
     bits = " | ".join(f"bool({part}) << {bit}" for bit, part in enumerate(parts))
     made: dict[str, Any] = {}
-    text = f"def read(e, c, was, needed, usable):\n    return {bits or 0}\n"
+    text = f"def read(e, c, was, numbers):\n    return {bits or 0}\n"
     exec(compile(text, f"<what is read at {kind}>", "exec"), made)
     read: Reader = made["read"]
     return read
@@ -76,6 +79,8 @@ def comparisons_of(observers: tuple[Observer, ...], kind: Kind, *, about: bool) 
         for term in _terms(observers, kind, about=about, here=here):
             found.update(dict.fromkeys(_truths(term)))
     for term in found:
+        if term.sort is Sort.INT:
+            raise ValueError(f"the number {show(term)} is kept in no register of its own")
         if stray := [v for v in variables(term) if not _is_at_hand(v)]:
             raise ValueError(f"{show(term)} reads {show(stray[0])}, which is not at hand")
     return list(found)
@@ -84,7 +89,7 @@ def comparisons_of(observers: tuple[Observer, ...], kind: Kind, *, about: bool) 
 def _is_at_hand(variable: Var) -> bool:
     """Whether a reader has what a variable stands for."""
     own = variable.scope, variable.name
-    return variable.scope in (Scope.EVENT, Scope.CLAIM, Scope.WAS) or own in _NEEDS
+    return variable.scope in (Scope.EVENT, Scope.CLAIM, Scope.WAS) or own in _NUMBERS
 
 
 def _terms(

@@ -11,9 +11,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from monitor.evaluate.cached_step import NUMBERS
-from monitor.stream.cached_entries import CachedEntries
+from monitor.stream.cached_routes import CachedRoutes
 from monitor.stream.shortcuts import SHORTCUTS
 from spec.events.alphabet import ENDS, Kind
+from spec.events.fields import ROUTE_REPORTS
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -29,7 +30,7 @@ __all__ = ["WAYS", "CachedEvents"]
 _HOLDS, _COVERS, _FROM_TIER, _FOUND = (1 << bit for bit in range(4))
 
 
-class CachedEvents(CachedEntries):
+class CachedEvents(CachedRoutes):
     """A stream that takes most events by cached transitions."""
 
     # Each kind of event.
@@ -96,6 +97,8 @@ class CachedEvents(CachedEntries):
         transition = self._cached(claim, code)
         if transition is None:
             return self._learn(claim, code, event, at, name)
+        if claim.owed:
+            self._settle_routes(claim, name)
         if (pick := transition.ids) is not None:
             self.requests.let_go(claim, [claim.ids[slot] for slot in transition.gone], name)
             claim.ids, claim.needs = pick((*claim.ids, "")), pick((*claim.needs, None))
@@ -182,6 +185,8 @@ class CachedEvents(CachedEntries):
         return store.objects.is_alone(claim) and store.blocks.are_unowned(blocks)
 
 
+_ROUTE: Final = CachedEvents._cached_route
+
 WAYS: Final[Mapping[Kind, Way]] = {
     **SHORTCUTS,
     Kind.CLAIM_COMMITTED: CachedEvents._cached_commitment,
@@ -201,6 +206,7 @@ WAYS: Final[Mapping[Kind, Way]] = {
     Kind.REQUEST_FINISHED: CachedEvents._cached_end,
     Kind.BLOCK_CACHED: CachedEvents._cached_blocks,
     Kind.LOAD_FINISHED: CachedEvents._cached_blocks,
+    **dict.fromkeys((*ROUTE_REPORTS, *(fact for fact, _ in ROUTE_REPORTS.values())), _ROUTE),
     Kind.BLOCK_EVICTED: CachedEvents._cached_loss,
     Kind.BLOCK_LOST: CachedEvents._cached_loss,
 }

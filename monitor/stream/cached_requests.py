@@ -39,11 +39,13 @@ class CachedRequests(TransitionCache):
             super()._tell_each(concerned, told)
             return
         event, request, at = told.event, told.request, told.at
-        name, since, need = event.request_id or "", request.since, (request.needed, request.usable)
+        name, since = event.request_id or "", request.since
+        need = request.needed, request.usable, 0, 0
         sums, arrives = told.ends.high, event.kind is Kind.REQUEST_ARRIVED
         blame = told.blames[0] if event.kind in CONFLICT_ACTIONS else None
         alone, owing = sums.alone, self._store.owing
         known: dict[Hashable, Transition] = {}
+        met: list[Hashable] = []  # of the keys, so that no other has their ids
         for claim in concerned:
             if claim.product is None and not compact_soon(claim):
                 self._tell_one(claim, told)
@@ -51,7 +53,7 @@ class CachedRequests(TransitionCache):
             ids, claim_id = claim.ids, claim.claim_id
             if name in ids:
                 slot = ids.index(name) + FIRST
-                if arrives or claim.needs[slot - FIRST] != need:
+                if arrives or claim.needs[slot - FIRST][:2] != need[:2]:
                     self._tell_one(claim, told)
                     continue
             else:
@@ -62,6 +64,9 @@ class CachedRequests(TransitionCache):
                 if (found := self._find_transition(claim, slot, told)) is None:
                     continue
                 transition = known[key] = found
+                met.append(claim.facts)
+            if claim.owed and event.kind is Kind.REQUEST_FINISHED:
+                self._settle_routes(claim, name)
             to, places, pick, gone, _, moves = transition
             if pick is not None:
                 claim.ids, claim.needs = pick((*ids, name)), pick((*claim.needs, need))
@@ -107,9 +112,10 @@ class CachedRequests(TransitionCache):
         if kind in CONFLICT_ACTIONS:
             told.blames[0].tell_one(view, claim, claim.claim_id)
         self._crowd(view, claim, told.ends.high)
-        need = (0, 0) if kind is Kind.REQUEST_ARRIVED else (request.needed, request.usable)
+        arrives = kind is Kind.REQUEST_ARRIVED
+        need = (0, 0, 0, 0) if arrives else (request.needed, request.usable, 0, 0)
         read = claim.compiled.kinds[kind].reads_beside
-        code = code_of(kind, slot, read(view, claim.constants, claim.facts, *need))
+        code = code_of(kind, slot, read(view, claim.constants, claim.facts, need))
         if (transition := product.after.get(code)) is not None:
             return transition
         before = Before.of(claim)

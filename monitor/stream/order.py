@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import heapq
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from monitor.input.records import CANONICAL
@@ -138,11 +139,15 @@ def _missing(first: int, last: int) -> str:
     return f"sequences {first} to {last} are missing"
 
 
+_duration = lru_cache(maxsize=256)(Duration.parse)
+"""`Duration.parse`, which says the same again and again."""
+
+
 def _length(claim: ClaimRun) -> int | None:
     """The claim's duration in nanoseconds; None where it has none, or counts scheduler steps."""
     if claim.duration is None:
         return None
-    duration = Duration.parse(claim.duration)
+    duration = _duration(claim.duration)
     return None if duration.unit is TimeUnit.STEPS else duration.nanoseconds
 
 
@@ -255,7 +260,7 @@ class Clock:
     def tell(self, claim: ClaimRun) -> None:
         """A fact states the end of the claim's duration; if it is in steps, steps are stated."""
         if claim.duration is not None:
-            unit = Duration.parse(claim.duration).unit
+            unit = _duration(claim.duration).unit
             self._steps_stated = self._steps_stated or unit is TimeUnit.STEPS
 
     def early(self, claim: ClaimRun, event: Event) -> str:

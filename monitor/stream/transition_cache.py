@@ -84,9 +84,18 @@ class TransitionCache(Shortcuts):
             return True
         if not self.requests.take_in_hand(claim, request):
             return False
-        need = request.needed, request.usable
+        need = request.needed, request.usable, 0, 0
         claim.ids, claim.needs = pick((*claim.ids, name)), pick((*claim.needs, need))
         return True
+
+    @staticmethod
+    def _settle_routes(claim: ClaimRun, name: str) -> None:
+        """A request of a compact claim ends: what its routes came to is owed no more."""
+        product = claim.product
+        if product is not None and name in claim.ids:
+            *_, ended = product.requests[claim.ids.index(name)]
+            if not ended:
+                claim.owed.pop(name, None)
 
     def _take_transition(
         self,

@@ -9,22 +9,25 @@ from typing import Any
 import pytest
 
 from monitor.evaluate import compaction, product
+from monitor.evaluate.cached_step import NUMBERS
 from monitor.evaluate.claim import ClaimRun
 from monitor.evaluate.compaction import compact, expand
 from monitor.evaluate.compile import compile_mode
+from monitor.evaluate.python_terms import REQUEST_REGISTERS
 from monitor.input.records import At, Stamp
 from monitor.requests.request import Request
 from monitor.stream.cached_events import WAYS
 from monitor.stream.known_claims import Keep
 from monitor.stream.projection import Stream
 from monitor.stream.shortcuts import SHORTCUTS
-from monitor.stream.transition_cache import NUMBERS, TransitionCache
+from monitor.stream.transition_cache import TransitionCache
 from spec.claims.claim import Mode
 from spec.contract.facts import FACTS_ARE_FACTS
 from spec.contract.ledgers import CLAIM_FACTS, DECLARED, REQUEST_FACTS
 from spec.contract.modes import MODES, Bundle
 from spec.events.alphabet import BLOCKS_GONE, ENDS, Kind
 from spec.events.canonical import Event
+from spec.events.fields import ROUTE_REPORTS
 from spec.language.partial_evaluation import specialize
 from spec.language.terms import FALSE, Compare, Const, Scope, Sort, Term, Var, children, variables
 from spec.language.verdicts import Verdict
@@ -39,6 +42,7 @@ KEEPS = (
     *(None, Keep(ended=0), Keep(ended=1, records=1), Keep(ended=3)),
     *(Keep(ended_requests=0), Keep(ended=1, ended_requests=1)),
 )
+NUMBERS_AT = [REQUEST_REGISTERS.index(name) for name in ("needed", "usable", "cost", "worker")]
 COMMITS = {"kind": Kind.CLAIM_COMMITTED, "footprint": 2}
 
 
@@ -64,11 +68,11 @@ def told_anew(seeds: range) -> Iterator[tuple[Mode, list[Line]]]:
 def slots(claim: ClaimRun) -> tuple[Any, ...]:
     product = claim.product
     assert product is not None
-    needs = [
-        need if facts[3] is None else None
-        for need, (facts, *_) in zip(claim.needs, product.requests, strict=True)
+    numbers = [
+        [number for number, at in zip(each, NUMBERS_AT, strict=True) if facts[at] is None]
+        for each, (facts, *_) in zip(claim.needs, product.requests, strict=True)
     ]
-    return product, claim.ids, needs, claim.places
+    return product, claim.ids, numbers, claim.places
 
 
 def compare(mode: Mode, lines: list[Line], chance: Random) -> None:
@@ -234,13 +238,24 @@ def test_codes() -> None:
         for bits in range(64)
     }
     assert len(codes) == len(NUMBERS) * len(slots) * 64
+    read = {
+        code_of(kind, slot, 1 << bit, more)
+        for kind in NUMBERS
+        for slot in range(200)
+        for bit in range(MOST_READ)
+        for more in (0, 1, 63)
+    }
+    assert len(read) == len(NUMBERS) * 200 * MOST_READ * 3
+    assert read.isdisjoint(codes)
 
 
 def test_each_way() -> None:
-    """The kinds below are those whose effect is remembered."""
-    assert {*READ, *OTHERS} == {k for k, way in WAYS.items() if way is not SHORTCUTS.get(k)} | {
-        Kind.CLAIM_REGISTERED
-    }
+    """The kinds below are those whose effect is remembered; of routes a reader says what is read
+    (`tests/monitor/evaluate/test_reading.py`)."""
+    routes = {*ROUTE_REPORTS, *(fact for fact, _ in ROUTE_REPORTS.values())}
+    assert {*READ, *OTHERS} | routes == {
+        k for k, way in WAYS.items() if way is not SHORTCUTS.get(k)
+    } | {Kind.CLAIM_REGISTERED}
 
 
 def test_bound_anew() -> None:
