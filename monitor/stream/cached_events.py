@@ -110,7 +110,8 @@ class CachedEvents(CachedRoutes):
         """Blocks of a claim are there that had no owner, and follow those that it holds."""
         claim, kind, name = self._compact_of(event), event.kind, event.request_id
         if claim is None or not self._extends(event, claim):
-            return self._shortcut(event, at)
+            shared = claim is not None and self._cached_shared(event, claim, at)
+            return shared or self._shortcut(event, at)
         code, tiered = NUMBERS[kind], claim.compiled.tiered
         product, request = claim.product, None
         assert product is not None
@@ -137,6 +138,8 @@ class CachedEvents(CachedRoutes):
             return self._shortcut(event, at)
         self._store.blocks.now = self._count + 1
         self._store.blocks.place(event.block_ids, event.positions, claim)
+        if self._ranked:
+            self._store.ranks.note(claim)
         if tiered:
             claim.held.take_fresh()
         self._store.room.forget()
@@ -172,7 +175,7 @@ class CachedEvents(CachedRoutes):
         """
         blocks, positions, product = event.block_ids, event.positions, claim.product
         assert product is not None
-        if not product.tracked or self._may_rank(claim) or claim.computed:
+        if not product.tracked or claim.computed:
             return False
         end = claim.held.end
         if end is None or len(blocks) != len(positions) or not blocks:

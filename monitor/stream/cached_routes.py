@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Final
 
 from monitor.evaluate.cached_step import FIRST, code_of
 from monitor.evaluate.python_terms import REQUEST_REGISTERS
+from monitor.pool.unreported import is_moot
 from monitor.requests.routes import follow_routes
 from monitor.stream.cached_entries import CachedEntries
 from spec.events.alphabet import Kind
@@ -28,7 +29,7 @@ class CachedRoutes(CachedEntries):
         """A request in hand is routed to a claim, or reuses it, or that is reported."""
         name = event.request_id or ""
         claim, request = self._compact_of(event), self._needing(name)
-        if claim is None or request is None:
+        if claim is None or request is None or is_moot(claim, event):
             return False
         product, routed = claim.product, event.kind is Kind.REQUEST_ROUTED
         assert product is not None
