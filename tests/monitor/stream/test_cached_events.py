@@ -89,7 +89,8 @@ def compare(mode: Mode, lines: list[Line], chance: Random) -> None:
         take(short, line)
         take(long, line)
         for claim in short.claims.values():
-            if claim.product is not None and chance.random() < 0.5:
+            clear = len(set(claim.places)) == len(claim.places)  # which slot is whose
+            if claim.product is not None and clear and chance.random() < 0.5:
                 before = slots(claim)
                 expand(claim)
                 assert compact(claim) is not None
