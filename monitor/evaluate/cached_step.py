@@ -108,7 +108,7 @@ def step(claim: ClaimRun, view: EventView) -> None:
     if product is None or kind not in _STEPPED or not view.mine or not view.named:
         claim.step(view)
         return
-    if view.request_id is not None or view.low is not None or view.unsized:
+    if view.request_id is not None or view.low is not None or view.unsized or claim.unwatched:
         claim.step(view)
         return
     was = claim.facts

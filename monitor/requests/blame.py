@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from heapq import nsmallest
 from typing import TYPE_CHECKING, Final, TypeAlias
 
 from monitor.evaluate.event_view import EventView
@@ -44,11 +45,12 @@ class Blame:
         self._restore = event.restore and bool(request.failed)
         self._alleges = event.restore and not request.failed
         self._smear = bool(blamed - request.failed)
-        among = {n: claims[n] for n in self.named if n in claims and claims[n].responsible}
-        self._freed = sums.freed(among)
-        shares = {name: self._freed.shares.get(name, 0) for name in among}
+        known = [claims[name] for name in self.named if name in claims]
+        self._freed = sums.freed([claim.claim_id for claim in known if claim.responsible])
+        shares = self._freed.shares
         self._idle = {name for name in self.named if not shares.get(name)}
-        self._least = sorted((blocks, name) for name, blocks in shares.items() if blocks)[:2]
+        some = [(blocks, name) for name, blocks in shares.items() if blocks]
+        self._least = nsmallest(2, some)
 
     def tell(self, view: EventView, claim: ClaimRun | None, name: str) -> None:
         """What of it concerns one claim, and what concerns all."""

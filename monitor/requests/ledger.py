@@ -208,6 +208,11 @@ class Requests:
         request.claims[claim.claim_id] = claim
         return True
 
+    def put_out_of_hand(self, claim: ClaimRun, request: Request) -> None:
+        """The claim has a request, which has not ended for others, in hand no more."""
+        del request.claims[claim.claim_id]
+        self._pairs -= 1
+
     def leave_all(self, claim: ClaimRun) -> None:
         """The claim has no request in hand any more."""
         for gone in claim.drop_requests():

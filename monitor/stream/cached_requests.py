@@ -11,7 +11,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, ClassVar, Final
 
 from monitor.evaluate.cached_step import FIRST, Before, code_of
-from monitor.evaluate.compaction import compact_soon, expand
+from monitor.evaluate.compaction import expand
 from monitor.evaluate.python_terms import CLAIM_REGISTERS, REQUEST_REGISTERS
 from monitor.stream.transition_cache import TransitionCache
 from spec.events.alphabet import CONFLICT_ACTIONS, Kind
@@ -47,7 +47,7 @@ class CachedRequests(TransitionCache):
         known: dict[Hashable, Transition] = {}
         met: list[Hashable] = []  # of the keys, so that no other has their ids
         for claim in concerned:
-            if claim.product is None and not compact_soon(claim):
+            if not self._try_compact(claim):
                 self._tell_one(claim, told)
                 continue
             ids, claim_id = claim.ids, claim.claim_id
@@ -72,7 +72,9 @@ class CachedRequests(TransitionCache):
                 claim.ids, claim.needs = pick((*ids, name)), pick((*claim.needs, need))
                 if slot < FIRST and name in claim.ids:
                     self.requests.take_in_hand(claim, request)
-                if gone:
+                if gone == (slot - FIRST,):  # as of most: it has not ended yet
+                    self.requests.put_out_of_hand(claim, request)
+                elif gone:
                     self.requests.let_go(claim, [ids[each] for each in gone], name)
             claim.last_event, claim.product = self._count, to
             if places is not None:

@@ -313,8 +313,9 @@ class KnownClaims:
         return self.objects.meant(event)
 
     def unwatch(self, claim: ClaimRun) -> None:
-        """Nothing more is owed of a claim that was watched."""
-        claim.expanded()
+        """Nothing more is owed of a claim that was watched. It may be compact; no cached transition
+        moves it any more.
+        """
         self.blocks.wipe(claim)
         self.ranks.forget(claim)
         claim.priority, claim.unwatched = None, True

@@ -85,7 +85,8 @@ class RequestEvents(StreamState):
                 about.touch(request_id)
         named = dict.fromkeys(event.accused)
         for name in named:
-            self._store.find(name, at)
+            if name not in self.claims:
+                self._store.find(name, at)
         if event.kind in CONFLICT_ACTIONS:
             if request.gone:
                 self._store.doubt_forgotten(f"request {request_id} {TOO_LATE}")

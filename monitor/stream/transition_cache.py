@@ -49,8 +49,10 @@ class TransitionCache(Shortcuts):
 
     @staticmethod
     def _try_compact(claim: ClaimRun) -> bool:
-        """Whether a claim is compact from now on."""
-        return claim.product is not None or compact_soon(claim)
+        """Whether a claim is compact from now on, and is moved by cached transitions."""
+        if claim.product is None:
+            return compact_soon(claim)
+        return not claim.unwatched
 
     def _needing(self, name: str) -> Request | None:
         """The request of this id that is `_standing`, if it needs anything of what is usable."""

@@ -90,7 +90,8 @@ def compare(mode: Mode, lines: list[Line], chance: Random) -> None:
         take(long, line)
         for claim in short.claims.values():
             clear = len(set(claim.places)) == len(claim.places)  # which slot is whose
-            if claim.product is not None and clear and chance.random() < 0.5:
+            still = claim.product is not None and not claim.unwatched  # those stay expanded
+            if still and clear and chance.random() < 0.5:
                 before = slots(claim)
                 expand(claim)
                 assert compact(claim) is not None
