@@ -34,6 +34,9 @@ FIRST: Final = 3
 1 where the claim was there before it, 2 where it came after it, 0 of no request.
 """
 
+_MOST_TRANSITIONS: Final = 1_000
+"""Transitions that are cached from one product state."""
+
 _DIRECT, _MEASURED, _SOME, _HOLDS = 1, 2, 4, 8
 """Questions that no term asks: whether the event names the claim or was found to be about it; that
 no event came, but what is held is known better, and what comes of it.
@@ -88,7 +91,7 @@ class Before(NamedTuple):
             stated: the number that the event states of the claim.
         """
         before, after = self.product, compact(claim)
-        if after is None:
+        if after is None or len(before.after) >= _MOST_TRANSITIONS:
             return
         try:
             moved = moved_facts(self.facts, claim.facts, kind, lead, stated)
