@@ -67,8 +67,9 @@ class CachedRequests(TransitionCache):
                 met.append(claim.facts)
             if claim.owed and event.kind is Kind.REQUEST_FINISHED:
                 self._settle_routes(claim, name)
-            to, places, pick, gone, _, moves = transition
-            if pick is not None:
+            to = transition.to
+            if (pick := transition.ids) is not None:
+                gone = transition.gone
                 claim.ids, claim.needs = pick((*ids, name)), pick((*claim.needs, need))
                 if slot < FIRST and name in claim.ids:
                     self.requests.take_in_hand(claim, request)
@@ -77,9 +78,9 @@ class CachedRequests(TransitionCache):
                 elif gone:
                     self.requests.let_go(claim, [ids[each] for each in gone], name)
             claim.last_event, claim.product = self._count, to
-            if places is not None:
+            if (places := transition.places) is not None:
                 claim.places = places((*claim.places, at))
-            if moves:
+            if transition.moves:
                 claim.state, claim.owes = to.state, to.owes
                 if to.owes:
                     owing[claim_id] = claim
