@@ -277,6 +277,8 @@ class ClaimRecord(Compactable):
     def loses(self, block: int, positions: Iterable[int]) -> list[int]:
         """A physical block is gone that held these positions; those of which it was the last."""
         places = list(positions)
+        if len(places) == 1:
+            return places if self.held.take(places[0], block) else []
         self.held.drop((position, block) for position in places)
         return [position for position in places if not self.held.holds(position)]
 
