@@ -53,9 +53,10 @@ def code_of(kind: Kind, slot: int, read: int, more: int = 0) -> int:
 
     Args:
         slot: of the request.
+        read: what a reader says, or two one after another.
         more: answers to questions that no term asks.
     """
-    return ~((slot << MOST_READ | read) << SLOT | NUMBERS[kind] | more)
+    return ~((slot << 2 * MOST_READ | read) << SLOT | NUMBERS[kind] | more)
 
 
 class Before(NamedTuple):

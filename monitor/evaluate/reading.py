@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
 __all__ = ["MOST_READ", "comparisons_of", "reader"]
 
-MOST_READ: Final = 40
+MOST_READ: Final = 32
 """Bits that a reader gives, at most."""
 
 _CLAIM: Final = (CLAIM_FACTS, DECLARED)

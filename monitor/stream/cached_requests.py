@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Final
 from monitor.evaluate.cached_step import FIRST, Before, code_of
 from monitor.evaluate.compaction import expand
 from monitor.evaluate.python_terms import CLAIM_REGISTERS, REQUEST_REGISTERS
+from monitor.evaluate.reading import MOST_READ
 from monitor.stream.transition_cache import TransitionCache
 from spec.events.alphabet import CONFLICT_ACTIONS, Kind
 
@@ -24,6 +25,9 @@ if TYPE_CHECKING:
     from monitor.stream.request_events import AtRequest
 
 __all__ = ["CachedRequests"]
+
+_BOTH: Final = 1
+"""The sums of the pool have two ends, and the code says what is read at each."""
 
 _LEAD: Final = CLAIM_REGISTERS.index("lead")
 _NEEDED: Final = REQUEST_REGISTERS.index("needed")
@@ -41,9 +45,9 @@ class CachedRequests(TransitionCache):
         event, request, at = told.event, told.request, told.at
         name, since = event.request_id or "", request.since
         need = request.needed, request.usable, 0, 0
-        sums, arrives = told.ends.high, event.kind is Kind.REQUEST_ARRIVED
-        blame = told.blames[0] if event.kind in CONFLICT_ACTIONS else None
-        alone, owing = sums.alone, self._store.owing
+        arrives, acts = event.kind is Kind.REQUEST_ARRIVED, event.kind in CONFLICT_ACTIONS
+        ends = [each for each in told.ends[:2] if each is not None]
+        alone, owing, low = ends[0].alone, self._store.owing, len(ends) > 1
         known: dict[Hashable, Transition] = {}
         met: list[Hashable] = []  # of the keys, so that no other has their ids
         for claim in concerned:
@@ -58,8 +62,10 @@ class CachedRequests(TransitionCache):
                     continue
             else:
                 slot = 1 if claim.took <= since else 2
-            part = None if blame is None else blame.part(claim_id)
-            key = id(claim.product), slot, id(claim.facts), alone(claim_id), part
+            part = told.blames[0].part(claim_id) if acts else None
+            key: Hashable = id(claim.product), slot, id(claim.facts), alone(claim_id), part
+            if low:
+                key = key, ends[1].alone(claim_id), told.blames[1].part(claim_id) if acts else None
             if (transition := known.get(key)) is None:
                 if (found := self._find_transition(claim, slot, told)) is None:
                     continue
@@ -98,7 +104,7 @@ class CachedRequests(TransitionCache):
         request, event, ends = told.request, told.event, told.ends
         if not self.ways or self._track.lost is not None or told.unknown or event.from_tier:
             return False
-        if ends.low is not None or ends.unknown or event.claim_id is not None:
+        if ends.unknown or event.claim_id is not None:
             return False
         if self._needing(event.request_id or "") is not request or request.unnamed is not None:
             return False
@@ -111,14 +117,15 @@ class CachedRequests(TransitionCache):
         if slot >= FIRST and product.requests[slot - FIRST][0][_NEEDED] is not None:
             self._tell_one(claim, told)
             return None
-        view = self._as_all_see(claim, told).copied()
-        if kind in CONFLICT_ACTIONS:
-            told.blames[0].tell_one(view, claim, claim.claim_id)
-        self._crowd(view, claim, told.ends.high)
-        arrives = kind is Kind.REQUEST_ARRIVED
-        need = (0, 0, 0, 0) if arrives else (request.needed, request.usable, 0, 0)
-        read = claim.compiled.kinds[kind].reads_beside
-        code = code_of(kind, slot, read(view, claim.constants, claim.facts, need))
+        need = (0, 0, 0, 0)
+        if kind is not Kind.REQUEST_ARRIVED:
+            need = request.needed, request.usable, 0, 0
+        view, low = self._seen_by(claim, told)
+        reads, known = claim.compiled.kinds[kind].reads_beside, (claim.constants, claim.facts, need)
+        read, more = reads(view, *known), 0
+        if low is not None:
+            read, more = read << MOST_READ | reads(low, *known), _BOTH
+        code = code_of(kind, slot, read, more)
         if (transition := product.after.get(code)) is not None:
             return transition
         before = Before.of(claim)

@@ -125,26 +125,19 @@ class RequestEvents(StreamState):
 
     def _tell_one(self, claim: ClaimRun, told: AtRequest) -> None:
         """Deliver to a claim what an event is to it."""
-        event, request, at, ends, blames = told.event, told.request, told.at, told.ends, told.blames
+        event, request, at = told.event, told.request, told.at
         request_id, acts = event.request_id or "", event.kind in CONFLICT_ACTIONS
-        view = self._as_all_see(claim, told).copied()
         part = claim.responsible or claim.claim_id in told.named
         for doubt in told.unknown if part else ():
             claim.doubt(*doubt)
-        if acts:
-            if part:
-                self._track.doubt_pool(claim)
-            if part or claim.claim_id in request.failed:
-                self._track.doubt_failures(claim, request)
-            blames[0].tell_one(view, claim, claim.claim_id)
-        self._crowd(view, claim, ends.high)
-        if ends.unknown:
+        if acts and part:
+            self._track.doubt_pool(claim)
+        if acts and (part or claim.claim_id in request.failed):
+            self._track.doubt_failures(claim, request)
+        if told.ends.unknown:
             claim.doubt(POOL, at, "too many blocks may be shared for them to be compared")
-        elif ends.low is not None:
-            view.low = view.copied()
-            if acts:
-                blames[1].tell(view.low, claim, claim.claim_id)
-            self._crowd(view.low, claim, ends.low)
+        view, low = self._seen_by(claim, told)
+        view.low = low
         follows = self._has_part(claim, event, request, view)
         followed = follows and self._open(claim, event, at)
         view.here = False
@@ -153,6 +146,22 @@ class RequestEvents(StreamState):
             claim.waiting -= {request_id}
         if event.kind is Kind.REQUEST_FINISHED and followed:
             self.requests.close(claim, request_id)
+
+    def _seen_by(self, claim: ClaimRun, told: AtRequest) -> tuple[EventView, EventView | None]:
+        """What an event is to a claim; and the same as if all blocks were shared that may be, where
+        that is another.
+        """
+        acts, ends, name = told.event.kind in CONFLICT_ACTIONS, told.ends, claim.claim_id
+        view, low = self._as_all_see(claim, told).copied(), None
+        if acts:
+            told.blames[0].tell_one(view, claim, name)
+        self._crowd(view, claim, ends.high)
+        if ends.low is not None and not ends.unknown:
+            low = view.copied()
+            if acts:
+                told.blames[1].tell(low, claim, name)
+            self._crowd(low, claim, ends.low)
+        return view, low
 
     def _as_all_see(self, claim: ClaimRun, told: AtRequest) -> EventView:
         """What an event is to all claims alike."""

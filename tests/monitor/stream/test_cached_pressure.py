@@ -100,3 +100,36 @@ def test_looked_up_once(monkeypatch: pytest.MonkeyPatch) -> None:
         take(long, line)
     assert len(asked) == 6
     assert whole_state(long) == whole_state(short)
+
+
+def test_what_may_be_shared(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where it is unknown which blocks claims share, a conflict is told by cached transitions, too:
+    what it comes to is read as if they were shared, and as if they were not."""
+    told: list[str] = []
+    tell = CachedRequests._tell_one
+
+    def counting(self: CachedRequests, claim: ClaimRun, told_of: Any) -> None:
+        told.append(claim.claim_id)
+        tell(self, claim, told_of)
+
+    mode, names = Mode.HARD_PROTECTED, ("a", "b", "c")
+    events = [event for name in names for event in begun(name, 0, mode)[:3]]  # no block is there
+    for request in ("first", "second", "third", "fourth"):
+        about: dict[str, Any] = {"request_id": request}
+        events.append(Event(kind=Kind.REQUEST_ARRIVED, **about, needed=9, usable=9))
+        events.append(Event(kind=Kind.REQUEST_REFUSED, **about, blocking_claim_ids=names))
+        events.append(Event(kind=Kind.REQUEST_FINISHED, **about))
+    compiled = compile_mode.__wrapped__(mode, Bundle.CONTRACT)
+    short, long = Stream(compiled, "run"), LongWay(compiled, "run")
+    lines = lines_of(events)
+    for line in lines:
+        if line is lines[-3]:
+            monkeypatch.setattr(CachedRequests, "_tell_one", counting)
+        take(short, line)
+        if line is lines[-3]:
+            assert short.store.room.ends(short.store.blocks.mixed).low is not None
+    assert not told
+    monkeypatch.undo()
+    for line in lines:
+        take(long, line)
+    assert whole_state(long) == whole_state(short)
