@@ -109,10 +109,7 @@ class Before(NamedTuple):
 def step(claim: ClaimRun, view: EventView) -> None:
     """Take one event into every ledger and observer of a claim."""
     product, kind = claim.product, view.kind
-    if product is None or kind not in _STEPPED or not view.mine or not view.named:
-        claim.step(view)
-        return
-    if view.request_id is not None or view.low is not None or view.unsized or claim.unwatched:
+    if product is None or kind not in _STEPPED or not _is_usual(claim, view):
         claim.step(view)
         return
     was = claim.facts
@@ -126,6 +123,15 @@ def step(claim: ClaimRun, view: EventView) -> None:
     expand(claim)
     claim.step(view)
     before.keep(claim, code, kind, view.at, lead, stated=view.footprint)
+
+
+def _is_usual(claim: ClaimRun, view: EventView) -> bool:
+    """Whether an event is about a compact claim, and all that is read of it is known. A claim stays
+    compact no longer that lost blocks which no report named, or whose entry ended.
+    """
+    if not (view.mine and view.named) or view.request_id is not None or view.unsized:
+        return False
+    return view.low is None and not (claim.unsaid or claim.unwatched)
 
 
 def measure(claim: ClaimRun, lead: int, *, there: bool) -> None:

@@ -129,7 +129,7 @@ class _Pressed:
         about: dict[str, Any] = {"claim_id": claim.name}
         if not self.may(0.03):
             self.say(Kind.CLAIM_REGISTERED, **about, **self._terms(claim, number))
-        if claim.mode in _ACCEPTED or self.may(0.05):
+        if claim.mode in _ACCEPTED or chance.random() < 0.1:
             keys = self._keys(claim) if self.keyed and chance.random() < 0.8 else ()
             self.say(Kind.CLAIM_COMMITTED, **about, footprint=size, content_keys=keys)
             claim.committed = True
@@ -198,11 +198,14 @@ class _Pressed:
             return
         claim = self.chance.choice(may_go)
         blocks = tuple(dict.fromkeys(claim.blocks.values()))
-        self._lose(blocks[-1:] if self.chance.random() < 0.3 else blocks)
-        if not claim.ended and not self.may(0.2):
+        lost = blocks[-1:] if self.chance.random() < 0.3 else blocks
+        self._lose(lost)
+        if claim.mode is Mode.SOFT_PRIORITY and self.chance.random() < 0.8:
+            self.say(Kind.CLAIM_BLOCK_LOST, claim_id=claim.name, block_ids=lost)
+        if (not claim.ended or self.may(0.5)) and not self.may(0.2):
             claim.reported = False
-            lost = Kind.CLAIM_UNMATERIALIZED if claim.copied else Kind.CLAIM_HARMED
-            self.say(lost, claim_id=claim.name)
+            report = Kind.CLAIM_UNMATERIALIZED if claim.copied else Kind.CLAIM_HARMED
+            self.say(report, claim_id=claim.name)
             if claim.copied and self.chance.random() < 0.7:
                 self.say(Kind.CLAIM_OFFLOADED, claim_id=claim.name)
 
