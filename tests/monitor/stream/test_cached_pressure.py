@@ -29,7 +29,7 @@ HARD = (Mode.HARD_PROTECTED,)
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("seeds", [range(6), pytest.param(range(6, 600), marks=pytest.mark.deep)])
+@pytest.mark.parametrize("seeds", [range(6), pytest.param(range(6, 200), marks=pytest.mark.deep)])
 def test_same(seeds: range, monkeypatch: pytest.MonkeyPatch) -> None:
     """Under conflicts, refusals, routes and restores, of claims that share blocks, all that is held
     of a stream is equal, where each claim is compact whenever it can be."""
