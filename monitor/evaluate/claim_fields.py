@@ -78,9 +78,10 @@ class ClaimFields:
     report named, None for a block whose id is unknown.
 
     Of a claim that is compact (`monitor.evaluate.compaction`), `product` is where it stands, `ids`
-    are the requests that it has in hand, `needs` what each needs of what is usable, and `places`
-    those of the events that its findings name. `expansions` counts how often others needed it
-    expanded; it does `wait` for so many events before it is compact again.
+    are the requests that it has in hand, `needs` what each needs of what is usable, with the cost
+    and the worker of its route, and `places` those of the events that its findings name.
+    `expansions` counts how often others needed it expanded; it does `wait` for so many events
+    before it is compact again.
     """
 
     __slots__ = (
@@ -154,7 +155,7 @@ class ClaimFields:
         self.wait: int = 0
         self.product: ProductState | None = None
         self.ids: tuple[str, ...] = ()
-        self.needs: tuple[tuple[int, int], ...] = ()
+        self.needs: tuple[tuple[int, int, int, int], ...] = ()
         self.places: tuple[At, ...] = ()
         self.facts: Registers = compiled.claim_initial
         self.object: Hashable = ("claim", claim_id)

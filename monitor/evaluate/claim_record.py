@@ -102,8 +102,10 @@ class ClaimRecord(Compactable):
 
     def take_constants(self) -> None:
         """The claim has the constants of the mode that it goes by."""
-        self.expanded()
-        self.constants = constants_of(self.constants.threshold, *fixed_by(self.goes_by))
+        own, fixed = self.constants, fixed_by(self.goes_by)
+        if (own.lapses, own.tiered, own.watched, own.ranked) != fixed:
+            self.expanded()
+            self.constants = constants_of(own.threshold, *fixed)
         if not self.constants.tiered:
             self.held.fresh = None
 
@@ -208,6 +210,8 @@ class ClaimRecord(Compactable):
     def loses(self, block: int, positions: Iterable[int]) -> list[int]:
         """A physical block is gone that held these positions; those of which it was the last."""
         places = list(positions)
+        if len(places) == 1:
+            return places if self.held.take(places[0], block) else []
         self.held.drop((position, block) for position in places)
         return [position for position in places if not self.held.holds(position)]
 

@@ -55,8 +55,9 @@ Claim: TypeAlias = Any
 _LEAD: Final = CLAIM_REGISTERS.index("lead")
 _NEEDS: Final = REQUEST_REGISTERS.index("needed")
 assert REQUEST_REGISTERS[_NEEDS : _NEEDS + 2] == ("needed", "usable")
-_COST, _WORKER = REQUEST_REGISTERS.index("cost"), REQUEST_REGISTERS.index("worker")
-_NOTHING_NEEDED: Final = (0, 0)
+_ROUTE: Final = REQUEST_REGISTERS.index("cost")
+assert REQUEST_REGISTERS[_ROUTE : _ROUTE + 2] == ("cost", "worker")
+_ZEROS: Final = (0, 0)
 _MOST_EXPANSIONS: Final = 4
 _MOST_REQUESTS: Final = 32
 
@@ -129,7 +130,7 @@ def compact(claim: Claim) -> ProductState | None:
         product = products[fixed, *stands] = ProductState(*stands, tracked=tracked, quiet=quiet)
     requests = claim.requests
     claim.ids, claim.places, claim.product = tuple(requests), tuple(slots), product
-    claim.needs = tuple([each.facts[_NEEDS : _NEEDS + 2] for each in requests.values()])
+    claim.needs = tuple([_numbers(each.facts) for each in requests.values()])
     claim.expansion = None
     return product
 
@@ -170,10 +171,9 @@ def _stands(claim: Claim, slot: _Slot) -> tuple[Any, ...]:
 
 def _compact_request(claim: Claim, request: InHand, slot: _Slot) -> CompactRequest:
     facts = request.facts
-    if facts[_COST] or facts[_WORKER]:
-        raise ValueError("its registers hold what an event stated")
-    if facts[_NEEDS : _NEEDS + 2] != _NOTHING_NEEDED:
-        facts = (*facts[:_NEEDS], None, None, *facts[_NEEDS + 2 :])
+    for place in (_NEEDS, _ROUTE):
+        if facts[place : place + 2] != _ZEROS:
+            facts = (*facts[:place], None, None, *facts[place + 2 :])
     return facts, _compact_states(claim, request, slot), request.touched, request.ended
 
 
@@ -228,7 +228,7 @@ def _may_be_compact(claim: Claim) -> bool:
         return False
     if not claim.is_plain or claim.predicate is None or claim.observed != FACTS:
         return False
-    if claim.owed or claim.unsaid or claim.doubts or claim.unknown or claim.kept is None:
+    if claim.unsaid or claim.doubts or claim.unknown or claim.kept is None:
         return False
     if claim._quiet or claim.opened.alike or len(claim.requests) > _MOST_REQUESTS:
         return False
@@ -273,7 +273,16 @@ def _watches(compact: Iterable[CompactState], places: Slots) -> list[ObserverSta
     return [each.ready or expanded_state(each, places) for each in compact]
 
 
-def _needing(facts: Registers, need: tuple[int, int]) -> Registers:
-    if facts[_NEEDS] is not None:
-        return facts
-    return (*facts[:_NEEDS], *need, *facts[_NEEDS + 2 :])
+def _numbers(facts: Registers) -> tuple[int, int, int, int]:
+    """What a request needs of what is usable, and the cost and the worker of its route."""
+    needed, usable = facts[_NEEDS : _NEEDS + 2]
+    cost, worker = facts[_ROUTE : _ROUTE + 2]
+    return needed, usable, cost, worker
+
+
+def _needing(facts: Registers, numbers: tuple[int, int, int, int]) -> Registers:
+    if facts[_NEEDS] is None:
+        facts = (*facts[:_NEEDS], *numbers[:2], *facts[_NEEDS + 2 :])
+    if facts[_ROUTE] is None:
+        facts = (*facts[:_ROUTE], *numbers[2:], *facts[_ROUTE + 2 :])
+    return facts

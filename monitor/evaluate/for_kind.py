@@ -7,12 +7,14 @@ from typing import TYPE_CHECKING
 
 from monitor.evaluate.by_kind import ledgers_for, step_for, unmoved
 from monitor.evaluate.inlined import Inlined, inlined
+from monitor.evaluate.reading import reader
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import Any
 
     from monitor.evaluate.observer_state import Registers
+    from monitor.evaluate.reading import Reader
     from spec.events.alphabet import Kind
     from spec.language.machine import Observer
 
@@ -51,6 +53,16 @@ class ForKind:
     def beside(self) -> Inlined:
         """For events that do not name the claim and are not about it."""
         return inlined(self._observers, self._kind, about=False)
+
+    @cached_property
+    def reads_about(self) -> Reader:
+        """What is read of an event that names the claim and is about it."""
+        return reader(self._observers, self._kind, about=True)
+
+    @cached_property
+    def reads_beside(self) -> Reader:
+        """What is read of an event that does not name the claim and is not about it."""
+        return reader(self._observers, self._kind, about=False)
 
     @cached_property
     def steps(self) -> tuple[Callable[..., tuple[int, Registers, int]], ...]:

@@ -128,6 +128,8 @@ class Holders:
     def _give(self, claim: ClaimRun, pairs: Iterable[tuple[int, int]]) -> bool:
         """The claim holds these pairs of a position and a block; whether any is new."""
         new, pairs = False, list(pairs)
+        if not pairs:
+            return False
         blocks, positions = [block for _, block in pairs], [position for position, _ in pairs]
         if self._are_new(blocks, positions, claim):
             self._owners.place(claim.claim_id, blocks, positions)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from heapq import nsmallest
 from typing import TYPE_CHECKING, Final, TypeAlias
 
 from monitor.evaluate.event_view import EventView
@@ -44,16 +45,23 @@ class Blame:
         self._restore = event.restore and bool(request.failed)
         self._alleges = event.restore and not request.failed
         self._smear = bool(blamed - request.failed)
-        among = {n: claims[n] for n in self.named if n in claims and claims[n].responsible}
-        self._freed = sums.freed(among)
-        shares = {name: self._freed.shares.get(name, 0) for name in among}
+        known = [claims[name] for name in self.named if name in claims]
+        self._freed = sums.freed([claim.claim_id for claim in known if claim.responsible])
+        shares = self._freed.shares
         self._idle = {name for name in self.named if not shares.get(name)}
-        self._least = sorted((blocks, name) for name, blocks in shares.items() if blocks)[:2]
+        some = [(blocks, name) for name, blocks in shares.items() if blocks]
+        self._least = nsmallest(2, some)
 
     def tell(self, view: EventView, claim: ClaimRun | None, name: str) -> None:
         """What of it concerns one claim, and what concerns all."""
         self.tell_all(view)
         self.tell_one(view, claim, name)
+
+    def part(self, name: str) -> tuple[bool, int, bool, bool]:
+        """All that differs between claims of what concerns one, beside what each declared."""
+        share, least = self._freed.shares.get(name, 0), self._least
+        first = bool(least) and least[0][1] == name
+        return name in self.named, share, first, name in self._idle
 
     def tell_one(self, view: EventView, claim: ClaimRun | None, name: str) -> None:
         """What of it concerns one claim: whether it is named, and what the others named free."""

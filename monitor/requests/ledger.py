@@ -194,6 +194,10 @@ class Requests:
             self._late.setdefault(request_id)
         return True
 
+    def has_room(self, number: int) -> bool:
+        """Whether so many claims more may have a request in hand."""
+        return self._pairs - self._late_pairs + number <= PAIRS
+
     def take_in_hand(self, claim: ClaimRun, request: Request) -> bool:
         """The same, where the claim opens the request itself; False, and nothing, if there are too
         many.
@@ -203,6 +207,11 @@ class Requests:
         self._pairs += 1
         request.claims[claim.claim_id] = claim
         return True
+
+    def put_out_of_hand(self, claim: ClaimRun, request: Request) -> None:
+        """The claim has a request, which has not ended for others, in hand no more."""
+        del request.claims[claim.claim_id]
+        self._pairs -= 1
 
     def leave_all(self, claim: ClaimRun) -> None:
         """The claim has no request in hand any more."""

@@ -24,21 +24,23 @@ _ABOUT: Final = {
 """By facts and reports: the report, the fact that it is about, and the field that both have."""
 
 
-def follow_routes(claim: ClaimRun, view: EventView) -> None:
+def follow_routes(claim: ClaimRun, view: EventView, *, take: bool = True) -> None:
     """Note a fact about a routed request, or find what a report of one could tell.
 
     Args:
         view: the event, which is about the claim; the fields `behind` and `oldest` of a report are
             set.
+        take: the event is taken in; or else nothing is noted yet.
     """
     request = view.request_id or ""
     for report, fact, field in _ABOUT.get(view.kind, ()):
         value = getattr(view, field)
         if view.kind is fact:
-            if claim.live:
+            if claim.live and take:
                 claim.owed = claim.owed or {}
                 owed = claim.owed.setdefault(request, {}).setdefault(report, deque())
                 owed.append(value)
         elif values := claim.owed.get(request, {}).get(report):
             view.behind, view.oldest = len(values) > 1, values[0] == value
-            values.popleft()
+            if take:
+                values.popleft()

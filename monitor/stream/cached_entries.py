@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from monitor.evaluate.cached_step import NUMBERS
 from monitor.evaluate.compaction import compact, compact_as
 from monitor.evaluate.python_terms import CLAIM_REGISTERS
 from monitor.pool.bloom_filter import digest
 from monitor.stream.authority import ends_early
+from monitor.stream.cached_shares import CachedShares
 from monitor.stream.entries import says_the_same
-from monitor.stream.transition_cache import NUMBERS, TransitionCache
 from spec.events.alphabet import FACTS, Kind
 from spec.events.fields import RUNTIME
 
@@ -24,7 +25,7 @@ _FITS, _SAME, _SOME, _AUTHORISED, _ATTRIBUTED = (1 << bit for bit in range(5))
 _FOOTPRINT, _ENDED_BY = CLAIM_REGISTERS.index("footprint"), CLAIM_REGISTERS.index("ended_by")
 
 
-class CachedEntries(TransitionCache):
+class CachedEntries(CachedShares):
     """A stream that takes the entry of a claim, and its end, by cached transitions."""
 
     def _tell_entry(self, event: Event, claim: ClaimRun, at: At) -> None:
@@ -52,7 +53,7 @@ class CachedEntries(TransitionCache):
         if claim is None or claim.responsible or not store.may_join(claim):
             return self._shortcut(event, at)
         if keys and (claim.keys or not store.blocks.are_new(keys)):
-            return self._shortcut(event, at)
+            return self._commit_to_shared(event, claim, at)
         footprint = event.footprint or 0
         code = NUMBERS[event.kind] | (_FITS if claim.constants.threshold <= footprint else 0)
         transition = self._cached(claim, code)

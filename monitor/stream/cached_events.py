@@ -10,10 +10,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from monitor.stream.cached_entries import CachedEntries
+from monitor.evaluate.cached_step import NUMBERS
+from monitor.stream.cached_routes import CachedRoutes
 from monitor.stream.shortcuts import SHORTCUTS
-from monitor.stream.transition_cache import NUMBERS
 from spec.events.alphabet import ENDS, Kind
+from spec.events.fields import ROUTE_REPORTS
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -29,7 +30,7 @@ __all__ = ["WAYS", "CachedEvents"]
 _HOLDS, _COVERS, _FROM_TIER, _FOUND = (1 << bit for bit in range(4))
 
 
-class CachedEvents(CachedEntries):
+class CachedEvents(CachedRoutes):
     """A stream that takes most events by cached transitions."""
 
     # Each kind of event.
@@ -96,6 +97,8 @@ class CachedEvents(CachedEntries):
         transition = self._cached(claim, code)
         if transition is None:
             return self._learn(claim, code, event, at, name)
+        if claim.owed:
+            self._settle_routes(claim, name)
         if (pick := transition.ids) is not None:
             self.requests.let_go(claim, [claim.ids[slot] for slot in transition.gone], name)
             claim.ids, claim.needs = pick((*claim.ids, "")), pick((*claim.needs, None))
@@ -108,7 +111,8 @@ class CachedEvents(CachedEntries):
         claim, kind, name = self._compact_of(event), event.kind, event.request_id
         end = None if claim is None else self._end_before(event, claim)
         if claim is None or end is None:
-            return self._shortcut(event, at)
+            shared = claim is not None and self._cached_shared(event, claim, at)
+            return shared or self._shortcut(event, at)
         code, tiered = NUMBERS[kind], claim.compiled.tiered
         product, request = claim.product, None
         assert product is not None
@@ -137,6 +141,8 @@ class CachedEvents(CachedEntries):
         store = self._store
         store.blocks.now = self._count + 1
         store.blocks.extend(blocks, event.positions, claim, end, fresh=not tiered)
+        if self._ranked:
+            store.ranks.note(claim)
         store.room.forget()
         self._take_transition(claim, transition, at, lead)
         return True
@@ -170,7 +176,7 @@ class CachedEvents(CachedEntries):
         """
         blocks, positions, product = event.block_ids, event.positions, claim.product
         assert product is not None
-        if not product.tracked or self._may_rank(claim) or claim.computed:
+        if not product.tracked or claim.computed:
             return None
         end = at = claim.held.end
         if end is None or at is None or len(blocks) != len(positions) or not blocks:
@@ -185,6 +191,8 @@ class CachedEvents(CachedEntries):
         alone = store.objects.is_alone(claim) and store.blocks.are_unowned(blocks)
         return end if alone else None
 
+
+_ROUTE: Final = CachedEvents._cached_route
 
 WAYS: Final[Mapping[Kind, Way]] = {
     **SHORTCUTS,
@@ -205,6 +213,7 @@ WAYS: Final[Mapping[Kind, Way]] = {
     Kind.REQUEST_FINISHED: CachedEvents._cached_end,
     Kind.BLOCK_CACHED: CachedEvents._cached_blocks,
     Kind.LOAD_FINISHED: CachedEvents._cached_blocks,
+    **dict.fromkeys((*ROUTE_REPORTS, *(fact for fact, _ in ROUTE_REPORTS.values())), _ROUTE),
     Kind.BLOCK_EVICTED: CachedEvents._cached_loss,
     Kind.BLOCK_LOST: CachedEvents._cached_loss,
 }

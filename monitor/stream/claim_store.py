@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
+from monitor.evaluate.cached_step import step
 from monitor.evaluate.claim import ClaimRun
 from monitor.evaluate.compile import CLAIM_REGISTERS
 from monitor.evaluate.event_view import EventView
@@ -178,7 +179,7 @@ class ClaimStore(KnownClaims):
         known = claim.past is None or claim.constants.watched
         if not known and view.kind in _REST_ON_BLOCKS:
             claim.doubt(BLOCKS, view.at, _BLOCKS)
-        claim.step(view)
+        step(claim, view)
         if self.moved is not None:
             self.moved.append(claim)
         after = claim.facts

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
+from monitor.evaluate.cached_step import measure
 from monitor.evaluate.claim import ClaimRun
 from monitor.evaluate.claim_record import UNSTATED
 from monitor.evaluate.constants import constants_of, fixed_by
@@ -259,7 +260,7 @@ class KnownClaims:
             claim.doubt(BLOCKS, lost[0], f"{lost[1]}, so blocks on its object may be lost")
         claim.held.take_fresh()  # it was there before
         whole = claim.lead >= claim.constants.threshold
-        claim.measure(claim.lead, there=bool(claim.fact("there")) or whole)
+        measure(claim, claim.lead, there=bool(claim.fact("there")) or whole)
         self.ranks.note(claim)
 
     def _take_in(self, claim: ClaimRun) -> None:
@@ -274,8 +275,9 @@ class KnownClaims:
         return self.objects.meant(event)
 
     def unwatch(self, claim: ClaimRun) -> None:
-        """Nothing more is owed of a claim that was watched."""
-        claim.expanded()
+        """Nothing more is owed of a claim that was watched. It may be compact; no cached transition
+        moves it any more.
+        """
         self.blocks.wipe(claim)
         self.ranks.forget(claim)
         claim.priority, claim.unwatched = None, True

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import heapq
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from monitor.input.records import CANONICAL
@@ -137,12 +138,16 @@ def _missing(first: int, last: int) -> str:
     return f"sequences {first} to {last} are missing"
 
 
+@lru_cache(maxsize=256)
+def _nanoseconds(text: str) -> int | None:
+    """How long a duration is; None where it counts scheduler steps."""
+    duration = Duration.parse(text)
+    return None if duration.unit is TimeUnit.STEPS else duration.nanoseconds
+
+
 def _length(claim: ClaimRun) -> int | None:
     """The claim's duration in nanoseconds; None where it has none, or counts scheduler steps."""
-    if claim.duration is None:
-        return None
-    duration = Duration.parse(claim.duration)
-    return None if duration.unit is TimeUnit.STEPS else duration.nanoseconds
+    return None if claim.duration is None else _nanoseconds(claim.duration)
 
 
 class Clock:
@@ -252,8 +257,7 @@ class Clock:
     def tell(self, claim: ClaimRun) -> None:
         """A fact states the end of the claim's duration; if it is in steps, steps are stated."""
         if claim.duration is not None:
-            unit = Duration.parse(claim.duration).unit
-            self._steps_stated = self._steps_stated or unit is TimeUnit.STEPS
+            self._steps_stated = self._steps_stated or _nanoseconds(claim.duration) is None
 
     def early(self, claim: ClaimRun, event: Event) -> str:
         """What contradicts that the claim's duration is over; empty if nothing does."""

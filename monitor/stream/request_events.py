@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from monitor.evaluate.event_view import EventView
@@ -13,7 +14,7 @@ from monitor.stream.stream_state import AT_REQUEST, StreamState
 from spec.events.alphabet import CONFLICT_ACTIONS, Kind
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Mapping, Sequence
 
     from monitor.evaluate.claim import ClaimRun
     from monitor.evaluate.observer_state import Registers
@@ -22,7 +23,27 @@ if TYPE_CHECKING:
     from monitor.requests.request import Request
     from spec.events.canonical import Event
 
-__all__ = ["RequestEvents"]
+__all__ = ["AtRequest", "RequestEvents"]
+
+
+@dataclass(slots=True)
+class AtRequest:
+    """What an event of a request comes to, for all claims that it is delivered to.
+
+    `named` are the claims that it names, `ends` the sums of the pool, with a `Blame` for each,
+    `others` what the other requests in hand need, and `unknown` what is unknown of the event:
+    which fields, where that is seen, and why. `alike` is what all claims see of it.
+    """
+
+    event: Event
+    request: Request
+    at: At
+    named: Mapping[str, None]
+    ends: Ends
+    blames: Sequence[Blame]
+    others: int
+    unknown: Sequence[tuple[frozenset[str], At | None, str]]
+    alike: EventView | None = None
 
 
 class RequestEvents(StreamState):
@@ -64,7 +85,8 @@ class RequestEvents(StreamState):
                 about.touch(request_id)
         named = dict.fromkeys(event.accused)
         for name in named:
-            self._store.find(name, at)
+            if name not in self.claims:
+                self._store.find(name, at)
         if event.kind in CONFLICT_ACTIONS:
             if request.gone:
                 self._store.doubt_forgotten(f"request {request_id} {TOO_LATE}")
@@ -90,43 +112,69 @@ class RequestEvents(StreamState):
         if self._track.lost is None and named:
             strangers = [name for name in named if name not in self.claims]
             self._early.add(strangers, event, at, blames[0], tuple(unknown))
-        acts, alike = event.kind in CONFLICT_ACTIONS, None
-        for claim in concerned:
-            if alike is None or event.from_tier:  # else all claims see the same so far
-                alike = self._view(event, claim, at)
-                alike.named, alike.others = False, others
-                if acts:
-                    blames[0].tell_all(alike)
-                elif event.kind is Kind.REQUEST_ARRIVED:
-                    request.tell(alike)
-            view = alike.copied()
-            part = claim.responsible or claim.claim_id in named
-            for doubt in unknown if part else ():
-                claim.doubt(*doubt)
-            if acts:
-                if part:
-                    self._track.doubt_pool(claim)
-                if part or claim.claim_id in request.failed:
-                    self._track.doubt_failures(claim, request)
-                blames[0].tell_one(view, claim, claim.claim_id)
-            self._crowd(view, claim, ends.high)
-            if ends.unknown:
-                claim.doubt(POOL, at, "too many blocks may be shared for them to be compared")
-            elif ends.low is not None:
-                view.low = view.copied()
-                if acts:
-                    blames[1].tell(view.low, claim, claim.claim_id)
-                self._crowd(view.low, claim, ends.low)
-            follows = self._has_part(claim, event, request, view)
-            followed = follows and self._open(claim, event, at)
-            view.here = False
-            self._deliver(claim, view)
-            if event.kind is Kind.REQUEST_REFUSED:
-                claim.waiting -= {request_id}
-            if event.kind is Kind.REQUEST_FINISHED and followed:
-                self.requests.close(claim, request_id)
+        self._tell_each(
+            concerned, AtRequest(event, request, at, named, ends, blames, others, unknown)
+        )
         if event.claim_id is not None and not bound:
             self._two_identities(event, about, at)
+
+    def _tell_each(self, concerned: Sequence[ClaimRun], told: AtRequest) -> None:
+        """Deliver to each of these claims what an event is to it."""
+        for claim in concerned:
+            self._tell_one(claim, told)
+
+    def _tell_one(self, claim: ClaimRun, told: AtRequest) -> None:
+        """Deliver to a claim what an event is to it."""
+        event, request, at = told.event, told.request, told.at
+        request_id, acts = event.request_id or "", event.kind in CONFLICT_ACTIONS
+        part = claim.responsible or claim.claim_id in told.named
+        for doubt in told.unknown if part else ():
+            claim.doubt(*doubt)
+        if acts and part:
+            self._track.doubt_pool(claim)
+        if acts and (part or claim.claim_id in request.failed):
+            self._track.doubt_failures(claim, request)
+        if told.ends.unknown:
+            claim.doubt(POOL, at, "too many blocks may be shared for them to be compared")
+        view, low = self._seen_by(claim, told)
+        view.low = low
+        follows = self._has_part(claim, event, request, view)
+        followed = follows and self._open(claim, event, at)
+        view.here = False
+        self._deliver(claim, view)
+        if event.kind is Kind.REQUEST_REFUSED:
+            claim.waiting -= {request_id}
+        if event.kind is Kind.REQUEST_FINISHED and followed:
+            self.requests.close(claim, request_id)
+
+    def _seen_by(self, claim: ClaimRun, told: AtRequest) -> tuple[EventView, EventView | None]:
+        """What an event is to a claim; and the same as if all blocks were shared that may be, where
+        that is another.
+        """
+        acts, ends, name = told.event.kind in CONFLICT_ACTIONS, told.ends, claim.claim_id
+        view, low = self._as_all_see(claim, told).copied(), None
+        if acts:
+            told.blames[0].tell_one(view, claim, name)
+        self._crowd(view, claim, ends.high)
+        if ends.low is not None and not ends.unknown:
+            low = view.copied()
+            if acts:
+                told.blames[1].tell(low, claim, name)
+            self._crowd(low, claim, ends.low)
+        return view, low
+
+    def _as_all_see(self, claim: ClaimRun, told: AtRequest) -> EventView:
+        """What an event is to all claims alike."""
+        event = told.event
+        if told.alike is not None and not event.from_tier:
+            return told.alike
+        alike = told.alike = self._view(event, claim, told.at)
+        alike.named, alike.others = False, told.others
+        if event.kind in CONFLICT_ACTIONS:
+            told.blames[0].tell_all(alike)
+        elif event.kind is Kind.REQUEST_ARRIVED:
+            told.request.tell(alike)
+        return alike
 
     def _unseen(self, event: Event, request: Request) -> tuple[At | None, str] | None:
         """Why it is unknown which other requests are in the pool, where that matters to a

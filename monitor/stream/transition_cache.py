@@ -10,28 +10,21 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
+from monitor.evaluate.cached_step import FIRST, SLOT, Before
 from monitor.evaluate.compaction import compact, compact_soon, expand
-from monitor.evaluate.product import Transition, moved_facts, picked
 from monitor.evaluate.python_terms import CLAIM_REGISTERS
 from monitor.stream.shortcuts import SHORTCUTS, Shortcuts
-from spec.events.alphabet import Kind
 
 if TYPE_CHECKING:
     from monitor.evaluate.claim import ClaimRun
+    from monitor.evaluate.product import Transition
     from monitor.input.records import At
     from monitor.requests.request import Request
     from spec.events.canonical import Event
 
-__all__ = ["NUMBERS", "TransitionCache"]
+__all__ = ["TransitionCache"]
 
-NUMBERS: Final = {kind: number << 6 for number, kind in enumerate(Kind)}
-"""The part of a code that says the kind, above six bits for questions."""
-
-_SLOT: Final = 6 + len(Kind).bit_length()
-"""The bits of a code below the slot of a request, which has no upper limit."""
-
-_STOOD, _CAME, _FIRST = 1 << _SLOT, 2 << _SLOT, 3
-"""In place of the slot, of a request that has none: the claim was there before it, or after it."""
+_STOOD, _CAME = 1 << SLOT, 2 << SLOT
 
 _LEAD: Final = CLAIM_REGISTERS.index("lead")
 
@@ -56,8 +49,10 @@ class TransitionCache(Shortcuts):
 
     @staticmethod
     def _try_compact(claim: ClaimRun) -> bool:
-        """Whether a claim is compact from now on."""
-        return claim.product is not None or compact_soon(claim)
+        """Whether a claim is compact from now on, and is moved by cached transitions."""
+        if claim.product is None:
+            return compact_soon(claim)
+        return not claim.unwatched
 
     def _needing(self, name: str) -> Request | None:
         """The request of this id that is `_standing`, if it needs anything of what is usable."""
@@ -70,7 +65,7 @@ class TransitionCache(Shortcuts):
         none, whether the claim was there before it.
         """
         if name in claim.ids:
-            return (claim.ids.index(name) + _FIRST) << _SLOT
+            return (claim.ids.index(name) + FIRST) << SLOT
         return _STOOD if claim.took <= request.since else _CAME
 
     @staticmethod
@@ -91,9 +86,18 @@ class TransitionCache(Shortcuts):
             return True
         if not self.requests.take_in_hand(claim, request):
             return False
-        need = request.needed, request.usable
+        need = request.needed, request.usable, 0, 0
         claim.ids, claim.needs = pick((*claim.ids, name)), pick((*claim.needs, need))
         return True
+
+    @staticmethod
+    def _settle_routes(claim: ClaimRun, name: str) -> None:
+        """A request of a compact claim ends: what its routes came to is owed no more."""
+        product = claim.product
+        if product is not None and name in claim.ids:
+            *_, ended = product.requests[claim.ids.index(name)]
+            if not ended:
+                claim.owed.pop(name, None)
 
     def _take_transition(
         self,
@@ -141,24 +145,15 @@ class TransitionCache(Shortcuts):
             name: of the request that the event belongs to.
             stated: the number that the event states of the claim.
         """
-        before, ids, places, facts = claim.product, claim.ids, claim.places, claim.facts
-        assert before is not None
+        before = Before.of(claim)
         expand(claim)
         if not self._shortcut(event, at):
             self._take_long(event, at)
         if self._store.claims.get(claim.claim_id) is not claim:
             return True  # it is forgotten, and that is no part of what the event does
-        after, lead = compact(claim), claim.lead if event.block_ids else facts[_LEAD]
-        if after is None or (event.block_ids and claim.computed):
+        if event.block_ids and claim.computed:
+            compact(claim)
             return True
-        try:
-            moved = moved_facts(facts, claim.facts, event.kind, lead, stated)
-            pick_places = picked(places, at, claim.places)
-            new = name if name is not None and name not in ids else object()
-            pick_ids = picked(ids, new, claim.ids)
-        except ValueError:
-            return True
-        gone = tuple(slot for slot, each in enumerate(ids) if each not in claim.ids)
-        moves = (before.state, before.owes) != (after.state, after.owes)
-        before.after[code] = Transition(after, pick_places, pick_ids, gone, moved, moves)
+        lead = claim.lead if event.block_ids else before.facts[_LEAD]
+        before.keep(claim, code, event.kind, at, lead, name=name, stated=stated)
         return True

@@ -3,28 +3,33 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import product as product_of
 from random import Random
 from typing import Any
 
 import pytest
 
 from monitor.evaluate import compaction, product
+from monitor.evaluate.cached_step import NUMBERS, code_of
 from monitor.evaluate.claim import ClaimRun
 from monitor.evaluate.compaction import compact, expand
 from monitor.evaluate.compile import compile_mode
+from monitor.evaluate.python_terms import REQUEST_REGISTERS
+from monitor.evaluate.reading import MOST_READ
 from monitor.input.records import At, Stamp
 from monitor.requests.request import Request
 from monitor.stream.cached_events import WAYS
 from monitor.stream.keep import Keep
 from monitor.stream.projection import Stream
 from monitor.stream.shortcuts import SHORTCUTS
-from monitor.stream.transition_cache import NUMBERS, TransitionCache
+from monitor.stream.transition_cache import TransitionCache
 from spec.claims.claim import Mode
 from spec.contract.facts import FACTS_ARE_FACTS
 from spec.contract.ledgers import CLAIM_FACTS, DECLARED, REQUEST_FACTS
 from spec.contract.modes import MODES, Bundle
 from spec.events.alphabet import BLOCKS_GONE, ENDS, Kind
 from spec.events.canonical import Event
+from spec.events.fields import ROUTE_REPORTS
 from spec.language.partial_evaluation import specialize
 from spec.language.terms import FALSE, Compare, Const, Scope, Sort, Term, Var, children, variables
 from spec.language.verdicts import Verdict
@@ -39,6 +44,7 @@ KEEPS = (
     *(None, Keep(ended=0), Keep(ended=1, records=1), Keep(ended=3)),
     *(Keep(ended_requests=0), Keep(ended=1, ended_requests=1)),
 )
+NUMBERS_AT = [REQUEST_REGISTERS.index(name) for name in ("needed", "usable", "cost", "worker")]
 COMMITS = {"kind": Kind.CLAIM_COMMITTED, "footprint": 2}
 
 
@@ -64,11 +70,11 @@ def told_anew(seeds: range) -> Iterator[tuple[Mode, list[Line]]]:
 def slots(claim: ClaimRun) -> tuple[Any, ...]:
     product = claim.product
     assert product is not None
-    needs = [
-        need if facts[3] is None else None
-        for need, (facts, *_) in zip(claim.needs, product.requests, strict=True)
+    numbers = [
+        [number for number, at in zip(each, NUMBERS_AT, strict=True) if facts[at] is None]
+        for each, (facts, *_) in zip(claim.needs, product.requests, strict=True)
     ]
-    return product, claim.ids, needs, claim.places
+    return product, claim.ids, numbers, claim.places
 
 
 def compare(mode: Mode, lines: list[Line], chance: Random) -> None:
@@ -83,7 +89,9 @@ def compare(mode: Mode, lines: list[Line], chance: Random) -> None:
         take(short, line)
         take(long, line)
         for claim in short.claims.values():
-            if claim.product is not None and chance.random() < 0.5:
+            clear = len(set(claim.places)) == len(claim.places)  # which slot is whose
+            still = claim.product is not None and not claim.unwatched  # those stay expanded
+            if still and clear and chance.random() < 0.5:
                 before = slots(claim)
                 expand(claim)
                 assert compact(claim) is not None
@@ -234,13 +242,18 @@ def test_codes() -> None:
         for bits in range(64)
     }
     assert len(codes) == len(NUMBERS) * len(slots) * 64
+    parts = product_of(NUMBERS, (0, 1, 2, 3, 64, 199), (0, 1, 5, MOST_READ - 1), (0, 1, 63))
+    read = [code_of(kind, slot, 1 << bit, more) for kind, slot, bit, more in parts]
+    assert len(set(read)) == len(read)
+    assert codes.isdisjoint(read)
 
 
 def test_each_way() -> None:
-    """The kinds below are those whose effect is remembered."""
-    assert {*READ, *OTHERS} == {k for k, way in WAYS.items() if way is not SHORTCUTS.get(k)} | {
-        Kind.CLAIM_REGISTERED
-    }
+    """The kinds below are those whose effect is remembered; of routes a reader says what is read
+    (`tests/monitor/evaluate/test_reading.py`)."""
+    routes = {*ROUTE_REPORTS, *(fact for fact, _ in ROUTE_REPORTS.values())}
+    remembered = {k for k, way in WAYS.items() if way is not SHORTCUTS.get(k)}
+    assert {*READ, *OTHERS} | routes == remembered | {Kind.CLAIM_REGISTERED}
 
 
 def test_bound_anew() -> None:

@@ -1,0 +1,72 @@
+"""Takes events of routed requests by cached transitions."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from monitor.evaluate.cached_step import FIRST, code_of
+from monitor.evaluate.python_terms import REQUEST_REGISTERS
+from monitor.pool.unreported import is_moot
+from monitor.requests.routes import follow_routes
+from monitor.stream.cached_entries import CachedEntries
+from spec.events.alphabet import Kind
+
+if TYPE_CHECKING:
+    from monitor.evaluate.claim import ClaimRun
+    from monitor.input.records import At
+    from monitor.requests.request import Request
+    from spec.events.canonical import Event
+
+__all__ = ["CachedRoutes"]
+
+_COST: Final = REQUEST_REGISTERS.index("cost")
+
+
+class CachedRoutes(CachedEntries):
+    """A stream that takes what is done with routed requests by cached transitions."""
+
+    def _cached_route(self, event: Event, at: At) -> bool:
+        """A request in hand is routed to a claim, or reuses it, or that is reported."""
+        name = event.request_id or ""
+        claim, request = self._compact_of(event), self._needing(name)
+        if claim is None or request is None or is_moot(claim, event):
+            return False
+        product, routed = claim.product, event.kind is Kind.REQUEST_ROUTED
+        assert product is not None
+        view = self._view(event, claim, at)
+        view.mine = True
+        if routed and not (view.cost or view.worker):
+            return False
+        follow_routes(claim, view, take=False)
+        slot, numbers = self._numbers_of(claim, name, request)
+        read = claim.compiled.kinds[event.kind].reads_about(
+            view, claim.constants, claim.facts, numbers
+        )
+        code = code_of(event.kind, slot, read)
+        transition = product.after.get(code)
+        if transition is None:
+            return self._learn(claim, code, event, at, name)
+        if not self._open_slot(claim, transition, name, request):
+            return False
+        follow_routes(claim, view)
+        if routed and name in claim.ids and claim.live:
+            slot = claim.ids.index(name)
+            needs = claim.needs
+            number = *needs[slot][:2], view.cost, view.worker
+            claim.needs = (*needs[:slot], number, *needs[slot + 1 :])
+        self._take_transition(claim, transition, at)
+        return True
+
+    @staticmethod
+    def _numbers_of(
+        claim: ClaimRun, name: str, request: Request
+    ) -> tuple[int, tuple[int, int, int, int]]:
+        """What a code has of a request, and its registers that are numbers."""
+        if name not in claim.ids:
+            return (1 if claim.took <= request.since else 2), (0, 0, 0, 0)
+        slot, product = claim.ids.index(name), claim.product
+        assert product is not None
+        needed, usable, cost, worker = claim.needs[slot]
+        if product.requests[slot][0][_COST] is not None:
+            cost = worker = 0
+        return slot + FIRST, (needed, usable, cost, worker)
