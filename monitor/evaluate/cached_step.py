@@ -6,7 +6,7 @@ the first time with that much is taken by the observers, and the difference is c
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final, NamedTuple, Self
+from typing import TYPE_CHECKING, Final
 
 from monitor.evaluate.compaction import compact, expand
 from monitor.evaluate.product import Transition, moved_facts, picked
@@ -17,8 +17,6 @@ from spec.events.alphabet import BLOCKS_GONE, Kind
 if TYPE_CHECKING:
     from monitor.evaluate.claim import ClaimRun
     from monitor.evaluate.event_view import EventView
-    from monitor.evaluate.observer_state import Registers
-    from monitor.evaluate.product import ProductState
     from monitor.input.records import At
 
 __all__ = ["FIRST", "NUMBERS", "SLOT", "Before", "code_of", "measure", "step"]
@@ -59,19 +57,15 @@ def code_of(kind: Kind, slot: int, read: int, more: int = 0) -> int:
     return ~((slot << 2 * MOST_READ | read) << SLOT | NUMBERS[kind] | more)
 
 
-class Before(NamedTuple):
-    """A compact claim before an event: where it stood, its slots, and its registers."""
+class Before:
+    """A compact claim as it is now, before an event: where it stands, its slots, its registers."""
 
-    product: ProductState
-    ids: tuple[str, ...]
-    places: tuple[At, ...]
-    facts: Registers
+    __slots__ = ("facts", "ids", "places", "product")
 
-    @classmethod
-    def of(cls, claim: ClaimRun) -> Self:
-        """The claim as it is now."""
+    def __init__(self, claim: ClaimRun) -> None:
         assert claim.product is not None
-        return cls(claim.product, claim.ids, claim.places, claim.facts)
+        self.product, self.facts = claim.product, claim.facts
+        self.ids, self.places = claim.ids, claim.places
 
     def keep(
         self,
@@ -119,7 +113,7 @@ def step(claim: ClaimRun, view: EventView) -> None:
     if (transition := product.after.get(code)) is not None:
         _take(claim, transition, view.at, lead, view.footprint)
         return
-    before = Before.of(claim)
+    before = Before(claim)
     expand(claim)
     claim.step(view)
     before.keep(claim, code, kind, view.at, lead, stated=view.footprint)
@@ -145,7 +139,7 @@ def measure(claim: ClaimRun, lead: int, *, there: bool) -> None:
     if (transition := product.after.get(code)) is not None:
         _take(claim, transition, None, lead)
         return
-    before = Before.of(claim)
+    before = Before(claim)
     expand(claim)
     claim.measure(lead, there=there)
     before.keep(claim, code, Kind.BLOCK_CACHED, None, lead)

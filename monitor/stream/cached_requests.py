@@ -128,7 +128,7 @@ class CachedRequests(TransitionCache):
         code = code_of(kind, slot, read, more)
         if (transition := product.after.get(code)) is not None:
             return transition
-        before = Before.of(claim)
+        before = Before(claim)
         expand(claim)
         self._tell_one(claim, told)
         name, lead = told.event.request_id, before.facts[_LEAD]

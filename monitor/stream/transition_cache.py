@@ -145,7 +145,7 @@ class TransitionCache(Shortcuts):
             name: of the request that the event belongs to.
             stated: the number that the event states of the claim.
         """
-        before = Before.of(claim)
+        before = Before(claim)
         expand(claim)
         if not self._shortcut(event, at):
             self._take_long(event, at)
