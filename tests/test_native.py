@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
+from hatch_build import modules
 from monitor import EventMonitor
 from spec.claims.claim import Mode
 from tests.native import NATIVE
@@ -51,6 +53,13 @@ def test_goes_on(tmp_path: Path) -> None:
     for event in events[2 * cut :]:
         last.feed(event)
     assert whole.finish() == last.finish()
+
+
+@pytest.mark.parametrize("name", modules())
+def test_plain_classes(name: str) -> None:
+    """A module that is compiled defines no class that the compiler makes otherwise."""
+    text = (ROOT / name).read_text(encoding="utf-8")
+    assert not re.search(r"NamedTuple\)|^@dataclass|msgspec\.Struct|Enum\)|Protocol\)", text, re.M)
 
 
 def test_refuses_a_folder(tmp_path: Path) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from monitor.evaluate.event_view import EventView
@@ -26,7 +25,6 @@ if TYPE_CHECKING:
 __all__ = ["AtRequest", "RequestEvents"]
 
 
-@dataclass(slots=True)
 class AtRequest:
     """What an event of a request comes to, for all claims that it is delivered to.
 
@@ -35,15 +33,25 @@ class AtRequest:
     which fields, where that is seen, and why. `alike` is what all claims see of it.
     """
 
-    event: Event
-    request: Request
-    at: At
-    named: Mapping[str, None]
-    ends: Ends
-    blames: Sequence[Blame]
-    others: int
-    unknown: Sequence[tuple[frozenset[str], At | None, str]]
-    alike: EventView | None = None
+    __slots__ = (
+        *("alike", "at", "blames", "ends", "event", "named", "others", "request", "unknown"),
+    )
+
+    def __init__(
+        self,
+        event: Event,
+        request: Request,
+        at: At,
+        named: Mapping[str, None],
+        ends: Ends,
+        blames: Sequence[Blame],
+        others: int,
+        unknown: Sequence[tuple[frozenset[str], At | None, str]],
+    ) -> None:
+        self.event, self.request, self.at = event, request, at
+        self.named, self.ends, self.blames = named, ends, blames
+        self.others, self.unknown = others, unknown
+        self.alike: EventView | None = None
 
 
 class RequestEvents(StreamState):
