@@ -70,6 +70,7 @@ def test_mixes(traffic: Traffic, monkeypatch: pytest.MonkeyPatch) -> None:
     assert whole_state(long) == whole_state(short)
 
 
+@pytest.mark.interpreted
 def test_looked_up_once(monkeypatch: pytest.MonkeyPatch) -> None:
     """Of many claims in two product states a conflict looks up two transitions for each event."""
     asked: list[Kind] = []
