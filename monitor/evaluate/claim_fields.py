@@ -162,4 +162,4 @@ class ClaimFields:
         self.steps: tuple[Step, ...] = compiled.steps
         self.held = Positions()
         self.held.fresh = set() if constants.tiered else None
-        self.expansion: Expansion | None = Expansion(list(compiled.first))
+        self.expansion: Expansion | None = None

@@ -281,7 +281,7 @@ class ClaimRecord(Compactable):
             self._find_away()
 
     def _find_away(self) -> None:
-        if not self.requests:
+        if self.is_fresh or not self.requests:
             return
         away = self.fact("lead") < self.constants.threshold
         for request_id, request in self.requests.items():

@@ -75,14 +75,23 @@ class Compactable(ClaimFields):
     @property
     def opened(self) -> Expansion:
         """What it has while it is not compact; it is not from now on."""
-        if self.expansion is None:
-            _expand_for_now(self)
+        if (found := self.expansion) is not None:
+            return found
+        if self.product is None:
+            found = self.expansion = Expansion(list(self.compiled.first))
+            return found
+        _expand_for_now(self)
         assert self.expansion is not None
         return self.expansion
 
     @opened.setter
     def opened(self, expansion: Expansion) -> None:
         self.expansion = expansion
+
+    @property
+    def is_fresh(self) -> bool:
+        """Whether no observer of it was asked for yet, nor any of its requests."""
+        return self.expansion is None and self.product is None
 
 
 def _expand_for_now(claim: Claim) -> None:

@@ -31,7 +31,7 @@ class CachedEntries(CachedShares):
     def _tell_entry(self, event: Event, claim: ClaimRun, at: At) -> None:
         """Deliver to a claim that it is registered: from then on it is compact, if it may be."""
         entries, holds = claim.compiled.entries, claim.constants.threshold <= 0
-        known = claim.doubts or claim.unknown or claim.requests or claim.retired or claim.kept
+        known = claim.doubts or claim.unknown or not claim.is_fresh
         if known or claim.held or claim.taint is not None or claim.observed != FACTS:
             super()._tell_entry(event, claim, at)
         elif (found := entries.get(holds)) is None:
