@@ -3,34 +3,30 @@
 from __future__ import annotations
 
 import multiprocessing
+import os
+import sys
 from concurrent.futures import BrokenExecutor, ProcessPoolExecutor
-from typing import TYPE_CHECKING, Any, BinaryIO, NamedTuple
+from typing import TYPE_CHECKING, BinaryIO, NamedTuple
 
 from monitor.check.again import seekable
 from monitor.check.judging import Judging
 from monitor.check.running import run, source_of
-from monitor.check.snapshots import State, restored, snapshot
 from monitor.input.errors import InputError
 from monitor.input.lines import STDIN
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence, Set
+    from collections.abc import Callable, Iterable, Sequence, Set
+    from concurrent.futures import Future
+    from multiprocessing.context import BaseContext
     from types import TracebackType
     from typing import Self
 
+    from monitor.check.portion import Portion
     from monitor.check.whole import Asked
     from monitor.input.reorder_window import Window
-    from monitor.input.sources import Account
     from spec.claims.claim import Mode
 
-__all__ = ["Jobs", "Judged"]
-
-
-class Judged(NamedTuple):
-    """Judges that have read everything, and what was read of each file."""
-
-    judging: Judging
-    accounts: Sequence[Account]
+__all__ = ["Jobs"]
 
 
 class _Task(NamedTuple):
@@ -44,15 +40,15 @@ class _Task(NamedTuple):
 
 
 class _Done(NamedTuple):
-    """What became of a file of so many bytes: a snapshot of its judges; or a mode that has none; or
-    that the modes are to be judged apart; or the parts of the error.
+    """What became of a file of so many bytes: what was found; or a mode that has no judge; or that
+    the modes are to be judged apart; or the error.
     """
 
     size: int
-    state: bytes = b""
+    found: Portion | None = None
     apart: bool = False
     more: Mode | None = None
-    wrong: tuple[Any, ...] = ()
+    wrong: InputError | None = None
 
 
 def _judge(task: _Task, stdin: BinaryIO | None = None) -> _Done:
@@ -61,11 +57,10 @@ def _judge(task: _Task, stdin: BinaryIO | None = None) -> _Done:
     try:
         more = run(judging, source, None)
     except InputError as error:
-        return _Done(source.size, wrong=error.args)
+        return _Done(source.size, wrong=error)
     if more is not None or judging.apart:
         return _Done(source.size, more=more, apart=judging.apart)
-    (account,) = source.accounts
-    return _Done(source.size, snapshot(State(judging, account)))
+    return _Done(source.size, judging.portion(source.accounts, apart=True))
 
 
 class Jobs:
@@ -87,9 +82,7 @@ class Jobs:
     ) -> None:
         self._asked, self._paths = asked, tuple(dict.fromkeys(paths))
         self._lenient, self._window = lenient, window
-        # A new process begins empty: a copy of this one would have its locks, and not its threads.
-        context = multiprocessing.get_context("spawn")
-        self._pool = ProcessPoolExecutor(min(jobs, len(self._paths)), mp_context=context)
+        self._pool = ProcessPoolExecutor(min(jobs, len(self._paths)), mp_context=_context())
         self._input = seekable(paths, stdin)
         self._copy: BinaryIO | None = None
         self._shared = True
@@ -109,7 +102,7 @@ class Jobs:
 
     def judge(
         self, modes: Set[Mode], *, own: bool, progress: Callable[[int], None] | None
-    ) -> Judged | Set[Mode]:
+    ) -> Portion | Set[Mode]:
         """Judge every file; or return the modes that claims state and that have no judge.
 
         Raises:
@@ -117,36 +110,64 @@ class Jobs:
         """
         given = self._asked, frozenset(modes), own, self._shared
         tasks = [_Task(*given, path, self._lenient, self._window) for path in self._paths]
-        others = {t.path: self._pool.submit(_judge, t) for t in tasks if t.path != STDIN}
-        judging = Judging(self._asked, modes, own=own, shared=self._shared)
-        accounts: list[Account] = []
+        found: Portion | None = None
         more: set[Mode] = set()
         read, apart = 0, False
-        for task in tasks:
-            if task.path in others:
-                try:
-                    done = others[task.path].result()
-                except BrokenExecutor:
-                    hint = "there may be too little memory; use fewer --jobs"
-                    raise InputError(task.path, "its process was ended", hint=hint) from None
-            else:
-                if self._copy is not None:
-                    self._copy.seek(0)
-                done = _judge(task, self._copy)
+        for done in self._done(tasks):
             apart |= done.apart
             if done.more is not None:
                 more.add(done.more)
             elif not (more or apart):  # else what comes after it is judged again
-                if done.wrong:
-                    file, reason, line, field, hint = done.wrong
-                    raise InputError(file, reason, line=line, field=field, hint=hint)
-                state = restored(done.state)
-                judging.join(state.judging)
-                accounts.append(state.account)
+                if done.wrong is not None:
+                    raise done.wrong
+                assert done.found is not None
+                if found is None:
+                    found = done.found
+                else:
+                    found.join(done.found)
             if progress is not None:
                 read += done.size
                 progress(read)
         if apart:
             self._shared = False
             return more or self.judge(modes, own=own, progress=progress)
-        return more or Judged(judging, accounts)
+        if found is None:
+            return more
+        return more or found
+
+    def _done(self, tasks: Iterable[_Task]) -> Iterable[_Done]:
+        """What became of each file, in the order of the files."""
+        others: dict[str, Future[_Done]] = {}
+        for task in sorted(tasks, key=_size, reverse=True):  # the longest begins first
+            if task.path != STDIN:
+                others[task.path] = self._pool.submit(_judge, task)
+        for task in tasks:
+            if task.path in others:
+                try:
+                    yield others.pop(task.path).result()
+                except BrokenExecutor:
+                    hint = "there may be too little memory; use fewer --jobs"
+                    raise InputError(task.path, "its process was ended", hint=hint) from None
+            else:
+                if self._copy is not None:
+                    self._copy.seek(0)
+                yield _judge(task, self._copy)
+
+
+def _context() -> BaseContext:
+    """How processes are made. A copy of this one has at once what it takes long to import; but it
+    has the locks of other threads, and not the threads, so where there are any a new one begins
+    empty.
+    """
+    try:
+        alone = sys.platform == "linux" and len(os.listdir("/proc/self/task")) == 1
+    except OSError:
+        alone = False
+    return multiprocessing.get_context("fork" if alone else "spawn")
+
+
+def _size(task: _Task) -> int:
+    try:
+        return os.stat(task.path).st_size
+    except (OSError, ValueError):
+        return 0

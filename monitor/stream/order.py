@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import heapq
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from monitor.input.records import CANONICAL
 from spec.claims.claim import Mode
@@ -19,11 +19,29 @@ if TYPE_CHECKING:
     from monitor.input.records import At, Form, Stamp
     from spec.events.canonical import Event
 
-__all__ = ["Clock", "Order"]
+__all__ = ["Clock", "Order", "Span"]
 
 _CUT = "the stream was cut: stream_closed is not its last line"
 _ENDS = 1_000  # ends of durations between two sweeps, at least
 _STEPS = "its duration is in steps, and no duration_elapsed event states its end"
+
+
+class Span(NamedTuple):
+    """The name of a stream's form, and its first and its last sequence number."""
+
+    form: str | None
+    first: int | None
+    last: int | None
+
+    def may_go_on_in(self, other: Span) -> bool:
+        """Whether another file of this stream may hold the lines that follow. Recorded lines carry
+        the name of their run, and a run may have several engines with numbers of their own: lines
+        of another form, or numbers that begin before these end, are of another engine.
+        """
+        if self.form == CANONICAL.name:
+            return True
+        last, first = self.last, other.first
+        return other.form == self.form and (last is None or first is None or first > last)
 
 
 @dataclass(slots=True)
@@ -56,15 +74,11 @@ class Order:
         """Whether the stream promised an end, and has it."""
         return self._opened is not None and self.cut is None
 
-    def may_go_on_in(self, other: Order) -> bool:
-        """Whether another file of this stream may hold the lines that follow. Recorded lines carry
-        the name of their run, and a run may have several engines with numbers of their own: lines
-        of another form, or numbers that begin before these end, are of another engine.
-        """
-        if self.form is CANONICAL:
-            return True
-        last, first = self._sequence, other._first
-        return other.form is self.form and (last is None or first is None or first > last)
+    @property
+    def span(self) -> Span:
+        """From where to where its numbers reach."""
+        name = None if self._form is None else self._form.name
+        return Span(name, self._first, self._sequence)
 
     @property
     def cut(self) -> tuple[At, str] | None:
