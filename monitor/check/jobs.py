@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, BinaryIO, NamedTuple
 from monitor.check.again import seekable
 from monitor.check.judging import Judging
 from monitor.check.running import run, source_of
+from monitor.durable.collector import begun, paused
 from monitor.input.errors import InputError
 from monitor.input.lines import STDIN
 
@@ -51,16 +52,30 @@ class _Done(NamedTuple):
     wrong: InputError | None = None
 
 
-def _judge(task: _Task, stdin: BinaryIO | None = None) -> _Done:
+_last: list[Judging] = []
+"""What a process judged last. To let go of all that it consists of takes time, in which another
+process would wait for what was found.
+"""
+
+
+def _judge_apart(task: _Task) -> _Done:
+    """Judge a file in a process of its own."""
+    _last.clear()
+    judging, done = _judge(task, None)
+    _last.append(judging)
+    return done
+
+
+def _judge(task: _Task, stdin: BinaryIO | None) -> tuple[Judging, _Done]:
     judging = Judging(task.asked, task.modes, own=task.own, shared=task.shared)
     source = source_of(judging, [task.path], task.lenient, stdin, task.window)
     try:
         more = run(judging, source, None)
     except InputError as error:
-        return _Done(source.size, wrong=error)
+        return judging, _Done(source.size, wrong=error)
     if more is not None or judging.apart:
-        return _Done(source.size, more=more, apart=judging.apart)
-    return _Done(source.size, judging.portion(source.accounts, apart=True))
+        return judging, _Done(source.size, more=more, apart=judging.apart)
+    return judging, _Done(source.size, judging.portion(source.accounts, apart=True))
 
 
 class Jobs:
@@ -82,7 +97,8 @@ class Jobs:
     ) -> None:
         self._asked, self._paths = asked, tuple(dict.fromkeys(paths))
         self._lenient, self._window = lenient, window
-        self._pool = ProcessPoolExecutor(min(jobs, len(self._paths)), mp_context=_context())
+        number = min(jobs, len(self._paths))
+        self._pool = ProcessPoolExecutor(number, mp_context=_context(), initializer=begun)
         self._input = seekable(paths, stdin)
         self._copy: BinaryIO | None = None
         self._shared = True
@@ -140,18 +156,20 @@ class Jobs:
         others: dict[str, Future[_Done]] = {}
         for task in sorted(tasks, key=_size, reverse=True):  # the longest begins first
             if task.path != STDIN:
-                others[task.path] = self._pool.submit(_judge, task)
+                others[task.path] = self._pool.submit(_judge_apart, task)
         for task in tasks:
             if task.path in others:
                 try:
-                    yield others.pop(task.path).result()
+                    with paused():  # while what was found is read
+                        done = others.pop(task.path).result()
                 except BrokenExecutor:
                     hint = "there may be too little memory; use fewer --jobs"
                     raise InputError(task.path, "its process was ended", hint=hint) from None
             else:
                 if self._copy is not None:
                     self._copy.seek(0)
-                yield _judge(task, self._copy)
+                _, done = _judge(task, self._copy)
+            yield done
 
 
 def _context() -> BaseContext:
