@@ -12,6 +12,7 @@ from monitor.check.judging import Judging
 from monitor.check.portion import Portion
 from monitor.check.running import Records, run, source_of
 from monitor.check.whole import Asked
+from monitor.durable.collector import seldom
 from monitor.engine import ModeVerdict
 from monitor.input.lines import STDIN
 from monitor.input.merged import engines_in
@@ -31,6 +32,7 @@ EXIT_CODES = {ModeVerdict.KEPT: 0, ModeVerdict.VIOLATED: 1, ModeVerdict.INCONCLU
 """What a process that printed a verdict exits with."""
 
 
+@seldom()
 def check(
     paths: Sequence[str],
     mode: Mode | None,
