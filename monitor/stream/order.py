@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import heapq
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from monitor.input.records import CANONICAL
+from monitor.stream.span import Span
 from spec.claims.claim import Mode
 from spec.claims.durations import Duration, TimeUnit
 from spec.contract.modes import MODES
@@ -19,29 +20,11 @@ if TYPE_CHECKING:
     from monitor.input.records import At, Form, Stamp
     from spec.events.canonical import Event
 
-__all__ = ["Clock", "Order", "Span"]
+__all__ = ["Clock", "Order"]
 
 _CUT = "the stream was cut: stream_closed is not its last line"
 _ENDS = 1_000  # ends of durations between two sweeps, at least
 _STEPS = "its duration is in steps, and no duration_elapsed event states its end"
-
-
-class Span(NamedTuple):
-    """The name of a stream's form, and its first and its last sequence number."""
-
-    form: str | None
-    first: int | None
-    last: int | None
-
-    def may_go_on_in(self, other: Span) -> bool:
-        """Whether another file of this stream may hold the lines that follow. Recorded lines carry
-        the name of their run, and a run may have several engines with numbers of their own: lines
-        of another form, or numbers that begin before these end, are of another engine.
-        """
-        if self.form == CANONICAL.name:
-            return True
-        last, first = self.last, other.first
-        return other.form == self.form and (last is None or first is None or first > last)
 
 
 @dataclass(slots=True)

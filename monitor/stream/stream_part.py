@@ -12,9 +12,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
     from monitor.evaluate.claim import ClaimRun
-    from monitor.stream.order import Span
     from monitor.stream.projection import Stream
     from monitor.stream.retired_claims import LostIds
+    from monitor.stream.span import Span
 
 __all__ = ["StreamPart", "part_of", "torn"]
 
