@@ -1,4 +1,8 @@
-"""Judges several files at once, each in a process of its own, and puts together what they found."""
+"""Judges several files at once, each in a process of its own, and puts together what they found.
+
+What was found comes back by pickle, as the standard library has it: it was written by a process of
+the same command, and no file is read so.
+"""
 
 from __future__ import annotations
 
@@ -157,19 +161,25 @@ class Jobs:
         for task in sorted(tasks, key=_size, reverse=True):  # the longest begins first
             if task.path != STDIN:
                 others[task.path] = self._pool.submit(_judge_apart, task)
+        here = {task.path: self._here(task) for task in tasks if task.path == STDIN}
         for task in tasks:
-            if task.path in others:
-                try:
-                    with paused():  # while what was found is read
-                        done = others.pop(task.path).result()
-                except BrokenExecutor:
-                    hint = "there may be too little memory; use fewer --jobs"
-                    raise InputError(task.path, "its process was ended", hint=hint) from None
-            else:
-                if self._copy is not None:
-                    self._copy.seek(0)
-                _, done = _judge(task, self._copy)
+            if task.path == STDIN:
+                yield here.pop(task.path)
+                continue
+            try:
+                with paused():  # while what was found is read
+                    done = others.pop(task.path).result()
+            except BrokenExecutor:
+                hint = "there may be too little memory; use fewer --jobs"
+                raise InputError(task.path, "its process was ended", hint=hint) from None
             yield done
+
+    def _here(self, task: _Task) -> _Done:
+        """Judge standard input, meanwhile."""
+        if self._copy is not None:
+            self._copy.seek(0)
+        _, done = _judge(task, self._copy)
+        return done
 
 
 def _context() -> BaseContext:
