@@ -24,7 +24,7 @@ INTERPRETED: Final = frozenset(
     {
         *("evaluate/by_kind", "evaluate/compile", "evaluate/for_kind", "evaluate/inlined"),
         *("evaluate/conclusion", "evaluate/event_view", "evaluate/observer_state"),
-        "evaluate/reading",
+        *("evaluate/reading", "stream/grounds", "stream/span", "stream/stream_part"),
         *("evaluate/nothing", "pool/cells", "pool/changes", "pool/ranks", "pool/room"),
         *("requests/request", "stream/keep", "stream/limits", "stream/overview"),
         *("stream/parting", "stream/retired_claims", "stream/retired_summary"),

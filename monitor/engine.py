@@ -11,14 +11,15 @@ from monitor.evaluate.conclusion import ClaimVerdict, Conclusion, ModeVerdict, d
 from monitor.evaluate.observer_state import Finding
 from monitor.evaluate.own_mode import owes_nothing, unclear_mode
 from monitor.input.records import Stamp
+from monitor.stream.grounds import Found, Grounds
 from monitor.stream.keep import Keep
 from monitor.stream.parting import Parting, fits
 from monitor.stream.projection import Stream
+from monitor.stream.stream_part import StreamPart, part_of
 from spec.claims.claim import Mode
 from spec.claims.states import ClaimState
 from spec.contract.modes import MODES, Bundle
-from spec.language.prose import counted
-from spec.language.verdicts import Verdict, pool
+from spec.language.verdicts import Verdict
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -140,14 +141,6 @@ class Monitor(Parting):
         for stream in self._streams.values():
             stream.watch(moved)
 
-    def join(self, other: Monitor) -> None:
-        """The streams of a monitor of the same mode that read other files."""
-        self._streams |= other._streams
-        self._unknown += other._unknown
-        self._spoiled |= other._spoiled
-        self._read += other._read
-        self._rejected += other._rejected
-
     def claims_of(self, record: Record) -> Iterable[ClaimRun]:
         """The claims, as they stand, of the stream that a record belongs to."""
         claims = self._of(record).claims.values()
@@ -188,21 +181,48 @@ class Monitor(Parting):
 
     def conclude(self) -> Conclusion:
         """The verdict, every stream being finished."""
+        return self.found().conclusion
+
+    def found(self, *, apart: bool = False) -> Found:
+        """The claims, and what a verdict rests on, every stream being finished.
+
+        Args:
+            apart: other files are judged apart, and may go on with any of the streams.
+        """
         self.finish()
         claims, forgotten = tuple(self._claims()), tuple(self._forgotten())
         every = (*claims, *(alike for alike, _ in forgotten))
         every = tuple(each for each in every if not each.unclear)
-        judged = tuple(c for c in every if c.judged and not self._mixed(c.claim))
-        names = MODES[self.mode].names(self.bundle)
-        obligations = {n: pool({claim.findings[n].verdict for claim in judged}) for n in names}
-        absent, unknown = self._absent(every), dict(self._unknown)
-        verdict, why = decide(obligations, absent, strict=self.strict)
-        full = next(
-            (each.requests.full for each in self._streams.values() if each.requests.full), ""
-        )
-        why += f"; {full}" if full and verdict is ModeVerdict.INCONCLUSIVE else ""
-        rest = (self._read, unknown, self._rejected)
-        return Conclusion(verdict, why, absent, obligations, claims, forgotten, *rest)
+        return Found(self._grounds(every, apart=apart), claims, forgotten)
+
+    def _grounds(self, claims: tuple[ClaimVerdict, ...], *, apart: bool) -> Grounds:
+        streams, parts = self._streams.values(), self._parts(apart=apart)
+        mixed = (each.claim for each in claims if self._mixed(each.claim))
+        cuts = (f"{s.name}: {s.order.cut[1]}" for s in streams if s.order.cut is not None)
+        stated = (m for c in claims for m in (c.claim.declared_mode, c.claim.other_mode))
+        names, entry = MODES[self.mode].names(self.bundle), self._entry
+        grounds = Grounds({name: set() for name in names}, entry, self.only, self.strict)
+        grounds.read, grounds.unknown = self._read, self._unknown.copy()
+        grounds.rejected, grounds.left_out, grounds.late = self._rejected, self.left_out, self.late
+        grounds.occurs, grounds.entered = bool(claims), any(each.entered for each in claims)
+        grounds.mixed = next(map(_of_two, mixed), "")
+        grounds.modes = {mode for mode in stated if mode in MODES and mode != self.mode}
+        grounds.cut, grounds.parts = next(cuts, ""), parts
+        grounds.full = next((s.requests.full for s in streams if s.requests.full), "")
+        for judged in claims:
+            if judged.judged and not self._mixed(judged.claim):
+                for name in names:
+                    grounds.obligations[name].add(judged.findings[name].verdict)
+        return grounds
+
+    def _parts(self, *, apart: bool) -> list[StreamPart]:
+        """The streams that another file may go on with."""
+        streams, several = self._streams.values(), Counter(name for _, name in self._streams)
+        return [
+            part_of(stream, lambda run: None if self._other(run) is not None else self.entered(run))
+            for stream in streams
+            if apart or several[stream.name] > 1
+        ]
 
     def _claims(self) -> Iterable[ClaimVerdict]:
         for (file, _), stream in self._streams.items():
@@ -238,84 +258,6 @@ class Monitor(Parting):
             product.decided = verdict, why
         return ClaimVerdict(file, claim, entered, verdict, why, findings)
 
-    def _absent(self, claims: tuple[ClaimVerdict, ...]) -> str:
-        """What keeps the whole from being judged, if anything."""
-        if self._rejected:
-            lines = "1 line" if self._rejected == 1 else f"{self._rejected} lines"
-            return f"{lines} could not be read"
-        if beyond := self.left_out:
-            return f"{counted(beyond, 'event')} left out: more claims or requests than are followed"
-        if self.late:
-            return f"{counted(self.late, 'line')} came too late and left out"
-        if self.only is not None and not claims:
-            return f"claim {self.only} does not occur"
-        if mixed := next((c.claim for c in claims if self._mixed(c.claim)), None):
-            both = f"asked for {mixed.declared_mode} and was accepted in {mixed.other_mode}"
-            return f"claim {mixed.claim_id} {both}"
-        if not any(judged.entered for judged in claims):
-            modes = (mode for j in claims for mode in (j.claim.declared_mode, j.claim.other_mode))
-            others = sorted({mode for mode in modes if mode in MODES and mode != self.mode})
-            rest = f" of this mode, only of {', '.join(others)}" if others else ""
-            return f"no {self._entry} claim{rest}"
-        return self._cut() or self._torn()
-
-    def _cut(self) -> str:
-        """A stream that has two forms, or not the end that it promised, if there is one: it is
-        unknown what is missing there, though no claim was alive.
-        """
-        cuts = ((stream.name, stream.order.cut) for stream in self._streams.values())
-        return next((f"{name}: {cut[1]}" for name, cut in cuts if cut is not None), "")
-
-    def _torn(self) -> str:
-        """A run of which one file accepts the claims and another does not, if there is one."""
-        runs: dict[str, list[Stream]] = {}
-        for (_, name), stream in self._streams.items():
-            runs.setdefault(name, []).append(stream)
-        for name, parts in runs.items():
-            sides = [self._sides(part) for part in parts]
-            known = {claim_id for inside, _ in sides for claim_id in inside}
-            both = zip(parts, sides, strict=True)
-            some = [bool(inside) or self._entered_once(part) for part, (inside, _) in both]
-            for part, (_, left), entered in zip(parts, sides, some, strict=True):
-                others = [p for p in parts if p is not part]
-                torn = known & left or any(
-                    p.past.may_be_lost(claim_id) for p in others for claim_id in left
-                )
-                if any(some) and (torn or not entered):
-                    return (
-                        f"run {name} continues in a file in which its claims are not {self._entry}"
-                    )
-            if any(self._goes_on(part, [p for p in parts if p is not part]) for part in parts):
-                return (
-                    f"stream {name} continues in another file, and claims are alive where one "
-                    "file ends"
-                )
-        return ""
-
-    def _goes_on(self, part: Stream, others: list[Stream]) -> bool:
-        """Whether a claim of this mode is alive where the lines of a file end, the stream has not
-        the end that it promised, and another file may go on with it.
-        """
-        follows = any(part.order.may_go_on_in(other.order) for other in others)
-        claims = part.claims.values() if follows and not part.order.whole else ()
-        return any(
-            claim.alive and self.entered(claim) and self._other(claim) is None for claim in claims
-        )
-
-    def _sides(self, part: Stream) -> tuple[set[str], set[str]]:
-        """The ids of the claims of a part of a run that entered, and of those that did not, as far
-        as they are known. What is of another mode is neither.
-        """
-        runs = [*part.claims.items(), *part.past.records()]
-        runs = [(claim_id, run) for claim_id, run in runs if self._other(run) is None]
-        inside = {claim_id for claim_id, run in runs if self.entered(run)}
-        return inside, {claim_id for claim_id, _ in runs} - inside
-
-    def _entered_once(self, part: Stream) -> bool:
-        """Whether a claim that was forgotten entered."""
-        past = (each.run for each in part.past if each.count)
-        return any(self.entered(run) and self._other(run) is None for run in past)
-
     def _other(self, claim: ClaimRun) -> Mode | None:
         """The mode that a claim asked for, where that is another one."""
         asked = claim.declared_mode
@@ -349,6 +291,11 @@ class Monitor(Parting):
         watched = claim.registered and claim.state is not ClaimState.REFUSED
         owes = claim.accepted or (watched and not self._accepts)
         return owes and claim.other_mode not in MODES
+
+
+def _of_two(claim: ClaimRun) -> str:
+    both = f"asked for {claim.declared_mode} and was accepted in {claim.other_mode}"
+    return f"claim {claim.claim_id} {both}"
 
 
 def _unentered(found: Finding) -> Finding:

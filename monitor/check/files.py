@@ -6,10 +6,13 @@ from functools import partial
 from typing import TYPE_CHECKING, BinaryIO
 
 from monitor.check.again import seekable
-from monitor.check.jobs import Jobs, Judged
+from monitor.check.concluded import concluded
+from monitor.check.jobs import Jobs
 from monitor.check.judging import Judging
+from monitor.check.portion import Portion
 from monitor.check.running import Records, run, source_of
 from monitor.check.whole import Asked
+from monitor.durable.collector import seldom
 from monitor.engine import ModeVerdict
 from monitor.input.lines import STDIN
 from monitor.input.merged import has_ranks
@@ -29,6 +32,7 @@ EXIT_CODES = {ModeVerdict.KEPT: 0, ModeVerdict.VIOLATED: 1, ModeVerdict.INCONCLU
 """What a process that printed a verdict exits with."""
 
 
+@seldom()
 def check(
     paths: Sequence[str],
     mode: Mode | None,
@@ -67,10 +71,10 @@ def check(
     if jobs > 1 and len(set(paths) - {STDIN}) > 1 and not has_ranks(paths):
         with Jobs(asked, paths, jobs, lenient=lenient, window=window, stdin=stdin) as pool:
             if mode is None:
-                return _by_own_modes(partial(pool.judge, own=True, progress=progress))
+                return _by_own_modes(asked, partial(pool.judge, own=True, progress=progress))
             found = pool.judge({mode}, own=False, progress=progress)
-            assert isinstance(found, Judged)
-            return found.judging.report(found.accounts)
+            assert isinstance(found, Portion)
+            return concluded(asked, found)
     if mode is not None:
         judging = Judging(asked, {mode}, own=False)
         source = source_of(judging, paths, lenient, stdin, window)
@@ -99,7 +103,7 @@ def check_each(
     """
     shared = True
 
-    def judged(modes: Set[Mode]) -> Judged | Set[Mode]:
+    def judged(modes: Set[Mode]) -> Portion | Set[Mode]:
         nonlocal shared
         judging = Judging(asked, modes, own=True, shared=shared)
         source = again(judging)
@@ -107,18 +111,18 @@ def check_each(
         if judging.apart:
             shared = False
             return judged(modes)
-        return Judged(judging, source.accounts) if more is None else {more}
+        return judging.portion(source.accounts) if more is None else {more}
 
-    return _by_own_modes(judged)
+    return _by_own_modes(asked, judged)
 
 
-def _by_own_modes(judged: Callable[[Set[Mode]], Judged | Set[Mode]]) -> Report:
+def _by_own_modes(asked: Asked, judged: Callable[[Set[Mode]], Portion | Set[Mode]]) -> Report:
     """The report of a judging, begun again whenever it found modes that have no judge."""
     modes: Set[Mode] = frozenset()
     while True:
         found = judged(modes)
-        if isinstance(found, Judged):
-            report = found.judging.report(found.accounts)
+        if isinstance(found, Portion):
+            report = concluded(asked, found)
             away = report.unjudged.turned_away or report.unjudged.turned_away_forgotten
             if not away or len(modes) == len(Mode):
                 return report

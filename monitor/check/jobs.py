@@ -1,36 +1,37 @@
-"""Judges several files at once, each in a process of its own, and puts together what they found."""
+"""Judges several files at once, each in a process of its own, and puts together what they found.
+
+What was found comes back by pickle, as the standard library has it: it was written by a process of
+the same command, and no file is read so.
+"""
 
 from __future__ import annotations
 
 import multiprocessing
+import os
+import sys
 from concurrent.futures import BrokenExecutor, ProcessPoolExecutor
-from typing import TYPE_CHECKING, Any, BinaryIO, NamedTuple
+from typing import TYPE_CHECKING, BinaryIO, NamedTuple
 
 from monitor.check.again import seekable
 from monitor.check.judging import Judging
 from monitor.check.running import run, source_of
-from monitor.check.snapshots import State, restored, snapshot
+from monitor.durable.collector import begun, paused
 from monitor.input.errors import InputError
 from monitor.input.lines import STDIN
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence, Set
+    from collections.abc import Callable, Iterable, Sequence, Set
+    from concurrent.futures import Future
+    from multiprocessing.context import BaseContext
     from types import TracebackType
     from typing import Self
 
+    from monitor.check.portion import Portion
     from monitor.check.whole import Asked
     from monitor.input.reorder_window import Window
-    from monitor.input.sources import Account
     from spec.claims.claim import Mode
 
-__all__ = ["Jobs", "Judged"]
-
-
-class Judged(NamedTuple):
-    """Judges that have read everything, and what was read of each file."""
-
-    judging: Judging
-    accounts: Sequence[Account]
+__all__ = ["Jobs"]
 
 
 class _Task(NamedTuple):
@@ -44,28 +45,41 @@ class _Task(NamedTuple):
 
 
 class _Done(NamedTuple):
-    """What became of a file of so many bytes: a snapshot of its judges; or a mode that has none; or
-    that the modes are to be judged apart; or the parts of the error.
+    """What became of a file of so many bytes: what was found; or a mode that has no judge; or that
+    the modes are to be judged apart; or the error.
     """
 
     size: int
-    state: bytes = b""
+    found: Portion | None = None
     apart: bool = False
     more: Mode | None = None
-    wrong: tuple[Any, ...] = ()
+    wrong: InputError | None = None
 
 
-def _judge(task: _Task, stdin: BinaryIO | None = None) -> _Done:
+_last: list[Judging] = []
+"""What a process judged last. To let go of all that it consists of takes time, in which another
+process would wait for what was found.
+"""
+
+
+def _judge_apart(task: _Task) -> _Done:
+    """Judge a file in a process of its own."""
+    _last.clear()
+    judging, done = _judge(task, None)
+    _last.append(judging)
+    return done
+
+
+def _judge(task: _Task, stdin: BinaryIO | None) -> tuple[Judging, _Done]:
     judging = Judging(task.asked, task.modes, own=task.own, shared=task.shared)
     source = source_of(judging, [task.path], task.lenient, stdin, task.window)
     try:
         more = run(judging, source, None)
     except InputError as error:
-        return _Done(source.size, wrong=error.args)
+        return judging, _Done(source.size, wrong=error)
     if more is not None or judging.apart:
-        return _Done(source.size, more=more, apart=judging.apart)
-    (account,) = source.accounts
-    return _Done(source.size, snapshot(State(judging, account)))
+        return judging, _Done(source.size, more=more, apart=judging.apart)
+    return judging, _Done(source.size, judging.portion(source.accounts, apart=True))
 
 
 class Jobs:
@@ -87,9 +101,8 @@ class Jobs:
     ) -> None:
         self._asked, self._paths = asked, tuple(dict.fromkeys(paths))
         self._lenient, self._window = lenient, window
-        # A new process begins empty: a copy of this one would have its locks, and not its threads.
-        context = multiprocessing.get_context("spawn")
-        self._pool = ProcessPoolExecutor(min(jobs, len(self._paths)), mp_context=context)
+        number = min(jobs, len(self._paths))
+        self._pool = ProcessPoolExecutor(number, mp_context=_context(), initializer=begun)
         self._input = seekable(paths, stdin)
         self._copy: BinaryIO | None = None
         self._shared = True
@@ -109,7 +122,7 @@ class Jobs:
 
     def judge(
         self, modes: Set[Mode], *, own: bool, progress: Callable[[int], None] | None
-    ) -> Judged | Set[Mode]:
+    ) -> Portion | Set[Mode]:
         """Judge every file; or return the modes that claims state and that have no judge.
 
         Raises:
@@ -117,36 +130,72 @@ class Jobs:
         """
         given = self._asked, frozenset(modes), own, self._shared
         tasks = [_Task(*given, path, self._lenient, self._window) for path in self._paths]
-        others = {t.path: self._pool.submit(_judge, t) for t in tasks if t.path != STDIN}
-        judging = Judging(self._asked, modes, own=own, shared=self._shared)
-        accounts: list[Account] = []
+        found: Portion | None = None
         more: set[Mode] = set()
         read, apart = 0, False
-        for task in tasks:
-            if task.path in others:
-                try:
-                    done = others[task.path].result()
-                except BrokenExecutor:
-                    hint = "there may be too little memory; use fewer --jobs"
-                    raise InputError(task.path, "its process was ended", hint=hint) from None
-            else:
-                if self._copy is not None:
-                    self._copy.seek(0)
-                done = _judge(task, self._copy)
+        for done in self._done(tasks):
             apart |= done.apart
             if done.more is not None:
                 more.add(done.more)
             elif not (more or apart):  # else what comes after it is judged again
-                if done.wrong:
-                    file, reason, line, field, hint = done.wrong
-                    raise InputError(file, reason, line=line, field=field, hint=hint)
-                state = restored(done.state)
-                judging.join(state.judging)
-                accounts.append(state.account)
+                if done.wrong is not None:
+                    raise done.wrong
+                assert done.found is not None
+                if found is None:
+                    found = done.found
+                else:
+                    found.join(done.found)
             if progress is not None:
                 read += done.size
                 progress(read)
         if apart:
             self._shared = False
             return more or self.judge(modes, own=own, progress=progress)
-        return more or Judged(judging, accounts)
+        if found is None:
+            return more
+        return more or found
+
+    def _done(self, tasks: Iterable[_Task]) -> Iterable[_Done]:
+        """What became of each file, in the order of the files."""
+        others: dict[str, Future[_Done]] = {}
+        for task in sorted(tasks, key=_size, reverse=True):  # the longest begins first
+            if task.path != STDIN:
+                others[task.path] = self._pool.submit(_judge_apart, task)
+        here = {task.path: self._here(task) for task in tasks if task.path == STDIN}
+        for task in tasks:
+            if task.path == STDIN:
+                yield here.pop(task.path)
+                continue
+            try:
+                with paused():  # while what was found is read
+                    done = others.pop(task.path).result()
+            except BrokenExecutor:
+                hint = "there may be too little memory; use fewer --jobs"
+                raise InputError(task.path, "its process was ended", hint=hint) from None
+            yield done
+
+    def _here(self, task: _Task) -> _Done:
+        """Judge standard input, meanwhile."""
+        if self._copy is not None:
+            self._copy.seek(0)
+        _, done = _judge(task, self._copy)
+        return done
+
+
+def _context() -> BaseContext:
+    """How processes are made. A copy of this one has at once what it takes long to import; but it
+    has the locks of other threads, and not the threads, so where there are any a new one begins
+    empty.
+    """
+    try:
+        alone = sys.platform == "linux" and len(os.listdir("/proc/self/task")) == 1
+    except OSError:
+        alone = False
+    return multiprocessing.get_context("fork" if alone else "spawn")
+
+
+def _size(task: _Task) -> int:
+    try:
+        return os.stat(task.path).st_size
+    except (OSError, ValueError):
+        return 0

@@ -5,17 +5,16 @@ from __future__ import annotations
 from copy import copy
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from monitor.check import concluded
-from monitor.check.parts import Trusted, input_of, order_of
+from monitor.check.concluded import concluded
+from monitor.check.parts import Trusted, order_of
+from monitor.check.portion import Portion, portion_of
 from monitor.check.stated import Stated
 from monitor.check.theorem import WORLDS, Theorem, covers_all
-from monitor.check.whole import Read, by_each, by_one
 from monitor.durable.collector import paused
 from monitor.durable.copies import copies
 from monitor.engine import Monitor
 from monitor.input.batches import kinds_of, run_of
 from monitor.input.records import At, Record, Stamp
-from monitor.report.verdict import Events
 from spec.claims.claim import Mode
 from spec.contract.modes import MODES
 
@@ -23,7 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator
 
     from monitor.check.whole import Asked
-    from monitor.engine import ClaimVerdict, Conclusion
+    from monitor.engine import ClaimVerdict
     from monitor.evaluate.claim import ClaimRun
     from monitor.input.batches import Batch
     from monitor.input.errors import InputError
@@ -248,16 +247,6 @@ class Judging:
         """The names of the streams so far."""
         return self._judges[0].monitor.streams
 
-    def join(self, other: Judging) -> None:
-        """What the judges of the same modes found in other files, which come after these."""
-        self._trusted.join(other._trusted)
-        if self._stated is not None and other._stated is not None:
-            self._stated.join(other._stated)
-        for ours, theirs in zip(self._judges, other._judges, strict=True):
-            ours.theorem.join(theirs.theorem)
-        for mine, its in zip(self._reading, other._reading, strict=True):
-            mine.join(its)
-
     def of(self, name: str) -> Judging:
         """The judges of one stream alone, which they have in common with these."""
         found, first = copy(self), self._judges[0].monitor.of(name)
@@ -271,54 +260,30 @@ class Judging:
             found._judges[0] = self._judges[0]._replace(monitor=first)
         return found
 
-    @paused()
     def report(self, accounts: Iterable[Account]) -> Report:
         """The report, every stream being finished.
 
         Args:
             accounts: one of each file that was read.
         """
+        return concluded(self._asked, self.portion(accounts))
+
+    @paused()
+    def portion(self, accounts: Iterable[Account], *, apart: bool = False) -> Portion:
+        """What was found, every stream being finished.
+
+        Args:
+            accounts: one of each file that was read.
+            apart: other files are judged apart, and their portions joined to this one.
+        """
         accounts = list(accounts)
         if self._shared:
             first = self._judges[0].monitor
             self._judges = [j._replace(monitor=first.by(j.monitor.mode)) for j in self._judges]
-        for judge in self._judges:
-            judge.monitor.late = order_of(accounts).late
-        return self._by_one(accounts) if self._stated is None else self._by_each(accounts)
-
-    def _by_one(self, accounts: Iterable[Account]) -> Report:
-        (judge,) = self._judges
-        conclusion = judge.monitor.conclude()
-        left = judge.theorem.left(left for _, left in judge.monitor.left())
-        part = concluded.part(judge.monitor.mode, conclusion, left)
-        read = self._read(accounts, conclusion)
-        return by_one(self._asked, read, part, concluded.others(conclusion))
-
-    def _by_each(self, accounts: Iterable[Account]) -> Report:
-        assert self._stated is not None
-        parts, conclusions = [], []
-        for judge in self._judges:
-            mode, conclusion = judge.monitor.mode, judge.monitor.conclude()
-            conclusions.append(conclusion)
-            forgotten = (each for each, _ in conclusion.forgotten)
-            if any(each.judged for each in (*conclusion.claims, *forgotten)):
-                left = judge.theorem.left(left for _, left in judge.monitor.left())
-                parts.append(concluded.part(mode, conclusion, left, self._stated.forms(mode)))
-        read = self._read(accounts, conclusions[0])
-        unjudged = concluded.unjudged(conclusions, self._stated.usual)
-        return by_each(self._asked, read, parts, unjudged)
-
-    def _read(self, accounts: Iterable[Account], conclusion: Conclusion) -> Read:
-        accounts = list(accounts)
-        inputs = [input_of(account) for account in accounts]
-        order = order_of(accounts)
-        events = Events(
-            conclusion.read,
-            conclusion.unknown,
-            conclusion.rejected,
-            duplicates=order.duplicates,
-            reordered=order.held,
-            late=order.late,
-            contradicting=order.contradicting,
-        )
-        return Read(inputs, events, self._trusted.report())
+        late, modes = order_of(accounts).late, []
+        for monitor, theorem in self._judges:
+            monitor.late = late
+            found = monitor.found(apart=apart)
+            left = [left for _, left in monitor.left()]
+            modes.append(portion_of(monitor.mode, found, left, theorem))
+        return Portion(accounts, self._trusted, self._stated, modes)

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import os
 import sys
+import time
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, Final
 
 from spec.cli.common import console
 
@@ -16,6 +17,8 @@ __all__ = ["LONG_BYTES", "progress_of"]
 
 LONG_BYTES = 32 << 20
 """From this size on a terminal is shown how far the reading is."""
+
+_EVERY: Final = 0.1  # seconds
 
 
 @contextmanager
@@ -29,9 +32,19 @@ def progress_of(paths: list[str], asked: bool | None) -> Iterator[Callable[[int]
     from rich.progress import BarColumn, DownloadColumn, Progress, TimeRemainingColumn
 
     columns = (BarColumn(), DownloadColumn(), TimeRemainingColumn())
-    with Progress(*columns, console=console(stderr=True), transient=True) as bar:
+    shown = -_EVERY
+    # Not by a thread: `--jobs` copies this process, where it has one thread alone.
+    options: dict[str, Any] = {"auto_refresh": False, "transient": True}
+    with Progress(*columns, console=console(stderr=True), **options) as bar:
         task = bar.add_task("", total=total or None)
-        yield lambda read: bar.update(task, completed=read)
+
+        def step(read: int) -> None:
+            nonlocal shown
+            due = (now := time.monotonic()) - shown >= _EVERY
+            shown = now if due else shown
+            bar.update(task, completed=read, refresh=due)
+
+        yield step
 
 
 def _size(path: str) -> int:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-__all__ = ["paused", "seldom"]
+__all__ = ["begun", "paused", "seldom"]
 
 _MADE: Final = 50_000
 """Objects that are made between two collections; by default they are 700."""
@@ -25,6 +25,15 @@ def paused() -> Iterator[None]:
     finally:
         if enabled:
             gc.enable()
+
+
+def begun() -> None:
+    """A process begins that makes such objects: fewer collections from now on, and none looks at
+    what is there from the start.
+    """
+    gc.freeze()
+    if (before := gc.get_threshold())[0]:
+        gc.set_threshold(max(before[0], _MADE), *before[1:])
 
 
 @contextmanager

@@ -34,11 +34,19 @@ class InputError(ValueError):
         self.field = field
         self.hint = hint
 
+    def __reduce__(self) -> tuple[object, ...]:
+        """How another process makes it again."""
+        return _again, self.args
+
     def __str__(self) -> str:
         place = self.file if self.line is None else f"{self.file}:{self.line}"
         field = f"{self.field}: " if self.field else ""
         hint = f"; {self.hint}" if self.hint else ""
         return f"{place}: {field}{self.reason}{hint}"
+
+
+def _again(file: str, reason: str, line: int | None, field: str | None, hint: str) -> InputError:
+    return InputError(file, reason, line=line, field=field, hint=hint)
 
 
 def shown(value: object, limit: int = 60) -> str:

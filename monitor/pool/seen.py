@@ -46,6 +46,11 @@ class Recent:
         for place in self._places(known):
             self._younger[place >> 3] |= 1 << (place & 7)
 
+    @property
+    def is_empty(self) -> bool:
+        """Whether no digest was met."""
+        return self._younger is None
+
     def has(self, what: str, text: str) -> bool:
         """Whether the digest of a text was met, as far as that is remembered."""
         return self._younger is not None and digest(what, text) in self

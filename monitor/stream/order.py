@@ -7,6 +7,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from monitor.input.records import CANONICAL
+from monitor.stream.span import Span
 from spec.claims.claim import Mode
 from spec.claims.durations import Duration, TimeUnit
 from spec.contract.modes import MODES
@@ -56,15 +57,11 @@ class Order:
         """Whether the stream promised an end, and has it."""
         return self._opened is not None and self.cut is None
 
-    def may_go_on_in(self, other: Order) -> bool:
-        """Whether another file of this stream may hold the lines that follow. Recorded lines carry
-        the name of their run, and a run may have several engines with numbers of their own: lines
-        of another form, or numbers that begin before these end, are of another engine.
-        """
-        if self.form is CANONICAL:
-            return True
-        last, first = self._sequence, other._first
-        return other.form is self.form and (last is None or first is None or first > last)
+    @property
+    def span(self) -> Span:
+        """From where to where its numbers reach."""
+        name = None if self._form is None else self._form.name
+        return Span(name, self._first, self._sequence)
 
     @property
     def cut(self) -> tuple[At, str] | None:

@@ -19,10 +19,10 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Hashable, Iterator
 
     from monitor.evaluate.claim import ClaimRun
-    from monitor.pool.seen import Seen
+    from monitor.pool.seen import Recent, Seen
     from spec.claims.predicates import MaterializationPredicate
 
-__all__ = ["REMEMBERED", "Alike", "RetiredClaims"]
+__all__ = ["REMEMBERED", "Alike", "LostIds", "RetiredClaims"]
 
 REMEMBERED: Final = 65_536
 """Claims of which a record is kept."""
@@ -67,6 +67,22 @@ class _Record(NamedTuple):
     misses: int  # of the stream when it was forgotten; below 0 if it had missed any before
 
 
+class LostIds(NamedTuple):
+    """The ids of claims that were forgotten, and of which there is no record any more.
+
+    `recorded` are the ids of which there is one; `ids` knows the others, or the last of them.
+    """
+
+    recorded: frozenset[str]
+    ids: Recent
+
+    def may_have(self, claim_id: str) -> bool:
+        """Whether this may be one of them; an id that is not remembered at all may be one, too."""
+        if claim_id in self.recorded:
+            return False
+        return self.ids.forgotten > 0 or self.ids.has("claim_id", claim_id)
+
+
 class RetiredClaims:
     """The claims of one stream that were forgotten.
 
@@ -107,6 +123,12 @@ class RetiredClaims:
     def forgotten(self) -> int:
         """How many ids of claims are not even known to have been there any more."""
         return self._seen.ids.forgotten
+
+    @property
+    def lost_ids(self) -> LostIds | None:
+        """The ids of claims of which there is no record any more; None where there is none."""
+        ids = self._seen.ids
+        return None if ids.is_empty else LostIds(frozenset(self._records), ids)
 
     def may_be_lost(self, claim_id: str) -> bool:
         """The same as `lost`, where an id that is not remembered at all may be one, too."""

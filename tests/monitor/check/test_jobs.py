@@ -3,26 +3,41 @@
 from __future__ import annotations
 
 import io
-from typing import TYPE_CHECKING
+import pickle
+import subprocess
+import sys
+import threading
+from collections import Counter
+from concurrent.futures import Future
+from random import Random
+from typing import TYPE_CHECKING, Any
+from unittest.mock import patch
 
 import msgspec
 import pytest
 
+from monitor.check import jobs as module
+from monitor.check.concluded import concluded
 from monitor.check.files import check
+from monitor.check.jobs import _context
 from monitor.check.judging import Judging
 from monitor.check.running import run, source_of
-from monitor.check.snapshots import State, restored, snapshot
 from monitor.check.whole import Asked
 from monitor.input.errors import InputError
 from monitor.input.reorder_window import Window
 from monitor.samples import sample
+from monitor.stream.keep import Keep
+from monitor.stream.limits import Limits
 from spec.claims.claim import Mode
 from spec.contract.modes import Bundle
+from tests.streams.rotated import rotated
 from tests.streams.traffic import Traffic, write
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
     from pathlib import Path
+
+    from monitor.check.portion import Portion
 
 OWN = (Mode.OFFLOADABLE, Mode.HARD_PROTECTED, Mode.ROUTED_REUSE)
 
@@ -47,6 +62,8 @@ def reported(
     lenient: bool = False,
     window: Window | None = None,
     claim: str | None = None,
+    strict: bool = False,
+    limits: Limits | None = None,
 ) -> bytes | str:
     """The report as JSON, or the error."""
     try:
@@ -58,6 +75,8 @@ def reported(
             lenient=lenient,
             window=window,
             claim=claim,
+            strict=strict,
+            limits=limits,
             jobs=jobs,
         )
     except InputError as error:
@@ -65,7 +84,93 @@ def reported(
     return msgspec.json.encode(report)
 
 
+class Here:
+    """Does the work of other processes in this one, on copies, as they would."""
+
+    def __init__(self, *_: object, **__: object) -> None:
+        pass
+
+    def submit(self, work: Callable[..., Any], *given: object) -> Future[Any]:
+        """Work that is done."""
+        done: Future[Any] = Future()
+        done.set_result(_copied(work(*_copied(given))))
+        return done
+
+    def shutdown(self, **_: object) -> None:
+        """There is nothing to end."""
+
+
+def _copied(value: Any) -> Any:
+    return pickle.loads(pickle.dumps(value))
+
+
+def asked_of(chance: Random) -> dict[str, Any]:
+    """What else is asked for, by chance; mostly nothing."""
+    live, requests = (chance.choice([*[None] * 9, 2]) for _ in range(2))
+    return {
+        "lenient": chance.random() < 0.7,
+        "strict": chance.random() < 0.2,
+        "claim": "claim:1" if chance.random() < 0.1 else None,
+        "window": Window(4) if chance.random() < 0.2 else None,
+        "limits": Limits(live, requests),
+    }
+
+
+def portion(paths: Sequence[str], mode: Mode, keep: Keep, *, apart: bool) -> Portion | None:
+    """What one mode finds in some files; None where they cannot be read."""
+    judging = Judging(Asked(Bundle.CONTRACT, False, None), {mode}, own=False, keep=keep)
+    source = source_of(judging, paths, True, None, None)
+    try:
+        run(judging, source, None)
+    except InputError:
+        return None
+    return _copied(judging.portion(source.accounts, apart=apart))  # type: ignore[no-any-return]
+
+
+SETS = range(12)
+"""The sets of files that are tried in `make test`; each takes up to a tenth of a second."""
+MORE_SETS = range(12, 150)
+
+
 class TestSame:
+    @pytest.mark.parametrize("seeds", [SETS, pytest.param(MORE_SETS, marks=pytest.mark.slow)])
+    def test_any_files(self, seeds: range, tmp_path: Path) -> None:
+        """Any files are reported on as one process does, those of which streams go on in other
+        files, that lack lines, or that are of other forms; and so are errors."""
+        met: Counter[str] = Counter()
+        for seed in seeds:
+            chance = Random(seed)
+            paths, mode = rotated(chance, tmp_path), chance.choice([None, None, *Mode])
+            asked = asked_of(chance)
+            one = reported(paths, mode, 1, **asked)
+            with patch.object(module, "ProcessPoolExecutor", Here):
+                assert reported(paths, mode, 2, **asked) == one, seed
+            met["error" if isinstance(one, str) else msgspec.json.decode(one)["verdict"]] += 1
+        assert {"error", "inconclusive", "violated"} <= met.keys()
+
+    @pytest.mark.parametrize("seeds", [SETS, pytest.param(MORE_SETS, marks=pytest.mark.slow)])
+    def test_ids_without_a_record(self, seeds: range, tmp_path: Path) -> None:
+        """So are files of which claims ended so long ago that no record of them is left."""
+        keep = Keep(ended=0, records=0)
+        found: Counter[str] = Counter()
+        for seed in seeds:
+            chance = Random(seed)
+            paths, mode = rotated(chance, tmp_path), chance.choice([*Mode])
+            whole = portion(paths, mode, keep, apart=False)
+            first, *others = (portion([path], mode, keep, apart=True) for path in paths)
+            if whole is None or first is None:
+                continue
+            for each in others:
+                assert each is not None
+                first.join(each)
+            asked = Asked(Bundle.CONTRACT, False, None)
+            report = concluded(asked, whole)
+            assert msgspec.json.encode(concluded(asked, first)) == msgspec.json.encode(report)
+            lost = any(part.lost for each in first.modes for part in each.grounds.parts)
+            found["lost"] += lost
+            found["torn"] += "continues in" in report.why
+        assert {"lost", "torn"} <= (+found).keys()
+
     @pytest.mark.slow
     @pytest.mark.parametrize("mode", [None, Mode.OFFLOADABLE])
     def test_reports(self, traces: list[str], mode: Mode | None) -> None:
@@ -81,23 +186,6 @@ class TestSame:
         assert reported(mixed, None, 1) == reported(mixed, None, 2)
         paths[1].write_bytes(paths[1].read_bytes().replace(b',"mode":"expiring"', b"", 1))
         assert reported(mixed, None, 1) == reported(mixed, None, 2)
-
-    def test_joined(self, tmp_path: Path) -> None:
-        """What was found in one pass of each of two files is found in one pass of both."""
-        paths = [
-            str(write(tmp_path / f"{n}.jsonl", Traffic(200 + n, 5, tuple(Mode)))) for n in (0, 1)
-        ]
-        asked, judged = Asked(Bundle.CONTRACT, False, None), []
-        for path in paths:
-            judging = Judging(asked, set(Mode), own=True, shared=True)
-            source = source_of(judging, [path], False, None, None)
-            assert run(judging, source, None) is None
-            assert not judging.apart
-            state = restored(snapshot(State(judging, source.accounts[0])))
-            judged.append((state.judging, state.account))
-        (first, one), (second, other) = judged
-        first.join(second)
-        assert msgspec.json.encode(first.report([one, other])) == reported(paths, None, 1)
 
     @pytest.mark.slow
     def test_what_is_asked_for(self, traces: list[str], tmp_path: Path) -> None:
@@ -123,3 +211,36 @@ class TestSame:
         paths = [traces[0], str(first), str(second), "missing.jsonl"]
         errors = {reported(paths, None, jobs) for jobs in (1, 2)}
         assert {reported([str(first)], None, 1)} == errors
+
+    @pytest.mark.slow
+    def test_whole_command(self, traces: list[str]) -> None:
+        """The command prints the same, and exits alike; its processes are copies."""
+        command = [sys.executable, "-m", "monitor", "check", *traces[2:], "--verbose", "--jobs"]
+        one, two = (
+            subprocess.run([*command, jobs], capture_output=True, check=False, timeout=120)
+            for jobs in ("1", "2")
+        )
+        assert (one.stdout, one.stderr, one.returncode) == (two.stdout, two.stderr, two.returncode)
+        assert one.returncode == 1
+
+
+class TestProcesses:
+    def test_beside_threads(self) -> None:
+        """Where other threads may hold locks, a process begins empty."""
+        end = threading.Event()
+        other = threading.Thread(target=end.wait)
+        other.start()
+        try:
+            assert _context().get_start_method() == "spawn"
+        finally:
+            end.set()
+            other.join()
+
+    @pytest.mark.skipif(sys.platform != "linux", reason="threads are counted on Linux alone")
+    def test_alone(self) -> None:
+        """Where there are none, it is a copy, which has all modules."""
+        code = "from monitor.check.jobs import _context; print(_context().get_start_method())"
+        done = subprocess.run(
+            [sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=60
+        )
+        assert done.stdout.strip() == "fork"
