@@ -21,7 +21,7 @@ export PYTHONDONTWRITEBYTECODE :=
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help demo test test-slow test-deep test-wheel native test-native test-vllm test-vllm-gpu setup-vllm witness bench soak differential mutate runs lint docs suite lock clean
+.PHONY: help demo test test-slow test-deep test-wheel native test-native test-vllm test-vllm-gpu setup-vllm witness bench soak fuzz differential mutate runs lint docs suite lock clean
 
 help: ## Show these targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-13s %s\n", $$1, $$2 }' Makefile
@@ -96,6 +96,10 @@ SECONDS ?= 600
 
 soak: $(STAMP) ## Kill and disturb a follower for ten minutes (SECONDS=600), and compare its verdicts
 	$(BIN)/python -m tests.soak --seconds $(SECONDS)
+
+fuzz: $(STAMP) ## Look for bytes that break the readers, a minute each (needs pip install atheris)
+	$(BIN)/python -m tests.fuzz lines --seconds 60
+	$(BIN)/python -m tests.fuzz snapshot --seconds 60
 
 bench: $(STAMP) ## Measure speed, as ratios to a baseline of the same run (a few minutes)
 	$(BIN)/python -m tests.bench
