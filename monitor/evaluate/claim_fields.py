@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from monitor.evaluate.partial_observation import Step
     from monitor.evaluate.product import ProductState
     from monitor.evaluate.restless import Restless
-    from monitor.input.records import At, Trail
+    from monitor.input.records import At
     from spec.claims.predicates import MaterializationPredicate
     from spec.events.alphabet import Kind
 
@@ -62,20 +62,20 @@ class ClaimFields:
 
     `taint` is the first reason why what is seen of the claim can no longer be trusted; from then on
     nothing is concluded beyond what was violated before, and only the ledger is kept, for the sake
-    of the pool. `owes` says that something is owed in the scope of the claim itself; `entry` is the
-    event that registered it. `past` is what is remembered of a claim that was forgotten, `lost`
-    says that nothing is; a `guest` is judged by another mode. Numbers of the stream's events:
-    `registered_at`, `took` and `left` say when the claim was registered, and when responsibility
-    for it last began and ended, `last_event` when an event was last delivered to it. `observed` are
-    the facts of which the hooks state each one. `object` tells which object it is on, `keys` the
-    contents of its positions where they are stated. It `strayed` once an event took blocks from
-    behind its end, and none of its own; it was `missed` if anything may have happened since it
-    ended that was not observed. Its end was `early` if the runtime ended its entry before its
-    duration was over. It `joined` the others on its object when so many fields of its identity were
-    stated. It is `disputed` if two priorities of it were stated. `computed` are the positions that
-    were computed since it was last away, `owed` by request what its
-    routes and their reuse came to and are not reported yet, `unsaid` the blocks that it lost and no
-    report named, None for a block whose id is unknown.
+    of the pool. `owes` says that something is owed in the scope of the claim itself; `entry_kind`
+    and `entry_at` are of the event that registered it. `past` is what is remembered of a claim that
+    was forgotten, `lost` says that nothing is; a `guest` is judged by another mode. Numbers of the
+    stream's events: `registered_at`, `took` and `left` say when the claim was registered, and when
+    responsibility for it last began and ended, `last_event` when an event was last delivered to it.
+    `observed` are the facts of which the hooks state each one. `object` tells which object it is
+    on, `keys` the contents of its positions where they are stated. It `strayed` once an event took
+    blocks from behind its end, and none of its own; it was `missed` if anything may have happened
+    since it ended that was not observed. Its end was `early` if the runtime ended its entry before
+    its duration was over. It `joined` the others on its object when so many fields of its identity
+    were stated. It is `disputed` if two priorities of it were stated. `computed` are the positions
+    that were computed since it was last away, `owed` by request what its routes and their reuse
+    came to and are not reported yet, `unsaid` the blocks that it lost and no report named, None for
+    a block whose id is unknown.
 
     Of a claim that is compact (`monitor.evaluate.compaction`), `product` is where it stands, `ids`
     are the requests that it has in hand, `needs` what each needs of what is usable, with the cost
@@ -85,15 +85,14 @@ class ClaimFields:
     """
 
     __slots__ = (
-        *("_quiet", "_spared", "_took_last", "expansion"),
-        *("accepted", "binding", "claim_id", "compiled", "computed"),
-        *("constants", "contradicted", "declared_mode", "disputed", "doubts", "duration"),
-        *("early", "elapsed", "entry", "expansions", "facts", "guest", "held", "ids", "joined"),
-        *("keys", "last_event", "left", "lost", "missed", "needs", "object", "observed"),
-        *("other_mode", "owed", "owes", "owner_claimed", "owner_scope", "past", "places"),
-        *("predicate", "priority", "product", "registered", "registered_at", "size", "state"),
-        *("steps", "strayed", "stream", "taint", "took", "unknown", "unsaid", "unwatched"),
-        "wait",
+        *("_quiet", "_spared", "_took_last", "accepted", "binding", "claim_id", "compiled"),
+        *("computed", "constants", "contradicted", "declared_mode", "disputed", "doubts"),
+        *("duration", "early", "elapsed", "entry_at", "entry_kind", "expansion", "expansions"),
+        *("facts", "guest", "held", "ids", "joined", "keys", "last_event", "left", "lost"),
+        *("missed", "needs", "object", "observed", "other_mode", "owed", "owes"),
+        *("owner_claimed", "owner_scope", "past", "places", "predicate", "priority", "product"),
+        *("registered", "registered_at", "size", "state", "steps", "strayed", "stream"),
+        *("taint", "took", "unknown", "unsaid", "unwatched", "wait"),
     )
 
     DERIVED: ClassVar[Mapping[str, object]] = {
@@ -122,7 +121,8 @@ class ClaimFields:
         self.disputed: bool = False
         self.registered: bool = False
         self.registered_at: int = 0
-        self.entry: Trail = ()
+        self.entry_kind: Kind | None = None
+        self.entry_at: At | None = None
         self.keys: tuple[str, ...] = ()
         self.size: int = 0
         self.owner_claimed: str | None = None

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from monitor.evaluate.in_hand import InHand
     from monitor.evaluate.observer_state import Finding, Registers
     from monitor.evaluate.restless import Restless
-    from monitor.input.records import At
+    from monitor.input.records import At, Trail
     from spec.claims.predicates import MaterializationPredicate
 
 
@@ -93,6 +93,11 @@ class ClaimRecord(Compactable):
         self.expanded()
         self.compiled, self.steps = compiled, compiled.steps
         self.base = list(compiled.first)
+
+    @property
+    def entry(self) -> Trail:
+        """The event that registered it."""
+        return () if self.entry_kind is None else ((self.entry_kind, self.entry_at),)
 
     @property
     def goes_by(self) -> Mode:

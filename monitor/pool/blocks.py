@@ -205,12 +205,13 @@ class Blocks(Holders):
 
     def _lose_all(self) -> Lost:
         """Nothing is held any more."""
-        holding = {name: claim for name, claim in self._holding.items() if claim.held}
+        known = ((name, self.claims.get(name)) for name in self._noted)
+        holding = {name: claim for name, claim in known if claim is not None and claim.held}
         losers = {name: claim for name, claim in holding.items() if claim.holds_own}
         for claim in holding.values():
             self.wipe(claim)
         self._on.clear()
-        for ledger in (self._holding, self._noted, self._forgotten, self._stated):
+        for ledger in (self._noted, self._forgotten, self._stated):
             ledger.clear()
         self._owners.clear()
         self._shares = 0

@@ -26,8 +26,8 @@ class Holders:
     Blocks of an object belong to every claim on it. A load may not name its blocks: `_unnamed` are
     the claims of which some were never named. Of the claims that were forgotten the last one stays
     known as an owner of its blocks, in `_forgotten`, without positions. A claim that holds anything
-    is among `_holding`, and among those `_on` its object. `mixed` are the blocks that are held for
-    more than one object; `claims` are those in hand. Blocks are followed for the sake of claims
+    is among those `_on` its object, which is `_noted` of it. `mixed` are the blocks that are held
+    for more than one object; `claims` are those in hand. Blocks are followed for the sake of claims
     that are tracked: of others nothing is known once they ended. `now` is the number of the event
     in hand, `lost` that of the last one before track was lost, `missed` the same where lines may be
     missing; `_stated` has those of blocks that were stated since then. `full` says that claims
@@ -47,7 +47,6 @@ class Holders:
         self._unnamed: dict[str, ClaimRun] = {}
         self._forgotten: dict[int, str] = {}
         self._keyed: dict[tuple[int, str], dict[str, ClaimRun]] = {}
-        self._holding: dict[str, ClaimRun] = {}
         self._on: Groups[Hashable] = Groups()
         self._noted: dict[str, Hashable] = {}  # on which object
 
@@ -66,7 +65,6 @@ class Holders:
             self._shares += len(holders) - owners
             self._forgotten[block] = claim.claim_id
         self._unnamed.pop(claim.claim_id, None)
-        self._holding.pop(claim.claim_id, None)
         self._off(claim)
         for place in enumerate(claim.keys):
             self._keyed.get(place, {}).pop(claim.claim_id, None)
@@ -74,7 +72,6 @@ class Holders:
     def _note(self, claim: ClaimRun) -> None:
         if self._noted.get(claim.claim_id) is claim.object:
             return
-        self._holding[claim.claim_id] = claim
         self._noted[claim.claim_id] = claim.object
         self._on.add(claim.object, claim)
 

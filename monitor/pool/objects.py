@@ -70,6 +70,12 @@ def _on(claim: ClaimRun) -> tuple[bytes, tuple[bytes | None, ...]] | None:
     return _known("object_id", claim.binding["object_id"]), within
 
 
+def _noted(claim: ClaimRun) -> bytes | None:
+    """The digest of the object that a claim was found to be on, as `Objects.add` noted it."""
+    on = claim.object
+    return on[0] if isinstance(on, tuple) and isinstance(on[0], bytes) else None
+
+
 @lru_cache(maxsize=256)
 def _within(*stated: str | bytes | None) -> tuple[bytes | None, ...]:
     """The digests of a cache and of a token map, which very many claims have in common."""
@@ -92,20 +98,18 @@ class Objects:
 
     def __init__(self) -> None:
         self._claims: Groups[bytes] = Groups()
-        self._of: dict[str, bytes] = {}
         self._restless: dict[bytes, dict[Hashable, Restless[ClaimRun]]] = {}
 
     def add(self, claim: ClaimRun) -> bool:
         """The claim, once it is known to a registry and its object is stated; whether it is new on
         that object, in the cache and by the map that it states.
         """
-        if claim.claim_id in self._of and _is_still(claim.object, claim.binding):
+        if self.is_still_on(claim):
             return False
         on = _on(claim)
         if on is None or on == claim.object:
             return False
         known, claim.object = on[0], on
-        self._of[claim.claim_id] = known
         self._claims.add(known, claim)
         for among in self._restless.get(known, {}).values():
             among.claims[claim.claim_id] = claim
@@ -113,23 +117,24 @@ class Objects:
 
     def is_still_on(self, claim: ClaimRun) -> bool:
         """Whether a claim is on an object, and states no more of where that is since."""
-        return claim.claim_id in self._of and _is_still(claim.object, claim.binding)
+        return _noted(claim) is not None and _is_still(claim.object, claim.binding)
 
     def is_alone(self, claim: ClaimRun) -> bool:
         """Whether the claim's object is known, and no other claim is on it in any cache."""
-        known = self._of.get(claim.claim_id)
+        known = _noted(claim)
         return known is not None and self._claims.is_sole(known, claim)
 
     def beside(self, claim: ClaimRun) -> list[ClaimRun]:
         """The claims on the object of a claim, with it; it alone where its object is not known."""
-        on = claim.object if claim.claim_id in self._of else _on(claim)
+        noted = _noted(claim) is not None
+        on = claim.object if noted else _on(claim)
         there = self._claims.of(on[0]) if isinstance(on, tuple) else ()
         found = [each for each in there if each.object == on]
-        return found if claim.claim_id in self._of else [*found, claim]
+        return found if noted else [*found, claim]
 
     def remove(self, claim: ClaimRun) -> None:
         """The claim is forgotten."""
-        if (known := self._of.pop(claim.claim_id, None)) is not None:
+        if (known := _noted(claim)) is not None:
             for among in self._restless.get(known, {}).values():
                 among.claims.pop(claim.claim_id, None)
             if self._claims.remove(known, claim.claim_id):

@@ -55,7 +55,7 @@ class Entries(BlockEvents):
         claim = store.make(claim_id, mode)
         self._early.tell(claim, at)
         claim.registered, claim.registered_at = True, self._count
-        claim.entry = ((event.kind, at),)
+        claim.entry_kind, claim.entry_at = event.kind, at
         self._newest = self._count
         fix_terms(claim, event)
         claim.fix_predicate(predicate_of(event.predicate))

@@ -248,7 +248,7 @@ class StreamState:
         if event.kind in INTRODUCES:
             if not claim.registered:
                 claim.registered, claim.registered_at = True, self._count
-                claim.entry = ((event.kind, at),)
+                claim.entry_kind, claim.entry_at = event.kind, at
                 self._newest = self._count
             if claim.committed and claim.duration is None and event.duration is not None:
                 self._clock.lose(claim, at, "its duration was first stated after its commitment")

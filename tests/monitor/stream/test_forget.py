@@ -408,7 +408,7 @@ class TestMemory:
         assert [990] == [alike.count for alike in stream.past]
         assert (50, 50) == (len(stream.past._records), len(stream.past._on))
         assert 20 >= len(kept.blocks._owners) == len(kept.blocks._forgotten)
-        assert 10 == len(kept.objects._claims) == len(kept.objects._of)
+        assert 10 == len(kept.objects._claims)
         assert {} == kept.responsible | kept.owing | kept.unsettled
         assert (0, {}) == (kept.room.bound, kept.blocks.mixed)
 
