@@ -49,6 +49,23 @@ class Slotted:
     value: object = None
 
 
+class Made:
+    """A class that makes a part anew whenever that is read, as a compiled one does with pairs."""
+
+    OPENED = ("pair",)
+
+    def __init__(self, number: int) -> None:
+        self.number = number
+
+    @property
+    def pair(self) -> tuple[int, str]:
+        return self.number, "text"
+
+    @pair.setter
+    def pair(self, pair: tuple[int, str]) -> None:
+        self.number = pair[0]
+
+
 def lives(mode: Mode) -> Iterator[set[str]]:
     """The classes that occur in the states of one mode."""
     for seed in range(TRIES):
@@ -115,6 +132,12 @@ class TestKnown:
         assert plain.other is plain
         assert plain.value[0] is plain.value[1]
         assert plain.value[0][0] is not plain.value[2][0]
+
+    def test_made_when_read(self) -> None:
+        """A part that is made when it is read is never taken for one that was written before."""
+        found = copied([Made(number) for number in range(100)], Made)
+
+        assert [(number, "text") for number in range(100)] == [each.pair for each in found]
 
     @pytest.mark.parametrize(
         "value",
