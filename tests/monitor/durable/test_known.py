@@ -82,6 +82,10 @@ def names(data: bytes) -> set[str]:
     return {name for name, _ in msgspec.msgpack.decode(data, type=Nodes).shapes}
 
 
+def found(monitor: EventMonitor) -> list[dict[str, Any]]:
+    return [judged.findings for judged in monitor._judging.standing()]
+
+
 def copied(value: Any, *kinds: type) -> Any:
     """A value written and read by a table of these classes."""
     known = Known(kinds)
@@ -121,6 +125,21 @@ class TestState:
         (stream,) = judge.monitor._streams.values()
 
         assert stream.order._form is snapshots.STATE.constants["canonical"]
+
+
+    def test_same_findings(self) -> None:
+        """What is found, with the events that it names, is so again; of a claim that states no
+        mode each of several monitors says it."""
+        claim, monitor = {"claim_id": "c"}, EventMonitor()
+        about = {"object_id": "o", "cache_identity": "m", "owner_scope": "t"}
+        about["predicate"] = "leading_prefix_at_least(1)"
+        monitor.feed({"kind": "claim_registered", **claim, **about, "time_ns": 1})
+        blocks = {"block_ids": [3, 4, 5], "positions": [0, 1, 2]}
+        monitor.feed({"kind": "block_cached", **claim, **blocks, "time_ns": 1})
+        monitor.feed({"kind": "claim_materialized", **claim, "time_ns": 1})
+        restored = EventMonitor.restore(monitor.snapshot())
+
+        assert found(monitor) == found(restored)
 
 
 class TestKnown:
