@@ -126,7 +126,6 @@ class TestState:
 
         assert stream.order._form is snapshots.STATE.constants["canonical"]
 
-
     def test_same_findings(self) -> None:
         """What is found, with the events that it names, is so again; of a claim that states no
         mode each of several monitors says it."""
