@@ -57,12 +57,12 @@ class _Writer:
         self._chunk: list[Any] = []
         self._last = 0  # the number of the last node in it
         self._known = known
-        self._numbers: dict[int, int] = {}  # by the id of an object, which lives until the end
+        self._numbers: dict[int, int] = {}  # by the id of an object, which is `_alive`
         self._texts: dict[str, int] = {}
         self._inner: dict[int, tuple[int, str]] = {}  # what it is inside of, and its name there
         self._kinds: dict[type, _Kind] = {}
         self._open: list[tuple[int, Any]] = []  # has a number, and is not written yet
-        self._alive: list[object] = []
+        self._alive: list[object] = []  # a compiled object makes some of its parts when asked
         self._bytes = 0  # in arrays of bytes
         for name, value in known.constants.items():
             self._numbers[id(value)] = self._add([_TAG["constant"], name])
@@ -77,6 +77,7 @@ class _Writer:
             else:
                 if (number := self._numbers.get(id(value))) is None:
                     number = self._numbers[id(value)] = self._new(kind, value)
+                    self._alive.append(value)
                 found.append((of - number,))
         return found
 
@@ -98,7 +99,6 @@ class _Writer:
         if kind is bytes:
             return self._add(value)
         if kind is int:
-            self._alive.append(value)
             size = value.bit_length() // 8 + 1
             return self._add([_TAG["number"], value.to_bytes(size, "big", signed=True)])
         number = self._next()
@@ -164,9 +164,7 @@ class _Writer:
         return number
 
     def _remade(self, number: int, tag: int, shape: Remade, value: Any) -> int:
-        taken = shape.take(value)
-        self._alive.append(taken)
-        self._put(number, [tag, *self.parts(number, taken)])
+        self._put(number, [tag, *self.parts(number, shape.take(value))])
         for name, inside in shape.inner(value).items():
             self._inner.setdefault(id(inside), (number, name))
         return number

@@ -49,6 +49,23 @@ class Slotted:
     value: object = None
 
 
+class Made:
+    """A class that makes a part anew whenever that is read, as a compiled one does with pairs."""
+
+    OPENED = ("pair",)
+
+    def __init__(self, number: int) -> None:
+        self.number = number
+
+    @property
+    def pair(self) -> tuple[int, str]:
+        return self.number, "text"
+
+    @pair.setter
+    def pair(self, pair: tuple[int, str]) -> None:
+        self.number = pair[0]
+
+
 def lives(mode: Mode) -> Iterator[set[str]]:
     """The classes that occur in the states of one mode."""
     for seed in range(TRIES):
@@ -63,6 +80,10 @@ def lives(mode: Mode) -> Iterator[set[str]]:
 
 def names(data: bytes) -> set[str]:
     return {name for name, _ in msgspec.msgpack.decode(data, type=Nodes).shapes}
+
+
+def found(monitor: EventMonitor) -> list[dict[str, Any]]:
+    return [judged.findings for judged in monitor._judging.standing()]
 
 
 def copied(value: Any, *kinds: type) -> Any:
@@ -105,6 +126,20 @@ class TestState:
 
         assert stream.order._form is snapshots.STATE.constants["canonical"]
 
+    def test_same_findings(self) -> None:
+        """What is found, with the events that it names, is so again; of a claim that states no
+        mode each of several monitors says it."""
+        claim, monitor = {"claim_id": "c"}, EventMonitor()
+        about = {"object_id": "o", "cache_identity": "m", "owner_scope": "t"}
+        about["predicate"] = "leading_prefix_at_least(1)"
+        monitor.feed({"kind": "claim_registered", **claim, **about, "time_ns": 1})
+        blocks = {"block_ids": [3, 4, 5], "positions": [0, 1, 2]}
+        monitor.feed({"kind": "block_cached", **claim, **blocks, "time_ns": 1})
+        monitor.feed({"kind": "claim_materialized", **claim, "time_ns": 1})
+        restored = EventMonitor.restore(monitor.snapshot())
+
+        assert found(monitor) == found(restored)
+
 
 class TestKnown:
     def test_shared(self) -> None:
@@ -115,6 +150,12 @@ class TestKnown:
         assert plain.other is plain
         assert plain.value[0] is plain.value[1]
         assert plain.value[0][0] is not plain.value[2][0]
+
+    def test_made_when_read(self) -> None:
+        """A part that is made when it is read is never taken for one that was written before."""
+        found = copied([Made(number) for number in range(100)], Made)
+
+        assert [(number, "text") for number in range(100)] == [each.pair for each in found]
 
     @pytest.mark.parametrize(
         "value",
