@@ -121,19 +121,41 @@ class NativeBuildHook(BuildHookInterface[Any]):
 
 def main() -> int:
     """Copy the project to the folder that is named, and compile it there."""
-    if len(sys.argv) != 2 or sys.argv[1].startswith("-"):
+    if len(sys.argv) != 2 or not sys.argv[1] or sys.argv[1].startswith("-"):
         print(__doc__, file=sys.stderr)
         return 2
     folder = Path(sys.argv[1])
-    if folder.exists() and not (folder / _MADE).exists():
-        print(f"error: {folder} is there, and was not made by this command", file=sys.stderr)
+    try:
+        if fault := _fault_of(folder):
+            print(f"error: {folder} {fault}", file=sys.stderr)
+            return 2
+        shutil.rmtree(folder, ignore_errors=True)
+        folder.mkdir(parents=True)
+        (folder / _MADE).touch()  # first, so that what is interrupted can be made again
+        shutil.copytree(ROOT, folder, ignore=_NOT_COPIED, dirs_exist_ok=True)
+        made = compile_in(folder.resolve())
+    except (OSError, ValueError, shutil.Error) as error:
+        print(f"error: {folder} cannot be made: {error}", file=sys.stderr)
         return 2
-    shutil.rmtree(folder, ignore_errors=True)
-    shutil.copytree(ROOT, folder, ignore=_NOT_COPIED)
-    (folder / _MADE).touch()
-    made = compile_in(folder.resolve())
+    except subprocess.CalledProcessError:  # which said why
+        print("error: the modules cannot be compiled; a C compiler is needed", file=sys.stderr)
+        return 2
     print(f"{len(made)} compiled modules are in {folder}")
     return 0
+
+
+def _fault_of(folder: Path) -> str:
+    """Why the project cannot be copied to a folder; empty where it can."""
+    if os.path.lexists(folder) and (folder.is_symlink() or not (folder / _MADE).exists()):
+        return "is there, and was not made by this command"
+    place = folder.resolve()
+    if ROOT.is_relative_to(place):
+        return "has the project in it"
+    if place.is_relative_to(ROOT):
+        first = place.relative_to(ROOT).parts[0]
+        if not _NOT_COPIED(str(ROOT), [first]):
+            return f"is in the project, and would be copied into itself; name one in {ROOT}/build"
+    return ""
 
 
 if __name__ == "__main__":

@@ -140,6 +140,12 @@ class TestBadFiles:
         assert "no such file" == caught.value.reason
         assert "did you mean success_path.jsonl?" == caught.value.hint
 
+    def test_link_to_nothing(self, tmp_path: Path) -> None:
+        """A link to a file that is missing is called that; its own name is no suggestion."""
+        (tmp_path / "trace.jsonl").symlink_to(tmp_path / "gone.jsonl")
+        with pytest.raises(InputError, match="no such file; it is a link, and what it points to"):
+            records(tmp_path / "trace.jsonl")
+
     def test_directory(self, tmp_path: Path) -> None:
         """A directory is no trace."""
         with pytest.raises(InputError, match="this is a directory; name the files in it"):
