@@ -1,8 +1,8 @@
-"""Compiles the inner part of the monitor, where that is asked for; it runs without being compiled.
+"""Compiles the modules of the monitor that every event passes, for one machine, if asked to.
 
-`RESIDENT_CLAIMS_NATIVE=1 pip install .` builds a wheel for this machine, with mypyc and a C
-compiler. `python hatch_build.py FOLDER` copies the project to a folder and compiles it there, as
-`make native` does, so that the tests can be run on it.
+Without that they are interpreted. `RESIDENT_CLAIMS_NATIVE=1 pip install .` builds a wheel for it,
+with mypyc and a C compiler. `python hatch_build.py FOLDER` copies the project to a folder and
+compiles it there, as `make native` does, so that the tests can be run on it.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from typing import Any, Final
 from hatchling.builders.hooks.plugin.interface import BuildHookInterface
 
 ROOT: Final = Path(__file__).resolve().parent
-ROOMS: Final = ("evaluate", "pool", "requests", "stream")
+PACKAGES: Final = ("evaluate", "pool", "requests", "stream")
 INTERPRETED: Final = frozenset(
     {
         *("evaluate/by_kind", "evaluate/compile", "evaluate/for_kind", "evaluate/inlined"),
@@ -30,9 +30,9 @@ INTERPRETED: Final = frozenset(
         *("stream/parting", "stream/retired_claims", "stream/retired_summary"),
     }
 )
-"""Modules of these rooms that stay as they are: what they do is not done for each event, or they
-define classes (named tuples, Structs, dataclasses, those of interpreted subclasses) that mypyc does
-not make the same.
+"""Modules of these packages that stay interpreted: they do not run for each event, or they define
+classes (named tuples, Structs, dataclasses, classes with interpreted subclasses) that would behave
+differently if compiled.
 """
 
 NEEDS: Final = ("mypy>=2.1,<3", "setuptools>=65")
@@ -55,7 +55,7 @@ setup(name="native", packages=[], script_args=["build_ext", "--inplace"], ext_mo
 
 def modules() -> list[str]:
     """The files that are compiled, from the root of the project."""
-    found = (path for room in ROOMS for path in sorted((ROOT / "monitor" / room).glob("*.py")))
+    found = (path for each in PACKAGES for path in sorted((ROOT / "monitor" / each).glob("*.py")))
     names = (path.relative_to(ROOT).as_posix() for path in found if path.stem != "__init__")
     return [n for n in names if n.removeprefix("monitor/").removesuffix(".py") not in INTERPRETED]
 

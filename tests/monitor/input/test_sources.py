@@ -239,6 +239,9 @@ class TestBadFiles:
 BAD_LINES = [
     (b"nonsense", None, "not JSON: invalid character"),
     (b'{"kind":', None, "not JSON: it ends too early"),
+    (rb'{"kind":"x\ud83d', None, "not JSON: it ends too early"),
+    (rb'{"kind":"x\\ud800y', None, "not JSON: it ends too early"),
+    (rb'{"kind":"x\\\ud800"}', None, r"not JSON: \ud800 is half of a surrogate"),
     (b'{"kind":"claim_accepted","footprint":NaN}', None, "not JSON: invalid character"),
     (b'{"kind":"claim_accepted"} {}', None, "not JSON: trailing characters"),
     (b"[1, 2]", None, "expected a JSON object, got [1, 2]"),
