@@ -109,7 +109,12 @@ class NativeBuildHook(BuildHookInterface[Any]):
         self._folder = tempfile.mkdtemp()
         copy = Path(self._folder, "project")
         shutil.copytree(ROOT, copy, ignore=_NOT_COPIED)
-        for path in compile_in(copy):
+        try:
+            made = compile_in(copy)
+        except BaseException:
+            self.finalize(version, build_data, "")  # which is not called then
+            raise
+        for path in made:
             build_data["force_include"][str(path)] = path.relative_to(copy).as_posix()
         build_data["pure_python"], build_data["infer_tag"] = False, True
 
@@ -140,6 +145,9 @@ def main() -> int:
     except subprocess.CalledProcessError:  # which said why
         print("error: the modules cannot be compiled; a C compiler is needed", file=sys.stderr)
         return 2
+    except KeyboardInterrupt:
+        print("error: interrupted", file=sys.stderr)
+        return 130
     print(f"{len(made)} compiled modules are in {folder}")
     return 0
 

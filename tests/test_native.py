@@ -6,13 +6,14 @@ import re
 import shutil
 import subprocess
 import sys
+import tempfile
 from pathlib import Path
 from unittest.mock import Mock
 
 import pytest
 
 import hatch_build
-from hatch_build import main, modules
+from hatch_build import NativeBuildHook, main, modules
 from monitor import EventMonitor
 from spec.claims.claim import Mode
 from tests.native import NATIVE
@@ -23,6 +24,7 @@ FOLDER = ROOT / "build" / "native"
 
 _GO_ON = """
 import sys
+import tempfile
 from pathlib import Path
 from monitor import EventMonitor
 from monitor.stream import projection
@@ -114,8 +116,19 @@ def test_interrupted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys, "argv", ["hatch_build.py", str(folder)])
     with monkeypatch.context() as patch:
         patch.setattr(shutil, "copytree", Mock(side_effect=KeyboardInterrupt))
-        with pytest.raises(KeyboardInterrupt):
-            main()
+        assert main() == 130
     monkeypatch.setattr(shutil, "copytree", Mock())
     monkeypatch.setattr(hatch_build, "compile_in", lambda _: [])
     assert main() == 0
+
+
+def test_no_compiler(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of a wheel that cannot be compiled, no copy of the project is left."""
+    monkeypatch.setenv("RESIDENT_CLAIMS_NATIVE", "1")
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    monkeypatch.setattr(shutil, "copytree", Mock())
+    monkeypatch.setattr(hatch_build, "compile_in", Mock(side_effect=OSError("no gcc")))
+    hook = NativeBuildHook(str(ROOT), {}, Mock(), Mock(), str(tmp_path), "wheel")
+    with pytest.raises(OSError, match="no gcc"):
+        hook.initialize("standard", {"force_include": {}})
+    assert [*tmp_path.iterdir()] == []
