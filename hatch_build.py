@@ -1,8 +1,8 @@
-"""Compiles the inner part of the monitor, where that is asked for; it runs without being compiled.
+"""Compiles the modules of the monitor that every event passes, for one machine, if asked to.
 
-`RESIDENT_CLAIMS_NATIVE=1 pip install .` builds a wheel for this machine, with mypyc and a C
-compiler. `python hatch_build.py FOLDER` copies the project to a folder and compiles it there, as
-`make native` does, so that the tests can be run on it.
+Without that they are interpreted. `RESIDENT_CLAIMS_NATIVE=1 pip install .` builds a wheel for it,
+with mypyc and a C compiler. `python hatch_build.py FOLDER` copies the project to a folder and
+compiles it there, as `make native` does, so that the tests can be run on it.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from typing import Any, Final
 from hatchling.builders.hooks.plugin.interface import BuildHookInterface
 
 ROOT: Final = Path(__file__).resolve().parent
-ROOMS: Final = ("evaluate", "pool", "requests", "stream")
+PACKAGES: Final = ("evaluate", "pool", "requests", "stream")
 INTERPRETED: Final = frozenset(
     {
         *("evaluate/by_kind", "evaluate/compile", "evaluate/for_kind", "evaluate/inlined"),
@@ -30,9 +30,9 @@ INTERPRETED: Final = frozenset(
         *("stream/parting", "stream/retired_claims", "stream/retired_summary"),
     }
 )
-"""Modules of these rooms that stay as they are: what they do is not done for each event, or they
-define classes (named tuples, Structs, dataclasses, those of interpreted subclasses) that mypyc does
-not make the same.
+"""Modules of these packages that stay interpreted: they do not run for each event, or they define
+classes (named tuples, Structs, dataclasses, classes with interpreted subclasses) that would behave
+differently if compiled.
 """
 
 NEEDS: Final = ("mypy>=2.1,<3", "setuptools>=65")
@@ -55,7 +55,7 @@ setup(name="native", packages=[], script_args=["build_ext", "--inplace"], ext_mo
 
 def modules() -> list[str]:
     """The files that are compiled, from the root of the project."""
-    found = (path for room in ROOMS for path in sorted((ROOT / "monitor" / room).glob("*.py")))
+    found = (path for each in PACKAGES for path in sorted((ROOT / "monitor" / each).glob("*.py")))
     names = (path.relative_to(ROOT).as_posix() for path in found if path.stem != "__init__")
     return [n for n in names if n.removeprefix("monitor/").removesuffix(".py") not in INTERPRETED]
 
@@ -94,7 +94,10 @@ class NativeBuildHook(BuildHookInterface[Any]):
 
     @property
     def _asked(self) -> bool:
-        return os.environ.get("RESIDENT_CLAIMS_NATIVE") == "1"
+        given = os.environ.get("RESIDENT_CLAIMS_NATIVE", "")
+        if given not in ("", "0", "1"):
+            raise ValueError(f"RESIDENT_CLAIMS_NATIVE is {given!r}; give 1, or leave it out")
+        return given == "1"
 
     def dependencies(self) -> list[str]:
         """What compiling needs: mypyc reads what the modules import, too."""
@@ -109,7 +112,12 @@ class NativeBuildHook(BuildHookInterface[Any]):
         self._folder = tempfile.mkdtemp()
         copy = Path(self._folder, "project")
         shutil.copytree(ROOT, copy, ignore=_NOT_COPIED)
-        for path in compile_in(copy):
+        try:
+            made = compile_in(copy)
+        except BaseException:
+            self.finalize(version, build_data, "")  # which is not called then
+            raise
+        for path in made:
             build_data["force_include"][str(path)] = path.relative_to(copy).as_posix()
         build_data["pure_python"], build_data["infer_tag"] = False, True
 
@@ -121,19 +129,44 @@ class NativeBuildHook(BuildHookInterface[Any]):
 
 def main() -> int:
     """Copy the project to the folder that is named, and compile it there."""
-    if len(sys.argv) != 2 or sys.argv[1].startswith("-"):
+    if len(sys.argv) != 2 or not sys.argv[1] or sys.argv[1].startswith("-"):
         print(__doc__, file=sys.stderr)
         return 2
     folder = Path(sys.argv[1])
-    if folder.exists() and not (folder / _MADE).exists():
-        print(f"error: {folder} is there, and was not made by this command", file=sys.stderr)
+    try:
+        if fault := _fault_of(folder):
+            print(f"error: {folder} {fault}", file=sys.stderr)
+            return 2
+        shutil.rmtree(folder, ignore_errors=True)
+        folder.mkdir(parents=True)
+        (folder / _MADE).touch()  # first, so that what is interrupted can be made again
+        shutil.copytree(ROOT, folder, ignore=_NOT_COPIED, dirs_exist_ok=True)
+        made = compile_in(folder.resolve())
+    except (OSError, ValueError, shutil.Error) as error:
+        print(f"error: {folder} cannot be made: {error}", file=sys.stderr)
         return 2
-    shutil.rmtree(folder, ignore_errors=True)
-    shutil.copytree(ROOT, folder, ignore=_NOT_COPIED)
-    (folder / _MADE).touch()
-    made = compile_in(folder.resolve())
+    except subprocess.CalledProcessError:  # which said why
+        print("error: the modules cannot be compiled; a C compiler is needed", file=sys.stderr)
+        return 2
+    except KeyboardInterrupt:
+        print("error: interrupted", file=sys.stderr)
+        return 130
     print(f"{len(made)} compiled modules are in {folder}")
     return 0
+
+
+def _fault_of(folder: Path) -> str:
+    """Why the project cannot be copied to a folder; empty where it can."""
+    if os.path.lexists(folder) and (folder.is_symlink() or not (folder / _MADE).exists()):
+        return "is there, and was not made by this command"
+    place = folder.resolve()
+    if ROOT.is_relative_to(place):
+        return "has the project in it"
+    if place.is_relative_to(ROOT):
+        first = place.relative_to(ROOT).parts[0]
+        if not _NOT_COPIED(str(ROOT), [first]):
+            return f"is in the project, and would be copied into itself; name one in {ROOT}/build"
+    return ""
 
 
 if __name__ == "__main__":

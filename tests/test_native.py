@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import re
+import shutil
 import subprocess
 import sys
+import tempfile
 from pathlib import Path
+from unittest.mock import Mock
 
 import pytest
 
-from hatch_build import modules
+import hatch_build
+from hatch_build import NativeBuildHook, main, modules
 from monitor import EventMonitor
 from spec.claims.claim import Mode
 from tests.native import NATIVE
@@ -20,6 +24,7 @@ FOLDER = ROOT / "build" / "native"
 
 _GO_ON = """
 import sys
+import tempfile
 from pathlib import Path
 from monitor import EventMonitor
 from monitor.stream import projection
@@ -62,11 +67,68 @@ def test_plain_classes(name: str) -> None:
     assert not re.search(r"NamedTuple\)|^@dataclass|msgspec\.Struct|Enum\)|Protocol\)", text, re.M)
 
 
+def compiled_in(*given: str) -> tuple[int, str]:
+    """What the command that compiles says of what it is given."""
+    command = [sys.executable, str(ROOT / "hatch_build.py"), *given]
+    run = subprocess.run(command, capture_output=True, text=True, check=False, timeout=60)
+    return run.returncode, run.stderr
+
+
 def test_refuses_a_folder(tmp_path: Path) -> None:
     """A folder that this command did not make is not taken away."""
     kept = tmp_path / "kept"
     kept.write_text("")
-    command = [sys.executable, str(ROOT / "hatch_build.py"), str(tmp_path)]
-    run = subprocess.run(command, capture_output=True, text=True, check=False)
-    assert (2, True) == (run.returncode, kept.exists())
-    assert "was not made by this command" in run.stderr
+    link = tmp_path / "link"
+    link.symlink_to(tmp_path / "nothing")
+    for path in (tmp_path, kept, link):
+        code, error = compiled_in(str(path))
+        assert (2, True) == (code, "was not made by this command" in error)
+    assert kept.exists()
+
+
+@pytest.mark.parametrize("name", ["", "a\0b", "x" * 300, "-v"])
+def test_refuses_a_name(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What is no name of a folder is refused, and nothing is made."""
+    monkeypatch.setattr(sys, "argv", ["hatch_build.py", name])
+    assert main() == 2
+
+
+def test_refuses_a_place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The project is not copied into what is copied, nor over a folder that it is in, though this
+    command made that; nor to where no folder can be made.
+    """
+    project = tmp_path / "project"
+    (project / "docs").mkdir(parents=True)
+    (project / ".native").touch()
+    (tmp_path / ".native").touch()
+    monkeypatch.setattr(hatch_build, "ROOT", project)
+    file = tmp_path / "file"
+    file.touch()
+    for folder in (project / "docs" / "new", project, tmp_path, file / "new"):
+        monkeypatch.setattr(sys, "argv", ["hatch_build.py", str(folder)])
+        assert main() == 2
+    assert [*(project / "docs").iterdir()] == []
+
+
+def test_interrupted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A folder that was left in the middle is made again."""
+    folder = tmp_path / "new"
+    monkeypatch.setattr(sys, "argv", ["hatch_build.py", str(folder)])
+    with monkeypatch.context() as patch:
+        patch.setattr(shutil, "copytree", Mock(side_effect=KeyboardInterrupt))
+        assert main() == 130
+    monkeypatch.setattr(shutil, "copytree", Mock())
+    monkeypatch.setattr(hatch_build, "compile_in", lambda _: [])
+    assert main() == 0
+
+
+def test_no_compiler(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of a wheel that cannot be compiled, no copy of the project is left."""
+    monkeypatch.setenv("RESIDENT_CLAIMS_NATIVE", "1")
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    monkeypatch.setattr(shutil, "copytree", Mock())
+    monkeypatch.setattr(hatch_build, "compile_in", Mock(side_effect=OSError("no gcc")))
+    hook = NativeBuildHook(str(ROOT), {}, Mock(), Mock(), str(tmp_path), "wheel")
+    with pytest.raises(OSError, match="no gcc"):
+        hook.initialize("standard", {"force_include": {}})
+    assert [*tmp_path.iterdir()] == []

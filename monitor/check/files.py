@@ -66,6 +66,7 @@ def check(
 
     Raises:
         InputError: a file or a line of it cannot be read.
+        SpecError: there are too few open files or processes for so many jobs.
     """
     asked = Asked(bundle, strict, claim, limits=limits or Limits())
     if jobs > 1 and len(set(paths) - {STDIN}) > 1 and not has_ranks(paths):

@@ -9,7 +9,9 @@ from __future__ import annotations
 import multiprocessing
 import os
 import sys
+import threading
 from concurrent.futures import BrokenExecutor, ProcessPoolExecutor
+from ctypes import c_byte
 from typing import TYPE_CHECKING, BinaryIO, NamedTuple
 
 from monitor.check.again import seekable
@@ -18,6 +20,7 @@ from monitor.check.running import run, source_of
 from monitor.durable.collector import begun, paused
 from monitor.input.errors import InputError
 from monitor.input.lines import STDIN
+from spec.language.errors import SpecError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence, Set
@@ -56,6 +59,9 @@ class _Done(NamedTuple):
     wrong: InputError | None = None
 
 
+_given_up: list[c_byte] = []
+"""In a process that judges: not 0 once nobody waits for what it finds."""
+
 _last: list[Judging] = []
 """What a process judged last. To let go of all that it consists of takes time, in which another
 process would wait for what was found.
@@ -65,16 +71,18 @@ process would wait for what was found.
 def _judge_apart(task: _Task) -> _Done:
     """Judge a file in a process of its own."""
     _last.clear()
-    judging, done = _judge(task, None)
+    judging, done = _judge(task, None, _go_on)
     _last.append(judging)
     return done
 
 
-def _judge(task: _Task, stdin: BinaryIO | None) -> tuple[Judging, _Done]:
+def _judge(
+    task: _Task, stdin: BinaryIO | None, progress: Callable[[int], None] | None = None
+) -> tuple[Judging, _Done]:
     judging = Judging(task.asked, task.modes, own=task.own, shared=task.shared)
     source = source_of(judging, [task.path], task.lenient, stdin, task.window)
     try:
-        more = run(judging, source, None)
+        more = run(judging, source, progress)
     except InputError as error:
         return judging, _Done(source.size, wrong=error)
     if more is not None or judging.apart:
@@ -102,7 +110,17 @@ class Jobs:
         self._asked, self._paths = asked, tuple(dict.fromkeys(paths))
         self._lenient, self._window = lenient, window
         number = min(jobs, len(self._paths))
-        self._pool = ProcessPoolExecutor(number, mp_context=_context(), initializer=begun)
+        self._others = {*multiprocessing.active_children()}
+        context = _context()
+        self._given_up = context.RawValue(c_byte, 0)
+        given = (self._given_up,)
+        try:
+            self._pool = ProcessPoolExecutor(
+                number, mp_context=context, initializer=_begun, initargs=given
+            )
+        except OSError as error:
+            raise _too_many(number, error) from None
+        self._number = number
         self._input = seekable(paths, stdin)
         self._copy: BinaryIO | None = None
         self._shared = True
@@ -117,6 +135,7 @@ class Jobs:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
+        self._given_up.value = kind is not None
         self._pool.shutdown(wait=True, cancel_futures=True)
         self._input.__exit__(kind, error, trace)
 
@@ -127,6 +146,7 @@ class Jobs:
 
         Raises:
             InputError: a file or a line of it cannot be read.
+            SpecError: there are too few open files or processes for so many jobs.
         """
         given = self._asked, frozenset(modes), own, self._shared
         tasks = [_Task(*given, path, self._lenient, self._window) for path in self._paths]
@@ -158,9 +178,15 @@ class Jobs:
     def _done(self, tasks: Iterable[_Task]) -> Iterable[_Done]:
         """What became of each file, in the order of the files."""
         others: dict[str, Future[_Done]] = {}
-        for task in sorted(tasks, key=_size, reverse=True):  # the longest begins first
-            if task.path != STDIN:
-                others[task.path] = self._pool.submit(_judge_apart, task)
+        try:
+            for task in sorted(tasks, key=_size, reverse=True):  # the longest begins first
+                if task.path != STDIN:
+                    others[task.path] = self._pool.submit(_judge_apart, task)
+        except OSError as error:
+            # Those that were made wait for tasks, and nobody is left who would end them.
+            for process in {*multiprocessing.active_children()} - self._others:
+                process.terminate()
+            raise _too_many(self._number, error) from None
         here = {task.path: self._here(task) for task in tasks if task.path == STDIN}
         for task in tasks:
             if task.path == STDIN:
@@ -180,6 +206,32 @@ class Jobs:
             self._copy.seek(0)
         _, done = _judge(task, self._copy)
         return done
+
+
+def _begun(given_up: c_byte) -> None:
+    """Prepare a process that judges, and have it end where the one that waits for it is killed."""
+    begun()
+    _given_up.append(given_up)
+    threading.Thread(target=_end_with_parent, daemon=True).start()
+
+
+def _go_on(_: int) -> None:
+    """Raises InterruptedError where nobody waits for what is found. A process is not ended from
+    outside: it may be handing over what it found, and its reader would wait for the rest.
+    """
+    if any(each.value for each in _given_up):
+        raise InterruptedError
+
+
+def _end_with_parent() -> None:
+    if (parent := multiprocessing.parent_process()) is not None:
+        parent.join()
+        os._exit(1)
+
+
+def _too_many(number: int, error: OSError) -> SpecError:
+    reason = error.strerror or str(error)
+    return SpecError(f"{number} processes cannot be made: {reason}", "use fewer --jobs")
 
 
 def _context() -> BaseContext:

@@ -23,6 +23,7 @@ LIMIT: Final = 1 << 30
 _MAGIC: Final = b"\x89RCLAIM\n"
 _VERSION: Final = 1
 _HEADER: Final = Struct(">8sH8s32sQ")
+_CALLED: Final = {"ckpoint": "checkpoint"}  # in errors: a frame has eight characters for it
 _CHECKSUM: Final = hashlib.sha256().digest_size
 _RATIO: Final = 32  # of the content to what is stored
 _AGAIN: Final = "begin anew without it, from the first event"
@@ -46,7 +47,8 @@ def framed(what: str, content: bytes) -> bytes:
         SpecError: there is more than `LIMIT` of it.
     """
     if len(content) > LIMIT:
-        raise SpecError(f"the {what} has {len(content)} bytes of state, over {LIMIT}")
+        called = _CALLED.get(what, what)
+        raise SpecError(f"the {called} has {len(content)} bytes of state, over {LIMIT}")
     digest = bytes.fromhex(spec_digest())
     header = _HEADER.pack(_MAGIC, _VERSION, what.encode("ascii"), digest, len(content))
     body = header + packed(content, _RATIO)
@@ -62,31 +64,33 @@ def unframed(what: str, data: bytes) -> bytes:
         CorruptSnapshot: it is not what `framed` wrote.
         ForeignSnapshot: it was made for another specification, or is another thing.
     """
+    called = _CALLED.get(what, what)
     if not data.startswith(_MAGIC[: len(data)]) or not data:
-        raise CorruptSnapshot(f"this is no {what} of resident-claims")
+        raise CorruptSnapshot(f"this is no {called} of resident-claims")
     if len(data) < _HEADER.size + _CHECKSUM:
-        raise CorruptSnapshot(f"the {what} is truncated after {len(data)} bytes", _AGAIN)
+        raise CorruptSnapshot(f"the {called} is truncated after {len(data)} bytes", _AGAIN)
     body, checksum = memoryview(data)[:-_CHECKSUM], data[-_CHECKSUM:]
     if hashlib.sha256(body).digest() != checksum:
-        raise CorruptSnapshot(f"the {what} is truncated or modified: its checksum differs", _AGAIN)
+        cause = f"the {called} is truncated or modified: its checksum differs"
+        raise CorruptSnapshot(cause, _AGAIN)
     _, version, name, digest, size = _HEADER.unpack_from(body)
     if version != _VERSION:
-        cause = f"the {what} has format version {version}, and this is {_VERSION}"
+        cause = f"the {called} has format version {version}, and this is {_VERSION}"
         raise ForeignSnapshot(cause, f"read it by the release that wrote it, or {_AGAIN}")
     if name.rstrip(b"\0") != what.encode("ascii"):
         found = name.rstrip(b"\0").decode("ascii", "replace")
-        raise ForeignSnapshot(f"this is no {what}, but another thing: {found!r}")
+        raise ForeignSnapshot(f"this is no {called}, but another thing: {found!r}")
     if digest.hex() != spec_digest():
         made, here = digest.hex()[:SHORT], spec_digest()[:SHORT]
-        cause = f"the {what} was made for the specification {made}, and this is {here}"
+        cause = f"the {called} was made for the specification {made}, and this is {here}"
         raise ForeignSnapshot(cause, f"read it by the release that wrote it, or {_AGAIN}")
-    return _content(what, body[_HEADER.size :], size)
+    return _content(called, body[_HEADER.size :], size)
 
 
-def _content(what: str, data: memoryview, size: int) -> bytes:
+def _content(called: str, data: memoryview, size: int) -> bytes:
     if size > min(LIMIT, _RATIO * len(data)):
-        raise CorruptSnapshot(f"the {what} states {size} bytes of content, more than is read")
+        raise CorruptSnapshot(f"the {called} states {size} bytes of content, more than is read")
     try:
         return unpacked(data, size)
     except ValueError as error:
-        raise CorruptSnapshot(f"the {what} cannot be decompressed: {error}", _AGAIN) from None
+        raise CorruptSnapshot(f"the {called} cannot be decompressed: {error}", _AGAIN) from None

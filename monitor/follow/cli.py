@@ -149,14 +149,18 @@ def follow_sources(
                 {
                     "--mode": mode_asked(mode),
                     "--reorder": reorder,
+                    "--rank-wait": rank_wait != RANK_WAIT,
                     "--max-live": live,
                     "--max-requests": requests,
                     "--max-ids": ids != IDS,
                     "--verdicts": verdicts,
                     "--checkpoint": checkpoint,
                     "--webhook": webhook,
-                    "--otlp": otlp or otlp_token,
-                    "--metrics": metrics or metrics_token,
+                    "--otlp": otlp,
+                    "--otlp-token": otlp_token,
+                    "--metrics": metrics,
+                    "--metrics-token": metrics_token,
+                    "--when-full": when_full is not WhenFull.BLOCK,
                 },
             )
             raise typer.Exit(_follow_verdicts(sources[0], form))

@@ -65,7 +65,7 @@ class _EngineState(msgspec.Struct, frozen=True, array_like=True):
 
 
 class _Refused(msgspec.Struct, frozen=True, array_like=True):
-    """A stream whose lines are of nobody knows which rank of an engine."""
+    """A stream of which it is unknown which rank of an engine it is, and why."""
 
     source: str
     stream: str
@@ -145,7 +145,7 @@ class Engines:
         wait: for a rank that is silent: so long by the times of the others, and as long by the
             clock of this machine; or until so many lines are held back.
         judge_of: makes the judge of an engine, by the source that its verdicts cite.
-        report: says something to people.
+        report: prints a message for people.
         clock: the time in seconds.
     """
 

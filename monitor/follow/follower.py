@@ -203,7 +203,6 @@ class Follower:
 
     def _take(self, item: End | Batch | Break | Drop) -> None:
         judge, self._moved = self.judges[item.source], True
-        self._heard[item.source] = time.monotonic()
         match item:
             case Batch():
                 self._emit([found for line in item.lines for found in judge.take(line)])
@@ -220,6 +219,7 @@ class Follower:
                     self._emit(judge.interrupt(item.fault))
                     self._report(f"{item.source}: {item.fault}")
                 self._emit(self.engines.end(item.source))
+        self._heard[item.source] = time.monotonic()  # after the beginning of an engine in it
 
     def _left(self) -> Set[str]:
         """Sources whose lines are left where they are when it ends: they wait for those of others,

@@ -237,5 +237,7 @@ def _neighbour(file: str) -> str:
     """A hint that names a file of nearly the same name."""
     path = Path(file)
     with contextlib.suppress(OSError, ValueError), os.scandir(path.parent) as entries:
+        if path.is_symlink():
+            return "it is a link, and what it points to is not there"
         return did_you_mean(path.name, [e.name for e in itertools.islice(entries, 2000)])
     return ""

@@ -11,6 +11,7 @@ import msgspec
 
 from monitor.input import rank_order
 from monitor.input.batches import Batch
+from monitor.input.dialects.canonical import MOST_RANKS
 from monitor.input.errors import InputError
 from monitor.input.lines import STDIN, Lines
 from monitor.input.rank_lines import RankReader, fault_of
@@ -101,11 +102,12 @@ def _rank_of(path: str) -> Rank | None:
     finally:
         lines.close()  # type: ignore[attr-defined]
     opens = mark.kind is Mark.STREAM_OPENED and mark.sequence in (None, 0)
-    if not opens or mark.rank is None or mark.ranks in (None, 1):
+    rank, ranks = mark.rank, mark.ranks or 0
+    if not opens or rank is None or not rank < ranks <= MOST_RANKS or ranks == 1:
         return None
     observes = None if mark.observes is None else frozenset(mark.observes)
     engine = mark.engine or mark.stream
-    return Rank(mark.rank, mark.ranks or 0, engine, path, observes, mark.stream)
+    return Rank(rank, ranks, engine, path, observes, mark.stream)
 
 
 class Merged:

@@ -1,4 +1,4 @@
-"""Reads the lines of one rank: each is known together with what may be missing behind it."""
+"""Reads the lines of one rank, each with the reason why lines may be missing after it."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""Merges the ranks of one engine while they are written, in the order of the time that all state.
+"""Merges the ranks of one engine while they are written, in the order of their `time_ns`.
 
 A line is passed on when no rank can have an earlier one any more. A rank that is silent holds the
-others back, until whoever reads it says that it is not waited for any longer.
+others back until its reader calls `overtake`.
 """
 
 from __future__ import annotations
@@ -81,8 +81,8 @@ class RankMerge:
     """The ranks of one engine, as one stream. Its watermark, the time of the last line that was
     passed on, never falls within a run.
 
-    Without a line of a rank that is silent the others go on once `overtake` is called, or more than
-    `lines` are held back, or more than `HELD_BYTES`. From there to its next line lines count as
+    The others go on without a rank that is silent once `overtake` is called, or more than `lines`
+    or `HELD_BYTES` are held back. From there to its next line lines count as
     missing. What it has from before the watermark is late: dropped and counted, and nothing is
     concluded of the claims that it names.
 

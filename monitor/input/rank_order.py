@@ -1,4 +1,4 @@
-"""Puts the lines of the ranks of an engine together, as lines of one stream."""
+"""Joins the lines of an engine's ranks into one stream; states where their order is unknown."""
 
 from __future__ import annotations
 

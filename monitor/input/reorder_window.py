@@ -54,7 +54,7 @@ class Window(msgspec.Struct, frozen=True):
             elif not part[-1:].isdigit() and nanoseconds is None:
                 nanoseconds = _nanoseconds(part, text)
             else:
-                raise SpecError(f"{text!r} is no reorder window", _HINT)
+                raise SpecError(f"{text!r} is no window", _HINT)
         if lines is not None and lines > MOST_LINES:
             raise SpecError(f"{text!r} holds back too many lines", f"at most {MOST_LINES:,}")
         return cls(_USUAL if lines is None else lines, nanoseconds)
@@ -64,7 +64,7 @@ def _nanoseconds(part: str, text: str) -> int:
     try:
         duration = Duration.parse(part)
     except ClaimError as error:
-        raise SpecError(f"{text!r} is no reorder window: {error.cause}", _HINT) from None
+        raise SpecError(f"{text!r} is no window: {error.cause}", _HINT) from None
     if duration.unit is TimeUnit.STEPS:
-        raise SpecError(f"{text!r} is no reorder window: it counts steps", _HINT)
+        raise SpecError(f"{text!r} is no window: it counts steps", _HINT)
     return int(duration.nanoseconds)

@@ -2,8 +2,8 @@
 
 Such an event is delivered to every claim of the pool. What it is to one of them depends on where
 the claim stands, and on comparisons of what the request needs with what the claims hold; their
-truths are its code (`monitor.evaluate.reading`). Claims of which all that is compared is equal have
-one transition in common, which is looked up once for each event.
+truths are its code (`monitor.evaluate.reading`). Claims that agree in
+every compared value share one transition, which is looked up once for each event.
 """
 
 from __future__ import annotations

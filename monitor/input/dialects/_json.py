@@ -24,6 +24,7 @@ KIND_LIMIT: Final = 256
 _DECODE = msgspec.json.Decoder().decode
 _SPACED_COLON = re.compile(rb'"[ \t\r]+:').search
 _PLACE = re.compile(r"(.*?)(?: - at `\$\.?(.*)`)?", re.DOTALL)
+_HALF: Final = re.compile(rb"(?<!\\)(?:\\\\)*(\\u[dD][89abAB][0-9a-fA-F]{2})(?!\\|$)")
 _BYTE = re.compile(r"(?:JSON is malformed: )?(.*?)(?: \(byte (\d+)\))?", re.DOTALL)
 _BOUND = re.compile(r"Expected `int` (>=|<=) (-?\d+)")
 _NAMED = re.compile(r"Object (contains unknown|missing required) field `(.*)`", re.DOTALL)
@@ -70,6 +71,8 @@ def _not_json(text: bytes, message: str) -> tuple[str, str]:
     why, byte = _BYTE.fullmatch(message.split(" - at `")[0]).groups()  # type: ignore[union-attr]
     where = f" at byte {int(byte) + 1}" if byte else ""
     if "truncated" in why:
+        if (half := _HALF.search(text)) is not None:  # the decoder looks for the other half
+            return f"not JSON: {half[1].decode()} is half of a surrogate pair", "write both"
         return "not JSON: it ends too early", _ONE_LINE
     if re.search(rb"\b(?:NaN|Infinity)\b", text):
         return f"not JSON: {why}{where}", "JSON has no NaN and no Infinity: leave the field out"

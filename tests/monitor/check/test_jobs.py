@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import io
+import os
 import pickle
+import signal
 import subprocess
 import sys
 import threading
+import time
 from collections import Counter
 from concurrent.futures import Future
+from pathlib import Path
 from random import Random
 from typing import TYPE_CHECKING, Any
 from unittest.mock import patch
@@ -35,10 +39,10 @@ from tests.streams.traffic import Traffic, write
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
-    from pathlib import Path
 
     from monitor.check.portion import Portion
 
+ROOT = Path(__file__).parents[3]
 OWN = (Mode.OFFLOADABLE, Mode.HARD_PROTECTED, Mode.ROUTED_REUSE)
 
 
@@ -244,3 +248,49 @@ class TestProcesses:
             [sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=60
         )
         assert done.stdout.strip() == "fork"
+
+    @pytest.mark.skipif(sys.platform != "linux", reason="what a process has open is limited")
+    def test_too_few_files(self, traces: list[str]) -> None:
+        """Where there are too few files for so many processes, that is the error, and it ends."""
+        code = (
+            "import resource, sys; from monitor.__main__ import main; "
+            "resource.setrlimit(resource.RLIMIT_NOFILE, (int(sys.argv[1]),) * 2); "
+            "sys.exit(main(['check', '--jobs', '40', *sys.argv[2:]]))"
+        )
+        paths = [*traces, *(f"missing{number}" for number in range(40))]
+        for most in ("12", "40"):
+            done = subprocess.run(
+                [sys.executable, "-c", code, most, *paths],
+                capture_output=True,
+                text=True,
+                check=False,
+                timeout=60,
+            )
+            assert done.returncode == 2
+            assert "40 processes cannot be made: Too many open files" in done.stderr
+
+    @pytest.mark.slow
+    @pytest.mark.skipif(sys.platform != "linux", reason="processes are found in /proc")
+    @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL])
+    def test_ended(self, number: signal.Signals, tmp_path: Path) -> None:
+        """Where the command is ended alone, the processes that it made end soon."""
+        line = b'{"kind":"request_arrived","stream":"s","request_id":"%d","needed":1,"usable":9}\n'
+        for path in (tmp_path / "one", tmp_path / "two"):
+            path.write_bytes(b"".join(line % n for n in range(1_000_000)))
+        command = [sys.executable, "-m", "monitor", "check", "--jobs", "2", "one", "two"]
+        paths = {**os.environ, "PYTHONPATH": str(ROOT)}
+        with subprocess.Popen(command, cwd=tmp_path, env=paths, stderr=subprocess.PIPE) as run:
+            children = Path(f"/proc/{run.pid}/task/{run.pid}/children")
+            made: list[str] = []
+            began = time.monotonic()
+            while len(made) < 2 and time.monotonic() < began + 30:
+                made = children.read_text().split()
+                time.sleep(0.05)
+            assert len(made) == 2
+            run.send_signal(number)
+            assert run.wait(10) != 0
+        left, began = made, time.monotonic()
+        while left and time.monotonic() < began + 10:
+            left = [each for each in left if Path(f"/proc/{each}").exists()]
+            time.sleep(0.05)
+        assert [] == left

@@ -71,10 +71,10 @@ class TestReorder:
         assert 0 == main(["check", path, "--reorder", "3,5s"])
         assert "1 line repeated and dropped; 1 line held back" in capsys.readouterr().out
         assert 2 == main(["check", path, "--reorder", "soon"])
-        assert "'soon' is no reorder window" in capsys.readouterr().err
+        assert "'soon' is no window" in capsys.readouterr().err
         assert 2 == main(["check", path, "--reorder", "3", "--reference"])
 
     def test_no_window(self, tmp_path: Path) -> None:
         """What is no window is refused before anything is read."""
-        with pytest.raises(SpecError, match="no reorder window"):
+        with pytest.raises(SpecError, match="no window"):
             check_files(tmp_path / "none", reorder="x")

@@ -135,6 +135,11 @@ class TestFrame:
         with pytest.raises(ForeignSnapshot, match="another thing: 'ckpoint'"):
             EventMonitor.restore(framed("ckpoint", b""))
 
+    def test_named(self) -> None:
+        """An error about a checkpoint calls it that."""
+        with pytest.raises(CorruptSnapshot, match="the checkpoint is truncated or modified"):
+            unframed("ckpoint", framed("ckpoint", bytes(99))[:-1])
+
     def test_too_much(self, monkeypatch: pytest.MonkeyPatch) -> None:
         """More state than can be read back is not written."""
         monkeypatch.setattr(frame, "LIMIT", 10)

@@ -456,6 +456,19 @@ class TestFollower:
         assert ([], 10_002) == (notes, report.events.read)
         assert 0 == report.events.late
 
+    def test_first_batch_fills_the_half(self, tmp_path: Path) -> None:
+        """Of a source that is not read on from its first batch on, the rest is read once the rank
+        that never came is left behind.
+        """
+        path = tmp_path / "rank0"
+        path.write_bytes(told([evicted(n % 7, n) for n in range(2_000)], 0))
+        in_first = path.read_bytes()[: 1 << 16].count(b"\n")
+        wait = f"{in_first * 3 // 2},0.2s"
+        with following(path, "--until-eof", "--rank-wait", wait) as process:
+            out, err = process.communicate(timeout=PATIENCE_S)
+        assert "2001 lines read" in out  # the end of one rank is no line of the engine
+        assert "rank 1 is behind: nothing came of it" in err
+
     @pytest.mark.slow
     @pytest.mark.parametrize("known", [True, False])
     def test_silent_pipe(self, tmp_path: Path, known: bool) -> None:

@@ -192,7 +192,7 @@ class TestCommand:
     def test_no_window(self, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
         """What is no window is refused before anything is followed."""
         assert 2 == self.run(tmp_path, "--reorder", "soon")
-        assert "no reorder window" in capsys.readouterr().err
+        assert "no window" in capsys.readouterr().err
 
 
 class TestRestarted:

@@ -436,6 +436,7 @@ class TestRefused:
             {"rank": 2, "ranks": 2},
             {"rank": -1, "ranks": 2},
             {"rank": 0, "ranks": 1_000},
+            {"rank": 0, "ranks": 1 << 62},
             {"rank": 0, "ranks": 2, "stream": ""},
             {"rank": "0", "ranks": 2},
             {"rank": 0, "ranks": 2, "kind": "stream_closed"},

@@ -265,5 +265,5 @@ class TestWindow:
     )
     def test_no_window(self, text: str) -> None:
         """Anything else is refused, with what to write."""
-        with pytest.raises(SpecError, match=r"reorder window|too many lines"):
+        with pytest.raises(SpecError, match=r"no window|too many lines"):
             Window.parse(text)

@@ -140,6 +140,12 @@ class TestBadFiles:
         assert "no such file" == caught.value.reason
         assert "did you mean success_path.jsonl?" == caught.value.hint
 
+    def test_link_to_nothing(self, tmp_path: Path) -> None:
+        """A link to a file that is missing is called that; its own name is no suggestion."""
+        (tmp_path / "trace.jsonl").symlink_to(tmp_path / "gone.jsonl")
+        with pytest.raises(InputError, match="no such file; it is a link, and what it points to"):
+            records(tmp_path / "trace.jsonl")
+
     def test_directory(self, tmp_path: Path) -> None:
         """A directory is no trace."""
         with pytest.raises(InputError, match="this is a directory; name the files in it"):
@@ -233,6 +239,9 @@ class TestBadFiles:
 BAD_LINES = [
     (b"nonsense", None, "not JSON: invalid character"),
     (b'{"kind":', None, "not JSON: it ends too early"),
+    (rb'{"kind":"x\ud83d', None, "not JSON: it ends too early"),
+    (rb'{"kind":"x\\ud800y', None, "not JSON: it ends too early"),
+    (rb'{"kind":"x\\\ud800"}', None, r"not JSON: \ud800 is half of a surrogate"),
     (b'{"kind":"claim_accepted","footprint":NaN}', None, "not JSON: invalid character"),
     (b'{"kind":"claim_accepted"} {}', None, "not JSON: trailing characters"),
     (b"[1, 2]", None, "expected a JSON object, got [1, 2]"),
