@@ -217,10 +217,10 @@ class Judging:
 
     def limits(self, file: str, stream: str) -> dict[str, str]:
         """The limits that a stream reached, and what came of each."""
-        if self._shared:
-            return self._judges[0].monitor.limits(file, stream)
-        reached = (judge.monitor.limits(file, stream) for judge in self._judges)
-        return {limit: why for limits in reached for limit, why in limits.items()}
+        found: dict[str, str] = {}
+        for monitor in self._reading:
+            found |= monitor.limits(file, stream)
+        return found
 
     def finish(self) -> None:
         """Every stream is over."""

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from monitor.evaluate.event_view import EventView
     from monitor.input.records import At
 
-__all__ = ["FIRST", "NUMBERS", "SLOT", "Before", "code_of", "measure", "step"]
+__all__ = ["FIRST", "NUMBERS", "SLOT", "Before", "code_of", "measure", "step", "take"]
 
 NUMBERS: Final = {kind: number << 6 for number, kind in enumerate(Kind)}
 """The part of a code that says the kind, above six bits for questions."""
@@ -111,7 +111,7 @@ def step(claim: ClaimRun, view: EventView) -> None:
     code = code_of(kind, 0, read, _DIRECT if view.direct else 0)
     lead = was[_LEAD] if kind is Kind.CLAIM_COMMITTED else view.lead
     if (transition := product.after.get(code)) is not None:
-        _take(claim, transition, view.at, lead, view.footprint)
+        take(claim, transition, view.at, lead, view.footprint)
         return
     before = Before(claim)
     expand(claim)
@@ -137,7 +137,7 @@ def measure(claim: ClaimRun, lead: int, *, there: bool) -> None:
     held = (_SOME if there else 0) | (_HOLDS if lead >= claim.constants.threshold else 0)
     code = code_of(Kind.BLOCK_CACHED, 0, 0, _MEASURED | held)
     if (transition := product.after.get(code)) is not None:
-        _take(claim, transition, None, lead)
+        take(claim, transition, None, lead)
         return
     before = Before(claim)
     expand(claim)
@@ -145,14 +145,24 @@ def measure(claim: ClaimRun, lead: int, *, there: bool) -> None:
     before.keep(claim, code, Kind.BLOCK_CACHED, None, lead)
 
 
-def _take(
-    claim: ClaimRun, transition: Transition, at: At | None, lead: int, stated: int = 0
+def take(
+    claim: ClaimRun,
+    transition: Transition,
+    at: At | None,
+    lead: int | None = None,
+    stated: int = 0,
 ) -> None:
-    """A claim takes a transition that leaves its requests in hand as they are."""
+    """A claim takes a transition; which requests it has in hand is up to the caller.
+
+    Args:
+        lead: what it holds now, where the event changes that.
+        stated: the number that the event states of the claim.
+    """
     claim.product = to = transition.to
     if (places := transition.places) is not None:
         assert at is not None
         claim.places = places((*claim.places, at))
-    if transition.facts is not None:
-        claim.facts = transition.facts.of(claim.facts, lead, stated)
-    claim.state, claim.owes = to.state, to.owes
+    if (facts := transition.facts) is not None:
+        claim.facts = facts.of(claim.facts, claim.facts[_LEAD] if lead is None else lead, stated)
+    if transition.moves:
+        claim.state, claim.owes = to.state, to.owes

@@ -42,8 +42,7 @@ class CachedEntries(CachedShares):
             product, claim.facts, placed = found
             compact_as(claim, product, (at,) if placed else ())
             claim.last_event, claim.state, claim.owes = self._count, product.state, product.owes
-            if claim.owes:
-                self._store.owing[claim.claim_id] = claim
+            self._store.note_owing(claim)
             if self._store.moved is not None:
                 self._store.moved.append(claim)
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from monitor.evaluate.cached_step import NUMBERS
+from monitor.evaluate.cached_step import NUMBERS, SLOT
 from monitor.stream.cached_routes import CachedRoutes
 from monitor.stream.shortcuts import SHORTCUTS
 from spec.events.alphabet import ENDS, Kind
@@ -53,7 +53,7 @@ class CachedEvents(CachedRoutes):
         claim, request = self._compact_of(event), self._needing(name)
         if claim is None or request is None:
             return self._shortcut(event, at)
-        code = NUMBERS[kind] | self._slot_of(claim, name, request)
+        code = NUMBERS[kind] | self._slot_of(claim, name, request) << SLOT
         if kind is Kind.PREFIX_LOOKUP:
             held, asked, predicate = event.held, event.asked, claim.predicate
             if held is None or predicate is None or held < claim.lead:
@@ -66,7 +66,7 @@ class CachedEvents(CachedRoutes):
             if event.from_tier and claim.restored:
                 code |= _FROM_TIER
         elif kind is Kind.PREFIX_REUSED and len(request.claims) > (name in claim.ids):
-            return self._shortcut(event, at)  # others are told
+            return self._shortcut(event, at)  # other claims are concerned, too
         transition = self._cached(claim, code)
         if transition is None:
             return self._learn(claim, code, event, at, name)
@@ -93,7 +93,7 @@ class CachedEvents(CachedRoutes):
         (claim,) = request.claims.values()
         if not self._try_compact(claim):
             return self._shortcut(event, at)
-        code = NUMBERS[event.kind] | self._slot_of(claim, name, request)
+        code = NUMBERS[event.kind] | self._slot_of(claim, name, request) << SLOT
         transition = self._cached(claim, code)
         if transition is None:
             return self._learn(claim, code, event, at, name)
@@ -128,7 +128,7 @@ class CachedEvents(CachedRoutes):
         if name is not None:
             if (request := self._needing(name)) is None:
                 return self._shortcut(event, at)
-            code |= self._slot_of(claim, name, request)
+            code |= self._slot_of(claim, name, request) << SLOT
         blocks = event.block_ids
         lead = end - claim.held.start + len(blocks)
         if lead >= claim.constants.threshold:

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
-from monitor.evaluate.cached_step import FIRST, Before, code_of
+from monitor.evaluate.cached_step import FIRST, Before, code_of, take
 from monitor.evaluate.compaction import expand
 from monitor.evaluate.python_terms import CLAIM_REGISTERS, REQUEST_REGISTERS
 from monitor.evaluate.reading import MOST_READ
@@ -38,42 +38,42 @@ class CachedRequests(TransitionCache):
 
     ways: Mapping[Kind, Any]
 
-    def _tell_each(self, concerned: Sequence[ClaimRun], told: AtRequest) -> None:
-        if not self._is_usual(told, len(concerned)):
-            super()._tell_each(concerned, told)
+    def _deliver_each(self, concerned: Sequence[ClaimRun], delivery: AtRequest) -> None:
+        if not self._is_usual(delivery, len(concerned)):
+            super()._deliver_each(concerned, delivery)
             return
-        event, request, at = told.event, told.request, told.at
-        name, since = event.request_id or "", request.since
+        event, request, at = delivery.event, delivery.request, delivery.at
+        name = event.request_id or ""
         need = request.needed, request.usable, 0, 0
         arrives, acts = event.kind is Kind.REQUEST_ARRIVED, event.kind in CONFLICT_ACTIONS
-        ends = [each for each in told.ends[:2] if each is not None]
-        alone, owing, low = ends[0].alone, self._store.owing, len(ends) > 1
+        ends = [each for each in delivery.ends[:2] if each is not None]
+        alone, low = ends[0].alone, len(ends) > 1
         known: dict[Hashable, Transition] = {}
         met: list[Hashable] = []  # of the keys, so that no other has their ids
         for claim in concerned:
             if not self._try_compact(claim):
-                self._tell_one(claim, told)
+                self._deliver_one(claim, delivery)
                 continue
             ids, claim_id = claim.ids, claim.claim_id
-            if name in ids:
-                slot = ids.index(name) + FIRST
-                if arrives or claim.needs[slot - FIRST][:2] != need[:2]:
-                    self._tell_one(claim, told)
-                    continue
-            else:
-                slot = 1 if claim.took <= since else 2
-            part = told.blames[0].part(claim_id) if acts else None
+            slot = self._slot_of(claim, name, request)
+            if slot >= FIRST and (arrives or claim.needs[slot - FIRST][:2] != need[:2]):
+                self._deliver_one(claim, delivery)
+                continue
+            part = delivery.blames[0].part(claim_id) if acts else None
             key: Hashable = id(claim.product), slot, id(claim.facts), alone(claim_id), part
             if low:
-                key = key, ends[1].alone(claim_id), told.blames[1].part(claim_id) if acts else None
+                key = (
+                    key,
+                    ends[1].alone(claim_id),
+                    delivery.blames[1].part(claim_id) if acts else None,
+                )
             if (transition := known.get(key)) is None:
-                if (found := self._find_transition(claim, slot, told)) is None:
+                if (found := self._find_transition(claim, slot, delivery)) is None:
                     continue
                 transition = known[key] = found
                 met.append(claim.facts)
             if claim.owed and event.kind is Kind.REQUEST_FINISHED:
                 self._settle_routes(claim, name)
-            to = transition.to
             if (pick := transition.ids) is not None:
                 gone = transition.gone
                 claim.ids, claim.needs = pick((*ids, name)), pick((*claim.needs, need))
@@ -83,26 +83,19 @@ class CachedRequests(TransitionCache):
                     self.requests.put_out_of_hand(claim, request)
                 elif gone:
                     self.requests.let_go(claim, [ids[each] for each in gone], name)
-            claim.last_event, claim.product = self._count, to
-            if (places := transition.places) is not None:
-                claim.places = places((*claim.places, at))
-            if transition.moves:
-                claim.state, claim.owes = to.state, to.owes
-                if to.owes:
-                    owing[claim_id] = claim
-                else:
-                    owing.pop(claim_id, None)
-            if not to.tracked:
-                self._store.note_untracked(claim)
+            claim.last_event = self._count
+            take(claim, transition, at)
+            if transition.moves or not transition.to.tracked:
+                self._note_moved(claim, transition)
 
-    def _is_usual(self, told: AtRequest, number: int) -> bool:
+    def _is_usual(self, delivery: AtRequest, number: int) -> bool:
         """Whether nothing of a request is in doubt, and the sums of the pool are known.
 
         Args:
-            number: of the claims that are told.
+            number: of the claims that it is delivered to.
         """
-        request, event, ends = told.request, told.event, told.ends
-        if not self.ways or self._track.lost is not None or told.unknown or event.from_tier:
+        request, event, ends = delivery.request, delivery.event, delivery.ends
+        if not self.ways or self._track.lost is not None or delivery.unknown or event.from_tier:
             return False
         if ends.unknown or event.claim_id is not None:
             return False
@@ -110,17 +103,19 @@ class CachedRequests(TransitionCache):
             return False
         return self.requests.has_room(number)
 
-    def _find_transition(self, claim: ClaimRun, slot: int, told: AtRequest) -> Transition | None:
+    def _find_transition(
+        self, claim: ClaimRun, slot: int, delivery: AtRequest
+    ) -> Transition | None:
         """The transition that a claim takes; None where it was moved by its observers."""
-        product, kind, request = claim.product, told.event.kind, told.request
+        product, kind, request = claim.product, delivery.event.kind, delivery.request
         assert product is not None
         if slot >= FIRST and product.requests[slot - FIRST][0][_NEEDED] is not None:
-            self._tell_one(claim, told)
+            self._deliver_one(claim, delivery)
             return None
         need = (0, 0, 0, 0)
         if kind is not Kind.REQUEST_ARRIVED:
             need = request.needed, request.usable, 0, 0
-        view, low = self._seen_by(claim, told)
+        view, low = self._seen_by(claim, delivery)
         reads, known = claim.compiled.kinds[kind].reads_beside, (claim.constants, claim.facts, need)
         read, more = reads(view, *known), 0
         if low is not None:
@@ -130,7 +125,7 @@ class CachedRequests(TransitionCache):
             return transition
         before = Before(claim)
         expand(claim)
-        self._tell_one(claim, told)
-        name, lead = told.event.request_id, before.facts[_LEAD]
-        before.keep(claim, code, kind, told.at, lead, name=name)
+        self._deliver_one(claim, delivery)
+        name, lead = delivery.event.request_id, before.facts[_LEAD]
+        before.keep(claim, code, kind, delivery.at, lead, name=name)
         return None

@@ -14,7 +14,6 @@ from spec.events.alphabet import Kind
 if TYPE_CHECKING:
     from monitor.evaluate.claim import ClaimRun
     from monitor.input.records import At
-    from monitor.requests.request import Request
     from spec.events.canonical import Event
 
 __all__ = ["CachedRoutes"]
@@ -38,7 +37,8 @@ class CachedRoutes(CachedEntries):
         if routed and not (view.cost or view.worker):
             return False
         follow_routes(claim, view, take=False)
-        slot, numbers = self._numbers_of(claim, name, request)
+        slot = self._slot_of(claim, name, request)
+        numbers = self._numbers_of(claim, slot)
         read = claim.compiled.kinds[event.kind].reads_about(
             view, claim.constants, claim.facts, numbers
         )
@@ -58,15 +58,12 @@ class CachedRoutes(CachedEntries):
         return True
 
     @staticmethod
-    def _numbers_of(
-        claim: ClaimRun, name: str, request: Request
-    ) -> tuple[int, tuple[int, int, int, int]]:
-        """What a code has of a request, and its registers that are numbers."""
-        if name not in claim.ids:
-            return (1 if claim.took <= request.since else 2), (0, 0, 0, 0)
-        slot, product = claim.ids.index(name), claim.product
-        assert product is not None
-        needed, usable, cost, worker = claim.needs[slot]
-        if product.requests[slot][0][_COST] is not None:
+    def _numbers_of(claim: ClaimRun, slot: int) -> tuple[int, int, int, int]:
+        """The registers of a request that are numbers, of the one in this slot."""
+        product, place = claim.product, slot - FIRST
+        if product is None or place < 0:
+            return 0, 0, 0, 0
+        needed, usable, cost, worker = claim.needs[place]
+        if product.requests[place][0][_COST] is not None:
             cost = worker = 0
-        return slot + FIRST, (needed, usable, cost, worker)
+        return needed, usable, cost, worker

@@ -147,13 +147,17 @@ class ClaimStore(KnownClaims):
         claim.step(view)
         if self.moved is not None:
             self.moved.append(claim)
-        if claim.owes:
-            self.owing[claim.claim_id] = claim
-        elif claim.claim_id in self.owing:
-            del self.owing[claim.claim_id]
+        self.note_owing(claim)
         if not claim.responsible:
             self.unsettled[claim.claim_id] = claim
         claim.stir()
+
+    def note_owing(self, claim: ClaimRun) -> None:
+        """A claim moved: it may owe something now, or nothing any more."""
+        if claim.owes:
+            self.owing[claim.claim_id] = claim
+        else:
+            self.owing.pop(claim.claim_id, None)
 
     def note_untracked(self, claim: ClaimRun) -> None:
         """A claim moved for which no runtime is responsible: it may be over."""
@@ -194,10 +198,7 @@ class ClaimStore(KnownClaims):
             declared = claim.declared
             if declared != (before[_DECLARED] if responsible else 0):
                 self.room.put(claim, declared)
-        if claim.owes:
-            self.owing[name] = claim
-        else:
-            self.owing.pop(name, None)
+        self.note_owing(claim)
         if not (responds and responsible):
             self.unsettled[name] = claim
 

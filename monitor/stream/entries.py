@@ -61,7 +61,7 @@ class Entries(BlockEvents):
         claim.fix_predicate(predicate_of(event.predicate))
         binds(claim, event)
         claim.size = event.footprint or 0
-        store.join_first(claim)
+        store.join(claim, grows=True)
         self._tell_entry(event, claim, at)
         if self._ranked:
             store.ranks.note(claim)

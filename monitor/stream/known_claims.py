@@ -195,16 +195,6 @@ class KnownClaims:
             else:
                 self._place(claim)
 
-    def join_first(self, claim: ClaimRun) -> None:
-        """The same of a claim that was not met before."""
-        claim.joined = len(claim.binding)
-        self.objects.add(claim)
-        clear = self._track.lost is None and not self._unclear
-        if clear and claim.constants.threshold > 0 and self.blocks.is_untouched(claim):
-            self.room.forget()
-        else:
-            self._place(claim)
-
     def may_join(self, claim: ClaimRun) -> bool:
         """Whether `join` would find a claim where it was, and nothing to give it."""
         return self.objects.is_still_on(claim) and self._is_new_there(claim)

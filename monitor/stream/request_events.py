@@ -120,31 +120,31 @@ class RequestEvents(StreamState):
         if self._track.lost is None and named:
             strangers = [name for name in named if name not in self.claims]
             self._early.add(strangers, event, at, blames[0], tuple(unknown))
-        self._tell_each(
+        self._deliver_each(
             concerned, AtRequest(event, request, at, named, ends, blames, others, unknown)
         )
         if event.claim_id is not None and not bound:
             self._two_identities(event, about, at)
 
-    def _tell_each(self, concerned: Sequence[ClaimRun], told: AtRequest) -> None:
+    def _deliver_each(self, concerned: Sequence[ClaimRun], delivery: AtRequest) -> None:
         """Deliver to each of these claims what an event is to it."""
         for claim in concerned:
-            self._tell_one(claim, told)
+            self._deliver_one(claim, delivery)
 
-    def _tell_one(self, claim: ClaimRun, told: AtRequest) -> None:
+    def _deliver_one(self, claim: ClaimRun, delivery: AtRequest) -> None:
         """Deliver to a claim what an event is to it."""
-        event, request, at = told.event, told.request, told.at
+        event, request, at = delivery.event, delivery.request, delivery.at
         request_id, acts = event.request_id or "", event.kind in CONFLICT_ACTIONS
-        part = claim.responsible or claim.claim_id in told.named
-        for doubt in told.unknown if part else ():
+        part = claim.responsible or claim.claim_id in delivery.named
+        for doubt in delivery.unknown if part else ():
             claim.doubt(*doubt)
         if acts and part:
             self._track.doubt_pool(claim)
         if acts and (part or claim.claim_id in request.failed):
             self._track.doubt_failures(claim, request)
-        if told.ends.unknown:
+        if delivery.ends.unknown:
             claim.doubt(POOL, at, "too many blocks may be shared for them to be compared")
-        view, low = self._seen_by(claim, told)
+        view, low = self._seen_by(claim, delivery)
         view.low = low
         follows = self._has_part(claim, event, request, view)
         followed = follows and self._open(claim, event, at)
@@ -155,33 +155,33 @@ class RequestEvents(StreamState):
         if event.kind is Kind.REQUEST_FINISHED and followed:
             self.requests.close(claim, request_id)
 
-    def _seen_by(self, claim: ClaimRun, told: AtRequest) -> tuple[EventView, EventView | None]:
+    def _seen_by(self, claim: ClaimRun, delivery: AtRequest) -> tuple[EventView, EventView | None]:
         """What an event is to a claim; and the same as if all blocks were shared that may be, where
         that is another.
         """
-        acts, ends, name = told.event.kind in CONFLICT_ACTIONS, told.ends, claim.claim_id
-        view, low = self._as_all_see(claim, told).copied(), None
+        acts, ends, name = delivery.event.kind in CONFLICT_ACTIONS, delivery.ends, claim.claim_id
+        view, low = self._as_all_see(claim, delivery).copied(), None
         if acts:
-            told.blames[0].tell_one(view, claim, name)
+            delivery.blames[0].tell_one(view, claim, name)
         self._crowd(view, claim, ends.high)
         if ends.low is not None and not ends.unknown:
             low = view.copied()
             if acts:
-                told.blames[1].tell(low, claim, name)
+                delivery.blames[1].tell(low, claim, name)
             self._crowd(low, claim, ends.low)
         return view, low
 
-    def _as_all_see(self, claim: ClaimRun, told: AtRequest) -> EventView:
+    def _as_all_see(self, claim: ClaimRun, delivery: AtRequest) -> EventView:
         """What an event is to all claims alike."""
-        event = told.event
-        if told.alike is not None and not event.from_tier:
-            return told.alike
-        alike = told.alike = self._view(event, claim, told.at)
-        alike.named, alike.others = False, told.others
+        event = delivery.event
+        if delivery.alike is not None and not event.from_tier:
+            return delivery.alike
+        alike = delivery.alike = self._view(event, claim, delivery.at)
+        alike.named, alike.others = False, delivery.others
         if event.kind in CONFLICT_ACTIONS:
-            told.blames[0].tell_all(alike)
+            delivery.blames[0].tell_all(alike)
         elif event.kind is Kind.REQUEST_ARRIVED:
-            told.request.tell(alike)
+            delivery.request.tell(alike)
         return alike
 
     def _unseen(self, event: Event, request: Request) -> tuple[At | None, str] | None:

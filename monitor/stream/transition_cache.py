@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from monitor.evaluate.cached_step import FIRST, SLOT, Before
+from monitor.evaluate.cached_step import FIRST, Before, take
 from monitor.evaluate.compaction import compact, compact_soon, expand
 from monitor.evaluate.python_terms import CLAIM_REGISTERS
 from monitor.stream.shortcuts import SHORTCUTS, Shortcuts
@@ -23,8 +23,6 @@ if TYPE_CHECKING:
     from spec.events.canonical import Event
 
 __all__ = ["TransitionCache"]
-
-_STOOD, _CAME = 1 << SLOT, 2 << SLOT
 
 _LEAD: Final = CLAIM_REGISTERS.index("lead")
 
@@ -61,12 +59,12 @@ class TransitionCache(Shortcuts):
 
     @staticmethod
     def _slot_of(claim: ClaimRun, name: str, request: Request) -> int:
-        """What a code has of a request: the slot that a compact claim has for it; where there is
+        """The number of the slot that a compact claim has for a request, in a code; where there is
         none, whether the claim was there before it.
         """
         if name in claim.ids:
-            return (claim.ids.index(name) + FIRST) << SLOT
-        return _STOOD if claim.took <= request.since else _CAME
+            return claim.ids.index(name) + FIRST
+        return 1 if claim.took <= request.since else 2
 
     @staticmethod
     def _cached(claim: ClaimRun, code: int) -> Transition | None:
@@ -113,21 +111,16 @@ class TransitionCache(Shortcuts):
             lead: what it holds now, where the event changes that.
             stated: the number that the event states of the claim.
         """
-        to, facts = transition.to, transition.facts
         self._count = self._store.blocks.now = claim.last_event = self._count + 1
-        claim.product = to
-        if (places := transition.places) is not None:
-            claim.places = places((*claim.places, at))
-        if facts is not None:
-            lead = claim.facts[_LEAD] if lead is None else lead
-            claim.facts = facts.of(claim.facts, lead, stated)
+        take(claim, transition, at, lead, stated)
+        if transition.moves or not transition.to.tracked:
+            self._note_moved(claim, transition)
+
+    def _note_moved(self, claim: ClaimRun, transition: Transition) -> None:
+        """A claim took a transition that changes what is owed, or to where it is not tracked."""
         if transition.moves:
-            claim.state, claim.owes = to.state, to.owes
-            if to.owes:
-                self._store.owing[claim.claim_id] = claim
-            else:
-                self._store.owing.pop(claim.claim_id, None)
-        if not to.tracked:
+            self._store.note_owing(claim)
+        if not transition.to.tracked:
             self._store.note_untracked(claim)
 
     def _learn(

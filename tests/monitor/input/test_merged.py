@@ -94,6 +94,19 @@ def found(report: Report) -> dict[tuple[str, str], tuple[str, str]]:
     }
 
 
+def never_more(truth: Report, parts: Report) -> None:
+    """What is concluded of parts is concluded of the whole, and no violation is found in them alone
+    but where the facts of the whole contradict each other."""
+    whole = found(truth)
+    known = {name: verdict for name, (verdict, _) in whole.items()}
+    against = {name for name, (_, why) in whole.items() if why.startswith("facts contradict")}
+    for name, (verdict, why) in found(parts).items():
+        if verdict in SETTLED and known.get(name) in SETTLED:
+            assert known[name] == verdict, (name, why)
+        if verdict == "violated":
+            assert known.get(name) == "violated" or name in against, (name, why)
+
+
 STREAMS = {
     "some violated": plain(list(traces.events(20))),
     "all modes": plain(list(as_events(Traffic(600, 9, tuple(Mode))))),
@@ -137,13 +150,7 @@ class TestMerged:
             one.write_bytes(told(lines))
             paths = split(Path(folder), lines, [chance.randrange(ranks) for _ in lines], ranks)
             truth, parts = (check(each, mode, Bundle.CONTRACT) for each in ([str(one)], paths))
-        known = {name: verdict for name, (verdict, _) in found(truth).items()}
-        against = {n for n, (_, why) in found(truth).items() if why.startswith("facts contradict")}
-        for name, (verdict, why) in found(parts).items():
-            if verdict in SETTLED and known.get(name) in SETTLED:
-                assert known[name] == verdict, (name, why)
-            if verdict == "violated":
-                assert known.get(name) == "violated" or name in against, (name, why)
+        never_more(truth, parts)
 
     def test_what_commutes(self) -> None:
         """Reports that commute may be told in either order."""

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from monitor.evaluate import compaction, product
-from monitor.evaluate.cached_step import NUMBERS, code_of
+from monitor.evaluate.cached_step import NUMBERS, SLOT, code_of
 from monitor.evaluate.claim import ClaimRun
 from monitor.evaluate.compaction import compact, expand
 from monitor.evaluate.compile import compile_mode
@@ -236,7 +236,7 @@ def test_codes() -> None:
     slots = {name: of(claim, name, Request(since=9)) for name in (*claim.ids, "new")}
     slots["later"] = of(claim, "later", Request(since=1))
     codes = {
-        kind | slot | bits
+        kind | slot << SLOT | bits
         for kind in NUMBERS.values()
         for slot in slots.values()
         for bits in range(64)

@@ -1,7 +1,8 @@
-"""What many claims are told at once comes to the same by cached transitions."""
+"""What is delivered to many claims at once comes to the same by cached transitions."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from random import Random
 from typing import Any
 
@@ -70,27 +71,32 @@ def test_mixes(traffic: Traffic, monkeypatch: pytest.MonkeyPatch) -> None:
     assert whole_state(long) == whole_state(short)
 
 
+def refused(request: str, needed: int, blocking: Sequence[str]) -> list[Event]:
+    """A request that needs all that is usable comes, is refused for these claims, and ends."""
+    about: dict[str, Any] = {"request_id": request}
+    return [
+        Event(kind=Kind.REQUEST_ARRIVED, **about, needed=needed, usable=needed),
+        Event(kind=Kind.REQUEST_REFUSED, **about, blocking_claim_ids=tuple(blocking)),
+        Event(kind=Kind.REQUEST_FINISHED, **about),
+    ]
+
+
 @pytest.mark.interpreted
 def test_looked_up_once(monkeypatch: pytest.MonkeyPatch) -> None:
     """Of many claims in two product states a conflict looks up two transitions for each event."""
     asked: list[Kind] = []
     find = CachedRequests._find_transition
 
-    def counting(self: CachedRequests, claim: ClaimRun, slot: int, told: Any) -> Any:
-        asked.append(told.event.kind)
-        return find(self, claim, slot, told)
+    def counting(self: CachedRequests, claim: ClaimRun, slot: int, delivery: Any) -> Any:
+        asked.append(delivery.event.kind)
+        return find(self, claim, slot, delivery)
 
     monkeypatch.setattr(CachedRequests, "_find_transition", counting)
     names = [f"c{number}" for number in range(40)]
     mode = Mode.HARD_PROTECTED
     events = [e for at, name in enumerate(names) for e in begun(name, at, mode)]
     for request in ("first", "second"):
-        about: dict[str, Any] = {"request_id": request}
-        events.append(Event(kind=Kind.REQUEST_ARRIVED, **about, needed=50, usable=50))
-        events.append(
-            Event(kind=Kind.REQUEST_REFUSED, **about, blocking_claim_ids=tuple(names[::-1]))
-        )
-        events.append(Event(kind=Kind.REQUEST_FINISHED, **about))
+        events += refused(request, 50, names[::-1])
     compiled = compile_mode.__wrapped__(mode, Bundle.CONTRACT)
     short, long = Stream(compiled, "run"), LongWay(compiled, "run")
     lines = lines_of(events)
@@ -104,32 +110,29 @@ def test_looked_up_once(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_what_may_be_shared(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Where it is unknown which blocks claims share, a conflict is told by cached transitions, too:
-    what it comes to is read as if they were shared, and as if they were not."""
-    told: list[str] = []
-    tell = CachedRequests._tell_one
+    """Where it is unknown which blocks claims share, a conflict is delivered by cached transitions,
+    too: what it comes to is read as if they were shared, and as if they were not."""
+    delivered: list[str] = []
+    deliver = CachedRequests._deliver_one
 
-    def counting(self: CachedRequests, claim: ClaimRun, told_of: Any) -> None:
-        told.append(claim.claim_id)
-        tell(self, claim, told_of)
+    def counting(self: CachedRequests, claim: ClaimRun, delivery: Any) -> None:
+        delivered.append(claim.claim_id)
+        deliver(self, claim, delivery)
 
     mode, names = Mode.HARD_PROTECTED, ("a", "b", "c")
     events = [event for name in names for event in begun(name, 0, mode)[:3]]  # no block is there
     for request in ("first", "second", "third", "fourth"):
-        about: dict[str, Any] = {"request_id": request}
-        events.append(Event(kind=Kind.REQUEST_ARRIVED, **about, needed=9, usable=9))
-        events.append(Event(kind=Kind.REQUEST_REFUSED, **about, blocking_claim_ids=names))
-        events.append(Event(kind=Kind.REQUEST_FINISHED, **about))
+        events += refused(request, 9, names)
     compiled = compile_mode.__wrapped__(mode, Bundle.CONTRACT)
     short, long = Stream(compiled, "run"), LongWay(compiled, "run")
     lines = lines_of(events)
     for line in lines:
         if line is lines[-3]:
-            monkeypatch.setattr(CachedRequests, "_tell_one", counting)
+            monkeypatch.setattr(CachedRequests, "_deliver_one", counting)
         take(short, line)
         if line is lines[-3]:
             assert short.store.room.ends(short.store.blocks.mixed).low is not None
-    assert not told
+    assert not delivered
     monkeypatch.undo()
     for line in lines:
         take(long, line)
