@@ -1,8 +1,8 @@
 """Looks for bytes that break a reader, guided by what of its code they reach: `make fuzz`.
 
-`python -m tests.fuzz lines` reads lines of traces: whatever they are, a line is read or refused
+`python -m tests.fuzz lines` reads lines of traces: each is read or refused
 with an `InputError`, and the two readers of canonical lines agree. `python -m tests.fuzz snapshot`
-reads the inside of snapshots, whose checksum fits: whatever is in it, it is read or refused with a
+reads the inside of snapshots, whose checksum fits: it is read or refused with a
 `SpecError`. atheris guides it, an extra of its own (`[fuzz]`), for it installs on few systems. The
 tests that Hypothesis makes ask the same of random bytes everywhere.
 """

@@ -60,7 +60,7 @@ class _Done(NamedTuple):
 
 
 _given_up: list[c_byte] = []
-"""In a process that judges: not 0 once nobody waits for what it finds."""
+"""In a process that judges: not 0 once no process waits for its results."""
 
 _last: list[Judging] = []
 """What a process judged last. To let go of all that it consists of takes time, in which another
@@ -183,7 +183,7 @@ class Jobs:
                 if task.path != STDIN:
                     others[task.path] = self._pool.submit(_judge_apart, task)
         except OSError as error:
-            # Those that were made wait for tasks, and nobody is left who would end them.
+            # Those that were made wait for tasks, and no thread is left that would end them.
             for process in {*multiprocessing.active_children()} - self._others:
                 process.terminate()
             raise _too_many(self._number, error) from None
@@ -216,7 +216,7 @@ def _begun(given_up: c_byte) -> None:
 
 
 def _go_on(_: int) -> None:
-    """Raises InterruptedError where nobody waits for what is found. A process is not ended from
+    """Raises InterruptedError where no process waits for the results. A process is not ended from
     outside: it may be handing over what it found, and its reader would wait for the rest.
     """
     if any(each.value for each in _given_up):

@@ -267,7 +267,7 @@ class Judge:
             if self._engines is not None and (lines := self._of_rank(record)) is not None:
                 found += lines
                 continue
-            self._lines += bool(self.origins)  # lines of others, which nobody counted here
+            self._lines += bool(self.origins)  # lines of other sources, not counted here before
             self._monitor.take(record)
             kinds = [event.kind for event, _ in record.events]
             found += self._decided_by(kinds, record.stamp.stream, record.at, record.stamp.mark)

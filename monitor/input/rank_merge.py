@@ -284,7 +284,7 @@ class RankMerge:
             return None, [], []
         time = min(each.waiting[0].time for each in heads)
         tied = [each for each in heads if each.waiting[0].time == time]
-        # The lines of one rank are in order, whatever follows them.
+        # The lines of one rank are in order already.
         alone = tied[0] if len(tied) == 1 else None
         others = (each for each in self._ranks if each is not alone)
         return time, tied, [each for each in others if each.frontier <= time]

@@ -63,7 +63,7 @@ class CachedShares(CachedRequests):
         for each in (claim, *store.blocks.hold(event, claim, (claim,)).changed):
             direct = each is claim
             if direct and claim.last_event == self._count:
-                continue  # it is told first, whether anything is new of it or not
+                continue  # it came first, and is among the changed ones again
             if each.compiled.tiered:
                 self._there(event, each, at, direct=direct)
                 continue
