@@ -25,8 +25,8 @@ INTERPRETED: Final = frozenset(
         *("evaluate/by_kind", "evaluate/compile", "evaluate/for_kind", "evaluate/inlined"),
         *("evaluate/conclusion", "evaluate/event_view", "evaluate/observer_state"),
         *("evaluate/reading", "stream/grounds", "stream/span", "stream/stream_part"),
-        *("evaluate/nothing", "pool/cells", "pool/changes", "pool/ranks", "pool/room"),
-        *("requests/request", "stream/keep", "stream/limits", "stream/overview"),
+        *("evaluate/nothing", "pool/cells", "pool/changes", "pool/ranks", "pool/sums"),
+        *("stream/keep", "stream/limits", "stream/overview"),
         *("stream/parting", "stream/retired_claims", "stream/retired_summary"),
     }
 )

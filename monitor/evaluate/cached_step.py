@@ -35,14 +35,18 @@ FIRST: Final = 3
 _MOST_TRANSITIONS: Final = 1_000
 """Transitions that are cached from one product state."""
 
-_DIRECT, _MEASURED, _SOME, _HOLDS = 1, 2, 4, 8
+_DIRECT: Final = 1
+_MEASURED: Final = 2
+_SOME: Final = 4
+_HOLDS: Final = 8
 """Questions that no term asks: whether the event names the claim or was found to be about it; that
 no event came, but what is held is known better, and what comes of it.
 """
 
 _STEPPED: Final = BLOCKS_GONE | {Kind.BLOCK_CACHED, Kind.LOAD_FINISHED, Kind.CLAIM_COMMITTED}
 _NO_NUMBERS: Final = (0, 0, 0, 0)
-_LEAD, _THERE = CLAIM_REGISTERS.index("lead"), CLAIM_REGISTERS.index("there")
+_LEAD: Final = CLAIM_REGISTERS.index("lead")
+_THERE: Final = CLAIM_REGISTERS.index("there")
 
 
 def code_of(kind: Kind, slot: int, read: int, more: int = 0) -> int:
@@ -161,7 +165,7 @@ def take(
     claim.product = to = transition.to
     if (places := transition.places) is not None:
         assert at is not None
-        claim.places = places((*claim.places, at))
+        claim.places = places(claim.places + (at,))  # noqa: RUF005
     if (facts := transition.facts) is not None:
         claim.facts = facts.of(claim.facts, claim.facts[_LEAD] if lead is None else lead, stated)
     if transition.moves:

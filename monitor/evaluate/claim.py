@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from monitor.evaluate.by_kind import unmoved
 from monitor.evaluate.claim_requests import ENDED_KEPT, ClaimRequests
@@ -30,7 +30,7 @@ __all__ = ["ENDED_KEPT", "WAYS", "ClaimRun"]
 WAYS = 2_000  # in which the requests of a claim may stand
 FEW = 24  # requests that are not compared with each other
 _SHARED = "it is not stated which blocks the claims share, and the verdict depends on it"
-_HOST = CLAIM_REGISTERS.index("host")
+_HOST: Final = CLAIM_REGISTERS.index("host")
 
 
 class ClaimRun(ClaimRequests):

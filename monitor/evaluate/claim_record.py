@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING, Final, Self
 
 from monitor.evaluate.compaction import Compactable
 from monitor.evaluate.compile import CLAIM_REGISTERS, REQUEST_REGISTERS
@@ -25,17 +25,18 @@ if TYPE_CHECKING:
 
 __all__ = ["UNSTATED", "ClaimRecord"]
 
-UNSTATED = 2**63
+UNSTATED: Final = 2**63
 """The threshold of a predicate that is not stated: it never holds."""
 
 
-_PLACE_OF = {name: place for place, name in enumerate(CLAIM_REGISTERS)}
-_REGISTERED = CLAIM_REGISTERS.index("registered")
-_RESPONSIBLE = CLAIM_REGISTERS.index("responsible")
-_COMMITTED = CLAIM_REGISTERS.index("committed")
-_DECLARED = CLAIM_REGISTERS.index("declared")
-_FOOTPRINT = CLAIM_REGISTERS.index("footprint")
-_LEAD, _THERE = CLAIM_REGISTERS.index("lead"), CLAIM_REGISTERS.index("there")
+_PLACE_OF: Final = {name: place for place, name in enumerate(CLAIM_REGISTERS)}
+_REGISTERED: Final = CLAIM_REGISTERS.index("registered")
+_RESPONSIBLE: Final = CLAIM_REGISTERS.index("responsible")
+_COMMITTED: Final = CLAIM_REGISTERS.index("committed")
+_DECLARED: Final = CLAIM_REGISTERS.index("declared")
+_FOOTPRINT: Final = CLAIM_REGISTERS.index("footprint")
+_LEAD: Final = CLAIM_REGISTERS.index("lead")
+_THERE: Final = CLAIM_REGISTERS.index("there")
 
 
 class ClaimRecord(Compactable):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from monitor.evaluate.claim_findings import ClaimFindings
 from monitor.evaluate.compile import CLAIM_REGISTERS, REQUEST_REGISTERS
@@ -18,7 +18,8 @@ if TYPE_CHECKING:
 __all__ = ["ENDED_KEPT", "ClaimRequests"]
 
 ENDED_KEPT = 16  # requests that ended, to which a late report may still belong
-_LEAD, _RESPONSIBLE = CLAIM_REGISTERS.index("lead"), CLAIM_REGISTERS.index("responsible")
+_LEAD: Final = CLAIM_REGISTERS.index("lead")
+_RESPONSIBLE: Final = CLAIM_REGISTERS.index("responsible")
 assert REQUEST_REGISTERS[:6] == ("seen", "arrived", "held", "needed", "usable", "away")
 _NOT_KEPT = (Verdict.PENDING, Verdict.UNEXERCISED)
 

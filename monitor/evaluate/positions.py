@@ -4,15 +4,17 @@ from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
 from functools import lru_cache
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, Final, TypeAlias
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Set as AbstractSet
 
 __all__ = ["Positions", "alike"]
 
-_SHORT = 64  # positions of an event that many claims may have in common
-_FEW = 8  # events that placed blocks, which are kept as they are
+_NONE: Final[frozenset[int]] = frozenset()
+_SHORT: Final = 64  # positions of an event that many claims may have in common
+_FEW: Final = 8  # events that placed blocks, which are kept as they are
 
 
 _Runs: TypeAlias = "tuple[int, ...]"
@@ -29,12 +31,6 @@ def alike(positions: Sequence[int]) -> tuple[int, ...]:
 @lru_cache(maxsize=1024)
 def _alike(positions: tuple[int, ...]) -> tuple[int, ...]:
     return positions
-
-
-@lru_cache(maxsize=1024)
-def _run(begin: int, end: int) -> _Runs:
-    """The positions from one to before another."""
-    return begin, end
 
 
 def _with(runs: _Runs, begin: int, end: int) -> _Runs:
@@ -161,10 +157,11 @@ class Positions:
         """The positions that are held, from each to before each."""
         return _pairs(self._held)
 
-    def take_fresh(self) -> set[int]:
+    def take_fresh(self) -> AbstractSet[int]:
         """The positions that are new, which are so no more."""
-        fresh = self.fresh or set()
-        self.fresh = None if self.fresh is None else set()
+        if not (fresh := self.fresh):
+            return _NONE
+        self.fresh = set()
         return fresh
 
     def unnamed_at(self, position: int) -> bool:
@@ -188,13 +185,13 @@ class Positions:
         if self.fresh is not None:
             self.fresh.update(positions)
         if self._several is None and len(self._placed) < _FEW:
-            self._placed = (*self._placed, (alike(positions), tuple(blocks)))
+            self._placed = (*self._placed, (tuple(positions), tuple(blocks)))
         else:
             self._named.update((p, {block}) for p, block in zip(positions, blocks, strict=True))
         first, last = positions[0], positions[-1]
         if last - first == len(positions) - 1 == max(positions) - min(positions):
             held = self._held
-            self._held = _with(held, first, last + 1) if held else _run(first, last + 1)
+            self._held = _with(held, first, last + 1) if held else (first, last + 1)
         else:
             for position in positions:
                 self._held = _with(self._held, position, position + 1)
@@ -215,11 +212,11 @@ class Positions:
             elif self.fresh:
                 self.fresh = set()
         if self._several is None and len(self._placed) < _FEW:
-            placed = alike(positions), tuple(blocks)
+            placed = tuple(positions), tuple(blocks)
             self._placed = (*self._placed, placed) if self._placed else (placed,)
         else:
             self._named.update((p, {block}) for p, block in zip(positions, blocks, strict=True))
-        self._held = _run(self.start, end + len(positions))
+        self._held = self.start, end + len(positions)
 
     def take(self, position: int, block: int) -> bool:
         """A named block is gone that held a position; whether nothing holds it any more."""

@@ -73,8 +73,11 @@ assert (
     *("registered", "committed", "responsible", "footprint", "lead", "there", "host", "copied"),
     *("ended_by", "losses", "failures", "declared", "unreported", "offloaded"),
 ) == CLAIM_REGISTERS
-_LOSSES, _FAILURES = map(CLAIM_REGISTERS.index, ("losses", "failures"))
-_FOOTPRINT, _DECLARED, _ENDED_BY = map(CLAIM_REGISTERS.index, ("footprint", "declared", "ended_by"))
+_LOSSES: Final = CLAIM_REGISTERS.index("losses")
+_FAILURES: Final = CLAIM_REGISTERS.index("failures")
+_FOOTPRINT: Final = CLAIM_REGISTERS.index("footprint")
+_DECLARED: Final = CLAIM_REGISTERS.index("declared")
+_ENDED_BY: Final = CLAIM_REGISTERS.index("ended_by")
 _TRUTHS: Final = tuple(i for i, n in enumerate(CLAIM_REGISTERS) if n not in _NUMBERS)
 _MOST_FACTS: Final = 1_000
 _TAKES: Final = {
@@ -226,11 +229,13 @@ class FactsMoved:
     equal have them in common.
     """
 
-    __slots__ = ("_counted", "_known", "_takes", "_truths")
+    __slots__ = ("_counted", "_known", "_last", "_takes", "_truths")
 
     def __init__(self, truths: Registers, counted: tuple[int, int], takes: int) -> None:
         self._truths, self._counted, self._takes = truths, counted, takes
         self._known: dict[tuple[Registers, int, int], Registers] = {}
+        # By ids of registers, which are kept: what was found last, and for which numbers.
+        self._last: dict[int, tuple[Registers, int, int, Registers]] = {}
 
     def of(self, was: Registers, lead: int, stated: int) -> Registers:
         """The registers after an event.
@@ -239,11 +244,17 @@ class FactsMoved:
             lead: what the claim holds then.
             stated: the number that the event states.
         """
+        last = self._last.get(id(was))
+        if last is not None and last[1] == lead and last[2] == stated:
+            return last[3]
         key = was, lead, stated
         if (found := self._known.get(key)) is None:
             found = self._after(was, lead, stated)
             if len(self._known) < _MOST_FACTS:
                 self._known[key] = found
+        if last is None and len(self._last) >= _MOST_FACTS:
+            self._last.clear()
+        self._last[id(was)] = was, lead, stated, found
         return found
 
     def _after(self, was: Registers, lead: int, stated: int) -> Registers:

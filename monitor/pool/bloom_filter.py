@@ -6,7 +6,7 @@ import hashlib
 from functools import lru_cache
 from typing import Final
 
-__all__ = ["DIGEST", "BloomFilter", "digest"]
+__all__ = ["DIGEST", "BloomFilter", "digest", "number_of"]
 
 DIGEST: Final = 12  # bytes
 _BITS: Final = 1 << 27  # 16 MiB
@@ -18,6 +18,12 @@ def digest(what: str, text: str) -> bytes:
     """`DIGEST` bytes that stand for a text where it is the value of a field called `what`."""
     content, person = text.encode("utf-8", "surrogatepass"), what.encode()
     return hashlib.blake2b(content, digest_size=DIGEST, person=person).digest()
+
+
+@lru_cache(maxsize=4096)
+def number_of(what: str, text: str) -> int:
+    """A number above zero that stands for a text where it is the value of a field."""
+    return int.from_bytes(digest(what, text)) + 1
 
 
 class BloomFilter:

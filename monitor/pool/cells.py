@@ -33,7 +33,7 @@ class Run(NamedTuple):
 
 
 class Cells:
-    """Sums over runs of blocks (`monitor.pool.room.Sums`)."""
+    """Sums over runs of blocks (`monitor.pool.sums.Sums`)."""
 
     def __init__(self, runs: Iterable[Run]) -> None:
         self._runs = tuple(runs)

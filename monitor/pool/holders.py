@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
+from monitor.evaluate.positions import alike
 from monitor.pool.groups import Groups
 from monitor.pool.owners import Owners
 from monitor.pool.shares import where_alike
@@ -129,8 +130,9 @@ class Holders:
             return False
         blocks, positions = [block for _, block in pairs], [position for position, _ in pairs]
         if self._are_new(blocks, positions, claim):
-            self._owners.place(claim.claim_id, blocks, positions)
-            claim.held.place(positions, blocks)
+            places = alike(positions)
+            self._owners.place(claim.claim_id, blocks, places)
+            claim.held.place(places, blocks)
             self._note(claim)
             return True
         for position, block in pairs:
@@ -199,9 +201,10 @@ class Holders:
 
     def place(self, blocks: Sequence[int], positions: Sequence[int], claim: ClaimRun) -> None:
         """The claim holds these blocks, which are free, at these positions."""
-        self._owners.place(claim.claim_id, blocks, positions)
+        places = alike(positions)
+        self._owners.place(claim.claim_id, blocks, places)
         self._note_stated(blocks)
-        claim.held.place(positions, blocks)
+        claim.held.place(places, blocks)
         self._note(claim)
 
     def extend(
@@ -216,9 +219,10 @@ class Holders:
         """The claim holds these blocks, which are unowned, one after another behind all that it
         holds; `Positions.extend` has the arguments.
         """
-        self._owners.place(claim.claim_id, blocks, positions)
+        places = alike(positions)
+        self._owners.place(claim.claim_id, blocks, places)
         self._note_stated(blocks)
-        claim.held.extend(positions, blocks, end, fresh=fresh)
+        claim.held.extend(places, blocks, end, fresh=fresh)
         if claim.claim_id not in self._noted:
             self._note(claim)
 
@@ -249,7 +253,7 @@ class Holders:
         claim = None if run is None else self.claims.get(run.claim_id)
         if run is None or claim is None or not claim.held.are_all(run.positions, run.blocks):
             return None
-        return claim, min(run.positions)
+        return claim, run.first
 
     def take_run(self, blocks: Sequence[int], claim: ClaimRun, first: int) -> bool:
         """The blocks of a `sole_run` are gone from its claim; whether one of its own is."""
@@ -261,9 +265,10 @@ class Holders:
         self._owners.drop_all(blocks)
         if not self.stated.is_empty:
             self.stated.lose(blocks)
-        own = claim.owns(first)
-        claim.strayed |= not own
-        return own
+        if claim.owns(first):
+            return True
+        claim.strayed = True
+        return False
 
     def _let_go(self, block: int) -> None:
         """Whatever is known of a block but for its owners, is over."""

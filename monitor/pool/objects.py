@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 __all__ = ["Objects", "is_elsewhere", "means", "open_without"]
 
 _MOST_KEPT: Final = 8  # kinds and caches of events of one object
-_WITHIN = ("cache_identity", "token_map")
+_WITHIN: Final = ("cache_identity", "token_map")
 _RESTS: Final = frozenset(
     {
         *(Kind.STORE_FINISHED, Kind.HOST_COPY_FOUND, Kind.HOST_COPY_LOST),
@@ -66,8 +66,9 @@ def _on(claim: ClaimRun) -> tuple[bytes, tuple[bytes | None, ...]] | None:
     """The object that a claim states to be on, with its cache and the map of its positions."""
     if "object_id" not in claim.binding:
         return None
-    within = _within(*map(claim.binding.get, _WITHIN))
-    return _known("object_id", claim.binding["object_id"]), within
+    stated = claim.binding
+    within = _within(stated.get("cache_identity"), stated.get("token_map"))
+    return _known("object_id", stated["object_id"]), within
 
 
 def _noted(claim: ClaimRun) -> bytes | None:

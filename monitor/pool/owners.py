@@ -22,6 +22,15 @@ class Run:
     def __init__(self, claim_id: str, blocks: tuple[int, ...], positions: tuple[int, ...]) -> None:
         self.claim_id, self.blocks, self.positions = claim_id, blocks, positions
 
+    @property
+    def first(self) -> int:
+        """The first of the positions."""
+        first = self.positions[0]
+        for position in self.positions:
+            if position < first:
+                first = position
+        return first
+
     def position(self, block: int) -> int:
         """Where one of the blocks is."""
         return self.positions[self.blocks.index(block)]
@@ -45,7 +54,7 @@ class Owners:
     def place(self, claim_id: str, blocks: Sequence[int], positions: Sequence[int]) -> None:
         """These blocks, which nobody holds, are a claim's, one at each position."""
         if len(blocks) <= _TOGETHER:
-            run, runs = Run(claim_id, tuple(blocks), alike(positions)), self._runs
+            run, runs = Run(claim_id, tuple(blocks), tuple(positions)), self._runs
             for block in blocks:
                 runs[block] = run
             return

@@ -9,46 +9,23 @@ from __future__ import annotations
 
 from bisect import bisect_left, insort
 from collections import Counter
-from typing import TYPE_CHECKING, Final, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Final
 
 from monitor.pool.cells import Cells, Freed, certain, possible
+from monitor.pool.sums import Ends
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Hashable, Iterable, Mapping
 
     from monitor.evaluate.claim import ClaimRun
+    from monitor.pool.sums import Sums
 
-__all__ = ["MOST", "Ends", "Freed", "Room", "Sums"]
+__all__ = ["MOST", "Room"]
 
 MOST: Final = 1_000_000
 """Blocks and claims that are compared where it is unknown what is shared; with more of them the
 sums are not known.
 """
-
-
-class Sums(Protocol):
-    """The blocks of some claims."""
-
-    @property
-    def total(self) -> int:
-        """All of them, each once."""
-
-    def alone(self, claim_id: str) -> int:
-        """Those that this claim has alone."""
-
-    def freed(self, names: Collection[str]) -> Freed:
-        """What these claims free: the blocks of which they are all owners."""
-
-
-class Ends(NamedTuple):
-    """The sums as if nothing were shared that need not be, and as if all were that may be.
-
-    `low` is None where they are equal; `unknown` says that they were not compared.
-    """
-
-    high: Sums
-    low: Sums | None = None
-    unknown: bool = False
 
 
 class _Object:
@@ -113,7 +90,10 @@ class Room:
         if blocks:
             self._claims[name], self._contents[name] = claim, claim.content
             self._count(claim.content, name, blocks)
-        (self._keyed.add if blocks and claim.keys else self._keyed.discard)(name)
+        if blocks and claim.keys:
+            self._keyed.add(name)
+        else:
+            self._keyed.discard(name)
         self.forget()
 
     def _count(self, content: Hashable, name: str, blocks: int) -> None:

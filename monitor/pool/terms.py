@@ -31,6 +31,7 @@ predicate_of = lru_cache(maxsize=256)(parse_predicate)
 """`spec.claims.predicates.parse_predicate`, which says the same again and again."""
 
 
+assert set(IDENTITY) == {"object_id", "cache_identity", "predicate", "predicate_id", "token_map"}
 _identity_of: Callable[[Event], tuple[str | None, ...]] = attrgetter(*IDENTITY)
 _NONE_STATED: Final = (None,) * len(IDENTITY)
 
@@ -61,14 +62,12 @@ def binds(claim: ClaimRun, event: Event) -> bool:
 
     What it states besides is bound as well, if it does.
     """
-    values = _identity_of(event)
+    values, stated = _identity_of(event), dict[str, Any]()
     if values == _NONE_STATED:
         return True
-    stated: dict[str, Any] = {
-        name: value for name, value in zip(IDENTITY, values, strict=True) if value is not None
-    }
-    if "predicate" in stated:
-        stated["predicate"] = _plain(stated["predicate"])
+    for place, name in enumerate(IDENTITY):
+        if (value := values[place]) is not None:
+            stated[name] = _plain(value) if name == "predicate" else value
     binding = claim.binding
     if not binding:
         claim.binding = stated
@@ -82,11 +81,16 @@ def binds(claim: ClaimRun, event: Event) -> bool:
 
 def restates(claim: ClaimRun, event: Event) -> bool:
     """Whether the event states nothing of the claim's identity, or only what is bound already."""
-    values = _identity_of(event)
-    if values == _NONE_STATED:
+    if (
+        event.object_id is None
+        and event.cache_identity is None
+        and event.predicate is None
+        and event.predicate_id is None
+        and event.token_map is None
+    ):
         return True
     binding = claim.binding
-    for name, value in zip(IDENTITY, values, strict=True):
+    for name, value in zip(IDENTITY, _identity_of(event), strict=True):
         if value is not None:
             known = binding.get(name)
             if known != value and (name != "predicate" or known != _plain(value)):

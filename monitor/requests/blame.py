@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
     from monitor.evaluate.claim import ClaimRun
     from monitor.input.records import At
-    from monitor.pool.room import Sums
+    from monitor.pool.sums import Sums
     from monitor.requests.request import Request
     from spec.events.canonical import Event
 

@@ -71,9 +71,13 @@ class Requests:
         """A request of which no more is known than whether it ended."""
         if (past := self._ended.get(request_id)) is not None:
             losses, came = past
-            return Request(ended=True, losses=losses, came=came)
-        gone = self.given_up > 0 and self.arrivals
-        return Request(gone=True, unnamed=_GONE) if gone else Request()
+            unmet = Request(losses=losses, came=came)
+            unmet.ended = True
+            return unmet
+        unmet = Request()
+        if self.given_up > 0 and self.arrivals:
+            unmet.gone, unmet.unnamed = True, _GONE
+        return unmet
 
     def standing(self, request_id: str) -> Request | None:
         """The request of this id, if it came and did not end; then it is not `gone`."""
@@ -90,7 +94,11 @@ class Requests:
     def drop(self, request_id: str) -> None:
         """Let go of a request of which nothing is known, as of one that was not met."""
         request = self._requests.get(request_id)
-        if request is not None and not request.arrived and request == self._unmet(request_id):
+        if (
+            request is not None
+            and not request.arrived
+            and request.state == self._unmet(request_id).state
+        ):
             del self._requests[request_id]
 
     def has(self, request_id: str) -> bool:
@@ -132,7 +140,8 @@ class Requests:
             for claim in list(before.claims.values()):
                 claim.leave(request_id)
                 self._leave(claim, request_id)
-            self._requests[request_id] = Request(forgotten=before.forgotten)
+            self._requests[request_id] = Request()
+            self._requests[request_id].forgotten = before.forgotten
         self._ended.pop(request_id, None)
 
     def arrive(self, event: Event, at: At, now: int, *, unsure: bool = False) -> None:
@@ -142,8 +151,8 @@ class Requests:
             unsure: its needs are unknown.
         """
         name = event.request_id or ""
-        request = Request(at, since=now, losses=self._track.losses, came=True, unsure=unsure)
-        request.missing = self._track.missing
+        request = Request(at, since=now, losses=self._track.losses, came=True)
+        request.unsure, request.missing = unsure, self._track.missing
         if (before := self._requests.get(name)) is not None:
             request.claims, request.forgotten = before.claims, before.forgotten
             request.failed, request.unnamed = before.failed, before.unnamed
@@ -244,7 +253,7 @@ class Requests:
         """A request that ended is out of hand for every claim."""
         for claim in list(self._requests[request_id].claims.values()):
             claim.leave(request_id)
-            self._leave(claim, request_id).former.add(claim.claim_id)
+            self._leave(claim, request_id).leave(claim.claim_id)
         self._settle(request_id)
 
     def close(self, claim: ClaimRun, request_id: str) -> None:
@@ -256,13 +265,13 @@ class Requests:
         for gone in names:
             request = self._leave(claim, gone)
             if gone != request_id:
-                request.former.add(claim.claim_id)
+                request.leave(claim.claim_id)
                 self._settle(gone)
 
     def forget(self, claim: ClaimRun) -> None:
         """The claim is forgotten, with the requests that it had in hand."""
         for request_id in claim.drop_requests():
-            self._leave(claim, request_id).forgotten.add(claim.claim_id)
+            self._leave(claim, request_id).outlive(claim.claim_id)
             self._settle(request_id)
 
     def _leave(self, claim: ClaimRun, request_id: str) -> Request:

@@ -2,19 +2,29 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
-import msgspec
+from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
+    from collections.abc import Hashable
+
     from monitor.evaluate.claim import ClaimRun
     from monitor.evaluate.event_view import EventView
     from monitor.input.records import At
 
 __all__ = ["Request"]
 
+_NONE: Final[frozenset[str]] = frozenset()
 
-class Request(msgspec.Struct):
+
+def _with(names: set[str] | frozenset[str], name: str) -> set[str]:
+    """The names with one more; a set stays the same one."""
+    if isinstance(names, set):
+        names.add(name)
+        return names
+    return {*names, name}
+
+
+class Request:
     """One request, whatever claims it has to do with.
 
     `needed` and `usable` are in blocks; as long as no arrival stated them, it needs more than is
@@ -27,22 +37,47 @@ class Request(msgspec.Struct):
     all of this is forgotten.
     """
 
-    at: At | None = None
-    needed: int = 1
-    usable: int = 0
-    arrived: bool = False
-    since: int = 0
-    came: bool = False
-    unsure: bool = False
-    losses: int = -1
-    missing: int = 0
-    unnamed: tuple[At | None, str] | None = None
-    ended: bool = False
-    gone: bool = False
-    failed: set[str] = msgspec.field(default_factory=set)
-    claims: dict[str, ClaimRun] = msgspec.field(default_factory=dict)
-    former: set[str] = msgspec.field(default_factory=set)
-    forgotten: set[str] = msgspec.field(default_factory=set)
+    __slots__ = (
+        *("arrived", "at", "came", "claims", "ended", "failed", "forgotten", "former", "gone"),
+        *("losses", "missing", "needed", "since", "unnamed", "unsure", "usable"),
+    )
+
+    def __init__(
+        self, at: At | None = None, *, since: int = 0, losses: int = -1, came: bool = False
+    ) -> None:
+        self.at, self.since, self.losses, self.came = at, since, losses, came
+        self.needed: int = 1
+        self.usable: int = 0
+        self.arrived: bool = False
+        self.unsure: bool = False
+        self.missing: int = 0
+        self.unnamed: tuple[At | None, str] | None = None
+        self.ended: bool = False
+        self.gone: bool = False
+        self.failed: set[str] | frozenset[str] = _NONE
+        self.claims: dict[str, ClaimRun] = {}
+        self.former: set[str] | frozenset[str] = _NONE
+        self.forgotten: set[str] | frozenset[str] = _NONE
+
+    @property
+    def state(self) -> Hashable:
+        """All that is known of it, but for the claims that have to do with it; None if any has."""
+        if self.claims or self.failed or self.former or self.forgotten:
+            return None
+        known = self.at, self.needed, self.usable, self.arrived, self.since, self.unsure
+        return *known, self.came, self.losses, self.missing, self.unnamed, self.ended, self.gone
+
+    def fail(self, claim_id: str) -> None:
+        """The restore of a claim failed for it."""
+        self.failed = _with(self.failed, claim_id)
+
+    def leave(self, claim_id: str) -> None:
+        """A claim has it in hand no more, because that is too long ago."""
+        self.former = _with(self.former, claim_id)
+
+    def outlive(self, claim_id: str) -> None:
+        """A claim is forgotten that had it in hand."""
+        self.forgotten = _with(self.forgotten, claim_id)
 
     def known(self, *, before: bool = False) -> tuple[bool, bool, int, int]:
         """What the pool knows of the request, whichever scope tracks it: whether it was seen, and

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from monitor.evaluate.cached_step import NUMBERS
 from monitor.evaluate.compaction import compact, compact_as
 from monitor.evaluate.python_terms import CLAIM_REGISTERS
-from monitor.pool.bloom_filter import digest
+from monitor.pool.bloom_filter import number_of
 from monitor.stream.authority import ends_early
 from monitor.stream.cached_shares import CachedShares
 from monitor.stream.entries import says_the_same
@@ -21,8 +21,13 @@ if TYPE_CHECKING:
 
 __all__ = ["CachedEntries"]
 
-_FITS, _SAME, _SOME, _AUTHORISED, _ATTRIBUTED = (1 << bit for bit in range(5))
-_FOOTPRINT, _ENDED_BY = CLAIM_REGISTERS.index("footprint"), CLAIM_REGISTERS.index("ended_by")
+_FITS: Final = 1
+_SAME: Final = 2
+_SOME: Final = 4
+_AUTHORISED: Final = 8
+_ATTRIBUTED: Final = 16
+_FOOTPRINT: Final = CLAIM_REGISTERS.index("footprint")
+_ENDED_BY: Final = CLAIM_REGISTERS.index("ended_by")
 
 
 class CachedEntries(CachedShares):
@@ -32,7 +37,8 @@ class CachedEntries(CachedShares):
         """Deliver to a claim that it is registered: from then on it is compact, if it may be."""
         entries, holds = claim.compiled.entries, claim.constants.threshold <= 0
         known = claim.doubts or claim.unknown or not claim.is_fresh
-        if known or claim.held or claim.taint is not None or claim.observed != FACTS:
+        blind = claim.observed is not FACTS and claim.observed != FACTS
+        if known or blind or claim.held or claim.taint is not None:
             super()._tell_entry(event, claim, at)
         elif (found := entries.get(holds)) is None:
             super()._tell_entry(event, claim, at)
@@ -149,4 +155,4 @@ class CachedEntries(CachedShares):
 
 def _by(event: Event) -> int:
     """Who acts, as a number; 0 if that is not stated."""
-    return 0 if event.by is None else int.from_bytes(digest("by", event.by)) + 1
+    return 0 if event.by is None else number_of("by", event.by)

@@ -17,8 +17,6 @@ from spec.events.alphabet import ENDS, Kind
 from spec.events.fields import ROUTE_REPORTS
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from monitor.evaluate.claim import ClaimRun
     from monitor.input.records import At
     from monitor.stream.shortcuts import Way
@@ -27,7 +25,15 @@ if TYPE_CHECKING:
 __all__ = ["WAYS", "CachedEvents"]
 
 # What of an event the observers of a claim read, besides its kind and its request.
-_HOLDS, _COVERS, _FROM_TIER, _FOUND = (1 << bit for bit in range(4))
+_HOLDS: Final = 1
+_COVERS: Final = 2
+_FROM_TIER: Final = 4
+_FOUND: Final = 8
+
+_LOOKUP: Final = Kind.PREFIX_LOOKUP
+_REUSED: Final = Kind.PREFIX_REUSED
+_RESTORED: Final = Kind.CLAIM_RESTORED
+_CACHED: Final = Kind.BLOCK_CACHED
 
 
 class CachedEvents(CachedRoutes):
@@ -54,7 +60,7 @@ class CachedEvents(CachedRoutes):
         if claim is None or request is None:
             return self._shortcut(event, at)
         code = NUMBERS[kind] | self._slot_of(claim, name, request) << SLOT
-        if kind is Kind.PREFIX_LOOKUP:
+        if kind is _LOOKUP:
             held, asked, predicate = event.held, event.asked, claim.predicate
             if held is None or predicate is None or held < claim.lead:
                 return self._shortcut(event, at)
@@ -62,10 +68,10 @@ class CachedEvents(CachedRoutes):
                 return self._shortcut(event, at)
             if asked is not None and asked >= predicate.end:
                 code |= _COVERS
-        elif kind is Kind.CLAIM_RESTORED:
+        elif kind is _RESTORED:
             if event.from_tier and claim.restored:
                 code |= _FROM_TIER
-        elif kind is Kind.PREFIX_REUSED and len(request.claims) > (name in claim.ids):
+        elif kind is _REUSED and len(request.claims) > (name in claim.ids):
             return self._shortcut(event, at)  # other claims are concerned, too
         transition = self._cached(claim, code)
         if transition is None:
@@ -84,8 +90,9 @@ class CachedEvents(CachedRoutes):
         fits = store.room.bound + request.needed <= request.usable
         if not fits or event.accused or not self._clock.certain:
             return self._shortcut(event, at)
-        if owing.keys() - request.claims.keys():
-            return self._shortcut(event, at)
+        for claim_id in owing:
+            if claim_id not in request.claims:
+                return self._shortcut(event, at)
         if not request.claims:
             self._begin()
             self.requests.end(name)
@@ -118,7 +125,7 @@ class CachedEvents(CachedRoutes):
         assert product is not None
         if event.found:
             code |= _FOUND
-        elif kind is Kind.BLOCK_CACHED:
+        elif kind is _CACHED:
             in_hand = self.requests.in_hand
             unclear = product.waiting or (name is None and len(in_hand) > 1)
             if tiered and product.away and unclear:
@@ -194,7 +201,7 @@ class CachedEvents(CachedRoutes):
 
 _ROUTE: Final = CachedEvents._cached_route
 
-WAYS: Final[Mapping[Kind, Way]] = {
+WAYS: Final[dict[Kind, Way]] = {
     **SHORTCUTS,
     Kind.CLAIM_COMMITTED: CachedEvents._cached_commitment,
     Kind.CLAIM_ACCEPTED: CachedEvents._cached_acceptance,

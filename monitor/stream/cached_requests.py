@@ -8,7 +8,7 @@ every compared value share one transition, which is looked up once for each even
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 from monitor.evaluate.cached_step import FIRST, Before, code_of, take
 from monitor.evaluate.compaction import expand
@@ -18,11 +18,12 @@ from monitor.stream.transition_cache import TransitionCache
 from spec.events.alphabet import CONFLICT_ACTIONS, Kind
 
 if TYPE_CHECKING:
-    from collections.abc import Hashable, Mapping, Sequence
+    from collections.abc import Hashable, Sequence
 
     from monitor.evaluate.claim import ClaimRun
     from monitor.evaluate.product import Transition
     from monitor.stream.request_events import AtRequest
+    from monitor.stream.shortcuts import Way
 
 __all__ = ["CachedRequests"]
 
@@ -36,7 +37,7 @@ _NEEDED: Final = REQUEST_REGISTERS.index("needed")
 class CachedRequests(TransitionCache):
     """A stream that delivers events of requests by cached transitions."""
 
-    ways: Mapping[Kind, Any]
+    ways: dict[Kind, Way]
 
     def _deliver_each(self, concerned: Sequence[ClaimRun], delivery: AtRequest) -> None:
         if not self._is_usual(delivery, len(concerned)):

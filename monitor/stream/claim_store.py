@@ -306,7 +306,7 @@ class ClaimStore(KnownClaims):
             scoped = frozenset(o.name for o in claim.compiled.observers if o.per_request)
             only = scoped - {"blocking_claim_ids"} if named else scoped
             claim.distrust(request.at, f"request {event.request_id} {TOO_LATE}", only)
-            request.forgotten.discard(claim.claim_id)
+            request.forgotten -= {claim.claim_id}
         return not named
 
     def doubt_forgotten(self, why: str) -> None:

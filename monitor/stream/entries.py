@@ -6,7 +6,7 @@ the usual answer, and does what it would come to; or it changes nothing.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from monitor.pool.terms import binds, fix_terms, predicate_of, restates, unstated
 from monitor.stream.authority import ends_early
@@ -132,7 +132,7 @@ class Entries(BlockEvents):
             self._note_broken(claim, view.kind)
 
 
-_STATES = REGISTRY | INTRODUCES
+_STATES: Final = REGISTRY | INTRODUCES
 
 
 def says_the_same(claim: ClaimRun, event: Event) -> bool:

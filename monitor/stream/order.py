@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import heapq
 from functools import lru_cache
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from monitor.input.records import CANONICAL
 from monitor.stream.span import Span
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 __all__ = ["Clock", "Order"]
 
 _CUT = "the stream was cut: stream_closed is not its last line"
-_ENDS = 1_000  # ends of durations between two sweeps, at least
+_ENDS: Final = 1_000  # ends of durations between two sweeps, at least
 _STEPS = "its duration is in steps, and no duration_elapsed event states its end"
 
 

@@ -55,7 +55,7 @@ class Stream(CachedEvents):
         compiled: Compiled | Sequence[Compiled],
         name: str,
         keep: Keep | None = None,
-        ways: Mapping[Kind, Way] = WAYS,
+        ways: dict[Kind, Way] = WAYS,
     ) -> None:
         super().__init__(compiled, name, keep)
         self.ways = ways
@@ -241,7 +241,7 @@ class Stream(CachedEvents):
             if event.kind is Kind.LOAD_FAILED and claim.lost:
                 request.unnamed = claim.taint
             elif event.kind is Kind.LOAD_FAILED and claim.known:
-                request.failed.add(claim.claim_id)
+                request.fail(claim.claim_id)
             elif event.kind is Kind.CLAIM_RESTORATION_FAILED:
                 self._track.doubt_failures(claim, request)
                 tell_outcome(view, event, claim.claim_id, request)

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from monitor.evaluate.event_view import EventView
 from monitor.evaluate.partial_observation import NEED, OTHERS, POOL
-from monitor.pool.room import Ends
+from monitor.pool.sums import Ends
 from monitor.requests.blame import Blame
 from monitor.stream.claim_store import TOO_LATE
 from monitor.stream.stream_state import AT_REQUEST, StreamState
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from monitor.evaluate.claim import ClaimRun
     from monitor.evaluate.observer_state import Registers
     from monitor.input.records import At
-    from monitor.pool.room import Sums
+    from monitor.pool.sums import Sums
     from monitor.requests.request import Request
     from spec.events.canonical import Event
 
@@ -101,7 +101,7 @@ class RequestEvents(StreamState):
             for name in list(request.forgotten):
                 if (forgotten := self._store.find(name, at)) is not None:
                     self._store.too_late(forgotten, event)
-            request.forgotten.clear()
+            request.forgotten = frozenset()
         concerned = self._concerned(event, request, named)
         ends = self._ends(event, request)
         blames = [Blame(event, request, self.claims, sums) for sums in ends[:2] if sums]

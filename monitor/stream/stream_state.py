@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 from monitor.evaluate.compile import Compiled
 from monitor.evaluate.event_view import EventView
 from monitor.input.records import CANONICAL, Doubt
-from monitor.pool.bloom_filter import digest
+from monitor.pool.bloom_filter import number_of
 from monitor.pool.holders import SHARES
 from monitor.pool.seen import Seen
 from monitor.pool.terms import binds, fix_terms, predicate_of
@@ -316,9 +316,9 @@ class StreamState:
         if event.hit:
             view.hit = True
         if event.worker is not None:
-            view.worker = int.from_bytes(digest("worker", event.worker)) + 1
+            view.worker = number_of("worker", event.worker)
         if event.by is not None:
-            view.by = int.from_bytes(digest("by", event.by)) + 1
+            view.by = number_of("by", event.by)
         if kind is Kind.CLAIM_BLOCK_LOST:
             view.breaks = last_lead(claim) < claim.constants.threshold
             view.unsaid = is_unreported(claim, event)

@@ -85,7 +85,8 @@ class TransitionCache(Shortcuts):
         if not self.requests.take_in_hand(claim, request):
             return False
         need = request.needed, request.usable, 0, 0
-        claim.ids, claim.needs = pick((*claim.ids, name)), pick((*claim.needs, need))
+        ids, needs = claim.ids + (name,), claim.needs + (need,)  # noqa: RUF005
+        claim.ids, claim.needs = pick(ids), pick(needs)
         return True
 
     @staticmethod
