@@ -27,7 +27,7 @@ INTERPRETED: Final = frozenset(
         *("evaluate/reading", "stream/grounds", "stream/span", "stream/stream_part"),
         *("evaluate/nothing", "pool/cells", "pool/changes", "pool/ranks", "pool/sums"),
         *("stream/keep", "stream/limits", "stream/overview"),
-        *("stream/parting", "stream/retired_claims", "stream/retired_summary"),
+        *("stream/parting", "stream/retired_record", "stream/retired_summary"),
     }
 )
 """Modules of these packages that stay interpreted: they do not run for each event, or they define

@@ -30,6 +30,7 @@ from monitor.stream import (
     order,
     projection,
     retired_claims,
+    retired_record,
     unmet,
 )
 from spec.claims import predicates, states
@@ -57,7 +58,7 @@ _KINDS: Final[tuple[type, ...]] = (
     *(cells.Cells, cells.Run, sums.Ends, room.Room, room._Object),
     *(blame.Early, ledger.Requests, observability.ObservabilityLoss, request.Request),
     *(claim_store.ClaimStore, keep.Keep, order.Clock, order.Order, projection.Stream),
-    *(retired_claims.Alike, retired_claims.RetiredClaims, retired_claims._Record, unmet.Unmet),
+    *(retired_record.Alike, retired_claims.RetiredClaims, retired_record.Record, unmet.Unmet),
 )
 
 # Parts of a compiled mode that the state refers to: all claims have them in common.

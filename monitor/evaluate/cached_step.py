@@ -19,7 +19,17 @@ if TYPE_CHECKING:
     from monitor.evaluate.event_view import EventView
     from monitor.input.records import At
 
-__all__ = ["FIRST", "NUMBERS", "SLOT", "Before", "code_of", "measure", "step", "take"]
+__all__ = [
+    "FIRST",
+    "NUMBERS",
+    "SLOT",
+    "Before",
+    "code_of",
+    "drop_requests",
+    "measure",
+    "step",
+    "take",
+]
 
 NUMBERS: Final = {kind: number << 6 for number, kind in enumerate(Kind)}
 """The part of a code that says the kind, above six bits for questions."""
@@ -39,8 +49,10 @@ _DIRECT: Final = 1
 _MEASURED: Final = 2
 _SOME: Final = 4
 _HOLDS: Final = 8
+_DROPPED: Final = 16
 """Questions that no term asks: whether the event names the claim or was found to be about it; that
-no event came, but what is held is known better, and what comes of it.
+no event came, but what is held is known better, and what comes of it, or all requests are out of
+hand.
 """
 
 _STEPPED: Final = BLOCKS_GONE | {Kind.BLOCK_CACHED, Kind.LOAD_FINISHED, Kind.CLAIM_COMMITTED}
@@ -149,6 +161,25 @@ def measure(claim: ClaimRun, lead: int, *, there: bool) -> None:
     before.keep(claim, code, Kind.BLOCK_CACHED, None, lead)
 
 
+def drop_requests(claim: ClaimRun) -> list[str]:
+    """All requests of a claim are out of hand; their ids."""
+    product, names = claim.product, [*claim.ids]
+    if product is None:
+        return claim.drop_requests()
+    if not names:
+        return names
+    code = code_of(Kind.REQUEST_FINISHED, 0, 0, _DROPPED)
+    if (transition := product.after.get(code)) is not None:
+        take(claim, transition, None)
+        claim.ids, claim.needs = (), ()
+        return names
+    before = Before(claim)
+    expand(claim)
+    names = claim.drop_requests()
+    before.keep(claim, code, Kind.REQUEST_FINISHED, None, before.facts[_LEAD])
+    return names
+
+
 def take(
     claim: ClaimRun,
     transition: Transition,
@@ -164,7 +195,6 @@ def take(
     """
     claim.product = to = transition.to
     if (places := transition.places) is not None:
-        assert at is not None
         claim.places = places(claim.places + (at,))  # noqa: RUF005
     if (facts := transition.facts) is not None:
         claim.facts = facts.of(claim.facts, claim.facts[_LEAD] if lead is None else lead, stated)

@@ -99,8 +99,6 @@ class ClaimRequests(ClaimFindings):
 
     def drop_requests(self) -> list[str]:
         """All requests are out of hand; their ids."""
-        if self.product is not None and not self.ids:
-            return []
         names = list(self.requests)
         self.opened.ended = ()
         return [self._forget(request_id) for request_id in names]

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from monitor.evaluate.claim import ClaimRun
     from spec.events.canonical import Event
 
-__all__ = ["Objects", "is_elsewhere", "means", "open_without"]
+__all__ = ["Objects", "is_elsewhere", "means", "noted_on", "open_without"]
 
 _MOST_KEPT: Final = 8  # kinds and caches of events of one object
 _WITHIN: Final = ("cache_identity", "token_map")
@@ -71,7 +71,7 @@ def _on(claim: ClaimRun) -> tuple[bytes, tuple[bytes | None, ...]] | None:
     return _known("object_id", stated["object_id"]), within
 
 
-def _noted(claim: ClaimRun) -> bytes | None:
+def noted_on(claim: ClaimRun) -> bytes | None:
     """The digest of the object that a claim was found to be on, as `Objects.add` noted it."""
     on = claim.object
     return on[0] if isinstance(on, tuple) and isinstance(on[0], bytes) else None
@@ -118,16 +118,16 @@ class Objects:
 
     def is_still_on(self, claim: ClaimRun) -> bool:
         """Whether a claim is on an object, and states no more of where that is since."""
-        return _noted(claim) is not None and _is_still(claim.object, claim.binding)
+        return noted_on(claim) is not None and _is_still(claim.object, claim.binding)
 
     def is_alone(self, claim: ClaimRun) -> bool:
         """Whether the claim's object is known, and no other claim is on it in any cache."""
-        known = _noted(claim)
+        known = noted_on(claim)
         return known is not None and self._claims.is_sole(known, claim)
 
     def beside(self, claim: ClaimRun) -> list[ClaimRun]:
         """The claims on the object of a claim, with it; it alone where its object is not known."""
-        noted = _noted(claim) is not None
+        noted = noted_on(claim) is not None
         on = claim.object if noted else _on(claim)
         there = self._claims.of(on[0]) if isinstance(on, tuple) else ()
         found = [each for each in there if each.object == on]
@@ -135,7 +135,7 @@ class Objects:
 
     def remove(self, claim: ClaimRun) -> None:
         """The claim is forgotten."""
-        if (known := _noted(claim)) is not None:
+        if (known := noted_on(claim)) is not None:
             for among in self._restless.get(known, {}).values():
                 among.claims.pop(claim.claim_id, None)
             if self._claims.remove(known, claim.claim_id):

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import deque
 from typing import TYPE_CHECKING, Final
 
+from monitor.evaluate.cached_step import drop_requests
 from monitor.requests.request import Request
 from spec.events.alphabet import FACTS, Kind
 from spec.events.fields import REQUEST_KINDS
@@ -224,7 +225,7 @@ class Requests:
 
     def leave_all(self, claim: ClaimRun) -> None:
         """The claim has no request in hand any more."""
-        for gone in claim.drop_requests():
+        for gone in drop_requests(claim):
             self._leave(claim, gone)
             self._settle(gone)
 
@@ -270,7 +271,7 @@ class Requests:
 
     def forget(self, claim: ClaimRun) -> None:
         """The claim is forgotten, with the requests that it had in hand."""
-        for request_id in claim.drop_requests():
+        for request_id in drop_requests(claim):
             self._leave(claim, request_id).outlive(claim.claim_id)
             self._settle(request_id)
 

@@ -6,23 +6,25 @@ again. Of those before it is only known that they may have been there.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from sys import intern
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, ClassVar, Final
 
+from monitor.evaluate.nothing import NOTHING
+from monitor.evaluate.python_terms import CLAIM_REGISTERS
 from monitor.pool.bloom_filter import DIGEST, digest
+from monitor.pool.objects import noted_on
+from monitor.stream.retired_record import Alike, LostIds, Record
 from monitor.stream.retired_summary import again, likeness
 from spec.events.fields import IDENTITY
 from spec.language.verdicts import Verdict
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Hashable, Iterator
+    from collections.abc import Callable, Hashable, Iterator, Mapping
 
     from monitor.evaluate.claim import ClaimRun
-    from monitor.pool.seen import Recent, Seen
-    from spec.claims.predicates import MaterializationPredicate
+    from monitor.pool.seen import Seen
 
-__all__ = ["REMEMBERED", "Alike", "LostIds", "RetiredClaims"]
+__all__ = ["REMEMBERED", "RetiredClaims"]
 
 REMEMBERED: Final = 65_536
 """Claims of which a record is kept."""
@@ -34,53 +36,12 @@ _PLACE: Final = IDENTITY.index("object_id") * DIGEST
 _OBJECT: Final = slice(_PLACE, _PLACE + DIGEST)
 _CLEAN: Final = (Verdict.SATISFIED, Verdict.UNEXERCISED)
 _OWN: Final = ("footprint", "declared", "lead", "ended_by")
+_FOOTPRINT: Final = CLAIM_REGISTERS.index("footprint")
+_DECLARED: Final = CLAIM_REGISTERS.index("declared")
+_LEAD: Final = CLAIM_REGISTERS.index("lead")
+_ENDED_BY: Final = CLAIM_REGISTERS.index("ended_by")
 _MISNAMED: Final = "when it was no longer tracked, its object was reported under an unregistered id"
 _TOO_VARIED: Final = "claims ended in more different states than are kept"
-
-
-@dataclass(slots=True, eq=False)
-class Alike:
-    """Claims of which all is alike that may still matter: one like them, and how many there are.
-
-    `troubled` says that an obligation was violated, or could not be judged; `altered` that less
-    could be concluded after they were forgotten. `into` is set once others have turned out to be
-    like them, too.
-    """
-
-    run: ClaimRun
-    troubled: bool
-    altered: bool = False
-    count: int = 0
-    into: Alike | None = None
-
-
-class _Record(NamedTuple):
-    """What is a forgotten claim's own; `binding` has a digest for each field of its identity."""
-
-    alike: Alike
-    binding: bytes
-    owner_scope: str | None
-    duration: str | None
-    predicate: MaterializationPredicate | None
-    priority: int | None
-    facts: tuple[int, ...]  # the registers `_OWN`
-    misses: int  # of the stream when it was forgotten; below 0 if it had missed any before
-
-
-class LostIds(NamedTuple):
-    """The ids of claims that were forgotten, and of which there is no record any more.
-
-    `recorded` are the ids of which there is one; `ids` knows the others, or the last of them.
-    """
-
-    recorded: frozenset[str]
-    ids: Recent
-
-    def may_have(self, claim_id: str) -> bool:
-        """Whether this may be one of them; an id that is not remembered at all may be one, too."""
-        if claim_id in self.recorded:
-            return False
-        return self.ids.forgotten > 0 or self.ids.has("claim_id", claim_id)
 
 
 class RetiredClaims:
@@ -95,13 +56,17 @@ class RetiredClaims:
         most: claims that have a record.
     """
 
+    DERIVED: ClassVar[Mapping[str, object]] = {"_known": NOTHING}
+    """What no snapshot holds, with what it is without it."""
+
     def __init__(self, seen: Seen, most: int) -> None:
         self._seen, self.most = seen, most
         self._likes: dict[tuple[str, Hashable], Alike] = {}
         self._ways = 0
+        self._known: dict[Hashable, Alike] = NOTHING  # by products, and what no product says
         self.misses = self.given_up = 0
         self.keyed = False
-        self._records: dict[str, _Record] = {}  # the oldest first
+        self._records: dict[str, Record] = {}  # the oldest first
         self._on: dict[bytes, str] = {}  # the last of these on each object
 
     def __iter__(self) -> Iterator[Alike]:
@@ -140,6 +105,19 @@ class RetiredClaims:
         Args:
             clock: why it is unknown whether its duration is over; empty where that is known.
         """
+        if (product := claim.product) is None:
+            return self._way(claim, clock)
+        stands = product, clock, claim.accepted, claim.registered, claim.elapsed, claim.unwatched
+        said = claim.strayed, claim.early, claim.disputed, claim.declared_mode, claim.other_mode
+        key = stands, said
+        if (found := self._known.get(key)) is None:
+            found = self._way(claim, clock)
+            if claim.product is product and len(self._known) < _MOST_LIKES:
+                self._known = self._known or {}
+                self._known[key] = found
+        return found
+
+    def _way(self, claim: ClaimRun, clock: str) -> Alike:
         key = (clock, likeness(claim))
         if key not in self._likes and len(self._likes) >= _MOST_LIKES:
             claim.distrust(None, _TOO_VARIED)
@@ -159,11 +137,12 @@ class RetiredClaims:
             self.drop(claim.claim_id, binding)
             return
         owner, duration = (intern(text) or None for text in texts[1:])
-        lead = claim.fact("lead") if claim.constants.watched else 0  # else that is not followed
-        facts = (claim.fact("footprint"), claim.fact("declared"), lead, claim.fact("ended_by"))
+        known = claim.facts
+        lead = int(known[_LEAD]) if claim.constants.watched else 0  # else that is not followed
+        facts = int(known[_FOOTPRINT]), int(known[_DECLARED]), lead, int(known[_ENDED_BY])
         misses = -1 if claim.missed else self.misses
         rest = (owner, duration, claim.predicate, claim.priority, facts, misses)
-        self._records[claim.claim_id] = _Record(alike, binding, *rest)
+        self._records[claim.claim_id] = Record(alike, binding, *rest)
         if binding[_OBJECT] in self._on:
             self._seen.objects.add(binding[_OBJECT])
         self._on[binding[_OBJECT]] = claim.claim_id
@@ -240,14 +219,14 @@ class RetiredClaims:
             return
         for alike in altered:
             alike.troubled = alike.altered = True
-        likes, self._likes = self._likes, {}
+        likes, self._likes, self._known = self._likes, {}, NOTHING
         for (clock, _), alike in likes.items():
             known = self._likes.setdefault((clock, likeness(alike.run)), alike)
             if known is not alike:
                 known.count += alike.count
                 alike.into, alike.run = known, known.run
 
-    def _leave(self, claim_id: str) -> _Record:
+    def _leave(self, claim_id: str) -> Record:
         """Take a record out."""
         record = self._records.pop(claim_id)
         if self._on.get(record.binding[_OBJECT]) == claim_id:
@@ -265,8 +244,13 @@ def _troubled(run: ClaimRun) -> bool:
 
 def _binding_of(claim: ClaimRun) -> bytes:
     """A digest of each field of a claim's identity, one after another."""
-    stated = ((name, claim.binding.get(name)) for name in IDENTITY)
-    return b"".join(
-        known if isinstance(known, bytes) else digest(name, known) if known else _UNSTATED
-        for name, known in stated
-    )
+    binding, found = claim.binding, list[bytes]()
+    for name in IDENTITY:
+        known = binding.get(name)
+        if name == "object_id" and (noted := noted_on(claim)) is not None:
+            found.append(noted)
+        elif known:
+            found.append(known if isinstance(known, bytes) else digest(name, known))
+        else:
+            found.append(_UNSTATED)
+    return b"".join(found)

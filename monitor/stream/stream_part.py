@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
     from monitor.evaluate.claim import ClaimRun
     from monitor.stream.projection import Stream
-    from monitor.stream.retired_claims import LostIds
+    from monitor.stream.retired_record import LostIds
     from monitor.stream.span import Span
 
 __all__ = ["StreamPart", "part_of", "torn"]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from monitor.pool.bloom_filter import digest
 from monitor.pool.seen import Recent
-from monitor.stream.retired_claims import LostIds
+from monitor.stream.retired_record import LostIds
 from monitor.stream.span import Span
 from monitor.stream.stream_part import StreamPart, torn
 
