@@ -33,7 +33,6 @@ _LONGEST: Final = 256  # characters of each text in a record
 _MOST_LIKES: Final = 1_000
 _UNSTATED: Final = bytes(DIGEST)
 _PLACE: Final = IDENTITY.index("object_id") * DIGEST
-_OBJECT: Final = slice(_PLACE, _PLACE + DIGEST)
 _CLEAN: Final = (Verdict.SATISFIED, Verdict.UNEXERCISED)
 _OWN: Final = ("footprint", "declared", "lead", "ended_by")
 _FOOTPRINT: Final = CLAIM_REGISTERS.index("footprint")
@@ -143,9 +142,9 @@ class RetiredClaims:
         misses = -1 if claim.missed else self.misses
         rest = (owner, duration, claim.predicate, claim.priority, facts, misses)
         self._records[claim.claim_id] = Record(alike, binding, *rest)
-        if binding[_OBJECT] in self._on:
-            self._seen.objects.add(binding[_OBJECT])
-        self._on[binding[_OBJECT]] = claim.claim_id
+        if _object_of(binding) in self._on:
+            self._seen.objects.add(_object_of(binding))
+        self._on[_object_of(binding)] = claim.claim_id
         while len(self._records) > self.most:
             oldest = next(iter(self._records))
             self.drop(oldest, self._leave(oldest).binding)
@@ -158,17 +157,17 @@ class RetiredClaims:
         """
         for claim_id, record in [*self._records.items()]:
             if not judged(record.alike.run):
-                self._seen.objects.add(self._leave(claim_id).binding[_OBJECT])
+                self._seen.objects.add(_object_of(self._leave(claim_id).binding))
 
     def drop(self, claim_id: str, binding: bytes) -> None:
         """Remember no more of a claim than that it, and its object, may have been there."""
         self.given_up += 1
         self._seen.ids.add(digest("claim_id", claim_id))
-        self._seen.objects.add(binding[_OBJECT])
+        self._seen.objects.add(_object_of(binding))
 
     def leave(self, claim: ClaimRun) -> None:
         """Remember no more of a claim than that there may have been one on its object."""
-        self._seen.objects.add(_binding_of(claim)[_OBJECT])
+        self._seen.objects.add(_object_of(_binding_of(claim)))
 
     def recall(self, claim_id: str) -> ClaimRun | None:
         """A claim of which there is a record, as far as it goes; it is forgotten no more."""
@@ -189,7 +188,7 @@ class RetiredClaims:
         pairs = zip(IDENTITY, each, strict=True)
         claim.binding = {name: known for name, known in pairs if known != _UNSTATED}
         claim.past, claim.missed = alike.run, record.misses != self.misses
-        if _misnaming(record.binding[_OBJECT]) in self._seen:
+        if _misnaming(_object_of(record.binding)) in self._seen:
             claim.distrust(None, _MISNAMED)
         return claim
 
@@ -229,8 +228,8 @@ class RetiredClaims:
     def _leave(self, claim_id: str) -> Record:
         """Take a record out."""
         record = self._records.pop(claim_id)
-        if self._on.get(record.binding[_OBJECT]) == claim_id:
-            del self._on[record.binding[_OBJECT]]
+        if self._on.get(_object_of(record.binding)) == claim_id:
+            del self._on[_object_of(record.binding)]
         return record
 
 
@@ -240,6 +239,11 @@ def _misnaming(object_digest: bytes) -> bytes:
 
 def _troubled(run: ClaimRun) -> bool:
     return any(found.verdict not in _CLEAN for _, found in run.findings())
+
+
+def _object_of(binding: bytes) -> bytes:
+    """The digest of the object, of the digests of a claim's identity."""
+    return binding[_PLACE : _PLACE + DIGEST]
 
 
 def _binding_of(claim: ClaimRun) -> bytes:
