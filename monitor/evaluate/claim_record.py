@@ -252,7 +252,7 @@ class ClaimRecord(Compactable):
 
     def owns(self, position: int) -> bool:
         """Whether a position is the claim's own."""
-        return position < self.own_end
+        return bool(position < self.facts[_FOOTPRINT] or position < self.own_end)
 
     @property
     def own_end(self) -> int:

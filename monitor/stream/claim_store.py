@@ -367,8 +367,9 @@ class ClaimStore(KnownClaims):
 
     def _drop(self, claim: ClaimRun) -> None:
         """Nothing in hand is about the claim any more."""
-        for known in (self.claims, *self._undelivered.values()):
-            known.pop(claim.claim_id, None)
+        self.claims.pop(claim.claim_id, None)
+        for undelivered in self._undelivered.values():
+            undelivered.pop(claim.claim_id, None)
         self.blocks.forget(claim)
         self.ranks.forget(claim)
         self.objects.remove(claim)
