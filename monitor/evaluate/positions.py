@@ -33,6 +33,12 @@ def _alike(positions: tuple[int, ...]) -> tuple[int, ...]:
     return positions
 
 
+@lru_cache(maxsize=1024)
+def _run(begin: int, end: int) -> _Runs:
+    """The positions from one to before another: one for all claims that hold the same."""
+    return begin, end
+
+
 def _with(runs: _Runs, begin: int, end: int) -> _Runs:
     """The positions, and those from one to before another."""
     first, last = bisect_left(runs, begin), bisect_right(runs, end)
@@ -191,7 +197,7 @@ class Positions:
         first, last = positions[0], positions[-1]
         if last - first == len(positions) - 1 == max(positions) - min(positions):
             held = self._held
-            self._held = _with(held, first, last + 1) if held else (first, last + 1)
+            self._held = _with(held, first, last + 1) if held else _run(first, last + 1)
         else:
             for position in positions:
                 self._held = _with(self._held, position, position + 1)
@@ -216,7 +222,7 @@ class Positions:
             self._placed = (*self._placed, placed) if self._placed else (placed,)
         else:
             self._named.update((p, {block}) for p, block in zip(positions, blocks, strict=True))
-        self._held = self.start, end + len(positions)
+        self._held = _run(self.start, end + len(positions))
 
     def take(self, position: int, block: int) -> bool:
         """A named block is gone that held a position; whether nothing holds it any more."""
