@@ -29,7 +29,7 @@ __all__ = ["REMEMBERED", "RetiredClaims"]
 REMEMBERED: Final = 65_536
 """Claims of which a record is kept."""
 
-_LONGEST: Final = 256  # characters of each text in a record
+_LONGEST = 256  # characters of each text in a record
 _MOST_LIKES: Final = 1_000
 _UNSTATED: Final = bytes(DIGEST)
 _PLACE: Final = IDENTITY.index("object_id") * DIGEST

@@ -93,6 +93,7 @@ def begins_again(events: list[Stamped]) -> bool:
     return False
 
 
+@pytest.mark.interpreted
 @pytest.mark.usefixtures("forgetful")
 class TestGivenUp:
     @pytest.mark.parametrize("watched", [False, True])
