@@ -31,6 +31,7 @@ REMEMBERED: Final = 65_536
 
 _LONGEST = 256  # characters of each text in a record
 _MOST_LIKES: Final = 1_000
+_MOST_KNOWN: Final = 10_000
 _UNSTATED: Final = bytes(DIGEST)
 _PLACE: Final = IDENTITY.index("object_id") * DIGEST
 _CLEAN: Final = (Verdict.SATISFIED, Verdict.UNEXERCISED)
@@ -111,7 +112,7 @@ class RetiredClaims:
         key = stands, said
         if (found := self._known.get(key)) is None:
             found = self._way(claim, clock)
-            if claim.product is product and len(self._known) < _MOST_LIKES:
+            if claim.product is product and len(self._known) < _MOST_KNOWN:
                 self._known = self._known or {}
                 self._known[key] = found
         return found

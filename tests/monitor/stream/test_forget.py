@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 import msgspec
@@ -12,6 +12,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from monitor.engine import Conclusion, ModeVerdict, Monitor
+from monitor.evaluate.claim import ClaimRun
 from monitor.evaluate.compile import compile_mode
 from monitor.input.records import At, Doubt, Record, Stamp
 from monitor.stream import claim_store
@@ -85,6 +86,21 @@ def conclude(
         taken = (msgspec.structs.replace(event, mode=asked), place)
         monitor.take(Record(place, Stamp("run", number, event.time_ns), (taken,)))
     return monitor.conclude()
+
+
+def others(count: int) -> Iterator[list[Event]]:
+    """So many lives, each of another claim."""
+    for number in range(count):
+        name = {"claim_id": f"claim:{number}", "object_id": f"prefix:{number}"}
+        yield [
+            msgspec.structs.replace(
+                event,
+                claim_id=name["claim_id"],
+                object_id=event.object_id and name["object_id"],
+                block_ids=tuple(100 * number + block for block in event.block_ids),
+            )
+            for event in lives(A)
+        ]
 
 
 def broken(found: Conclusion) -> set[str]:
@@ -457,10 +473,35 @@ class TestMemory:
     def test_too_many_ways(self, monkeypatch: pytest.MonkeyPatch) -> None:
         """Claims that end in more ways than are remembered are counted as inconclusive."""
         monkeypatch.setattr("monitor.stream.retired_claims._MOST_LIKES", 1)
-        found = conclude([*lives(A), *accepted(B, ""), *lives(B)[-2:], AFTER])
-        assert [(ModeVerdict.KEPT, 1), (ModeVerdict.INCONCLUSIVE, 1)] == [
+        short = [e for c in (B, C) for e in (*accepted(c, ""), *lives(c)[-2:])]
+        found = conclude([*lives(A), *short, AFTER])
+        assert [(ModeVerdict.KEPT, 1), (ModeVerdict.INCONCLUSIVE, 2)] == [
             (judged.verdict, count) for judged, count in found.forgotten
         ]
+        retired: list[ClaimRun] = []
+        keep = Keep(ended=1, on_retired=retired.append)
+        (last,) = others(1)
+        read(HARD, numbered([*lives(A), *short, *last]), keep)
+        assert [False, True, True] == [claim.taint is not None for claim in retired]
+
+    def test_altered(self) -> None:
+        """Claims that end after others were put in doubt are not counted among these."""
+        stream = Stream(compile_mode(HARD, Bundle.CONTRACT), "run", Keep(ended=1))
+
+        def distrust(run: ClaimRun) -> bool:
+            run.distrust(None, "a test")
+            return True
+
+        number = 0
+        for life, events in enumerate(others(5)):
+            for event in events:
+                place = At("f", number + 1, number)
+                stream.stamp(Stamp("run", number, number), place)
+                stream.take(event, place)
+                number += 1
+            if life == 2:
+                stream.past.change(distrust)
+        assert [(True, 2), (False, 2)] == [(each.troubled, each.count) for each in stream.past]
 
     @pytest.mark.parametrize("mode", WATCHED)
     @pytest.mark.parametrize(("by", "left"), [("owner", []), ("runtime", [A])])
