@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 __all__ = ["Blocks"]
 
 _MOST_ASKED: Final = 512  # claims on one object that are asked for what they hold
+_NONE: Final[frozenset[int]] = frozenset()
 _MOST_MATES: Final = 64  # claims with the same content at one position
 
 
@@ -68,19 +69,59 @@ class Blocks(Holders):
             not self._owners.names(block) and block not in self._placed for block in blocks
         )
 
-    def state(self, claim: ClaimRun, keys: tuple[str, ...]) -> None:
-        """The claim states the contents of its positions: blocks with these contents are its."""
+    def state(self, claim: ClaimRun, keys: tuple[str, ...]) -> list[ClaimRun]:
+        """The claim states the contents of its positions: blocks with these contents are its, and
+        its blocks are those of others that state the same.
+
+        Returns:
+            The others that hold more than before.
+        """
         claim.keys = claim.keys or keys
+        more: dict[str, ClaimRun] = {}
         for position, key in enumerate(claim.keys):
             mates = self._keyed.setdefault((position, key), {})
+            own = claim.held.at(position) if claim.held else _NONE
+            unnamed, known = claim.held.unnamed_at(position), False
             tracked = (mate for mate in mates.values() if mate.tracked and mate is not claim)
             for mate in islice(tracked, _MOST_MATES):
                 if mate.held.holds(position):
-                    self._give(claim, [(position, block) for block in mate.held.at(position)])
+                    there = mate.held.at(position)
+                    known = own <= there and mate.held.unnamed_at(position) >= unnamed
+                    self._give(claim, [(position, block) for block in there])
                     if mate.held.unnamed_at(position):
                         self._lend(claim, [(position, position + 1)])
                     break
+            if (own or unnamed) and not known:  # else all of them hold it already
+                for mate in [each for each in mates.values() if each.tracked and each is not claim]:
+                    self._share(mate, [(position, block) for block in own], more)
+                    if unnamed and not mate.held.unnamed_at(position):
+                        self._lend(mate, [(position, position + 1)])
+                        more[mate.claim_id] = mate
             mates[claim.claim_id] = claim
+        return list(more.values())
+
+    def spread(self, claim: ClaimRun, kin: Iterable[ClaimRun]) -> list[ClaimRun]:
+        """A claim comes to an object: what it holds is of the other claims there, too.
+
+        Returns:
+            Those that hold more than before.
+        """
+        pairs, runs = list(claim.held.pairs()), claim.held.runs()
+        more: dict[str, ClaimRun] = {}
+        for other in kin:
+            if other is claim or not other.tracked:
+                continue
+            self._share(other, shared(claim, other, pairs), more)
+            for begin, end in runs:
+                if self._lend(other, where_alike(claim, other, begin, end)):
+                    more[other.claim_id] = other
+        return list(more.values())
+
+    def _share(
+        self, claim: ClaimRun, pairs: Sequence[tuple[int, int]], more: dict[str, ClaimRun]
+    ) -> None:
+        if self._give(claim, pairs):
+            more[claim.claim_id] = claim
 
     def move(self, event: Event, claim: ClaimRun | None = None) -> Moved:
         """Blocks are at some position: at no other for a claim that is not tracked.

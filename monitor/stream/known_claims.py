@@ -189,11 +189,13 @@ class KnownClaims:
             grows: more of the object is its own than was before, or it is committed to.
         """
         claim.joined = len(claim.binding)
-        if self.objects.add(claim) or grows:
+        if (comes := self.objects.add(claim)) or grows:
             if self._is_new_there(claim):
                 self.room.forget()
-            else:
-                self._place(claim)
+                return
+            if comes and claim.held:
+                self._hold_more(self.blocks.spread(claim, self.objects.beside(claim)))
+            self._place(claim)
 
     def may_join(self, claim: ClaimRun) -> bool:
         """Whether `join` would find a claim where it was, and nothing to give it."""
@@ -214,7 +216,7 @@ class KnownClaims:
 
     def state(self, claim: ClaimRun, keys: tuple[str, ...]) -> None:
         """A commitment states the contents of the claim's positions."""
-        self.blocks.state(claim, keys)
+        self._hold_more(self.blocks.state(claim, keys))
         self._place(claim)
 
     def late(self, event: Event, claims: Iterable[ClaimRun], at: At) -> None:
@@ -255,13 +257,19 @@ class KnownClaims:
         if not self.blocks.join(claim):
             claim.doubt(BLOCKS, None, _TOO_MUCH)
         self._doubt_kin(claim)
+        self._hold_more([claim])
+
+    def _hold_more(self, claims: Iterable[ClaimRun]) -> None:
+        """These claims turn out to hold more than was known, and did so before."""
         lost = self._track.lost
-        if lost is not None and self.blocks.is_stale(claim):
-            claim.doubt(BLOCKS, lost[0], f"{lost[1]}, so blocks on its object may be lost")
-        claim.held.take_fresh()  # it was there before
-        whole = claim.lead >= claim.constants.threshold
-        measure(claim, claim.lead, there=bool(claim.fact("there")) or whole)
-        self.ranks.note(claim)
+        for claim in claims:
+            if lost is not None and self.blocks.is_stale(claim):
+                claim.doubt(BLOCKS, lost[0], f"{lost[1]}, so blocks on its object may be lost")
+            claim.held.take_fresh()
+            whole = claim.lead >= claim.constants.threshold
+            measure(claim, claim.lead, there=bool(claim.fact("there")) or whole)
+            self.ranks.note(claim)
+            self.room.forget()
 
     def _take_in(self, claim: ClaimRun) -> None:
         self.claims[claim.claim_id], claim.observed = claim, self.observed

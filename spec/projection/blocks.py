@@ -25,7 +25,7 @@ from spec.projection.pool import (
 )
 from spec.projection.sight import Sight
 
-__all__ = ["PLACES", "after", "computed", "gained", "may_share", "placed"]
+__all__ = ["PLACES", "after", "computed", "gained", "given", "may_share", "placed"]
 
 PLACES: Final = frozenset({Kind.BLOCK_CACHED, Kind.LOAD_FINISHED})
 """The facts by which blocks are there."""
@@ -43,6 +43,17 @@ def gained(pool: Pool, claim: Claim) -> frozenset[Placed]:
         )
     }
     return frozenset(found)
+
+
+def given(pool: Pool, claim: Claim) -> frozenset[Placed]:
+    """What a claim holds that comes to some content, as that of all that are tracked there."""
+    return frozenset(
+        Placed(other.claim_id, at, block)
+        for owner, at, block in pool.placed
+        for other in pool.claims.values()
+        if owner == claim.claim_id and other is not claim
+        if is_tracked(pool, other) and _shares(claim, other, at)
+    )
 
 
 def _shares(one: Claim, other: Claim, position: int) -> bool:

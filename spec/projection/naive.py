@@ -17,7 +17,7 @@ from spec.events.alphabet import BLOCKS_GONE, FACTS, REPORTS, Kind
 from spec.events.canonical import Event
 from spec.events.fields import ABOUT_BLOCKS, RENEWS
 from spec.projection import contradictions, losses, rights, routes, unknown
-from spec.projection.blocks import PLACES, after, computed, gained
+from spec.projection.blocks import PLACES, after, computed, gained, given
 from spec.projection.case import Case, View
 from spec.projection.concerns import belongs_to, is_direct, is_mine, strays
 from spec.projection.fields import views
@@ -286,9 +286,21 @@ class Naive:
         return object_of(claim)
 
     def _gain(self, case: Case, at: int) -> None:
-        """What is held of the content that a claim comes to is its own from now on."""
+        """What is held of the content that a claim comes to is its own from now on, and what it
+        holds is of the others on that content.
+        """
+        before, others = self.pool.placed, given(self.pool, case.claim)
+        self.pool = replace(self.pool, placed=before | others | gained(self.pool, case.claim))
+        self._weigh(case, at)
+        for name in {each.owner for each in others - before}:
+            other = self.cases[str(name)]
+            self._weigh(other, at)
+            other.claim.facts["lead"] = lead(self.pool, other.claim)
+            other.measure()
+
+    def _weigh(self, case: Case, at: int) -> None:
+        """A claim turns out to hold more than was known, and did so before."""
         claim = case.claim
-        self.pool = replace(self.pool, placed=self.pool.placed | gained(self.pool, claim))
         if self._lost >= 0 and any(
             b in self._stale(self._lost) for _, b in held_by(self.pool, claim)
         ):

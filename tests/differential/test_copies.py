@@ -1,0 +1,103 @@
+"""Copies of one content in several blocks: a claim has it until the last of them is gone."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from itertools import permutations
+
+import pytest
+
+from spec.claims.claim import Mode
+from spec.events.alphabet import Kind
+from spec.events.canonical import Event
+from tests.differential.compare import compare, lines
+
+MODES = (Mode.HARD_PROTECTED, Mode.DEMOTABLE)
+KEYS = ("key",)
+
+Story = Callable[[Mode], list[Event]]
+
+
+def entry(claim: str, on: str, mode: Mode) -> Event:
+    return Event(
+        kind=Kind.CLAIM_REGISTERED,
+        claim_id=claim,
+        cache_identity="cache",
+        object_id=on,
+        predicate="leading_prefix_at_least(1)",
+        mode=str(mode),
+        owner_scope="owner",
+        footprint=1,
+    )
+
+
+def commitment(claim: str, keys: tuple[str, ...]) -> list[Event]:
+    committed = Event(kind=Kind.CLAIM_COMMITTED, claim_id=claim, footprint=1, content_keys=keys)
+    return [committed, Event(kind=Kind.CLAIM_ACCEPTED, claim_id=claim, footprint=1)]
+
+
+def cached(claim: str, block: int) -> Event:
+    return Event(kind=Kind.BLOCK_CACHED, claim_id=claim, block_ids=(block,), positions=(0,))
+
+
+def there(claim: str) -> Event:
+    return Event(kind=Kind.CLAIM_MATERIALIZED, claim_id=claim)
+
+
+def evicted(block: int) -> Event:
+    return Event(kind=Kind.BLOCK_EVICTED, block_ids=(block,))
+
+
+def by_content(mode: Mode) -> list[Event]:
+    """The second claim holds a block before it states the content that the first one holds in
+    another block; a third one comes to both.
+    """
+    return [
+        entry("a", "x", mode),
+        *commitment("a", KEYS),
+        cached("a", 100),
+        there("a"),
+        entry("b", "y", mode),
+        cached("b", 101),
+        *commitment("b", KEYS),
+        there("b"),
+        entry("c", "z", mode),
+        *commitment("c", KEYS),
+        there("c"),
+    ]
+
+
+def by_object(mode: Mode) -> list[Event]:
+    """The second claim holds a block before it is registered, on the object of the first one."""
+    return [
+        entry("a", "x", mode),
+        *commitment("a", ()),
+        cached("a", 100),
+        there("a"),
+        cached("b", 101),
+        entry("b", "x", mode),
+        *commitment("b", ()),
+        there("b"),
+    ]
+
+
+class TestCopies:
+    @pytest.mark.parametrize("mode", MODES)
+    @pytest.mark.parametrize("story", [by_content, by_object])
+    @pytest.mark.parametrize("gone", [*permutations((100, 101))])
+    def test_evicted(self, mode: Mode, story: Story, gone: tuple[int, ...]) -> None:
+        """No claim has lost anything when one copy is gone; each has when both are."""
+        events = story(mode)
+        first, second = map(evicted, gone)
+        assert "kept" == compare(lines(enumerate(events)), mode)
+        assert "kept" == compare(lines(enumerate([*events, first])), mode)
+        assert "violated" == compare(lines(enumerate([*events, first, second])), mode)
+
+    @pytest.mark.parametrize("mode", MODES)
+    @pytest.mark.parametrize("story", [by_content, by_object])
+    def test_back(self, mode: Mode, story: Story) -> None:
+        """A claim that had lost its only copy holds again what another one brings along."""
+        events = story(mode)
+        at = next(n for n, event in enumerate(events) if event.claim_id == "b")
+        lost = [*events[:at], evicted(100), *events[at:]]
+        assert "violated" == compare(lines(enumerate(lost)), mode)
