@@ -22,7 +22,13 @@ ROOT: Final = Path(__file__).resolve().parent
 PACKAGES: Final = ("evaluate", "pool", "requests", "stream")
 INTERPRETED: Final = frozenset(
     {
-        *("evaluate/by_kind", "evaluate/compile", "evaluate/for_kind", "evaluate/inlined"),
+        *(
+            "evaluate/alike",
+            "evaluate/by_kind",
+            "evaluate/compile",
+            "evaluate/for_kind",
+            "evaluate/inlined",
+        ),
         *("evaluate/conclusion", "evaluate/event_view", "evaluate/observer_state"),
         *("evaluate/reading", "stream/grounds", "stream/span", "stream/stream_part"),
         *("evaluate/nothing", "pool/cells", "pool/changes", "pool/ranks", "pool/room"),
