@@ -20,6 +20,9 @@ from hatchling.builders.hooks.plugin.interface import BuildHookInterface
 
 ROOT: Final = Path(__file__).resolve().parent
 PACKAGES: Final = ("evaluate", "pool", "requests", "stream")
+BESIDE: Final = ("input/sound",)
+"""Modules of other packages that are compiled."""
+
 INTERPRETED: Final = frozenset(
     {
         *(
@@ -63,7 +66,8 @@ def modules() -> list[str]:
     """The files that are compiled, from the root of the project."""
     found = (path for each in PACKAGES for path in sorted((ROOT / "monitor" / each).glob("*.py")))
     names = (path.relative_to(ROOT).as_posix() for path in found if path.stem != "__init__")
-    return [n for n in names if n.removeprefix("monitor/").removesuffix(".py") not in INTERPRETED]
+    inner = [n for n in names if n.removeprefix("monitor/").removesuffix(".py") not in INTERPRETED]
+    return [*inner, *(f"monitor/{each}.py" for each in BESIDE)]
 
 
 def compile_in(folder: Path) -> list[Path]:

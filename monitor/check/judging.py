@@ -124,12 +124,11 @@ class Judging:
 
     def take_batch(self, batch: Batch) -> Mode | None:
         """Judge canonical lines, or return the first mode that they state and that has no judge."""
-        file, lines, events = batch
+        file, _, events = batch
         if self._stated is not None and self._stated.note_events(events, file):
             return self._stated.more
-        places = [At(file, line, event.sequence) for line, event in zip(lines, events, strict=True)]
+        places, run = run_of(batch)
         kinds = kinds_of(events)
-        run = run_of(batch, places)
         self._trusted.note_kinds(kinds)
         for judge in self._judges:
             judge.theorem.note_events(kinds.keys(), events, places)
