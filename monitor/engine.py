@@ -152,7 +152,9 @@ class Monitor(Parting):
         return [claim for claim in claims if self.only in (None, claim.claim_id)]
 
     def standing(self) -> Iterable[ClaimVerdict]:
-        """The verdict on every claim in hand, as if the streams ended here; they go on."""
+        """The verdict on every claim in hand that no monitor made by `by` judges, as if the streams
+        ended here; they go on.
+        """
         return self._claims()
 
     def of(self, name: str) -> Monitor:
@@ -202,9 +204,7 @@ class Monitor(Parting):
 
     def _grounds(self, claims: tuple[ClaimVerdict, ...], *, apart: bool) -> Grounds:
         streams, parts = self._streams.values(), self._parts(apart=apart)
-        stated = {(each.claim.declared_mode, each.claim.other_mode) for each in claims}
-        between = {modes for modes in stated if self._is_mixed(*modes)}
-        mixed = (each.claim for each in claims if between and self._mixed(each.claim))
+        mixed = (each.claim for each in claims if self._mixed(each.claim))
         cuts = (f"{s.name}: {s.order.cut[1]}" for s in streams if s.order.cut is not None)
         names, entry = MODES[self.mode].names(self.bundle), self._entry
         grounds = Grounds({name: set() for name in names}, entry, self.only, self.strict)
@@ -212,7 +212,7 @@ class Monitor(Parting):
         grounds.rejected, grounds.left_out, grounds.late = self._rejected, self.left_out, self.late
         grounds.occurs, grounds.entered = bool(claims), any(each.entered for each in claims)
         grounds.mixed = next(map(_of_two, mixed), "")
-        grounds.modes = {m for both in stated for m in both if m in MODES and m != self.mode}
+        grounds.modes = set() if grounds.entered else self._other_modes
         grounds.cut, grounds.parts = next(cuts, ""), parts
         grounds.full = next((s.requests.full for s in streams if s.requests.full), "")
         judged = (each for each in claims if each.judged and not self._mixed(each.claim))
@@ -234,8 +234,21 @@ class Monitor(Parting):
         alike: dict[ProductState, SharedFindings] = {}
         for (file, _), stream in self._streams.items():
             for claim in stream.claims.values():
+                by = claim.compiled.mode
+                if by is not self.mode and claim.declared_mode == by:
+                    continue
                 if self.only in (None, claim.claim_id):
                     yield self._judge_alike(file, claim, alike)
+
+    @property
+    def _other_modes(self) -> set[str]:
+        """The other modes of which there are claims that go by one."""
+        forgotten = (alike.run for s in self._streams.values() for alike in s.past if alike.count)
+        claims = (claim for claim in self.claims() if self.only in (None, claim.claim_id))
+        runs = claims if self.only is not None else (*claims, *forgotten)
+        stated = {(run.declared_mode, run.other_mode) for run in runs}
+        clear = (modes for modes in stated if not (self.own and unclear_mode(*modes)))
+        return {mode for modes in clear for mode in modes if mode in MODES and mode != self.mode}
 
     def _judge_alike(
         self, file: str, claim: ClaimRun, alike: dict[ProductState, SharedFindings]
@@ -294,9 +307,9 @@ class Monitor(Parting):
 
     def _mixed(self, claim: ClaimRun) -> bool:
         """Whether it is unknown by which of two modes the claim goes, and this is one of them."""
-        return self._is_mixed(claim.declared_mode, claim.other_mode)
-
-    def _is_mixed(self, asked: str | None, accepted: str | None) -> bool:
+        asked, accepted = claim.declared_mode, claim.other_mode
+        if accepted is None or asked is None:
+            return False
         both = asked in MODES and accepted in MODES and asked != accepted
         return both and self.mode in (asked, accepted)
 
