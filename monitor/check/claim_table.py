@@ -5,25 +5,28 @@ A table is small where the reports of its claims are not, and quick to hand to a
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 from monitor.check.parts import text_of
 from monitor.evaluate.alike import PlacedFindings
+from monitor.input.records import At
 from monitor.report.verdict import ClaimReport, ObligationReport, Place
 
 if TYPE_CHECKING:
-    from collections.abc import Hashable, Iterable, Iterator, Sequence
+    from collections.abc import Callable, Hashable, Iterable, Iterator
 
     from monitor.engine import ClaimVerdict, ModeVerdict
-    from monitor.input.records import At
     from spec.claims.claim import Mode
     from spec.claims.states import ClaimState
     from spec.language.verdicts import Verdict
 
 __all__ = ["ClaimTable", "tabulated"]
 
-_Row: TypeAlias = "tuple[int, str, list[int | None]]"
-"""A claim: its kind, its id, and the line and the sequence number of each of its places."""
+_Row: TypeAlias = "tuple[int, str, tuple[At, ...]]"
+"""A claim: its kind, its id, and its places."""
+
+_Packed: TypeAlias = "tuple[int, str, list[int | None]]"
+"""The same, with the file, the line and the sequence number of each place."""
 
 
 class _Found(NamedTuple):
@@ -37,7 +40,7 @@ class _Found(NamedTuple):
 
 
 class _Kind(NamedTuple):
-    """What claims have in common that stand alike; `files` are those of their places."""
+    """What claims have in common that stand alike."""
 
     stream: str
     state: ClaimState
@@ -45,7 +48,6 @@ class _Kind(NamedTuple):
     why: str
     declared_mode: str | None
     found: list[_Found]
-    files: list[str]
 
 
 class ClaimTable(NamedTuple):
@@ -60,30 +62,45 @@ class ClaimTable(NamedTuple):
         for kind, claim_id, places in self.rows:
             yield kinds[kind].of(claim_id, places)
 
+    def __reduce__(self) -> tuple[Callable[..., ClaimTable], tuple[object, ...]]:
+        """How another process makes it again: of numbers, which are read faster than places."""
+        files = {at.file: 0 for _, _, places in self.rows for at in places}
+        numbers = {file: number for number, file in enumerate(files)}
+        rows = [
+            (kind, name, [n for at in places for n in (numbers[at.file], at.line, at.sequence)])
+            for kind, name, places in self.rows
+        ]
+        return _unpacked, (self.kinds, list(files), rows)
+
+
+def _unpacked(kinds: list[_Kind], files: list[str], rows: Iterable[_Packed]) -> ClaimTable:
+    return ClaimTable(kinds, [(kind, name, _places(files, each)) for kind, name, each in rows])
+
+
+def _places(files: list[str], numbers: list[int | None]) -> tuple[At, ...]:
+    each: Any = zip(numbers[::3], numbers[1::3], numbers[2::3], strict=True)
+    return tuple([At(files[file], line, sequence) for file, line, sequence in each])
+
 
 def tabulated(claims: Iterable[ClaimVerdict]) -> ClaimTable:
     """The claims as a table."""
-    table = ClaimTable([], [])
+    kinds: list[_Kind] = []
+    rows: list[_Row] = []
     numbers: dict[Hashable, int] = {}
     for judged in claims:
         claim, findings = judged.claim, judged.findings
         key: Hashable
         if type(findings) is PlacedFindings:
-            shared = findings.shared
-            places = [findings.places[slot] for slot in shared.used]
-            key = shared, claim.stream, claim.declared_mode, *[at.file for at in places]
+            places = findings.shared.pick(findings.places)
+            key = findings.shared, claim.stream, claim.declared_mode
         else:
-            places = [each.at for each in findings.values() if each.at is not None]
+            places = tuple([each.at for each in findings.values() if each.at is not None])
             key = _key_of(judged)
         if (number := numbers.get(key)) is None:
-            number = numbers[key] = len(table.kinds)
-            table.kinds.append(_kind_of(judged, places))
-        table.rows.append((number, claim.claim_id, _numbers(places)))
-    return table
-
-
-def _numbers(places: Iterable[At]) -> list[int | None]:
-    return [number for at in places for number in (at.line, at.sequence)]
+            number = numbers[key] = len(kinds)
+            kinds.append(_kind_of(judged))
+        rows.append((number, claim.claim_id, places))
+    return ClaimTable(kinds, rows)
 
 
 def _key_of(judged: ClaimVerdict) -> Hashable:
@@ -93,12 +110,11 @@ def _key_of(judged: ClaimVerdict) -> Hashable:
     key: list[Hashable]
     key = [claim.stream, id(claim.state), id(judged.verdict), judged.why, claim.declared_mode]
     for name, found in judged.findings.items():
-        file = None if found.at is None else found.at.file
-        key += (name, id(found.verdict), found.why, found.allowed, file)
+        key += (name, id(found.verdict), found.why, found.allowed, found.at is None)
     return tuple(key)
 
 
-def _kind_of(judged: ClaimVerdict, places: Sequence[At]) -> _Kind:
+def _kind_of(judged: ClaimVerdict) -> _Kind:
     claim, found, taken = judged.claim, [], 0
     shared = judged.findings.shared if isinstance(judged.findings, PlacedFindings) else None
     for name, each in judged.findings.items():
@@ -107,9 +123,7 @@ def _kind_of(judged: ClaimVerdict, places: Sequence[At]) -> _Kind:
             place = taken if shared is None else shared.used.index(shared.slots[name][0])
             taken += 1
         found.append(_Found(name, each.verdict, each.why, each.allowed, place))
-    files = [at.file for at in places]
-    about = claim.stream, claim.state, judged.verdict, judged.why, claim.declared_mode
-    return _Kind(*about, found, files)
+    return _Kind(claim.stream, claim.state, judged.verdict, judged.why, claim.declared_mode, found)
 
 
 class _Reports:
@@ -117,23 +131,22 @@ class _Reports:
 
     def __init__(self, kind: _Kind, mode: Mode) -> None:
         self._kind, self._mode, self._stream = kind, mode, text_of(kind.stream)
+        self._file = self._as_text = ""
         self._obligations = {
             each.name: ObligationReport(each.verdict, None, each.why, each.allowed)
             for each in kind.found
         }
         self._placed = [(*each[:4], each.place) for each in kind.found if each.place is not None]
-        self._files = [text_of(file) for file in kind.files]
 
-    def of(self, claim_id: str, numbers: list[int | None]) -> ClaimReport:
-        """The report of a claim.
-
-        Args:
-            numbers: the line and the sequence number of each place.
-        """
-        kind, obligations = self._kind, self._obligations.copy()
-        places = list(map(Place, self._files, numbers[::2], numbers[1::2]))  # type: ignore[arg-type]
+    def of(self, claim_id: str, places: tuple[At, ...]) -> ClaimReport:
+        """The report of a claim."""
+        kind, obligations, shown = self._kind, self._obligations.copy(), []
+        for at in places:
+            if at.file != self._file:
+                self._file, self._as_text = at.file, text_of(at.file)
+            shown.append(Place(self._as_text, at.line, at.sequence))
         for name, verdict, why, allowed, place in self._placed:
-            obligations[name] = ObligationReport(verdict, places[place], why, allowed)
+            obligations[name] = ObligationReport(verdict, shown[place], why, allowed)
         return ClaimReport(
             claim_id,
             self._stream,

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from operator import itemgetter
 from typing import TYPE_CHECKING
 
 from monitor.evaluate.observer_state import Finding
 from monitor.evaluate.product import NEW, expanded_trail
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
     from monitor.evaluate.product import CompactTrail
     from monitor.input.records import At
@@ -24,14 +25,16 @@ class SharedFindings:
         found: by the names of obligations; the places in them are those of some claim.
         slots: where each finding, and each event of its trail, has its place; as the product state
             has them.
-        used: the slots of findings, in their order.
+        used: the slots of findings, in order.
+        pick: the places of these slots, of those of all.
     """
 
-    __slots__ = ("found", "slots", "used")
+    __slots__ = ("found", "pick", "slots", "used")
 
     def __init__(self, found: tuple[tuple[str, Finding, int, CompactTrail], ...]) -> None:
         self.found = {name: finding for name, finding, _, _ in found}
-        self.used = sorted({at for _, _, at, _ in found if at != NEW})
+        self.used = sorted({at for _, _, at, _ in found} - {NEW})
+        self.pick = _picking(self.used)
         self.slots = {name: (at, trail) for name, _, at, trail in found}
 
 
@@ -61,3 +64,10 @@ class PlacedFindings(Mapping[str, Finding]):
 
     def __len__(self) -> int:
         return len(self.shared.found)
+
+
+def _picking(slots: list[int]) -> Callable[[tuple[At, ...]], tuple[At, ...]]:
+    """What picks the items of a tuple at these places."""
+    if len(slots) > 1:
+        return itemgetter(*slots)
+    return lambda places: tuple([places[slot] for slot in slots])
