@@ -188,15 +188,15 @@ class Monitor(Parting):
 
     def conclude(self) -> Conclusion:
         """The verdict, every stream being finished."""
+        self.finish()
         return self.found().conclusion
 
     def found(self, *, apart: bool = False) -> Found:
-        """The claims, and what a verdict rests on, every stream being finished.
+        """The claims, and what a verdict rests on, once every stream is finished.
 
         Args:
             apart: other files are judged apart, and may go on with any of the streams.
         """
-        self.finish()
         claims, forgotten = tuple(self._claims()), tuple(self._forgotten())
         every = (*claims, *(alike for alike, _ in forgotten))
         every = tuple(each for each in every if not each.unclear)

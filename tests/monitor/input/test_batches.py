@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import gzip
 import io
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from monitor.input.batches import Batch
+from monitor.input.batches import Batch, event_of, run_of
 from monitor.input.errors import InputError
 from monitor.input.lines import LINE_LIMIT
 from monitor.input.records import At, Record, Stamp
@@ -242,3 +243,57 @@ class TestBatches:
         assert isinstance(batch, Batch)
         assert list(range(2, len(EVENTS) + 2)) == list(batch.lines)
         assert (Record, Record) == (type(first), type(last))
+
+
+class TestRuns:
+    @given(
+        st.lists(
+            st.tuples(
+                st.sampled_from((1, 1, 1, 1, 1, 0, 2, None)),
+                st.sampled_from((0, 0, 3, 3, 3, -1, None)),
+                st.sampled_from("aaaaaaaaab"),
+            ),
+            min_size=1,
+            max_size=6,
+        ),
+        st.sampled_from((0, 7, None)),
+    )
+    @settings(max_examples=400, deadline=None)
+    def test_nothing_is_missing(
+        self, steps: list[tuple[int | None, int | None, str]], number: int | None
+    ) -> None:
+        """Events are a run if they are of one stream, each with the next number and no earlier time
+        than the one before; each has its place, be they a run or not.
+        """
+        sequence, time_ns, lines = number, 5, []
+        for by, later, stream in steps:
+            at = None if sequence is None or by is None else sequence
+            then = None if later is None else time_ns + later
+            event = Event(kind=Kind.BLOCK_LOST, stream=stream, sequence=at, time_ns=then)
+            lines.append(EVENT_ENCODER.encode(event))
+            sequence = None if sequence is None or by is None else sequence + by
+            time_ns = time_ns if then is None else then
+        events = [event for event in map(event_of, lines) if event is not None]
+        assert len(lines) == len(events)
+        places, run = run_of(Batch("f", range(3, 3 + len(events)), events))
+        assert [At("f", 3 + i, event.sequence) for i, event in enumerate(events)] == places
+        numbers = [event.sequence for event in events]
+        times = [event.time_ns for event in events]
+        in_order = (
+            None not in numbers
+            and None not in times
+            and all(a + 1 == b for a, b in pairwise(numbers))
+            and all(a <= b for a, b in pairwise(times))
+            and len({event.stream for event in events}) == 1
+        )
+        assert in_order == (run is not None)
+        if run is not None:
+            assert ("f", events[0].stream, events, places) == run
+
+    def test_a_stream_without_a_name(self) -> None:
+        """Its name is that of the file."""
+        event = event_of(b'{"kind":"block_lost","sequence":0,"time_ns":0}')
+        assert event is not None
+        _, run = run_of(Batch("f", [1], [event]))
+        assert run is not None
+        assert "f" == run.stream
