@@ -20,13 +20,17 @@ from monitor.samples import sample
 from spec.claims.claim import Mode
 from spec.events.alphabet import Kind
 from spec.events.canonical import EVENT_ENCODER, Event
-from spec.events.fields import required_of
+from spec.events.fields import fields_of, required_of
 from tests.streams.traffic import Traffic, as_events
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
 FIELDS = Event.__struct_fields__
+PREDICATE = "leading_prefix_at_least(1)"
+NEEDS: dict[str, Any] = {"claim_id": "c", "request_id": "r", "block_ids": [1], "positions": [0]}
+NEEDS |= {"predicate": PREDICATE, "footprint": 1, "needed": 1, "usable": 9, "by": "runtime"}
+NEEDS |= {"cost": 1, "worker": "w", "hit": True, "outcome": "refusal"}
 EVENTS = [
     EVENT_ENCODER.encode(event)
     for mode in Mode
@@ -190,14 +194,37 @@ class TestSame:
     @pytest.mark.parametrize("kind", Kind)
     def test_each_field_of_each_kind(self, kind: Kind) -> None:
         """Each kind has, needs and refuses the same fields by both ways."""
-        needs = {"claim_id": b'"c"', "request_id": b'"r"', "block_ids": b"[1]", "positions": b"[0]"}
-        needs |= {"predicate": b'"leading_prefix_at_least(1)"', "footprint": b"1"}
+        needs = {name: EVENT_ENCODER.encode(value) for name, value in NEEDS.items()}
         for field in FIELDS[1:]:
             for value in (b"null", b'"a"', b"3", b"false", b"true", b"[]", b"[4]"):
                 fields = {**{n: v for n, v in needs.items() if n in required_of(kind)}}
                 fields[field] = value
                 pairs = b",".join(b'"%s":%s' % (n.encode(), v) for n, v in fields.items())
                 same(b'{"kind":"%s",%s}\n' % (kind.encode(), pairs))
+
+    @given(st.data())
+    @settings(max_examples=300, deadline=None)
+    def test_lists_and_texts(self, data: st.DataObject) -> None:
+        """Lists that do not match or list a number twice, and texts that do not parse, are refused
+        by both ways, among lines that are not.
+        """
+        numbers = st.lists(st.integers(0, 3), max_size=3)
+        texts = {
+            "predicate": (PREDICATE, "leading_prefix_at_least(02)", "leading_prefix_at_least", ""),
+            "duration": ("15 s", "15", "60 steps", "s"),
+        }
+        lines = []
+        for _ in range(data.draw(st.integers(1, 4))):
+            kind = data.draw(st.sampled_from(Kind))
+            fields: dict[str, Any] = {"kind": kind, **{n: NEEDS[n] for n in required_of(kind)}}
+            has = {"predicate", *fields_of(kind)}
+            for name in sorted(has & {"block_ids", "positions"}):
+                fields[name] = data.draw(numbers)
+            for name in sorted(has & texts.keys()):
+                if data.draw(st.booleans()):
+                    fields[name] = data.draw(st.sampled_from(texts[name]))
+            lines.append(EVENT_ENCODER.encode(fields))
+        same(b"\n".join(lines) + b"\n")
 
     def test_a_sample_of_each_dialect(self) -> None:
         """The samples give the same, also one after another in a file."""
