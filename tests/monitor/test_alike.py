@@ -6,6 +6,7 @@ from random import Random
 from typing import TYPE_CHECKING
 
 import pytest
+from msgspec.structs import replace
 
 from monitor.check.claim_table import tabulated
 from monitor.engine import ClaimVerdict, Monitor
@@ -13,6 +14,8 @@ from monitor.evaluate.alike import PlacedFindings
 from monitor.input.records import At, Record, Stamp
 from monitor.report.verdict import ObligationReport, Place
 from spec.claims.claim import Mode
+from spec.events.alphabet import Kind
+from spec.events.canonical import Event
 from spec.language.verdicts import pool
 from tests.streams.traffic import Traffic, as_events
 from tests.streams.wide import told
@@ -21,7 +24,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from monitor.evaluate.observer_state import Finding
-    from spec.events.canonical import Event
 
 EVERY = tuple(Mode)
 
@@ -111,3 +113,36 @@ def test_one_of_several_modes(seed: int) -> None:
         assert expected.obligations == found.obligations
         own = [(c.claim.claim_id, dict(c.findings)) for c in expected.claims if c.judged]
         assert own == [(c.claim.claim_id, dict(c.findings)) for c in found.claims]
+
+
+@pytest.mark.parametrize("own", [False, True])
+def test_no_mode_is_stated(own: bool) -> None:
+    """Claims that state no mode are judged by the mode that is asked for, and by none where each is
+    judged by its own.
+    """
+    events = [replace(event, mode=None) for event in as_events(Traffic(300, 3))]
+    monitor = Monitor(Mode.OFFLOADABLE, own=own)
+    for record in records(events):
+        monitor.take(record)
+    claims = monitor.conclude().claims
+    assert len(claims) > 10
+    assert {own} == {each.unclear for each in claims}
+    assert [plain(monitor.judge("f", each.claim)) for each in claims] == [*map(plain, claims)]
+
+
+def test_two_modes_are_stated() -> None:
+    """Where no claim entered, a claim of which it is unclear by which mode it goes is not one of
+    another mode.
+    """
+    asked, accepted = str(Mode.HARD_PROTECTED), str(Mode.OFFLOADABLE)
+    events = [
+        Event(kind=Kind.CLAIM_REGISTERED, sequence=0, time_ns=0, claim_id="a", mode=asked),
+        Event(kind=Kind.CLAIM_ACCEPTED, sequence=1, time_ns=1, claim_id="a", mode=accepted),
+    ]
+    for number, own in ((2, False), (2, True), (1, False), (1, True)):
+        monitor = Monitor(Mode.EXPIRING, own=own)
+        for record in records(events[:number]):
+            monitor.take(record)
+        others = [] if own and number == 2 else [asked, accepted][:number]
+        rest = f" of this mode, only of {', '.join(others)}" if others else ""
+        assert f"no accepted claim{rest}" == monitor.conclude().why
