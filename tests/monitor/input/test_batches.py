@@ -292,7 +292,7 @@ class TestRuns:
         """Events are a run if they are of one stream, each with the next number and no earlier time
         than the one before; each has its place, be they a run or not.
         """
-        sequence, time_ns, lines = number, 5, []
+        sequence, time_ns, lines = number, 50, []
         for by, later, stream in steps:
             at = None if sequence is None or by is None else sequence
             then = None if later is None else time_ns + later
