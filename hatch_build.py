@@ -25,18 +25,12 @@ BESIDE: Final = ("input/sound",)
 
 INTERPRETED: Final = frozenset(
     {
-        *(
-            "evaluate/alike",
-            "evaluate/by_kind",
-            "evaluate/compile",
-            "evaluate/for_kind",
-            "evaluate/inlined",
-        ),
+        *("evaluate/by_kind", "evaluate/compile", "evaluate/for_kind", "evaluate/inlined"),
         *("evaluate/conclusion", "evaluate/event_view", "evaluate/observer_state"),
-        *("evaluate/reading", "stream/grounds", "stream/span", "stream/stream_part"),
-        *("evaluate/nothing", "pool/cells", "pool/changes", "pool/ranks", "pool/room"),
-        *("requests/request", "stream/keep", "stream/limits", "stream/overview"),
-        *("stream/parting", "stream/retired_claims", "stream/retired_summary"),
+        *("evaluate/alike", "evaluate/nothing", "evaluate/reading"),
+        *("pool/cells", "pool/changes", "pool/ranks", "pool/room", "requests/request"),
+        *("stream/grounds", "stream/keep", "stream/limits", "stream/overview", "stream/parting"),
+        *("stream/retired_claims", "stream/retired_summary", "stream/span", "stream/stream_part"),
     }
 )
 """Modules of these packages that stay interpreted: they do not run for each event, or they define
