@@ -20,14 +20,17 @@ from hatchling.builders.hooks.plugin.interface import BuildHookInterface
 
 ROOT: Final = Path(__file__).resolve().parent
 PACKAGES: Final = ("evaluate", "pool", "requests", "stream")
+BESIDE: Final = ("input/sound",)
+"""Modules of other packages that are compiled."""
+
 INTERPRETED: Final = frozenset(
     {
         *("evaluate/by_kind", "evaluate/compile", "evaluate/for_kind", "evaluate/inlined"),
         *("evaluate/conclusion", "evaluate/event_view", "evaluate/observer_state"),
-        *("evaluate/reading", "stream/grounds", "stream/span", "stream/stream_part"),
-        *("evaluate/nothing", "pool/cells", "pool/changes", "pool/ranks", "pool/sums"),
-        *("stream/keep", "stream/limits", "stream/overview"),
-        *("stream/parting", "stream/retired_record", "stream/retired_summary"),
+        *("evaluate/alike", "evaluate/nothing", "evaluate/reading"),
+        *("pool/cells", "pool/changes", "pool/ranks", "pool/sums"),
+        *("stream/grounds", "stream/keep", "stream/limits", "stream/overview", "stream/parting"),
+        *("stream/retired_record", "stream/retired_summary", "stream/span", "stream/stream_part"),
     }
 )
 """Modules of these packages that stay interpreted: they do not run for each event, or they define
@@ -57,7 +60,8 @@ def modules() -> list[str]:
     """The files that are compiled, from the root of the project."""
     found = (path for each in PACKAGES for path in sorted((ROOT / "monitor" / each).glob("*.py")))
     names = (path.relative_to(ROOT).as_posix() for path in found if path.stem != "__init__")
-    return [n for n in names if n.removeprefix("monitor/").removesuffix(".py") not in INTERPRETED]
+    inner = [n for n in names if n.removeprefix("monitor/").removesuffix(".py") not in INTERPRETED]
+    return [*inner, *(f"monitor/{each}.py" for each in BESIDE)]
 
 
 def compile_in(folder: Path) -> list[Path]:

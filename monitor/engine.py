@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
+from monitor.evaluate.alike import PlacedFindings, SharedFindings
 from monitor.evaluate.compile import compile_mode
 from monitor.evaluate.conclusion import ClaimVerdict, Conclusion, ModeVerdict, decide
+from monitor.evaluate.nothing import NOTHING
 from monitor.evaluate.observer_state import Finding
 from monitor.evaluate.own_mode import owes_nothing, unclear_mode
 from monitor.input.records import Stamp
@@ -22,9 +24,10 @@ from spec.contract.modes import MODES, Bundle
 from spec.language.verdicts import Verdict
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from monitor.evaluate.claim import ClaimRun
+    from monitor.evaluate.product import ProductState
     from monitor.input.batches import Run
     from monitor.input.records import At, Record
     from spec.events.canonical import Event
@@ -38,6 +41,8 @@ __all__ = [
     "owes_nothing",
     "unclear_mode",
 ]
+
+_OF_ANOTHER: Final = {mode: f"it is of another mode, {mode}" for mode in Mode}
 
 
 @dataclass(slots=True)
@@ -147,7 +152,9 @@ class Monitor(Parting):
         return [claim for claim in claims if self.only in (None, claim.claim_id)]
 
     def standing(self) -> Iterable[ClaimVerdict]:
-        """The verdict on every claim in hand, as if the streams ended here; they go on."""
+        """The verdict on every claim in hand that no monitor made by `by` judges, as if the streams
+        ended here; they go on.
+        """
         return self._claims()
 
     def of(self, name: str) -> Monitor:
@@ -181,15 +188,15 @@ class Monitor(Parting):
 
     def conclude(self) -> Conclusion:
         """The verdict, every stream being finished."""
+        self.finish()
         return self.found().conclusion
 
     def found(self, *, apart: bool = False) -> Found:
-        """The claims, and what a verdict rests on, every stream being finished.
+        """The claims, and what a verdict rests on, once every stream is finished.
 
         Args:
             apart: other files are judged apart, and may go on with any of the streams.
         """
-        self.finish()
         claims, forgotten = tuple(self._claims()), tuple(self._forgotten())
         every = (*claims, *(alike for alike, _ in forgotten))
         every = tuple(each for each in every if not each.unclear)
@@ -199,20 +206,19 @@ class Monitor(Parting):
         streams, parts = self._streams.values(), self._parts(apart=apart)
         mixed = (each.claim for each in claims if self._mixed(each.claim))
         cuts = (f"{s.name}: {s.order.cut[1]}" for s in streams if s.order.cut is not None)
-        stated = (m for c in claims for m in (c.claim.declared_mode, c.claim.other_mode))
         names, entry = MODES[self.mode].names(self.bundle), self._entry
         grounds = Grounds({name: set() for name in names}, entry, self.only, self.strict)
         grounds.read, grounds.unknown = self._read, self._unknown.copy()
         grounds.rejected, grounds.left_out, grounds.late = self._rejected, self.left_out, self.late
         grounds.occurs, grounds.entered = bool(claims), any(each.entered for each in claims)
         grounds.mixed = next(map(_of_two, mixed), "")
-        grounds.modes = {mode for mode in stated if mode in MODES and mode != self.mode}
+        grounds.modes = set() if grounds.entered else self._other_modes
         grounds.cut, grounds.parts = next(cuts, ""), parts
         grounds.full = next((s.requests.full for s in streams if s.requests.full), "")
-        for judged in claims:
-            if judged.judged and not self._mixed(judged.claim):
-                for name in names:
-                    grounds.obligations[name].add(judged.findings[name].verdict)
+        judged = (each for each in claims if each.judged and not self._mixed(each.claim))
+        for findings in _apart(judged):
+            for name in names:
+                grounds.obligations[name].add(findings[name].verdict)
         return grounds
 
     def _parts(self, *, apart: bool) -> list[StreamPart]:
@@ -225,10 +231,46 @@ class Monitor(Parting):
         ]
 
     def _claims(self) -> Iterable[ClaimVerdict]:
+        alike: dict[ProductState, SharedFindings] = {}
         for (file, _), stream in self._streams.items():
             for claim in stream.claims.values():
+                by = claim.compiled.mode
+                if by is not self.mode and claim.declared_mode == by:
+                    continue
                 if self.only in (None, claim.claim_id):
-                    yield self.judge(file, claim)
+                    yield self._judge_alike(file, claim, alike)
+
+    @property
+    def _other_modes(self) -> set[str]:
+        """The other modes of which there are claims that go by one."""
+        forgotten = (alike.run for s in self._streams.values() for alike in s.past if alike.count)
+        claims = (claim for claim in self.claims() if self.only in (None, claim.claim_id))
+        runs = claims if self.only is not None else (*claims, *forgotten)
+        stated = {(run.declared_mode, run.other_mode) for run in runs}
+        clear = (modes for modes in stated if not (self.own and unclear_mode(*modes)))
+        return {mode for modes in clear for mode in modes if mode in MODES and mode != self.mode}
+
+    def _judge_alike(
+        self, file: str, claim: ClaimRun, alike: dict[ProductState, SharedFindings]
+    ) -> ClaimVerdict:
+        """The same as `judge`.
+
+        Args:
+            alike: what was found of claims before, by how they stand.
+        """
+        product, mode = claim.product, claim.compiled.mode
+        if product is None or mode is not self.mode or claim.other_mode is not None:
+            return self.judge(file, claim)
+        if claim.declared_mode != mode and (self.own or claim.declared_mode is not None):
+            return self.judge(file, claim)
+        shared = alike.get(product)
+        if shared is None or product.decided is None or not self.entered(claim):
+            judged = self.judge(file, claim)
+            if product.found is not None:
+                alike[product] = SharedFindings(product.found)
+            return judged
+        verdict, why = product.decided
+        return ClaimVerdict(file, claim, True, verdict, why, PlacedFindings(shared, claim.places))
 
     def _forgotten(self) -> Iterable[tuple[ClaimVerdict, int]]:
         for (file, _), stream in self._streams.items():
@@ -238,17 +280,17 @@ class Monitor(Parting):
 
     def judge(self, file: str, claim: ClaimRun) -> ClaimVerdict:
         """The verdict on one claim of a file, as it stands."""
-        if (by := claim.compiled.mode) is not self.mode and self._other(claim) is by:
-            unclear, why = ModeVerdict.INCONCLUSIVE, f"it is of another mode, {by}"
-            return ClaimVerdict(file, claim, False, unclear, why, {}, by)
+        if (by := claim.compiled.mode) is not self.mode and claim.declared_mode == by:
+            unclear = ModeVerdict.INCONCLUSIVE
+            return ClaimVerdict(file, claim, False, unclear, _OF_ANOTHER[by], NOTHING, by)
         entered = self.entered(claim)
         findings = {n: found if entered else _unentered(found) for n, found in claim.findings()}
         if self.own and (why := unclear_mode(claim.declared_mode, claim.other_mode)):
             unclear = ModeVerdict.INCONCLUSIVE
             return ClaimVerdict(file, claim, False, unclear, why, findings, unclear=True)
         if (other := self._other(claim)) is not None and not self._mixed(claim):
-            why = f"it is of another mode, {other}"
-            return ClaimVerdict(file, claim, False, ModeVerdict.INCONCLUSIVE, why, findings, other)
+            unclear, why = ModeVerdict.INCONCLUSIVE, _OF_ANOTHER[other]
+            return ClaimVerdict(file, claim, False, unclear, why, findings, other)
         product, mixed = claim.product, self._mixed(claim)
         if product is not None and product.decided is not None and entered and not mixed:
             return ClaimVerdict(file, claim, entered, *product.decided, findings)
@@ -266,6 +308,8 @@ class Monitor(Parting):
     def _mixed(self, claim: ClaimRun) -> bool:
         """Whether it is unknown by which of two modes the claim goes, and this is one of them."""
         asked, accepted = claim.declared_mode, claim.other_mode
+        if accepted is None or asked is None:
+            return False
         both = asked in MODES and accepted in MODES and asked != accepted
         return both and self.mode in (asked, accepted)
 
@@ -291,6 +335,18 @@ class Monitor(Parting):
         watched = claim.registered and claim.state is not ClaimState.REFUSED
         owes = claim.accepted or (watched and not self._accepts)
         return owes and claim.other_mode not in MODES
+
+
+def _apart(claims: Iterable[ClaimVerdict]) -> Iterator[Mapping[str, Finding]]:
+    """The findings of claims, once of those that have them in common but for places."""
+    met: set[SharedFindings] = set()
+    for each in claims:
+        findings = each.findings
+        if type(findings) is not PlacedFindings:
+            yield findings
+        elif findings.shared not in met:
+            met.add(findings.shared)
+            yield findings.shared.found
 
 
 def _of_two(claim: ClaimRun) -> str:

@@ -124,12 +124,13 @@ class Judging:
 
     def take_batch(self, batch: Batch) -> Mode | None:
         """Judge canonical lines, or return the first mode that they state and that has no judge."""
-        file, lines, events = batch
-        if self._stated is not None and self._stated.note_events(events, file):
-            return self._stated.more
-        places = [At(file, line, event.sequence) for line, event in zip(lines, events, strict=True)]
+        file, _, events = batch
+        places, run = run_of(batch)
+        if self._stated is not None:
+            names = {e.stream or file for e in events} if run is None else {run.stream}
+            if self._stated.note_events(events, names):
+                return self._stated.more
         kinds = kinds_of(events)
-        run = run_of(batch, places)
         self._trusted.note_kinds(kinds)
         for judge in self._judges:
             judge.theorem.note_events(kinds.keys(), events, places)
@@ -280,6 +281,8 @@ class Judging:
         if self._shared:
             first = self._judges[0].monitor
             self._judges = [j._replace(monitor=first.by(j.monitor.mode)) for j in self._judges]
+        for monitor in self._reading:
+            monitor.finish()
         late, modes = order_of(accounts).late, []
         for monitor, theorem in self._judges:
             monitor.late = late

@@ -53,12 +53,12 @@ class Stated:
         if event.mode is not None:
             self._mode(event)
 
-    def note_events(self, events: Iterable[Event], file: str) -> bool:
-        """The same of canonical lines of a file."""
-        for name in {event.stream for event in events}:
-            self._usual.setdefault(name or file, CANONICAL.usual)
-        for event in events:
-            if event.mode is not None and self._mode(event) and self.more is not None:
+    def note_events(self, events: Iterable[Event], streams: Iterable[str]) -> bool:
+        """The same of canonical lines of these streams."""
+        for name in streams:
+            self._usual.setdefault(name, CANONICAL.usual)
+        for event in [event for event in events if event.mode is not None]:
+            if self._mode(event) and self.more is not None:
                 return True
         return False
 

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 __all__ = ["begun", "paused", "seldom"]
 
-_MADE: Final = 50_000
+_MADE: Final = 200_000
 """Objects that are made between two collections; by default they are 700."""
 
 

@@ -6,10 +6,14 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import TYPE_CHECKING
 
+import msgspec
+
 from monitor.evaluate.own_mode import owes_nothing
 from spec.language.verdicts import Verdict
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from monitor.evaluate.claim import ClaimRun
     from monitor.evaluate.observer_state import Finding
     from spec.claims.claim import Mode
@@ -25,8 +29,7 @@ class ModeVerdict(StrEnum):
     INCONCLUSIVE = "inconclusive"
 
 
-@dataclass(frozen=True, slots=True)
-class ClaimVerdict:
+class ClaimVerdict(msgspec.Struct, frozen=True, gc=False):
     """One claim of a file, with the finding of each obligation.
 
     What one that never entered satisfies it did not exercise. The verdict follows the rule of the
@@ -40,7 +43,7 @@ class ClaimVerdict:
     entered: bool
     verdict: ModeVerdict
     why: str
-    findings: dict[str, Finding]
+    findings: Mapping[str, Finding]
     other: Mode | None = None
     unclear: bool = False
 

@@ -27,15 +27,14 @@ from typing import (
 import msgspec
 from msgspec import Meta
 
-from monitor.input.dialects._json import known_predicate, parse
-from monitor.input.dialects.canonical import duration_fault
+from monitor.input.dialects._json import parse
 from monitor.input.errors import InputError
 from monitor.input.lines import LINE_LIMIT, split
+from monitor.input.sound import are_sound, placed
 from spec.claims.claim import Mode
 from spec.events.alphabet import Kind
 from spec.events.canonical import EVENT_ENCODER, Event
 from spec.events.fields import IDENTITY, STAMP, fields_of, required_of
-from spec.language.errors import PredicateError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -97,8 +96,7 @@ def whole(block: bytes) -> Sequence[Event] | None:
     written = _ENCODE_LINES(events)
     if written != block and not _each_once(block, written, len(events)):
         return None
-    checked = [event for event in events if event.checked or event.predicate is not None]
-    return events if all(map(_is_sound, checked)) else None
+    return events if are_sound(events) else None
 
 
 def pieces(reader: Reader, block: bytes, number: int) -> Iterator[Piece]:
@@ -131,18 +129,13 @@ def kinds_of(events: Sequence[Event]) -> dict[Kind, int]:
     return {form.kind: number for form, number in forms.items()}
 
 
-def run_of(batch: Batch, places: Sequence[At]) -> Run | None:
-    """The events of a batch with their places, if nothing is missing between them."""
-    file, _, events = batch
-    begin, name = events[0].sequence, events[0].stream
-    if begin is None or {event.stream for event in events} != {name}:
-        return None
-    if [event.sequence for event in events] != list(range(begin, begin + len(events))):
-        return None
-    times = [event.time_ns for event in events]
-    if None in times or times != sorted(times):  # type: ignore[type-var]
-        return None
-    return Run(file, name or file, events, places)
+def run_of(batch: Batch) -> tuple[list[At], Run | None]:
+    """The place of each event of a batch; and the run that they are, if nothing is missing between
+    them.
+    """
+    file, lines, events = batch
+    places, is_run = placed(file, lines, events)
+    return places, Run(file, events[0].stream or file, events, places) if is_run else None
 
 
 def _each_once(block: bytes, written: bytes, events: int) -> bool:
@@ -169,7 +162,7 @@ def form_of(event: Event) -> Event | None:
             return None
     except Exception:  # whatever stands in a field: the reader says what is wrong with it
         return None
-    return found if _is_sound(found) else None
+    return found if are_sound((found,)) else None
 
 
 def event_of(line: bytes) -> Event | None:
@@ -180,26 +173,7 @@ def event_of(line: bytes) -> Event | None:
             parse(line, "", 0)
     except (InputError, ValueError, RecursionError):
         return None
-    return event if _is_sound(event) else None
-
-
-def _is_sound(event: Any) -> bool:
-    """What the form of an event cannot say: texts parse, lists match, and list no number twice."""
-    blocks, positions = event.block_ids, event.positions
-    if len(positions) != len(blocks) and (positions or event.kind is Kind.BLOCK_CACHED):
-        return False
-    if len(blocks) > 1 and len(set(blocks)) != len(blocks):
-        return False
-    if len(positions) > 1 and len(set(positions)) != len(positions):
-        return False
-    if event.duration is not None and duration_fault(event.duration):
-        return False
-    if event.predicate is not None:
-        try:
-            known_predicate(event.predicate)
-        except PredicateError:
-            return False
-    return True
+    return event if are_sound((event,)) else None
 
 
 def _form(kind: Kind) -> type[msgspec.Struct]:

@@ -26,7 +26,7 @@ LINE_LIMIT: Final = 1 << 20
 """Longest line that is read, in bytes; a longer one is dropped while it is read."""
 
 STDIN: Final = "-"
-_CHUNK: Final = 1 << 16
+_CHUNK: Final = 1 << 17
 _HEAD: Final = 8192
 _GZIP: Final = b"\x1f\x8b"
 _BOM: Final = b"\xef\xbb\xbf"

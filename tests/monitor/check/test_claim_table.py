@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pickle
 from typing import TYPE_CHECKING
 
 from monitor.check.claim_table import tabulated
@@ -53,3 +54,18 @@ def test_kinds(tmp_path: Path) -> None:
     table = tabulated(concluded(write(tmp_path / "stream.jsonl", Traffic(2_000, 10))))
     assert len(table.rows) > 80
     assert len(table.kinds) < 10
+
+
+def test_handed_over(tmp_path: Path) -> None:
+    """Another process makes the same of a table, also where the places are of several files."""
+    claims = [
+        *concluded(write(tmp_path / "one.jsonl", Traffic(300, 3))),
+        *concluded(write(tmp_path / "two\udcff.jsonl", Traffic(200, 2))),
+    ]
+    table = tabulated(claims)
+    again = pickle.loads(pickle.dumps(table))
+    assert table == again
+    reports = list(table.reports(Mode.OFFLOADABLE))
+    assert reports == list(again.reports(Mode.OFFLOADABLE))
+    files = {o.at.file for each in reports for o in each.obligations.values() if o.at is not None}
+    assert {str(tmp_path / "one.jsonl"), str(tmp_path / "two?.jsonl")} == files

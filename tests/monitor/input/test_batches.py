@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import gzip
 import io
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from monitor.input.batches import Batch
+from monitor.input.batches import Batch, event_of, run_of
 from monitor.input.errors import InputError
 from monitor.input.lines import LINE_LIMIT
 from monitor.input.records import At, Record, Stamp
@@ -19,13 +20,17 @@ from monitor.samples import sample
 from spec.claims.claim import Mode
 from spec.events.alphabet import Kind
 from spec.events.canonical import EVENT_ENCODER, Event
-from spec.events.fields import required_of
+from spec.events.fields import fields_of, required_of
 from tests.streams.traffic import Traffic, as_events
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
 FIELDS = Event.__struct_fields__
+PREDICATE = "leading_prefix_at_least(1)"
+NEEDS: dict[str, Any] = {"claim_id": "c", "request_id": "r", "block_ids": [1], "positions": [0]}
+NEEDS |= {"predicate": PREDICATE, "footprint": 1, "needed": 1, "usable": 9, "by": "runtime"}
+NEEDS |= {"cost": 1, "worker": "w", "hit": True, "outcome": "refusal"}
 EVENTS = [
     EVENT_ENCODER.encode(event)
     for mode in Mode
@@ -189,14 +194,37 @@ class TestSame:
     @pytest.mark.parametrize("kind", Kind)
     def test_each_field_of_each_kind(self, kind: Kind) -> None:
         """Each kind has, needs and refuses the same fields by both ways."""
-        needs = {"claim_id": b'"c"', "request_id": b'"r"', "block_ids": b"[1]", "positions": b"[0]"}
-        needs |= {"predicate": b'"leading_prefix_at_least(1)"', "footprint": b"1"}
+        needs = {name: EVENT_ENCODER.encode(value) for name, value in NEEDS.items()}
         for field in FIELDS[1:]:
             for value in (b"null", b'"a"', b"3", b"false", b"true", b"[]", b"[4]"):
                 fields = {**{n: v for n, v in needs.items() if n in required_of(kind)}}
                 fields[field] = value
                 pairs = b",".join(b'"%s":%s' % (n.encode(), v) for n, v in fields.items())
                 same(b'{"kind":"%s",%s}\n' % (kind.encode(), pairs))
+
+    @given(st.data())
+    @settings(max_examples=300, deadline=None)
+    def test_lists_and_texts(self, data: st.DataObject) -> None:
+        """Lists that do not match or list a number twice, and texts that do not parse, are refused
+        by both ways, among lines that are not.
+        """
+        numbers = st.lists(st.integers(0, 3), max_size=3)
+        texts = {
+            "predicate": (PREDICATE, "leading_prefix_at_least(02)", "leading_prefix_at_least", ""),
+            "duration": ("15 s", "15", "60 steps", "s"),
+        }
+        lines = []
+        for _ in range(data.draw(st.integers(1, 4))):
+            kind = data.draw(st.sampled_from(Kind))
+            fields: dict[str, Any] = {"kind": kind, **{n: NEEDS[n] for n in required_of(kind)}}
+            has = {"predicate", *fields_of(kind)}
+            for name in sorted(has & {"block_ids", "positions"}):
+                fields[name] = data.draw(numbers)
+            for name in sorted(has & texts.keys()):
+                if data.draw(st.booleans()):
+                    fields[name] = data.draw(st.sampled_from(texts[name]))
+            lines.append(EVENT_ENCODER.encode(fields))
+        same(b"\n".join(lines) + b"\n")
 
     def test_a_sample_of_each_dialect(self) -> None:
         """The samples give the same, also one after another in a file."""
@@ -242,3 +270,57 @@ class TestBatches:
         assert isinstance(batch, Batch)
         assert list(range(2, len(EVENTS) + 2)) == list(batch.lines)
         assert (Record, Record) == (type(first), type(last))
+
+
+class TestRuns:
+    @given(
+        st.lists(
+            st.tuples(
+                st.sampled_from((1, 1, 1, 1, 1, 0, 2, None)),
+                st.sampled_from((0, 0, 3, 3, 3, -1, None)),
+                st.sampled_from("aaaaaaaaab"),
+            ),
+            min_size=1,
+            max_size=6,
+        ),
+        st.sampled_from((0, 7, None)),
+    )
+    @settings(max_examples=400, deadline=None)
+    def test_nothing_is_missing(
+        self, steps: list[tuple[int | None, int | None, str]], number: int | None
+    ) -> None:
+        """Events are a run if they are of one stream, each with the next number and no earlier time
+        than the one before; each has its place, be they a run or not.
+        """
+        sequence, time_ns, lines = number, 50, []
+        for by, later, stream in steps:
+            at = None if sequence is None or by is None else sequence
+            then = None if later is None else time_ns + later
+            event = Event(kind=Kind.BLOCK_LOST, stream=stream, sequence=at, time_ns=then)
+            lines.append(EVENT_ENCODER.encode(event))
+            sequence = None if sequence is None or by is None else sequence + by
+            time_ns = time_ns if then is None else then
+        events = [event for event in map(event_of, lines) if event is not None]
+        assert len(lines) == len(events)
+        places, run = run_of(Batch("f", range(3, 3 + len(events)), events))
+        assert [At("f", 3 + i, event.sequence) for i, event in enumerate(events)] == places
+        numbers = [event.sequence for event in events]
+        times = [event.time_ns for event in events]
+        in_order = (
+            None not in numbers
+            and None not in times
+            and all(a + 1 == b for a, b in pairwise(numbers))
+            and all(a <= b for a, b in pairwise(times))
+            and len({event.stream for event in events}) == 1
+        )
+        assert in_order == (run is not None)
+        if run is not None:
+            assert ("f", events[0].stream, events, places) == run
+
+    def test_a_stream_without_a_name(self) -> None:
+        """Its name is that of the file."""
+        event = event_of(b'{"kind":"block_lost","sequence":0,"time_ns":0}')
+        assert event is not None
+        _, run = run_of(Batch("f", [1], [event]))
+        assert run is not None
+        assert "f" == run.stream
