@@ -34,7 +34,7 @@ class Grounds:
         occurs: whether there is any claim.
         entered: whether one entered.
         mixed: a claim of which it is unknown by which of two modes it goes, and why.
-        modes: other modes of which there are claims.
+        modes: other modes of which there are claims, where no claim of this one entered.
         cut: a stream that has two forms, or not the end that it promised, and why.
         full: why nothing is concluded of claims with too many requests.
         parts: the streams that another file may go on with.
