@@ -9,7 +9,7 @@ from __future__ import annotations
 import time
 from collections import deque
 from functools import partial
-from typing import TYPE_CHECKING, Annotated, Any, Final, Literal, TypeAlias
+from typing import TYPE_CHECKING, Annotated, Any, Final, Literal, TypeAlias, cast
 
 import msgspec
 from msgspec import Meta
@@ -171,6 +171,32 @@ class Live:
         self._last_number: int | None = None
         self._given_up = 0  # claims, before the modes were parted
         self._next = 0.0
+
+    def take_all(self, lines: Sequence[Event | StreamMark]) -> None:
+        """The same as `take` of each of these lines."""
+        done, number = 0, len(lines)
+        while done < number:
+            done += self._take_usual(lines[done:] if done else lines)
+            if done < number:
+                self.take(lines[done])
+                done += 1
+
+    def _take_usual(self, lines: Sequence[Event | StreamMark]) -> int:
+        """Judge events by all modes at once, as long as they bring no claim and nothing else is to
+        be decided before; how many.
+        """
+        before_look = LOOK - 1 - self._read % LOOK
+        if self._full or not self._shared or not before_look or StreamMark in map(type, lines):
+            return 0
+        monitor, first = self._monitors[self._strangers], self._read + 1
+        events = cast("Sequence[Event]", lines[:before_look])
+        taken = monitor.take_usual(events, self.stream, first, self.stream)
+        if taken:
+            self._read += taken
+            self._last_number = lines[taken - 1].sequence
+            if monitor.apart:
+                self._part()
+        return taken
 
     def take(self, line: Event | StreamMark) -> None:
         """Judge one event, or process a mark of the stream."""

@@ -45,8 +45,7 @@ class Inline:
 
     def take(self, lines: Sequence[Line]) -> None:
         """Judge lines, and write the verdicts that changed."""
-        for line in lines:
-            self._live.take(line)
+        self._live.take_all(lines)
         self.given_up = self._live.given_up
         if self._live.due:  # accepting listeners costs more than most lines
             self.idle()
