@@ -11,7 +11,7 @@ from typing import cast
 import msgspec
 import pytest
 
-from monitor.live.feed import LiveEnd, LiveLine, LiveVerdict
+from monitor.live.lines import LiveEnd, LiveLine, LiveVerdict
 from runtime_hooks.trace.inline import Inline
 from runtime_hooks.trace.journal import Journal, Line
 from spec.events.canonical import Event

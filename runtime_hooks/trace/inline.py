@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from monitor.live.feed import Live, LiveEnd, LiveLimit
+from monitor.live.feed import Live
+from monitor.live.lines import LiveEnd, LiveLimit
 from runtime_hooks.settings.config import TAKEN
 from runtime_hooks.trace.faults import LOG
 from runtime_hooks.trace.file import NewFile
@@ -17,7 +18,7 @@ from spec.language.verdicts import Verdict
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from monitor.live.feed import LiveLine, LiveVerdict
+    from monitor.live.lines import LiveLine, LiveVerdict
     from runtime_hooks.trace.journal import Line
 
 __all__ = ["Inline"]

@@ -14,13 +14,15 @@ from monitor.engine import Monitor
 from monitor.input.batches import form_of
 from monitor.input.given import record_of
 from monitor.live import feed as live
-from monitor.live.feed import Live, LiveLimit, LiveVerdict
+from monitor.live.feed import Live
+from monitor.live.lines import LiveLimit, LiveVerdict
 from spec.claims.claim import Mode
 from spec.events.alphabet import FACTS, Kind
 from spec.events.canonical import Event, Mark, StreamMark
 from tests.monitor.lives import ENDING
 from tests.streams.stories import CLAIMS
 from tests.streams.strategies import Stamped, streams
+from tests.streams.traffic import Traffic, as_events
 
 Line = Event | StreamMark
 STREAM = "run"
@@ -110,6 +112,7 @@ class TestTakeAll:
                 for line in batch:
                     one.take(line)
                 many.take_all(batch)
+                one._looked.clear()  # so that it judges each claim at each look
                 assert told(one, final=False) == told(many, final=False)
                 assert (one._read, one._full) == (many._read, many._full)
                 assert one._last_number == many._last_number
@@ -119,6 +122,25 @@ class TestTakeAll:
 
         compare()
         assert at_once[0] > at_once[1] / 10  # many are taken many at a time
+
+
+class TestLooks:
+    @pytest.mark.parametrize("missing", [0, 400])
+    def test_each_claim(self, missing: int) -> None:
+        """A look finds what judging each claim finds, also after a line is missing."""
+        traffic = Traffic(800, 12, MODES, shuffled=True)
+        sent = [event for event in as_events(traffic) if not missing or event.sequence != missing]
+        one, many = (Live(STREAM, MODES, ended=20) for _ in range(2))
+        skipped = 0
+        for at in range(0, len(sent), 32):
+            one.take_all(sent[at : at + 32])
+            many.take_all(sent[at : at + 32])
+            one._looked.clear()
+            before = many._looked
+            assert told(one, final=False) == told(many, final=False)
+            skipped += sum(before.get(name) == stands for name, stands in many._looked.items())
+        assert skipped > 100
+        assert told(one, final=True) == told(many, final=True)
 
 
 def counted(
