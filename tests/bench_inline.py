@@ -9,17 +9,21 @@ from typing import TYPE_CHECKING, Final
 from monitor import EventMonitor
 from monitor.engine import Monitor
 from monitor.input.records import At, Record, stamp_of
+from monitor.live.feed import Live
+from runtime_hooks.settings.config import TAKEN
+from runtime_hooks.trace.journal import _BATCH
 from spec.claims.claim import Mode
+from spec.events.alphabet import Kind
+from spec.events.canonical import Event
 from tests.streams.traffic import Traffic, as_events
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from spec.events.canonical import Event
-
-__all__ = ["each_feed", "per_event"]
+__all__ = ["cold_requests", "each_feed", "per_event", "served"]
 
 _ENTRY: Final = 6  # lines with which an offloadable claim begins
+_CACHED: Final = 1_000  # blocks of the pool of cold requests
 
 
 def each_feed(lines: int, live: int) -> tuple[float, float]:
@@ -33,6 +37,40 @@ def each_feed(lines: int, live: int) -> tuple[float, float]:
         taken.append(time.perf_counter_ns() - started)
     taken.sort()
     return taken[len(taken) // 2] / 1e3, taken[len(taken) * 999 // 1000] / 1e3
+
+
+def served(events: Sequence[Event]) -> float:
+    """Microseconds of the processor that an event takes in the monitor of a serving process, which
+    gets as many at a time as its journal hands on; the first half of the stream is not counted.
+    """
+    live, half = Live(events[0].stream, TAKEN), len(events) // 2
+    batches = [events[at : at + _BATCH] for at in range(0, len(events), _BATCH)]
+    for batch in batches[: len(batches) // 2]:
+        live.take_all(batch)
+        live.changes()
+    started = time.process_time()
+    for batch in batches[len(batches) // 2 :]:
+        live.take_all(batch)
+        live.changes()
+    return (time.process_time() - started) / half * 1e6
+
+
+def cold_requests(requests: int) -> list[Event]:
+    """What the hooks state of requests without claims, each of which takes a block of another."""
+    found: list[Event] = []
+
+    def say(kind: Kind, **fields: object) -> None:
+        place = {"stream": "engine", "sequence": len(found), "time_ns": 1_000 * len(found)}
+        found.append(Event(kind=kind, **place, **fields))  # type: ignore[arg-type]
+
+    for number in range(requests):
+        name, blocks = {"request_id": f"{number}-b0715f53"}, (number % _CACHED,)
+        say(Kind.REQUEST_ARRIVED, **name, needed=2, usable=2 * _CACHED)
+        if number >= _CACHED:
+            say(Kind.BLOCK_EVICTED, **name, block_ids=blocks)
+        say(Kind.BLOCK_CACHED, **name, block_ids=blocks, positions=(0,))
+        say(Kind.REQUEST_FINISHED, **name)
+    return found
 
 
 def per_event(live: int, events: int, *, shuffled: bool) -> float:
