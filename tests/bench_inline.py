@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import statistics
 import time
 from typing import TYPE_CHECKING, Final
 
@@ -20,10 +21,11 @@ from tests.streams.traffic import Traffic, as_events
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-__all__ = ["cold_requests", "each_feed", "per_event", "served"]
+__all__ = ["cold_requests", "each_feed", "looked", "per_event", "served"]
 
 _ENTRY: Final = 6  # lines with which an offloadable claim begins
 _CACHED: Final = 1_000  # blocks of the pool of cold requests
+_LOOKS: Final = 21
 
 
 def each_feed(lines: int, live: int) -> tuple[float, float]:
@@ -53,6 +55,21 @@ def served(events: Sequence[Event]) -> float:
         live.take_all(batch)
         live.changes()
     return (time.process_time() - started) / half * 1e6
+
+
+def looked(events: Sequence[Event]) -> tuple[float, int]:
+    """Milliseconds of the processor that a look at all claims takes where none was moved since the
+    last one, at the end of a stream; and how many claims there are.
+    """
+    live, taken = Live(events[0].stream, TAKEN), []
+    live.take_all(events)
+    for _ in range(_LOOKS):
+        live._next = 0.0
+        started = time.process_time()
+        live.changes()
+        taken.append(time.process_time() - started)
+    claims = sum(len(list(monitor.claims())) for monitor in live._each)
+    return statistics.median(taken[1:]) * 1e3, claims
 
 
 def cold_requests(requests: int) -> list[Event]:

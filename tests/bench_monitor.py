@@ -30,7 +30,7 @@ from spec.claims.claim import Mode
 from spec.contract.modes import Bundle
 from spec.events.canonical import Event
 from tests import bench_reelay
-from tests.bench_inline import cold_requests, each_feed, per_event, served
+from tests.bench_inline import cold_requests, each_feed, looked, per_event, served
 from tests.native import NATIVE
 from tests.streams.traffic import Traffic, as_events, write
 
@@ -226,6 +226,8 @@ def inline(plan: Plan, _: Path) -> Iterator[Row]:
     what = "an event in a serving process, in the batches of its journal"
     claims = list(as_events(Traffic(plan.lines // 2, 100, TAKEN)))
     yield Row("c", f"{what}, claims of its modes, 100 live", round(served(claims), 2), "us")
+    took, number = looked(claims)
+    yield Row("c", f"a look at {number} claims of which none was moved", round(took, 2), "ms")
     cold = served(cold_requests(plan.lines // 8))
     yield Row("c", f"{what}, requests without claims", round(cold, 2), "us")
 
