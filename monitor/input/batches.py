@@ -165,7 +165,7 @@ def form_of(event: Event) -> Event | None:
     try:
         line = _ENCODE(event)
         found = _DECODE(line)
-        fields = _FIELDS[found.kind]
+        fields = _FIELDS[event.kind]
         if fields(found) != fields(event) or len(line) > _LONG:
             return None
     except Exception:  # whatever stands in a field: the reader says what is wrong with it
