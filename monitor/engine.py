@@ -18,6 +18,7 @@ from monitor.stream.keep import Keep
 from monitor.stream.parting import Parting, fits
 from monitor.stream.projection import Stream
 from monitor.stream.stream_part import StreamPart, part_of
+from monitor.stream.usual_events import take_usual, take_usual_of
 from spec.claims.claim import Mode
 from spec.claims.states import ClaimState
 from spec.contract.modes import MODES, Bundle
@@ -96,7 +97,10 @@ class Monitor(Parting):
         Returns:
             The stream; None, and nothing has changed, if it is to be parted before.
         """
-        stream = self._stream(at.file, name)
+        stream = self._streams.get((at.file, name)) or self._stream(at.file, name)
+        if take_usual(stream, event, at):
+            self._read += 1
+            return stream
         if not fits(stream, event):
             return None
         self._read += 1
@@ -107,6 +111,21 @@ class Monitor(Parting):
             stream.elapse(event.time_ns, at)
         stream.take(event, at)
         return stream
+
+    def take_usual(self, events: Sequence[Event], file: str, line: int, name: str) -> int:
+        """The same of events, up to the first one of which something is to be decided before, or
+        after which the stream is to be parted.
+
+        Args:
+            line: that of the first event.
+            name: of the stream.
+
+        Returns:
+            How many were taken.
+        """
+        taken = take_usual_of(self._stream(file, name), events, file, line)
+        self._read += taken
+        return taken
 
     def take_events(self, events: Sequence[Event], places: Sequence[At]) -> None:
         """Events of one file, each on a canonical line of its own, at the place beside it."""

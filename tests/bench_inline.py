@@ -3,23 +3,29 @@
 from __future__ import annotations
 
 import itertools
+import statistics
 import time
 from typing import TYPE_CHECKING, Final
 
 from monitor import EventMonitor
 from monitor.engine import Monitor
 from monitor.input.records import At, Record, stamp_of
+from monitor.live.feed import Live
+from runtime_hooks.settings.config import TAKEN
+from runtime_hooks.trace.journal import _BATCH
 from spec.claims.claim import Mode
+from spec.events.alphabet import Kind
+from spec.events.canonical import Event
 from tests.streams.traffic import Traffic, as_events
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from spec.events.canonical import Event
-
-__all__ = ["each_feed", "per_event"]
+__all__ = ["cold_requests", "each_feed", "looked", "per_event", "served"]
 
 _ENTRY: Final = 6  # lines with which an offloadable claim begins
+_CACHED: Final = 1_000  # blocks of the pool of cold requests
+_LOOKS: Final = 21
 
 
 def each_feed(lines: int, live: int) -> tuple[float, float]:
@@ -33,6 +39,55 @@ def each_feed(lines: int, live: int) -> tuple[float, float]:
         taken.append(time.perf_counter_ns() - started)
     taken.sort()
     return taken[len(taken) // 2] / 1e3, taken[len(taken) * 999 // 1000] / 1e3
+
+
+def served(events: Sequence[Event]) -> float:
+    """Microseconds of the processor that an event takes in the monitor of a serving process, which
+    gets as many at a time as its journal hands on; the first half of the stream is not counted.
+    """
+    live, half = Live(events[0].stream, TAKEN), len(events) // 2
+    batches = [events[at : at + _BATCH] for at in range(0, len(events), _BATCH)]
+    for batch in batches[: len(batches) // 2]:
+        live.take_all(batch)
+        live.changes()
+    started = time.process_time()
+    for batch in batches[len(batches) // 2 :]:
+        live.take_all(batch)
+        live.changes()
+    return (time.process_time() - started) / half * 1e6
+
+
+def looked(events: Sequence[Event]) -> tuple[float, int]:
+    """Milliseconds of the processor that a look at all claims takes where none was moved since the
+    last one, at the end of a stream; and how many claims there are.
+    """
+    live, taken = Live(events[0].stream, TAKEN), []
+    live.take_all(events)
+    for _ in range(_LOOKS):
+        live._next = 0.0
+        started = time.process_time()
+        live.changes()
+        taken.append(time.process_time() - started)
+    claims = sum(len(list(monitor.claims())) for monitor in live._each)
+    return statistics.median(taken[1:]) * 1e3, claims
+
+
+def cold_requests(requests: int) -> list[Event]:
+    """What the hooks state of requests without claims, each of which takes a block of another."""
+    found: list[Event] = []
+
+    def say(kind: Kind, **fields: object) -> None:
+        place = {"stream": "engine", "sequence": len(found), "time_ns": 1_000 * len(found)}
+        found.append(Event(kind=kind, **place, **fields))  # type: ignore[arg-type]
+
+    for number in range(requests):
+        name, blocks = {"request_id": f"{number}-b0715f53"}, (number % _CACHED,)
+        say(Kind.REQUEST_ARRIVED, **name, needed=2, usable=2 * _CACHED)
+        if number >= _CACHED:
+            say(Kind.BLOCK_EVICTED, **name, block_ids=blocks)
+        say(Kind.BLOCK_CACHED, **name, block_ids=blocks, positions=(0,))
+        say(Kind.REQUEST_FINISHED, **name)
+    return found
 
 
 def per_event(live: int, events: int, *, shuffled: bool) -> float:

@@ -25,13 +25,14 @@ import msgspec
 
 from monitor.check.files import EXIT_CODES, check
 from monitor.engine import ModeVerdict
+from runtime_hooks.settings.config import TAKEN
 from spec.claims.claim import Mode
 from spec.contract.modes import Bundle
 from spec.events.canonical import Event
 from tests import bench_reelay
-from tests.bench_inline import each_feed, per_event
+from tests.bench_inline import cold_requests, each_feed, looked, per_event, served
 from tests.native import NATIVE
-from tests.streams.traffic import Traffic, write
+from tests.streams.traffic import Traffic, as_events, write
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -217,11 +218,18 @@ def _of_processes() -> float:
 
 
 def inline(plan: Plan, _: Path) -> Iterator[Row]:
-    """(c) `EventMonitor.feed`, each event by itself."""
+    """(c) `EventMonitor.feed`, each event by itself; and the monitor of a serving process."""
     median, late = each_feed(plan.lines // 4, 100)
     what = "feed() of an event, claims of all modes, 100 live"
     yield Row("c", f"{what}, median", round(median, 2), "us", wanted="<= 1.5 us")
     yield Row("c", f"{what}, p99.9", round(late, 2), "us")
+    what = "an event in a serving process, in the batches of its journal"
+    claims = list(as_events(Traffic(plan.lines // 2, 100, TAKEN)))
+    yield Row("c", f"{what}, claims of its modes, 100 live", round(served(claims), 2), "us")
+    took, number = looked(claims)
+    yield Row("c", f"a look at {number} claims of which none was moved", round(took, 2), "ms")
+    cold = served(cold_requests(plan.lines // 8))
+    yield Row("c", f"{what}, requests without claims", round(cold, 2), "us")
 
 
 def grown(plan: Plan, _: Path) -> Iterator[Row]:

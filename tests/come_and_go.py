@@ -11,7 +11,8 @@ import sys
 import time
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from monitor.live.feed import Live, LiveVerdict
+from monitor.live.feed import Live
+from monitor.live.lines import LiveVerdict
 from spec.claims.claim import Mode
 from spec.events.alphabet import Kind
 from spec.events.canonical import Event

@@ -9,7 +9,7 @@ import time
 import msgspec
 import pytest
 
-from monitor.live.feed import LiveEnd, LiveVerdict
+from monitor.live.lines import LiveEnd, LiveVerdict
 from runtime_hooks.demo.engine import claim
 from runtime_hooks.settings.config import Drill
 from spec.events.alphabet import Kind

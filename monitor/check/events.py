@@ -114,14 +114,15 @@ class EventMonitor:
                 then on, so the verdict is inconclusive at best.
             SpecError: `finish` was called.
         """
-        self._is_open()
+        if self._report is not None:
+            self._is_open()
         account = self._account
-        account.lines += 1
-        if (form := form_of(event) if isinstance(event, Event) else None) is not None:
-            self._judging.take_event(form, At(account.file, account.lines, form.sequence))
+        account.lines = line = account.lines + 1
+        if isinstance(event, Event) and (form := form_of(event)) is not None:
+            self._judging.take_event(form, At(account.file, line, form.sequence))
             return
         try:
-            record = record_of(event, account.file, account.lines)
+            record = record_of(event, account.file, line)
         except InputError as error:
             self.reject(error)
             raise

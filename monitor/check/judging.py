@@ -17,6 +17,7 @@ from monitor.input.batches import kinds_of, run_of
 from monitor.input.records import At, Record, Stamp
 from spec.claims.claim import Mode
 from spec.contract.modes import MODES
+from spec.events.alphabet import FACTS
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator
@@ -38,6 +39,9 @@ ENDED: Final = 10_000
 
 _ANY: Final = Mode.BEST_EFFORT
 """Whose monitor finds the claims where none states a mode."""
+
+_ONE: Final = {kind: {kind: 1} for kind in FACTS}
+"""One fact of each kind."""
 
 
 class _Judge(NamedTuple):
@@ -111,12 +115,13 @@ class Judging:
 
     def take_event(self, event: Event, at: At) -> None:
         """Judge a canonical event on a line of its own, whatever modes it states."""
-        name, stated = event.stream or at.file, self._stated
-        if self._goes_on and stated is not None and event.kind in WORLDS:
+        name, stated, kind = event.stream or at.file, self._stated, event.kind
+        if self._goes_on and stated is not None and kind in WORLDS:
             stream = self._judges[0].monitor.take_event(event, at, name)
             if stream is not None:
                 stated.note_event(event, name)
-                self._trusted.note_kinds({event.kind: 1})
+                if (fact := _ONE.get(kind)) is not None:
+                    self._trusted.note_kinds(fact)
                 if stream.apart:
                     self._part()
                 return

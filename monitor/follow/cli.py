@@ -12,8 +12,8 @@ from monitor.follow.addresses import is_socket
 from monitor.follow.buffer import WhenFull
 from monitor.follow.command import Asked, follow_events
 from monitor.input.errors import InputError
-from monitor.live.feed import LiveEnd
 from monitor.live.follow import Followed, follow, live_line
+from monitor.live.lines import LiveEnd
 from monitor.pool.seen import IDS
 from monitor.report.limit_options import IdsOption, LiveOption, RequestsOption
 from monitor.report.mode_option import ModeOption, mode_asked

@@ -45,6 +45,7 @@ if TYPE_CHECKING:
 __all__ = ["Batch", "Piece", "Run", "event_of", "form_of", "kinds_of", "pieces", "run_of", "whole"]
 
 _MOST: Final = 2**63 - 1
+_LONG: Final = LINE_LIMIT // 2  # for another way to write it may take more bytes
 _TYPES: Final[dict[str, Any]] = {
     "sequence": Annotated[int, Meta(ge=0, le=_MOST)] | None,
     "time_ns": Annotated[int, Meta(ge=0, le=_MOST)] | None,
@@ -158,7 +159,7 @@ def form_of(event: Event) -> Event | None:
         line = _ENCODE(event)
         found = _DECODE(line)
         fields = _FIELDS[event.kind]
-        if len(line) > LINE_LIMIT // 2 or fields(found) != fields(event):
+        if fields(found) != fields(event) or len(line) > _LONG:
             return None
     except Exception:  # whatever stands in a field: the reader says what is wrong with it
         return None

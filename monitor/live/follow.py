@@ -9,14 +9,14 @@ import msgspec
 
 from monitor.input.errors import InputError
 from monitor.input.lines import LINE_LIMIT
-from monitor.live.feed import LiveEnd, LiveLimit, LiveLine
+from monitor.live.lines import LiveEnd, LiveLimit, LiveLine
 from spec.language.prose import printable
 from spec.language.verdicts import Verdict
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from monitor.live.feed import LiveVerdict
+    from monitor.live.lines import LiveVerdict
 
 __all__ = ["OPEN", "Followed", "follow", "live_line"]
 

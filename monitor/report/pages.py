@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from monitor.live.feed import live_schema
+from monitor.live.lines import live_schema
 from monitor.report.verdict import verdict_schema
 from spec.cli.common import json_page
 

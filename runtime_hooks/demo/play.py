@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from monitor.check.files import EXIT_CODES
-from monitor.live.feed import LiveLine, LiveVerdict
 from monitor.live.follow import live_line
+from monitor.live.lines import LiveLine, LiveVerdict
 from runtime_hooks.demo.engine import Engine
 from runtime_hooks.demo.scenes import SCENES, Scene, offloading
 from spec.language.prose import wrap

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from runtime_hooks.settings.config import SettingsError
-from spec.events.canonical import as_jsonl
+from spec.events.canonical import EVENT_ENCODER
 from spec.files.plain import open_new
 
 if TYPE_CHECKING:
@@ -70,7 +70,7 @@ class TraceFile:
 
     def take(self, lines: Sequence[Line]) -> None:
         """Write lines."""
-        text = as_jsonl(lines)
+        text = EVENT_ENCODER.encode_lines(lines)
         self._file.write(text)
         self._size += len(text)
 

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from monitor.live.feed import Live, LiveEnd, LiveLimit
+from monitor.live.feed import Live
+from monitor.live.lines import LiveEnd, LiveLimit
 from runtime_hooks.settings.config import TAKEN
 from runtime_hooks.trace.faults import LOG
 from runtime_hooks.trace.file import NewFile
@@ -17,7 +18,7 @@ from spec.language.verdicts import Verdict
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from monitor.live.feed import LiveLine, LiveVerdict
+    from monitor.live.lines import LiveLine, LiveVerdict
     from runtime_hooks.trace.journal import Line
 
 __all__ = ["Inline"]
@@ -45,8 +46,7 @@ class Inline:
 
     def take(self, lines: Sequence[Line]) -> None:
         """Judge lines, and write the verdicts that changed."""
-        for line in lines:
-            self._live.take(line)
+        self._live.take_all(lines)
         self.given_up = self._live.given_up
         if self._live.due:  # accepting listeners costs more than most lines
             self.idle()

@@ -32,7 +32,10 @@ REMIND_S: Final = 60.0
 
 _IDLE_S: Final = 0.2  # events gather meanwhile, because waking up costs more than writing
 _PAUSE_S: Final = 0.001
-_BATCH: Final = 32  # events between two pauses, so that the engine soon gets the interpreter
+_BATCH: Final = 64
+"""Events between two pauses: so many that the pauses cost little, and so few that the engine soon
+gets the interpreter.
+"""
 
 
 class Sink(Protocol):

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     from monitor.engine import ClaimVerdict
     from monitor.evaluate.observer_state import Finding
-    from monitor.live.feed import LiveVerdict
+    from monitor.live.lines import LiveVerdict
     from spec.projection.lines import Line
 
 __all__ = ["compare_going_on", "compare_live", "compare_shared"]

@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 import json
-from collections import Counter
+from collections import Counter, deque
 from dataclasses import dataclass
+from datetime import UTC, date, datetime, timedelta
+from decimal import Decimal
+from enum import Enum, IntEnum
 from typing import Any
+from uuid import UUID
 
 import pytest
 from hypothesis import given, settings
@@ -19,7 +23,7 @@ from monitor.input.records import At, Record, Stamp
 from spec.claims.claim import Mode
 from spec.events.alphabet import Kind
 from spec.events.canonical import CapacityProof, Event, Mark, StreamMark
-from spec.events.fields import FIELDS, fields_of, required_of
+from spec.events.fields import FIELDS, STAMP, fields_of, required_of
 
 NAMES = [name for name in FIELDS if name != "kind"]
 STRANGE = st.one_of(
@@ -39,6 +43,45 @@ UNREADABLE = st.one_of(
     st.tuples(st.one_of(st.booleans(), st.floats(), st.integers())),
     st.sampled_from([{1, 2}, {"a": 1}, "\ud800", Mode.EXPIRING, "1" * 600_000, object()]),
 )
+
+
+class Words(Enum):
+    """Texts and numbers that are none."""
+
+    KIND = "block_cached"
+    TEXT = "a"
+    MODE = "expiring"
+    TWO = 2
+
+
+class Word(str):
+    """A text of another class."""
+
+    __slots__ = ()
+
+
+class Number(int):
+    """A number of another class."""
+
+
+class Two(IntEnum):
+    """A number."""
+
+    TWO = 2
+
+
+HOSTILE: tuple[object, ...] = (
+    *(None, True, False, 0, 2, -1, 2.0, 2.5, float("nan"), 2**53 + 1, 2**63, 2**64),
+    *("", "a", "\ud800", "\u202e", "x" * 1_025, b"YQ==", bytearray(b"a"), memoryview(b"a")),
+    *(Word("a"), Number(2), Two.TWO, *Words, Mode.EXPIRING, Kind.BLOCK_CACHED, Mark.STREAM_OPENED),
+    *(Decimal(2), UUID(int=2), date(2026, 1, 1), datetime(2026, 1, 1, tzinfo=UTC), timedelta(2)),
+    *([], [1, 2], (1, 2), (2, 2), (1.0, 2), (True,), {1, 2}, frozenset({1}), deque([1, 2])),
+    *(("a", "b"), (Word("a"),), (b"a",), (Words.TWO,), (Two.TWO,), (None,), ((1,),), {}, {"a": 1}),
+    *(CapacityProof(resident=1, active=2, total=3, usable=2, shortfall=1), object(), int, len),
+    CapacityProof(resident=1.0, active=True, total=3, usable=2, shortfall=1),  # type: ignore[arg-type]
+)
+"""What may stand in a field of an object, but not in one of a line; and what may."""
+
 LISTS: dict[str, list[Any]] = {"block_ids": [1, 2], "positions": [0, 1], "content_keys": ["k", "k"]}
 FITTING: dict[str, Any] = {
     "predicate": "leading_prefix_at_least(2)",
@@ -141,6 +184,20 @@ class TestRecordOf:
             read = _outcome(lambda event=event: record_of(event, "f", 7))  # type: ignore[misc]
             fed = _outcome(lambda event=event: _fed(event, "f", 7))  # type: ignore[misc]
             assert _unfolded(read) == _unfolded(fed)
+
+    @pytest.mark.parametrize("kind", Kind)
+    def test_hostile(self, kind: Kind) -> None:
+        """Whatever stands in a field of an event of any kind, it is taken as its line would be."""
+        fields = {name: tuple(v) if isinstance(v, list) else v for name, v in fitting(kind).items()}
+        taken = 0
+        for name in Event.__struct_fields__:
+            for value in HOSTILE if name in fields or name in STAMP else HOSTILE[::9]:
+                event = Event(**{**fields, name: value})
+                read = _outcome(lambda event=event: record_of(event, "f", 7))  # type: ignore[misc]
+                fed = _outcome(lambda event=event: _fed(event, "f", 7))  # type: ignore[misc]
+                assert _unfolded(read) == _unfolded(fed), (name, value)
+                taken += isinstance(fed, Record)
+        assert taken > 20
 
     def test_fed_in_short(self) -> None:
         """An event of each kind is taken without being written as the slow way writes it."""

@@ -14,8 +14,9 @@ from monitor.engine import Monitor
 from monitor.input.records import At, Record, Stamp
 from monitor.live import feed as live
 from monitor.live import follow
-from monitor.live.feed import Live, LiveEnd, LiveLimit, LiveLine, LiveVerdict
+from monitor.live.feed import Live
 from monitor.live.follow import Followed, live_line
+from monitor.live.lines import LiveEnd, LiveLimit, LiveLine, LiveVerdict
 from monitor.pool.seen import Seen
 from monitor.stream import retired_claims
 from monitor.stream.projection import Stream

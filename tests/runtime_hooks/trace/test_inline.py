@@ -10,7 +10,8 @@ import msgspec
 import pytest
 
 from monitor.__main__ import main
-from monitor.live.feed import Live, LiveEnd, LiveLine, LiveVerdict
+from monitor.live.feed import Live
+from monitor.live.lines import LiveEnd, LiveLine, LiveVerdict
 from runtime_hooks.settings.config import Drill, SettingsError
 from runtime_hooks.trace.inline import Inline
 from runtime_hooks.trace.journal import Journal, Line
