@@ -51,8 +51,7 @@ def given(pool: Pool, claim: Claim) -> frozenset[Placed]:
         Placed(other.claim_id, at, block)
         for owner, at, block in pool.placed
         for other in pool.claims.values()
-        if owner == claim.claim_id and other is not claim
-        if is_tracked(pool, other) and _shares(claim, other, at)
+        if owner == claim.claim_id and is_tracked(pool, other) and _shares(claim, other, at)
     )
 
 

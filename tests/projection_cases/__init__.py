@@ -15,6 +15,7 @@ from spec.projection.lines import Line, line_of
 from tests.projection_cases.breaks import hidden, opened_again, stated_twice
 from tests.projection_cases.conflicts import conflicts, proofs
 from tests.projection_cases.contents import contents
+from tests.projection_cases.copies import copies
 from tests.projection_cases.durations import durations, guests, unseen_ends
 from tests.projection_cases.gaps import gaps
 from tests.projection_cases.losses import losses
@@ -130,6 +131,8 @@ def _families() -> Iterator[tuple[str, Sequence[Case]]]:
         yield f"doubts, {mode}", _all(mode, doubts(mode))
     for mode in (Mode.HARD_PROTECTED, Mode.SOFT_PRIORITY, Mode.OFFLOADABLE):
         yield f"contents, {mode}", _all(mode, contents(mode))
+    for mode in (Mode.HARD_PROTECTED, Mode.OFFLOADABLE, Mode.BEST_EFFORT):
+        yield f"copies, {mode}", _all(mode, copies(mode))
     for mode in Mode:
         yield f"names, {mode}", _all(mode, names(mode))
     for mode in (Mode.HARD_PROTECTED, Mode.BEST_EFFORT):
