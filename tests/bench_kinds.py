@@ -2,7 +2,8 @@
 
 `python -m tests.bench_kinds` judges a stream of the mode that is named (offloadable, by default),
 with and without a clock around each event. Of several runs the fastest counts, and of the events of
-one kind the median: other work on the machine only adds to it.
+one kind the median: other work on the machine only adds to it. With `--lose` a line is missing, and
+what is measured is the time of a line after that.
 """
 
 from __future__ import annotations
@@ -18,10 +19,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 from unittest import mock
 
-from monitor.engine import Monitor
+from monitor.check.files import check
+from monitor.engine import ModeVerdict, Monitor
 from monitor.stream.cached_events import WAYS
 from monitor.stream.projection import Stream
 from spec.claims.claim import Mode
+from spec.contract.modes import Bundle
 from tests.bench_monitor import EVERY, decode, judge, needed
 from tests.native import NATIVE
 from tests.streams.traffic import Traffic, write
@@ -70,6 +73,18 @@ def by_kind(path: Path, mode: Mode | None) -> tuple[Counter[Kind], dict[Kind, fl
     return numbers, {kind: statistics.median(each) for kind, each in taken.items()}
 
 
+def lost(path: Path, mode: Mode | None, line: int) -> float:
+    """The seconds of the processor that a line takes in a file of which one line is missing."""
+    lines = path.read_bytes().splitlines(keepends=True)
+    del lines[line - 1]
+    path.write_bytes(b"".join(lines))
+    started = time.process_time()
+    report = check([str(path)], mode, Bundle.CONTRACT)
+    taken = time.process_time() - started
+    assert report.verdict is ModeVerdict.INCONCLUSIVE, report.why
+    return taken / len(lines)
+
+
 def main() -> int:
     """Print where the time goes."""
     parser = argparse.ArgumentParser(
@@ -77,27 +92,38 @@ def main() -> int:
     )
     parser.add_argument("mode", nargs="?", default="offloadable", choices=[*map(str, Mode), "auto"])
     parser.add_argument("--lines", type=int, default=60_000)
+    parser.add_argument("--live", type=int, default=1_000, help="claims that are live")
+    parser.add_argument(
+        "--lose", type=int, metavar="LINE", help="leave out the line of this number"
+    )
     asked = parser.parse_args()
+    if asked.lose is not None and not 0 < asked.lose < asked.lines:
+        parser.error(f"--lose {asked.lose}: there is no such line")
     mode = None if asked.mode == "auto" else Mode(asked.mode)
     with tempfile.TemporaryDirectory() as folder:
         modes = EVERY if mode is None else (mode,)
-        path = write(Path(folder) / "stream.jsonl", Traffic(asked.lines, 1_000, modes))
+        path = write(Path(folder) / "stream.jsonl", Traffic(asked.lines, asked.live, modes))
+        if asked.lose is not None:
+            found = 1e6 * lost(path, mode, asked.lose)
+            print(f"{asked.mode}, {asked.live:,} live claims, line {asked.lose} is missing:")
+            print(f"  {found:.1f} microseconds a line, file to verdict")
+            return 0
         lines = path.read_bytes().count(b"\n")
         each = 1e6 / lines
-        numbers, found = by_kind(path, mode)
+        numbers, kinds = by_kind(path, mode)
         alone = least(partial(decode, path, needed(path))) * each
         whole = least(partial(judge, path, mode)) * each
-    taking = sum(numbers[kind] * seconds for kind, seconds in found.items()) * each
+    taking = sum(numbers[kind] * seconds for kind, seconds in kinds.items()) * each
     built = "compiled" if NATIVE else "interpreted"
-    print(f"{asked.mode}, {lines} lines, 1,000 live claims, {built}; microseconds a line")
+    print(f"{asked.mode}, {lines} lines, {asked.live:,} live claims, {built}; microseconds a line")
     print(f"  {whole:6.2f}  file to verdict: {alone / whole:.3f} of decoding")
     print(f"  {alone:6.2f}  decoding alone")
     print(f"  {taking:6.2f}  events, with a clock around each")
     print("kinds of events: share of the events' time, microseconds an event, how many")
-    for kind in sorted(found, key=lambda kind: -found[kind] * numbers[kind]):
-        share = numbers[kind] * found[kind] * each / taking
+    for kind in sorted(kinds, key=lambda kind: -kinds[kind] * numbers[kind]):
+        share = numbers[kind] * kinds[kind] * each / taking
         way = "" if kind in WAYS else "  (no short way)"
-        print(f"  {share:5.1%}  {found[kind] * 1e6:6.2f}  {numbers[kind]:6}  {kind}{way}")
+        print(f"  {share:5.1%}  {kinds[kind] * 1e6:6.2f}  {numbers[kind]:6}  {kind}{way}")
     return 0
 
 

@@ -68,7 +68,10 @@ class Holders:
         self._unnamed.pop(claim.claim_id, None)
         self._off(claim)
         for place in enumerate(claim.keys):
-            self._keyed.get(place, {}).pop(claim.claim_id, None)
+            if (mates := self._keyed.get(place)) is not None:
+                mates.pop(claim.claim_id, None)
+                if not mates:
+                    del self._keyed[place]
 
     def _note(self, claim: ClaimRun) -> None:
         if self._noted.get(claim.claim_id) is claim.object:

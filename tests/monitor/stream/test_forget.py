@@ -410,6 +410,20 @@ class TestMemory:
                 yield say(Kind.CLAIM_RETIRED, claim)
                 yield say(Kind.CLAIM_RELEASED, claim, by="owner")
 
+    def test_contents(self) -> None:
+        """The contents of claims that were forgotten are forgotten."""
+        stream = Stream(compile_mode(HARD, Bundle.CONTRACT), "run", Keep(ended=2))
+        keyed = stream.store.blocks._keyed
+        for number in range(50):
+            for event in self.many(1, 1):
+                keys = (f"key {number}", "prefix") if event.kind is Kind.CLAIM_COMMITTED else ()
+                name = event.claim_id and f"claim:{number}"
+                renamed = msgspec.structs.replace(event, claim_id=name, content_keys=keys)
+                stream.take(renamed, At("f", number))
+            assert len(stream.claims) <= 3
+            assert len(keyed) <= 4
+        assert keyed
+
     @pytest.mark.interpreted
     def test_bounded(self) -> None:
         """What is in hand is what is live, and the last ones that ended."""
