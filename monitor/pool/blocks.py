@@ -80,7 +80,7 @@ class Blocks(Holders):
         more: dict[str, ClaimRun] = {}
         for position, key in enumerate(claim.keys):
             mates = self._keyed.setdefault((position, key), {})
-            own = claim.held.at(position) if claim.held else _NONE
+            own = frozenset(claim.held.at(position)) if claim.held else _NONE
             unnamed, known = claim.held.unnamed_at(position), False
             tracked = (mate for mate in mates.values() if mate.tracked and mate is not claim)
             for mate in islice(tracked, _MOST_MATES):

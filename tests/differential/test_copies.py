@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from itertools import permutations
 
 import pytest
 
+from monitor.evaluate.claim import ClaimRun
+from monitor.evaluate.compile import compile_mode
+from monitor.input.records import At
+from monitor.pool.blocks import Blocks
+from monitor.stream.projection import Stream
 from spec.claims.claim import Mode
+from spec.contract.modes import Bundle
 from spec.events.alphabet import Kind
 from spec.events.canonical import Event
 from tests.differential.compare import compare, lines
@@ -142,3 +148,24 @@ class TestCopies:
         events = by_both(mode)
         assert "kept" == compare(lines(enumerate(events)), mode)
         assert "violated" == compare(lines(enumerate([*events, evicted(100)])), mode)
+
+    @pytest.mark.interpreted
+    def test_own_only(self) -> None:
+        """A commitment hands over what the claim held before it, not what it comes to by it."""
+        taken: list[int] = []
+
+        class Noting(Blocks):
+            def _share(
+                self, claim: ClaimRun, pairs: Sequence[tuple[int, int]], more: dict[str, ClaimRun]
+            ) -> None:
+                taken.append(len(pairs))
+                super()._share(claim, pairs, more)
+
+        stream = Stream(compile_mode(Mode.HARD_PROTECTED, Bundle.CONTRACT), "run")
+        stream.store.blocks.__class__ = Noting
+        names = [f"claim {number}" for number in range(8)]
+        for block, name in enumerate(names):
+            held = [entry(name, name, Mode.HARD_PROTECTED), cached(name, block)]
+            for event in (*held, *commitment(name, KEYS)):
+                stream.take(event, At("run", block))
+        assert {1} == {*taken}
