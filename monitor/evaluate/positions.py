@@ -174,6 +174,10 @@ class Positions:
         """Whether the position is held in a block without a known id."""
         return bool(bisect_right(self._unnamed, position) & 1)
 
+    def covers(self, begin: int, end: int) -> bool:
+        """Whether blocks without known ids hold all from one position to before another."""
+        return begin >= end or (_end(self._unnamed, begin) or begin) >= end
+
     def holds(self, position: int) -> bool:
         """Whether the position is held."""
         return bool(bisect_right(self._held, position) & 1)

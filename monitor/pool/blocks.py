@@ -80,13 +80,14 @@ class Blocks(Holders):
         more: dict[str, ClaimRun] = {}
         for position, key in enumerate(claim.keys):
             mates = self._keyed.setdefault((position, key), {})
-            own = claim.held.at(position) if claim.held else _NONE
+            own = frozenset(claim.held.at(position)) if claim.held else _NONE
             unnamed, known = claim.held.unnamed_at(position), False
             tracked = (mate for mate in mates.values() if mate.tracked and mate is not claim)
             for mate in islice(tracked, _MOST_MATES):
                 if mate.held.holds(position):
                     there = mate.held.at(position)
                     known = own <= there and mate.held.unnamed_at(position) >= unnamed
+                    known = known and not self.brings(claim)
                     self._give(claim, [(position, block) for block in there])
                     if mate.held.unnamed_at(position):
                         self._lend(claim, [(position, position + 1)])
@@ -98,10 +99,12 @@ class Blocks(Holders):
                         self._lend(mate, [(position, position + 1)])
                         more[mate.claim_id] = mate
             mates[claim.claim_id] = claim
+        self._brought.discard(claim.claim_id)
         return list(more.values())
 
     def spread(self, claim: ClaimRun, kin: Iterable[ClaimRun]) -> list[ClaimRun]:
-        """A claim comes to an object: what it holds is of the other claims there, too.
+        """What a claim holds is of the other claims on its object, too: it comes there, or may have
+        brought it along.
 
         Returns:
             Those that hold more than before.
@@ -112,9 +115,9 @@ class Blocks(Holders):
             if other is claim or not other.tracked:
                 continue
             self._share(other, shared(claim, other, pairs), more)
-            for begin, end in runs:
-                if self._lend(other, where_alike(claim, other, begin, end)):
-                    more[other.claim_id] = other
+            alike = [run for each in runs for run in where_alike(claim, other, *each)]
+            if self._lend(other, [run for run in alike if not other.held.covers(*run)]):
+                more[other.claim_id] = other
         return list(more.values())
 
     def _share(
@@ -155,6 +158,8 @@ class Blocks(Holders):
                 named = each is claim and event.claim_id is not None
                 if self._give(each, pairs if named else shared(claim, each, pairs)):
                     changed[each.claim_id] = each
+            if claim.claim_id in changed:
+                self._bring(claim, shared=len(changed) > 1)
             for position, block in pairs:
                 for mate in self._mates(claim, position):
                     if self._give(mate, [(position, block)]):
@@ -166,11 +171,13 @@ class Blocks(Holders):
         if event.held is not None:
             own.append((start, start + event.held))
         changed = {claim.claim_id: claim}
-        self._lend(claim, own)
+        lent = self._lend(claim, own)
         for begin, end in own:
             for each, at, to in self._alike_runs(claim, kin, begin, end):
                 if each.tracked and self._lend(each, [(at, to)]):
                     changed[each.claim_id] = each
+        if lent:
+            self._bring(claim, shared=len(changed) > 1)
         stated = bool(positions) or event.held is not None
         if not stated:
             alike = (each for each in kin if any(where_alike(claim, each, 0, each.extent)))

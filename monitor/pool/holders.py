@@ -32,7 +32,9 @@ class Holders:
     that are tracked: of others nothing is known once they ended. `now` is the number of the event
     in hand, `lost` that of the last one before track was lost, `missed` the same where lines may be
     missing; `_stated` has those of blocks that were stated since then. `full` says that claims
-    share more than is followed.
+    share more than is followed. `_brought` are the claims that hold what others with the same
+    content may not: it came before they were tracked, or to all on their object before they could
+    state their contents.
     """
 
     def __init__(self, claims: dict[str, ClaimRun], stated: Stated) -> None:
@@ -46,6 +48,7 @@ class Holders:
         self._placed: set[int] = set()  # since lines may be missing, and not gone since
         self._owners = Owners()
         self._unnamed: dict[str, ClaimRun] = {}
+        self._brought: set[str] = set()
         self._forgotten: dict[int, str] = {}
         self._keyed: dict[tuple[int, str], dict[str, ClaimRun]] = {}
         self._on: Groups[Hashable] = Groups()
@@ -66,6 +69,7 @@ class Holders:
             self._shares += len(holders) - owners
             self._forgotten[block] = claim.claim_id
         self._unnamed.pop(claim.claim_id, None)
+        self._brought.discard(claim.claim_id)
         self._off(claim)
         for place in enumerate(claim.keys):
             if (mates := self._keyed.get(place)) is not None:
@@ -83,6 +87,15 @@ class Holders:
         """The claim holds nothing of the object that it was noted on."""
         about = self._noted.pop(claim.claim_id, None)
         self._on.remove(about, claim.claim_id)
+
+    def brings(self, claim: ClaimRun) -> bool:
+        """Whether others with the content of a claim may lack what it holds."""
+        return claim.claim_id in self._brought
+
+    def _bring(self, claim: ClaimRun, *, shared: bool) -> None:
+        """Blocks came to a claim, and to others on its object if they are shared."""
+        if not claim.tracked or (shared and not claim.committed):
+            self._brought.add(claim.claim_id)
 
     def _lend(self, claim: ClaimRun, runs: Iterable[tuple[int, int]]) -> bool:
         """The claim holds these positions in blocks without known ids; whether there are any."""
@@ -124,6 +137,7 @@ class Holders:
                 self._owners.drop(block)
                 self.mixed.pop(block, None)
         claim.held.clear()
+        self._brought.discard(claim.claim_id)
         self._off(claim)
 
     def _give(self, claim: ClaimRun, pairs: Iterable[tuple[int, int]]) -> bool:

@@ -193,7 +193,7 @@ class KnownClaims:
             if self._is_new_there(claim):
                 self.room.forget()
                 return
-            if comes and claim.held:
+            if claim.held and (comes or self.blocks.brings(claim)):
                 self._hold_more(self.blocks.spread(claim, self.objects.beside(claim)))
             self._place(claim)
 
@@ -216,6 +216,9 @@ class KnownClaims:
 
     def state(self, claim: ClaimRun, keys: tuple[str, ...]) -> None:
         """A commitment states the contents of the claim's positions."""
+        claim.keys = claim.keys or keys
+        if claim.held and self.blocks.brings(claim):
+            self._hold_more(self.blocks.spread(claim, self.objects.beside(claim)))
         self._hold_more(self.blocks.state(claim, keys))
         self._place(claim)
 
