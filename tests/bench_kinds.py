@@ -3,7 +3,7 @@
 `python -m tests.bench_kinds` judges a stream of the mode that is named (offloadable, by default),
 with and without a clock around each event. Of several runs the fastest counts, and of the events of
 one kind the median: other work on the machine only adds to it. With `--lose` a line is missing, and
-what is measured is the time of a line after that.
+one run says what a line takes on average.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Checks decoded events for what their forms cannot say, and gives each its place."""
+"""Checks decoded events for what their types cannot express, and gives each its place."""
 
 from __future__ import annotations
 
@@ -17,7 +17,8 @@ __all__ = ["are_sound", "placed"]
 
 
 def are_sound(events: Sequence[Any]) -> bool:
-    """Whether texts parse, lists match, and list no number twice.
+    """Whether durations and predicates parse, `positions` are as many as `block_ids`, and neither
+    has a number twice.
 
     Args:
         events: in the forms of their kinds.
@@ -42,6 +43,9 @@ def are_sound(events: Sequence[Any]) -> bool:
 def placed(file: str, lines: Sequence[int], events: Sequence[Any]) -> tuple[list[At], bool]:
     """The place of each event, and whether they are a run: all are of one stream, each sequence
     number is one more than the one before, and no time is before the one before.
+
+    Args:
+        events: at least one.
     """
     places: list[At] = []
     first = events[0]

@@ -70,8 +70,8 @@ class Blocks(Holders):
         )
 
     def state(self, claim: ClaimRun, keys: tuple[str, ...]) -> list[ClaimRun]:
-        """The claim states the contents of its positions: blocks with these contents are its, and
-        its blocks are those of others that state the same.
+        """The claim states the contents of its positions. It holds the blocks of another claim that
+        is tracked and states the same, and all such claims hold its blocks.
 
         Returns:
             The others that hold more than before.

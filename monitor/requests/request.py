@@ -92,7 +92,7 @@ class Request:
         return came, there, needed, usable
 
     def forget_needs(self) -> None:
-        """It is as it was before it arrived, but for whom it has to do with."""
+        """Forget when it arrived and what it needs."""
         self.at, self.needed, self.usable, self.arrived = None, 1, 0, False
         self.since, self.missing, self.unsure = 0, 0, False
 

@@ -1,8 +1,8 @@
-"""Takes the events of which nothing is to be decided before they are taken in.
+"""Takes events that follow the line before, and name no claim, or one that is in hand.
 
-Such an event follows the line before it, and names no claim, or one that is in hand: it leaves it
-clear by which mode each claim goes, and brings no claim. Of all others `monitor.engine.Monitor`
-decides whether the stream is to be parted before, and `Stream.stamp` what is missing.
+Such an event can neither bring a claim nor make it unclear by which mode one goes. Of all others
+`monitor.engine.Monitor` decides whether the stream is to be parted before, and `Stream.stamp` what
+is missing.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ _OPEN: Final = frozenset(
     for bundle in Bundle
     if open_without(kind, frozenset(mode.names(bundle)))
 )
-"""Facts that are to name a claim or an object: without, they leave obligations of a mode open."""
+"""Facts that are to name a claim or an object; else obligations of some mode are open."""
 
 
 def take_usual(stream: Stream, event: Event, at: At) -> bool:

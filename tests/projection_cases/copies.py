@@ -1,4 +1,4 @@
-"""Copies of one content in several blocks, of which a claim has some before it comes to it."""
+"""Two claims with one content in different blocks: one holds its own before it states it."""
 
 from __future__ import annotations
 
@@ -92,7 +92,7 @@ def _comings(mode: Mode) -> dict[str, list[Event]]:
 
 
 def copies(mode: Mode) -> Iterator[tuple[str, list[Line]]]:
-    """One claim comes to another, and blocks go."""
+    """Each way in which b comes to the content of a, each eviction, and each report after that."""
     first, second = (event(Kind.BLOCK_EVICTED, block_ids=ids) for ids in ((10, 11), (20, 21)))
     goings = {
         "none goes": [],
