@@ -229,13 +229,11 @@ class FactsMoved:
     equal have them in common.
     """
 
-    __slots__ = ("_counted", "_known", "_last", "_takes", "_truths")
+    __slots__ = ("_counted", "_known", "_takes", "_truths")
 
     def __init__(self, truths: Registers, counted: tuple[int, int], takes: int) -> None:
         self._truths, self._counted, self._takes = truths, counted, takes
         self._known: dict[tuple[Registers, int, int], Registers] = {}
-        # By ids of registers, which are kept: what was found last, and for which numbers.
-        self._last: dict[int, tuple[Registers, int, int, Registers]] = {}
 
     def of(self, was: Registers, lead: int, stated: int) -> Registers:
         """The registers after an event.
@@ -244,17 +242,11 @@ class FactsMoved:
             lead: what the claim holds then.
             stated: the number that the event states.
         """
-        last = self._last.get(id(was))
-        if last is not None and last[1] == lead and last[2] == stated:
-            return last[3]
         key = was, lead, stated
         if (found := self._known.get(key)) is None:
             found = self._after(was, lead, stated)
             if len(self._known) < _MOST_FACTS:
                 self._known[key] = found
-        if last is None and len(self._last) >= _MOST_FACTS:
-            self._last.clear()
-        self._last[id(was)] = was, lead, stated, found
         return found
 
     def _after(self, was: Registers, lead: int, stated: int) -> Registers:
