@@ -104,12 +104,9 @@ class Monitor(Parting):
         if not fits(stream, event):
             return None
         self._read += 1
-        clock = stream.begin_one(event)
-        if clock is None:
+        if not stream.take_next(event, at):
             stream.stamp(Stamp(name, event.sequence, event.time_ns), at)
-        elif clock.passes(event.time_ns or 0):
-            stream.elapse(event.time_ns, at)
-        stream.take(event, at)
+            stream.take(event, at)
         return stream
 
     def take_usual(self, events: Sequence[Event], file: str, line: int, name: str) -> int:

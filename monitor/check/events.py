@@ -114,8 +114,7 @@ class EventMonitor:
                 then on, so the verdict is inconclusive at best.
             SpecError: `finish` was called.
         """
-        if self._report is not None:
-            self._is_open()
+        self._is_open()
         account = self._account
         account.lines = line = account.lines + 1
         if isinstance(event, Event) and (form := form_of(event)) is not None:

@@ -6,8 +6,9 @@ from collections.abc import Mapping
 from operator import itemgetter
 from typing import TYPE_CHECKING
 
+from monitor.evaluate.compaction import at_places
 from monitor.evaluate.observer_state import Finding
-from monitor.evaluate.product import NEW, expanded_trail
+from monitor.evaluate.product import NEW
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -53,11 +54,7 @@ class PlacedFindings(Mapping[str, Finding]):
 
     def __getitem__(self, name: str) -> Finding:
         finding, (at, trail) = self.shared.found[name], self.shared.slots[name]
-        if at == NEW:
-            return finding
-        events = expanded_trail(trail, (*self.places, None))
-        place, why, allowed = self.places[at], finding.why, finding.allowed
-        return Finding(finding.verdict, place, why, allowed, events)
+        return at_places(finding, at, trail, (*self.places, None))
 
     def __iter__(self) -> Iterator[str]:
         return iter(self.shared.found)

@@ -42,6 +42,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "Compactable",
+    "at_places",
     "compact",
     "compact_as",
     "compact_soon",
@@ -214,12 +215,21 @@ def findings_of(claim: Claim) -> Iterator[tuple[str, Finding]]:
         product.found = tuple([(name, *_placed(each, own)) for name, each in found])
     places = (*own, None)
     for name, finding, at, trail in product.found:
-        if at == NEW:
-            yield name, finding
-            continue
-        events = expanded_trail(trail, places)
-        verdict, why, allowed = finding.verdict, finding.why, finding.allowed
-        yield name, Finding(verdict, places[at], why, allowed, events)
+        yield name, at_places(finding, at, trail, places)
+
+
+def at_places(finding: Finding, at: int, trail: CompactTrail, places: Slots) -> Finding:
+    """The finding of one claim, of that of another one in the same product state.
+
+    Args:
+        at: the slot of its place.
+        trail: its events, with the slots of theirs.
+        places: of all slots of the claim, and None behind them.
+    """
+    if at == NEW:
+        return finding
+    verdict, why, allowed = finding.verdict, finding.why, finding.allowed
+    return Finding(verdict, places[at], why, allowed, expanded_trail(trail, places))
 
 
 def _placed(finding: Finding, places: tuple[At, ...]) -> tuple[Finding, int, CompactTrail]:

@@ -257,20 +257,16 @@ class Live:
 
     def _in_hand(self, *, final: bool) -> Iterator[tuple[Mode, ClaimRun]]:
         """The claims that may have verdicts, each with the mode that judges it, mode by mode."""
-        if not self._shared:
-            for mode, monitor in self._monitors.items():
-                if final:
-                    monitor.finish()
-                for claim in (*monitor.claims(), *monitor.altered()):
-                    yield mode, claim
-            return
-        monitor = self._monitors[self._strangers]
-        if final:
-            monitor.finish()
         judged: dict[str, list[ClaimRun]] = {mode: [] for mode in self._monitors}
-        for claim in (*monitor.claims(), *monitor.altered()):
-            if (claims := judged.get(claim.declared_mode or self._strangers)) is not None:
-                claims.append(claim)
+        for mode, monitor in self._monitors.items():
+            if self._shared and mode is not self._strangers:
+                continue  # the first monitor has all claims
+            if final:
+                monitor.finish()
+            for claim in (*monitor.claims(), *monitor.altered()):
+                by = (claim.declared_mode or self._strangers) if self._shared else mode
+                if by in judged:
+                    judged[by].append(claim)
         for mode in self._monitors:
             for claim in judged[mode]:
                 yield mode, claim

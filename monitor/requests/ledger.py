@@ -141,8 +141,8 @@ class Requests:
             for claim in list(before.claims.values()):
                 claim.leave(request_id)
                 self._leave(claim, request_id)
-            self._requests[request_id] = Request()
-            self._requests[request_id].forgotten = before.forgotten
+            another = self._requests[request_id] = Request()
+            another.forgotten = before.forgotten
         self._ended.pop(request_id, None)
 
     def arrive(self, event: Event, at: At, now: int, *, unsure: bool = False) -> None:

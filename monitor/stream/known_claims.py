@@ -193,8 +193,7 @@ class KnownClaims:
             if self._is_new_there(claim):
                 self.room.forget()
                 return
-            if claim.held and (comes or self.blocks.brings(claim)):
-                self._hold_more(self.blocks.spread(claim, self.objects.beside(claim)))
+            self._spread(claim, comes=comes)
             self._place(claim)
 
     def may_join(self, claim: ClaimRun) -> bool:
@@ -217,10 +216,18 @@ class KnownClaims:
     def state(self, claim: ClaimRun, keys: tuple[str, ...]) -> None:
         """A commitment states the contents of the claim's positions."""
         claim.keys = claim.keys or keys
-        if claim.held and self.blocks.brings(claim):
-            self._hold_more(self.blocks.spread(claim, self.objects.beside(claim)))
+        self._spread(claim)
         self._hold_more(self.blocks.state(claim, keys))
         self._place(claim)
+
+    def _spread(self, claim: ClaimRun, *, comes: bool = False) -> None:
+        """What a claim holds, and others on its object may lack, they hold from now on.
+
+        Args:
+            comes: it is new on that object.
+        """
+        if claim.held and (comes or self.blocks.brings(claim)):
+            self._hold_more(self.blocks.spread(claim, self.objects.beside(claim)))
 
     def late(self, event: Event, claims: Iterable[ClaimRun], at: At) -> None:
         """Blocks of these claims are there, or gone, and the event does not name them. Where one of

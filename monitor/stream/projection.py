@@ -72,6 +72,17 @@ class Stream(CachedEvents):
             self.take(event, at)
         return True
 
+    def take_next(self, event: Event, at: At) -> bool:
+        """Project an event on a canonical line of its own; False, and nothing has changed, if the
+        line does not follow what was read.
+        """
+        if (clock := self.begin_one(event)) is None:
+            return False
+        if clock.passes(event.time_ns or 0):
+            self.elapse(event.time_ns, at)
+        self.take(event, at)
+        return True
+
     def take(self, event: Event, at: At) -> None:
         """Project one event onto every claim that it concerns."""
         if self._limited and (beyond := self._store.beyond(event)):

@@ -43,13 +43,7 @@ def take_usual(stream: Stream, event: Event, at: At) -> bool:
             return False
     elif claim_id not in stream.claims or (event.mode is not None and event.kind in INTRODUCES):
         return False
-    clock = stream.begin_one(event)
-    if clock is None:
-        return False
-    if clock.passes(event.time_ns or 0):
-        stream.elapse(event.time_ns, at)
-    stream.take(event, at)
-    return True
+    return stream.take_next(event, at)
 
 
 def take_usual_of(stream: Stream, events: Sequence[Event], file: str, line: int) -> int:
