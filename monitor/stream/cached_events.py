@@ -88,7 +88,7 @@ class CachedEvents(CachedRoutes):
         if request is None or len(request.claims) > 1 or event.claim_id is not None:
             return self._shortcut(event, at)
         fits = store.room.bound + request.needed <= request.usable
-        if not fits or event.accused or not self._clock.certain:
+        if not fits or event.accused:
             return self._shortcut(event, at)
         for claim_id in owing:
             if claim_id not in request.claims:

@@ -250,6 +250,12 @@ class ClaimStore(KnownClaims):
                 self.unsettled[claim.claim_id] = claim
         self.past.change(distrust)
 
+    def doubt_pool(self) -> None:
+        """A request came to a pool of which track was lost, or ended there."""
+        for claim in self._tell("pool"):
+            if claim.responsible and claim.taint is None:
+                self._track.doubt_pool(claim)
+
     def narrow(self, observed: frozenset[Kind], blind: frozenset[str], at: At) -> None:
         """No more is observed than this from now on: of claims that are not over, and of those to
         come, nothing is concluded that rests on more.

@@ -165,11 +165,6 @@ class Clock:
         self._unknown: dict[str, tuple[At | None, str]] = {}
         self._steps_stated = False
 
-    @property
-    def certain(self) -> bool:
-        """Whether the end of each duration is known."""
-        return not self._unknown
-
     def enter(self, claim: ClaimRun) -> None:
         """The claim is registered or committed to: its duration is over no earlier than if it ran
         from the last time that was seen.

@@ -102,6 +102,8 @@ class RequestEvents(StreamState):
                 if (forgotten := self._store.find(name, at)) is not None:
                     self._store.too_late(forgotten, event)
             request.forgotten = frozenset()
+        if self._track.lost is not None and request.needed <= request.usable:
+            self._store.doubt_pool()
         concerned = self._concerned(event, request, named)
         ends = self._ends(event, request)
         blames = [Blame(event, request, self.claims, sums) for sums in ends[:2] if sums]
@@ -188,15 +190,17 @@ class RequestEvents(StreamState):
         """Why it is unknown which other requests are in the pool, where that matters to a
         request.
         """
-        unseen = self._clock.unseen(self._store.responsible)
-        if unseen is None or event.kind in CONFLICT_ACTIONS:
-            return unseen
-        presses = request.needed <= request.usable < request.needed + self._store.room.bound
-        return unseen if request.arrived and presses else None
+        if event.kind in CONFLICT_ACTIONS or self._presses(request):
+            return self._clock.unseen(self._store.responsible)
+        return None
+
+    def _presses(self, request: Request) -> bool:
+        """Whether a request fits the pool, and may not fit beside all claims in it."""
+        return request.needed <= request.usable < self._store.room.bound + request.needed
 
     def _has_part(self, claim: ClaimRun, event: Event, request: Request, view: EventView) -> bool:
         """Whether a claim follows the request, or does so from this event on."""
-        if view.request_id in claim.requests or self._track.lost is not None:
+        if view.request_id in claim.requests:
             return True
         facts = self._unopened(claim, event, request)
         views = [view] if view.low is None else [view, view.low]
@@ -210,11 +214,8 @@ class RequestEvents(StreamState):
         """
         found = dict(request.claims)
         found.update((name, self.claims[name]) for name in named if name in self.claims)
-        full = (
-            self._track.lost is not None or request.usable < self._store.room.bound + request.needed
-        )
-        presses = request.arrived and full and request.needed <= request.usable
-        if presses or request.unsure or event.kind in CONFLICT_ACTIONS:
+        acts = event.kind in CONFLICT_ACTIONS
+        if acts or request.unsure or self._presses(request):
             found.update(self._store.responsible)
         if event.kind is not Kind.REQUEST_ARRIVED:  # what is owed is due before this
             found.update(self._store.owing)
@@ -254,8 +255,8 @@ class RequestEvents(StreamState):
     def _ends(self, event: Event, request: Request) -> Ends:
         """The sums of the pool; at the end of a request, of what was there from its arrival on."""
         mixed, room = self._store.blocks.mixed, self._store.room
-        if event.kind not in CONFLICT_ACTIONS and room.bound + request.needed <= request.usable:
-            return Ends(room)  # it fits beside them, whatever they share
+        if event.kind not in CONFLICT_ACTIONS and not self._presses(request):
+            return Ends(room)  # whatever they share: it is in no conflict with them
         if event.kind is Kind.REQUEST_FINISHED:
             return room.since(request.since, mixed)
         return room.ends(mixed)
