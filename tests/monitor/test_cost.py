@@ -11,6 +11,7 @@ import pytest
 from monitor.evaluate import claim as claim_module
 from monitor.evaluate.claim import ClaimRun
 from monitor.evaluate.compile import compile_mode
+from monitor.evaluate.partial_observation import POOL
 from monitor.input.records import At
 from monitor.pool import blocks, holders
 from monitor.pool.blocks import Blocks, Held
@@ -96,6 +97,43 @@ class TestCost:
         run.fill()
         assert [0] * len(REQUESTS) == [run.arrive(name, 5) for name in REQUESTS]
         assert [0] * len(REQUESTS) == [run.finish(name) for name in REQUESTS]
+
+    def test_after_a_missing_line(self) -> None:
+        """After a missing line a request that fits beside all claims moves none, and is in hand of
+        none; the first one alone throws doubt on each claim, once.
+        """
+        run = Counted(Mode.HARD_PROTECTED)
+        run.stream.lose(At("f", 1), "a line is missing")
+        run.fill()
+        moved: list[ClaimRun] = []
+        run.stream.watch(moved)
+        for name in REQUESTS:
+            run.arrive(name, 5)
+            run.finish(name)
+        assert [] == moved
+        assert [0] * len(CLAIMS) == [len(claim.requests) for claim in run.stream.claims.values()]
+        assert all(POOL <= claim.unknown for claim in run.stream.claims.values())
+
+    def test_new_claims_after_a_missing_line(self) -> None:
+        """Each request after a missing line throws doubt on those that came since the last one."""
+        run = Counted(Mode.HARD_PROTECTED)
+        run.stream.lose(At("f", 1), "a line is missing")
+        for number, claim in enumerate(CLAIMS):
+            about = {"claim_id": claim, "object_id": claim}
+            run.take(Kind.CLAIM_REGISTERED, **about, predicate="leading_prefix_at_least(1)")
+            run.arrive(f"request:{number}", 5)  # nothing is committed to yet
+            run.take(Kind.CLAIM_COMMITTED, **about, footprint=2)
+            assert not POOL <= run.stream.claims[claim].unknown
+            run.finish(f"request:{number}")
+            assert POOL <= run.stream.claims[claim].unknown
+
+    def test_needs_that_are_not_stated(self) -> None:
+        """Where a request does not state what it needs, it is not asked what the claims share."""
+        run = Counted(Mode.HARD_PROTECTED)
+        run.fill()
+        run.take(Kind.REQUEST_ARRIVED, request_id="request")
+        run.finish("request")
+        assert run.stream.store.room._ends is None
 
     def test_claims_that_are_not_concerned(self) -> None:
         """What is said of a request is looked up among the claims, who are not gone through, also
