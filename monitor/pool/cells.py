@@ -22,7 +22,7 @@ class Freed(NamedTuple):
     """What a set of claims frees together, and what would not be freed without each of them."""
 
     blocks: int
-    shares: Mapping[str, int]
+    shares: dict[str, int]
 
 
 class Run(NamedTuple):

@@ -170,16 +170,19 @@ class Room:
     def freed(self, names: Collection[str]) -> Freed:
         """What these claims free: the blocks of which they are all owners."""
         by_object: dict[Hashable, list[str]] = {}
+        blocks, shares, contents = 0, dict[str, int](), self._contents
         for name in names:
-            if name in self._claims:
-                by_object.setdefault(self._contents[name], []).append(name)
-        blocks, shares = 0, dict[str, int]()
-        for of, named in by_object.items():
-            there = self._objects[of]
+            if name not in contents:
+                continue
+            there = self._objects[of := contents[name]]
             if isinstance(there, tuple):
                 blocks += there[1]
-                shares[there[0]] = there[1]
-                continue
+                shares[name] = there[1]
+            else:
+                by_object.setdefault(of, []).append(name)
+        for of, named in by_object.items():
+            there = self._objects[of]
+            assert isinstance(there, _Object)
             beside = there.beside(named)
             blocks += there.span - beside if beside < there.span else 0
             shares |= {name: max(0, there.blocks[name] - beside) for name in named}

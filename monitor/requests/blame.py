@@ -9,7 +9,7 @@ from monitor.evaluate.event_view import EventView
 from monitor.pool.bloom_filter import BloomFilter, digest
 
 if TYPE_CHECKING:
-    from collections.abc import Hashable, Mapping
+    from collections.abc import Hashable
 
     from monitor.evaluate.claim import ClaimRun
     from monitor.input.records import At
@@ -37,7 +37,7 @@ class Blame:
     """
 
     def __init__(
-        self, event: Event, request: Request, claims: Mapping[str, ClaimRun], sums: Sums
+        self, event: Event, request: Request, claims: dict[str, ClaimRun], sums: Sums
     ) -> None:
         self._event, self._sums = event, sums
         self.named = frozenset(event.accused)
@@ -45,12 +45,12 @@ class Blame:
         self._restore = event.restore and bool(request.failed)
         self._alleges = event.restore and not request.failed
         self._smear = bool(blamed - request.failed)
-        known = [claims[name] for name in self.named if name in claims]
-        self._freed = sums.freed([claim.claim_id for claim in known if claim.responsible])
-        shares = self._freed.shares
+        known = [name for name in self.named if name in claims and claims[name].responsible]
+        freed = sums.freed(known)
+        self._blocks: int = freed.blocks
+        shares = self._shares = freed.shares
         self._idle = {name for name in self.named if not shares.get(name)}
-        some = [(blocks, name) for name, blocks in shares.items() if blocks]
-        self._least = nsmallest(2, some)
+        self._least = nsmallest(2, [(blocks, name) for name, blocks in shares.items() if blocks])
 
     def tell(self, view: EventView, claim: ClaimRun | None, name: str) -> None:
         """What of it concerns one claim, and what concerns all."""
@@ -59,16 +59,16 @@ class Blame:
 
     def part(self, name: str) -> tuple[bool, int, bool, bool]:
         """All that differs between claims of what concerns one, beside what each declared."""
-        share, least = self._freed.shares.get(name, 0), self._least
+        share, least = self._shares.get(name, 0), self._least
         first = bool(least) and least[0][1] == name
         return name in self.named, share, first, name in self._idle
 
     def tell_one(self, view: EventView, claim: ClaimRun | None, name: str) -> None:
         """What of it concerns one claim: whether it is named, and what the others named free."""
-        share, idle = self._freed.shares.get(name, 0), self._idle
+        share, idle = self._shares.get(name, 0), self._idle
         view.blamed = name in self.named
         view.tied = 0 if claim is None else claim.declared - share
-        view.blamed_rest = self._freed.blocks - share
+        view.blamed_rest = self._blocks - share
         view.blamed_least = 0
         for blocks, other in self._least:
             if other != name:

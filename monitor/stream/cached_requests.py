@@ -14,24 +14,65 @@ from monitor.evaluate.cached_step import FIRST, Before, code_of, take
 from monitor.evaluate.compaction import expand
 from monitor.evaluate.python_terms import CLAIM_REGISTERS, REQUEST_REGISTERS
 from monitor.evaluate.reading import MOST_READ
+from monitor.pool.room import Room
 from monitor.stream.transition_cache import TransitionCache
 from spec.events.alphabet import CONFLICT_ACTIONS, Kind
 
 if TYPE_CHECKING:
     from collections.abc import Hashable, Sequence
+    from typing import TypeAlias
 
     from monitor.evaluate.claim import ClaimRun
     from monitor.evaluate.product import Transition
     from monitor.stream.request_events import AtRequest
     from monitor.stream.shortcuts import Way
 
+    Part: TypeAlias = tuple[bool, int, bool, bool]
+
 __all__ = ["CachedRequests"]
 
 _BOTH: Final = 1
 """The sums of the pool have two ends, and the code says what is read at each."""
 
+_NO_PART: Final[Part] = (False, 0, False, False)
+"""What a claim has to do with an event that is no action."""
+
 _LEAD: Final = CLAIM_REGISTERS.index("lead")
 _NEEDED: Final = REQUEST_REGISTERS.index("needed")
+
+
+class Alike:
+    """Where a claim stood before an event of a request, and the transition that it took: most
+    claims stand alike.
+
+    `slot` is that of the request, `alone` the blocks that the claim has alone, and `part` what it
+    has to do with whom an action names; `low` is the same at the lower end of the sums.
+    """
+
+    __slots__ = ("alone", "facts", "low", "part", "product", "slot", "transition")
+
+    def __init__(
+        self,
+        claim: ClaimRun,
+        slot: int,
+        alone: int,
+        part: Part,
+        low: Hashable,
+        transition: Transition,
+    ) -> None:
+        self.product, self.facts, self.slot = claim.product, claim.facts, slot
+        self.alone, self.part, self.low, self.transition = alone, part, low, transition
+
+    def is_like(self, claim: ClaimRun, slot: int, alone: int, part: Part, low: Hashable) -> bool:
+        """Whether another claim stands so, as far as it is quick to see."""
+        return (
+            claim.product is self.product
+            and claim.facts is self.facts
+            and slot == self.slot
+            and alone == self.alone
+            and part == self.part
+            and low == self.low
+        )
 
 
 class CachedRequests(TransitionCache):
@@ -45,42 +86,45 @@ class CachedRequests(TransitionCache):
             return
         event, request, at = delivery.event, delivery.request, delivery.at
         name = event.request_id or ""
-        need = request.needed, request.usable, 0, 0
+        needed, usable = request.needed, request.usable
+        need = needed, usable, 0, 0
         arrives, acts = event.kind is Kind.REQUEST_ARRIVED, event.kind in CONFLICT_ACTIONS
-        ends = [each for each in delivery.ends[:2] if each is not None]
-        alone, low = ends[0].alone, len(ends) > 1
-        known: dict[Hashable, Transition] = {}
-        met: list[Hashable] = []  # of the keys, so that no other has their ids
+        ends, blames = delivery.ends, delivery.blames
+        room = ends.high if isinstance(ends.high, Room) else None
+        known: dict[Hashable, Alike] = {}
+        last: Alike | None = None
         for claim in concerned:
             if not self._try_compact(claim):
                 self._deliver_one(claim, delivery)
                 continue
-            ids, claim_id = claim.ids, claim.claim_id
+            claim_id, ids = claim.claim_id, claim.ids
             slot = self._slot_of(claim, name, request)
-            if slot >= FIRST and (arrives or claim.needs[slot - FIRST][:2] != need[:2]):
-                self._deliver_one(claim, delivery)
-                continue
-            part = delivery.blames[0].part(claim_id) if acts else None
-            key: Hashable = id(claim.product), slot, id(claim.facts), alone(claim_id), part
-            if low:
-                key = (
-                    key,
-                    ends[1].alone(claim_id),
-                    delivery.blames[1].part(claim_id) if acts else None,
-                )
-            if (transition := known.get(key)) is None:
-                if (found := self._find_transition(claim, slot, delivery)) is None:
+            if slot >= FIRST:
+                before = claim.needs[slot - FIRST]
+                if arrives or before[0] != needed or before[1] != usable:
+                    self._deliver_one(claim, delivery)
                     continue
-                transition = known[key] = found
-                met.append(claim.facts)
+            alone = ends.high.alone(claim_id) if room is None else room.alone(claim_id)
+            part, low = blames[0].part(claim_id) if acts else _NO_PART, None
+            if ends.low is not None:
+                low = ends.low.alone(claim_id), blames[1].part(claim_id) if acts else _NO_PART
+            if last is None or not last.is_like(claim, slot, alone, part, low):
+                key: Hashable = id(claim.product), slot, id(claim.facts), alone, part, low
+                last = known.get(key)
+                if last is None:
+                    if (found := self._find_transition(claim, slot, delivery)) is None:
+                        continue
+                    # It has the facts, so that no others have their id.
+                    last = known[key] = Alike(claim, slot, alone, part, low, found)
+            transition = last.transition
             if claim.owed and event.kind is Kind.REQUEST_FINISHED:
                 self._settle_routes(claim, name)
             if (pick := transition.ids) is not None:
                 gone = transition.gone
-                claim.ids, claim.needs = pick((*ids, name)), pick((*claim.needs, need))
+                claim.ids, claim.needs = pick(ids + (name,)), pick(claim.needs + (need,))  # noqa: RUF005
                 if slot < FIRST and name in claim.ids:
                     self.requests.take_in_hand(claim, request)
-                if gone == (slot - FIRST,):  # as of most: it has not ended yet
+                if len(gone) == 1 and gone[0] == slot - FIRST:  # as of most: it has not ended yet
                     self.requests.put_out_of_hand(claim, request)
                 elif gone:
                     self.requests.let_go(claim, [ids[each] for each in gone], name)

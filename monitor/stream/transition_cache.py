@@ -62,8 +62,11 @@ class TransitionCache(Shortcuts):
         """The number of the slot that a compact claim has for a request, in a code; where there is
         none, whether the claim was there before it.
         """
-        if name in claim.ids:
-            return claim.ids.index(name) + FIRST
+        ids = claim.ids
+        if ids and ids[-1] == name:  # as of most
+            return len(ids) - 1 + FIRST
+        if name in ids:
+            return ids.index(name) + FIRST
         return 1 if claim.took <= request.since else 2
 
     @staticmethod
