@@ -18,14 +18,16 @@ if TYPE_CHECKING:
     from spec.events.canonical import Event
 
     Unknown: TypeAlias = tuple[frozenset[str], At | None, str]
+    _Named: TypeAlias = tuple[EventView, tuple[Unknown, ...], frozenset[str]]
 
-__all__ = ["OUTCOMES", "Blame", "Early", "tell_outcome"]
+__all__ = ["BLIND", "OUTCOMES", "Blame", "Early", "tell_outcome"]
 
 OUTCOMES: Final = frozenset({"refusal", "demotion", "expiry", "harm"})
 _OF_BLAME: Final = frozenset({"blocking_claim_ids", "restoration_failure_outcome"})
 EARLY: Final = 10_000
 """Names that are remembered because they were given before anything was known of them."""
 
+BLIND: Final = "the hooks of this stream do not observe all facts that it rests on"
 _EARLIER: Final = "an action may have named it before the first event about it"
 
 
@@ -97,17 +99,24 @@ class Early:
     """
 
     def __init__(self, seen: BloomFilter) -> None:
-        self._named: dict[str, dict[Hashable, tuple[EventView, tuple[Unknown, ...]]]] = {}
+        self._named: dict[str, dict[Hashable, _Named]] = {}
         self._seen = seen
 
     def add(
-        self, names: list[str], event: Event, at: At, blame: Blame, unknown: tuple[Unknown, ...]
+        self,
+        names: list[str],
+        event: Event,
+        at: At,
+        blame: Blame,
+        unknown: tuple[Unknown, ...],
+        blind: frozenset[str],
     ) -> None:
         """These ids were named in an action on a request; the same is delivered to each. Of
         actions of one kind that say the same of failures the first counts.
 
         Args:
             unknown: what is unknown of the request.
+            blind: the obligations that rest on facts which were not observed any more.
         """
         view: EventView | None = None
         for name in names:
@@ -119,7 +128,7 @@ class Early:
                 blame.tell(view, None, name)
                 view.proof = False  # its sums are judged by those who were there
             action = (view.kind, view.restore, view.smear, view.alleges, bool(unknown))
-            self._named.setdefault(name, {}).setdefault(action, (view, unknown))
+            self._named.setdefault(name, {}).setdefault(action, (view, unknown, blind))
 
     def tell(self, claim: ClaimRun, at: At) -> None:
         """The claim is known now: deliver the actions that named it."""
@@ -128,7 +137,9 @@ class Early:
             if self._seen.has("blamed", name):
                 claim.distrust(at, _EARLIER, _OF_BLAME)
             return
-        for view, unknown in self._named.pop(name).values():
+        for view, unknown, blind in self._named.pop(name).values():
+            if blind:
+                claim.distrust(None, BLIND, blind)
             for fields, since, why in unknown:
                 claim.doubt(fields, since, why)
             request_id = view.request_id or ""

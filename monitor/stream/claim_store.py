@@ -9,7 +9,8 @@ from monitor.evaluate.claim import ClaimRun
 from monitor.evaluate.compile import CLAIM_REGISTERS
 from monitor.evaluate.event_view import EventView
 from monitor.evaluate.partial_observation import BLOCKS
-from monitor.stream.known_claims import BLIND, KnownClaims
+from monitor.requests.blame import BLIND
+from monitor.stream.known_claims import KnownClaims
 from spec.events.alphabet import BLOCKS_GONE, REPORTS, Kind
 
 if TYPE_CHECKING:
@@ -263,7 +264,7 @@ class ClaimStore(KnownClaims):
         Args:
             blind: the obligations that do.
         """
-        self.observed, self._blind = observed, self._blind | blind
+        self.observed, self.blind = observed, self.blind | blind
         self.requests.arrivals = Kind.REQUEST_ARRIVED in observed
 
         def distrust(run: ClaimRun) -> bool:

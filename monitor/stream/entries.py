@@ -52,8 +52,7 @@ class Entries(BlockEvents):
         if event.request_id is not None or not store.is_unmet(claim_id):
             return False
         self._begin()
-        claim = store.make(claim_id, mode)
-        self._early.tell(claim, at)
+        claim = self._meet(claim_id, mode, at)
         claim.registered, claim.registered_at = True, self._count
         claim.entry_kind, claim.entry_at = event.kind, at
         self._newest = self._count

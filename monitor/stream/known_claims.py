@@ -32,12 +32,11 @@ if TYPE_CHECKING:
     from spec.claims.claim import Mode
     from spec.events.canonical import Event
 
-__all__ = ["BLIND", "KnownClaims"]
+__all__ = ["KnownClaims"]
 
 
 _LEAD: Final = CLAIM_REGISTERS.index("lead")
 _TOO_MUCH: Final = "more was stated about its object, or by claims on it, than is kept"
-BLIND: Final = "the hooks of this stream do not observe all facts that it rests on"
 _KIN: Final = (
     "a later fact concerns blocks of a claim that is no longer tracked and may share blocks with it"
 )
@@ -69,7 +68,7 @@ class KnownClaims:
         self.moved: list[ClaimRun] | None = None  # by events, where somebody asks for that
         self.room, self.observed = Room(), FACTS
         self.alone = ""  # why nothing is concluded from the stream by itself
-        self._blind = frozenset[str]()  # obligations that rest on facts that are not observed
+        self.blind = frozenset[str]()  # obligations that rest on facts that are not observed
         self.blocks = Blocks(self.claims, Stated(seen))
         self.objects, self.ranks = Objects(), Ranks()
         self.requests, self.clock = Requests(track, keep.ended_requests), Clock()
@@ -168,8 +167,6 @@ class KnownClaims:
             compiled = next(iter(self.judges.values()))
         constants = constants_of(UNSTATED, *fixed_by(compiled.mode))
         claim = ClaimRun(self._stream, claim_id, compiled, constants)
-        if self._blind:
-            claim.distrust(None, BLIND, self._blind)
         if self.alone:
             claim.distrust(None, self.alone)
         self._unmet.tell(claim)

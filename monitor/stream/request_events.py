@@ -121,7 +121,7 @@ class RequestEvents(StreamState):
             unknown.append((POOL, *unseen))
         if self._track.lost is None and named:
             strangers = [name for name in named if name not in self.claims]
-            self._early.add(strangers, event, at, blames[0], tuple(unknown))
+            self._early.add(strangers, event, at, blames[0], tuple(unknown), self._store.blind)
         self._deliver_each(
             concerned, AtRequest(event, request, at, named, ends, blames, others, unknown)
         )

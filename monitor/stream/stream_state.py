@@ -12,7 +12,7 @@ from monitor.pool.holders import SHARES
 from monitor.pool.seen import Seen
 from monitor.pool.terms import binds, fix_terms, predicate_of
 from monitor.pool.unreported import is_unreported, last_lead
-from monitor.requests.blame import Early
+from monitor.requests.blame import BLIND, Early
 from monitor.requests.observability import ObservabilityLoss
 from monitor.stream.authority import authorised, differs
 from monitor.stream.claim_store import ClaimStore
@@ -235,8 +235,7 @@ class StreamState:
         claim = self._store.find(claim_id, at, new=event.kind in _NEW)
         if claim is None:
             mode = event.mode if event.kind in INTRODUCES else None
-            claim = self._store.make(claim_id, mode)
-            self._early.tell(claim, at)
+            claim = self._meet(claim_id, mode, at)
             if self._track.lost is not None and event.kind not in BEGINS:
                 claim.distrust(at, "its acceptance may be among the events that are missing")
         if event.kind is Kind.CLAIM_ACCEPTED and self._accepted_unseen(claim):
@@ -268,6 +267,14 @@ class StreamState:
             claim.distrust(at, "an event named it before it was registered")
         if event.predicate is not None:
             claim.fix_predicate(predicate_of(event.predicate))
+        return claim
+
+    def _meet(self, claim_id: str, mode: str | None, at: At) -> ClaimRun:
+        """A claim that is met for the first time, with the actions that named it before."""
+        claim = self._store.make(claim_id, mode)
+        self._early.tell(claim, at)
+        if self._store.blind:
+            claim.distrust(None, BLIND, self._store.blind)
         return claim
 
     def _accepted_unseen(self, claim: ClaimRun) -> bool:

@@ -17,7 +17,7 @@ import msgspec
 from spec.claims.claim import Mode
 from spec.events.alphabet import Kind
 from spec.events.canonical import Event
-from spec.events.fields import required_of
+from spec.events.fields import IDENTITY, fields_of, required_of
 from spec.projection.lines import Line
 from tests.monitor.test_hostile import DUE, FOLDER
 from tests.obligations.test_handwritten import PAIRS
@@ -104,6 +104,8 @@ def _stated(event: Event) -> list[str]:
 
 def _with(event: Event, name: str, value: object) -> Event:
     """With this field, where a reader would take it."""
+    if name not in {*IDENTITY, *fields_of(event.kind)}:
+        return event
     changed = msgspec.structs.replace(event, **{name: value})
     whole = all(getattr(changed, each) not in (None, ()) for each in required_of(event.kind))
     placed = changed.positions or event.kind is Kind.BLOCK_CACHED
