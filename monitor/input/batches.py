@@ -9,7 +9,7 @@ as they went in have each key once, and there is one event on each; of others th
 from __future__ import annotations
 
 from collections import Counter
-from operator import attrgetter
+from operator import itemgetter
 from types import NoneType
 from typing import (
     TYPE_CHECKING,
@@ -26,6 +26,7 @@ from typing import (
 
 import msgspec
 from msgspec import Meta
+from msgspec.structs import astuple
 
 from monitor.input.dialects._json import parse
 from monitor.input.errors import InputError
@@ -158,8 +159,7 @@ def form_of(event: Event) -> Event | None:
     try:
         line = _ENCODE(event)
         found = _DECODE(line)
-        fields = _FIELDS[event.kind]
-        if fields(found) != fields(event) or len(line) > _LONG:
+        if astuple(found) != _OWN[event.kind](astuple(event)) or len(line) > _LONG:
             return None
     except Exception:  # whatever stands in a field: the reader says what is wrong with it
         return None
@@ -217,12 +217,14 @@ def _present(of: Any) -> Any:
     return given
 
 
-_FIELDS: Final = {
-    kind: attrgetter(*{*STAMP, *IDENTITY, *fields_of(kind)} - {"kind"}) for kind in Kind
+_EACH: Final = {kind: _form(kind) for kind in Kind}
+_FORMS: Final = Union[tuple(_EACH.values())]  # noqa: UP007
+_OWN: Final = {
+    kind: itemgetter(*map(Event.__struct_fields__.index, form.__struct_fields__))
+    for kind, form in _EACH.items()
 }
-"""The fields of an event of each kind."""
+"""Of the fields of an event those that an event of its kind has."""
 
-_FORMS: Final = Union[tuple(_form(kind) for kind in Kind)]  # noqa: UP007
 _DECODER: Final[msgspec.json.Decoder[Any]] = msgspec.json.Decoder(_FORMS)
 _DECODE, _DECODE_LINES = _DECODER.decode, _DECODER.decode_lines
 _ENCODE, _ENCODE_LINES = EVENT_ENCODER.encode, EVENT_ENCODER.encode_lines
