@@ -19,7 +19,7 @@ from spec.events.canonical import Event
 from tests.streams.traffic import Traffic, as_events
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
 
 __all__ = ["cold_requests", "each_feed", "looked", "per_event", "served"]
 
@@ -96,15 +96,14 @@ def per_event(live: int, events: int, *, shuffled: bool) -> float:
     """
     monitor, before = Monitor(Mode.OFFLOADABLE), _ENTRY * live
     made = as_events(Traffic(before + events, live, shuffled=shuffled))
-    _take(monitor, list(itertools.islice(made, before)), 0)
+    _take(monitor, itertools.islice(made, before), 0)
     rest = list(made)
     started = time.process_time()
     _take(monitor, rest, before)
     return (time.process_time() - started) / len(rest) * 1e6
 
 
-def _take(monitor: Monitor, events: Sequence[Event], line: int) -> None:
-    for event in events:
-        line += 1
+def _take(monitor: Monitor, events: Iterable[Event], before: int) -> None:
+    for line, event in enumerate(events, before + 1):
         at = At("bench", line, event.sequence)
         monitor.take(Record(at, stamp_of(event, event.stream), ((event, at),)))

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from random import Random
 
 import msgspec
 
@@ -13,8 +15,9 @@ from monitor.follow.judge import Judge
 from monitor.follow.verdict_line import VerdictLine, ViolationLine
 from monitor.input.reorder_window import Window
 from spec.claims.claim import Mode
+from tests.monitor.input.test_merged import Line, told
 
-__all__ = ["WAIT", "Ranks", "apart", "engines", "said"]
+__all__ = ["WAIT", "Ranks", "alone", "apart", "by_rank", "engines", "half", "lines_of", "said"]
 
 WAIT = Window(100_000, 10_000_000_000)
 
@@ -113,3 +116,29 @@ def apart(content: bytes, **fields: object) -> list[bytes]:
             changed = {**changed, "engine": msgspec.json.decode(line)["stream"]}
         found.append(msgspec.json.encode(changed))
     return found
+
+
+def lines_of(path: Path) -> list[VerdictLine]:
+    decoder = msgspec.json.Decoder(VerdictLine)
+    return [decoder.decode(line) for line in path.read_bytes().splitlines()]
+
+
+def alone(lines: list[Line]) -> list[tuple[object, ...]]:
+    """What is stated of the lines where they are one stream."""
+    ranks = Ranks("one")
+    ranks.take("one", *told(lines).splitlines())
+    ranks.finish()
+    return said(ranks.lines)
+
+
+def by_rank(lines: list[Line], owners: list[int], ranks: int = 2) -> list[list[bytes]]:
+    """The lines as those of ranks."""
+    own: list[list[Line]] = [[] for _ in range(ranks)]
+    for line, owner in zip(lines, owners, strict=True):
+        own[owner].append(line)
+    return [told(each, rank, ranks).splitlines() for rank, each in enumerate(own)]
+
+
+def half(lines: list[Line], seed: int = 5, ranks: int = 2) -> list[list[bytes]]:
+    chance = Random(seed)
+    return by_rank(lines, [chance.randrange(ranks) for _ in lines], ranks)
