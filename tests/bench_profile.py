@@ -30,7 +30,9 @@ from tests.streams.traffic import Traffic, as_events
 _ENDED: Final = 100  # claims that are kept when they are over
 _COUNTED: Final = re.compile(r"\s*([\d,]+)\s*\(.*?\)\s+\S*?([^/\s]+:\S+)")
 _GROUPS: Final = {
-    "fields of events": r"GetAttr|GenericGet|_PyType_Lookup|find_name_in_mro|PyMember|member_get|_core",
+    "fields of events": (
+        r"GetAttr|GenericGet|_PyType_Lookup|find_name_in_mro|PyMember|member_get|_core"
+    ),
     "hashes": r"[Hh]ash",
     "dictionaries": r"dictobject|dict_ops|CPyDict",
     "making and freeing objects": (
