@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, ClassVar, Final, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Final, Self, TypeAlias
 
 from monitor.evaluate.nothing import NOTHING
 from monitor.evaluate.positions import Positions
@@ -24,8 +24,13 @@ if TYPE_CHECKING:
     from spec.claims.predicates import MaterializationPredicate
     from spec.events.alphabet import Kind
 
-__all__ = ["ClaimFields", "Expansion"]
+__all__ = ["BOUND", "UNBOUND", "Bound", "ClaimFields", "Expansion"]
 
+Bound: TypeAlias = "tuple[str | bytes | None, ...]"
+"""What is stated of the identity of a claim besides its object, by the fields of `BOUND`."""
+
+BOUND: Final = ("cache_identity", "predicate", "predicate_id", "token_map")
+UNBOUND: Final[Bound] = (None,) * len(BOUND)
 _NONE: Final[frozenset[Any]] = frozenset()
 
 
@@ -65,17 +70,18 @@ class ClaimFields:
     of the pool. `owes` says that something is owed in the scope of the claim itself; `entry_kind`
     and `entry_at` are of the event that registered it. `past` is what is remembered of a claim that
     was forgotten, `lost` says that nothing is; a `guest` is judged by another mode. Numbers of the
-    stream's events: `registered_at`, `took` and `left` say when the claim was registered, and when
-    responsibility for it last began and ended, `last_event` when an event was last delivered to it.
+    stream's events: `took` says when responsibility for the claim last began, `last_event` when an
+    event was last delivered to it. `object_id` and `bound` are what is stated of its identity, each
+    a text, or its digest where the claim was recalled.
     `observed` are the facts of which the hooks state each one. `object` tells which object it is
     on, `keys` the contents of its positions where they are stated. It `strayed` once an event took
     blocks from behind its end, and none of its own; it was `missed` if anything may have happened
     since it ended that was not observed. Its end was `early` if the runtime ended its entry before
-    its duration was over. It `joined` the others on its object when so many fields of its identity
-    were stated. It is `disputed` if two priorities of it were stated. `computed` are the positions
-    that were computed since it was last away, `owed` by request what its routes and their reuse
-    came to and are not reported yet, `unsaid` the blocks that it lost and no report named, None for
-    a block whose id is unknown.
+    its duration was over. It `joined` the others on its object since a field of its identity was
+    last stated for the first time. It is `disputed` if two priorities of it were stated.
+    `computed` are the positions that were computed since it was last away, `owed` by request what
+    its routes and their reuse came to and are not reported yet, `unsaid` the blocks that it lost
+    and no report named, None for a block whose id is unknown.
 
     Of a claim that is compact (`monitor.evaluate.compaction`), `product` is where it stands, `ids`
     are the requests that it has in hand, `needs` what each needs of what is usable, with the cost
@@ -85,13 +91,13 @@ class ClaimFields:
     """
 
     __slots__ = (
-        *("_quiet", "_spared", "_took_last", "accepted", "binding", "claim_id", "compiled"),
+        *("_quiet", "_spared", "_took_last", "accepted", "bound", "claim_id", "compiled"),
         *("computed", "constants", "contradicted", "declared_mode", "disputed", "doubts"),
         *("duration", "early", "elapsed", "entry_at", "entry_kind", "expansion", "expansions"),
-        *("facts", "guest", "held", "ids", "joined", "keys", "last_event", "left", "lost"),
-        *("missed", "needs", "object", "observed", "other_mode", "owed", "owes"),
+        *("facts", "guest", "held", "ids", "joined", "keys", "last_event", "lost"),
+        *("missed", "needs", "object", "object_id", "observed", "other_mode", "owed", "owes"),
         *("owner_claimed", "owner_scope", "past", "places", "predicate", "priority", "product"),
-        *("registered", "registered_at", "size", "state", "steps", "strayed", "stream"),
+        *("registered", "size", "state", "steps", "strayed", "stream"),
         *("taint", "took", "unknown", "unsaid", "unwatched", "wait"),
     )
 
@@ -111,16 +117,16 @@ class ClaimFields:
         self.compiled: Compiled = compiled
         self.constants: Constants = constants
         self.predicate: MaterializationPredicate | None = None
-        self.binding: dict[str, str | bytes] = NOTHING
+        self.object_id: str | bytes | None = None
+        self.bound: Bound = UNBOUND
         self.declared_mode: str | None = None
         self.other_mode: str | None = None
         self.owner_scope: str | None = None
         self.duration: str | None = None
         self.priority: int | None = None
-        self.joined: int = 0
+        self.joined: bool = True
         self.disputed: bool = False
         self.registered: bool = False
-        self.registered_at: int = 0
         self.entry_kind: Kind | None = None
         self.entry_at: At | None = None
         self.keys: tuple[str, ...] = ()
@@ -142,7 +148,6 @@ class ClaimFields:
         self.owes: bool = False
         self.took: int = 0
         self.last_event: int = 0
-        self.left: int = 0
         self.past: Self | None = None
         self.lost: bool = False
         self.guest: bool = False

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final, Self
 
+from monitor.evaluate.claim_fields import BOUND
 from monitor.evaluate.compaction import Compactable
 from monitor.evaluate.compile import CLAIM_REGISTERS, REQUEST_REGISTERS
 from monitor.evaluate.constants import constants_of, fixed_by
@@ -29,6 +30,9 @@ UNSTATED: Final = 2**63
 """The threshold of a predicate that is not stated: it never holds."""
 
 
+_CACHE: Final = BOUND.index("cache_identity")
+_PREDICATE: Final = BOUND.index("predicate")
+_MAP: Final = BOUND.index("token_map")
 _PLACE_OF: Final = {name: place for place, name in enumerate(CLAIM_REGISTERS)}
 _REGISTERED: Final = CLAIM_REGISTERS.index("registered")
 _RESPONSIBLE: Final = CLAIM_REGISTERS.index("responsible")
@@ -94,6 +98,21 @@ class ClaimRecord(Compactable):
         self.expanded()
         self.compiled, self.steps = compiled, compiled.steps
         self.base = list(compiled.first)
+
+    @property
+    def cache_identity(self) -> str | bytes | None:
+        """The cache that it is in, as far as that is stated."""
+        return self.bound[_CACHE]
+
+    @property
+    def token_map(self) -> str | bytes | None:
+        """The map of its positions, as far as one is stated."""
+        return self.bound[_MAP]
+
+    @property
+    def bound_predicate(self) -> str | bytes | None:
+        """The text of the predicate that is part of its identity, if one is stated."""
+        return self.bound[_PREDICATE]
 
     @property
     def entry(self) -> Trail:

@@ -44,15 +44,17 @@ def open_without(kind: Kind, obligations: frozenset[str]) -> frozenset[str]:
 def means(event: Event, claim: ClaimRun) -> bool:
     """Whether the object of a watched claim is the one that the event names, as far as it says."""
     return not claim.unwatched and all(
-        value is None or same(name, claim.binding.get(name), value)
-        for name in _WITHIN
-        for value in (getattr(event, name),)
+        value is None or same(name, known, value)
+        for name, known, value in (
+            ("cache_identity", claim.cache_identity, event.cache_identity),
+            ("token_map", claim.token_map, event.token_map),
+        )
     )
 
 
 def is_elsewhere(event: Event, claim: ClaimRun) -> bool:
     """Whether an event that names no claim states another cache than the claim is in."""
-    stated, own = event.cache_identity, claim.binding.get("cache_identity")
+    stated, own = event.cache_identity, claim.cache_identity
     if event.claim_id is not None or stated is None or own is None:
         return False
     return not same("cache_identity", own, stated)
@@ -64,11 +66,10 @@ def _known(name: str, stated: str | bytes) -> bytes:
 
 def _on(claim: ClaimRun) -> tuple[bytes, tuple[bytes | None, ...]] | None:
     """The object that a claim states to be on, with its cache and the map of its positions."""
-    if "object_id" not in claim.binding:
+    if claim.object_id is None:
         return None
-    stated = claim.binding
-    within = _within(stated.get("cache_identity"), stated.get("token_map"))
-    return _known("object_id", stated["object_id"]), within
+    within = _within(claim.cache_identity, claim.token_map)
+    return _known("object_id", claim.object_id), within
 
 
 def noted_on(claim: ClaimRun) -> bytes | None:
@@ -84,13 +85,13 @@ def _within(*stated: str | bytes | None) -> tuple[bytes | None, ...]:
     return tuple(None if value is None else _known(name, value) for name, value in each)
 
 
-def _is_still(on: Hashable, binding: dict[str, str | bytes]) -> bool:
+def _is_still(on: Hashable, claim: ClaimRun) -> bool:
     """Whether a claim that was found to be on an object states no more of where that is since."""
     if not isinstance(on, tuple):
         return False
     cache, token_map = on[1]
-    return (cache is None) is (binding.get("cache_identity") is None) and (
-        (token_map is None) is (binding.get("token_map") is None)
+    return (cache is None) is (claim.cache_identity is None) and (
+        (token_map is None) is (claim.token_map is None)
     )
 
 
@@ -118,7 +119,7 @@ class Objects:
 
     def is_still_on(self, claim: ClaimRun) -> bool:
         """Whether a claim is on an object, and states no more of where that is since."""
-        return noted_on(claim) is not None and _is_still(claim.object, claim.binding)
+        return noted_on(claim) is not None and _is_still(claim.object, claim)
 
     def is_alone(self, claim: ClaimRun) -> bool:
         """Whether the claim's object is known, and no other claim is on it in any cache."""

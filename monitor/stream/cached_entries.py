@@ -110,7 +110,7 @@ class CachedEntries(CachedShares):
         declared = claim.declared
         self._take_transition(claim, transition, at, stated=by)
         if not claim.responsible:
-            store.give_up(claim, self._count)
+            store.give_up(claim)
         if claim.declared != declared:
             store.room.put(claim, claim.declared)
         return True
@@ -149,8 +149,7 @@ class CachedEntries(CachedShares):
             return None
         if self._may_rank(claim):
             return None
-        binding = claim.binding
-        return claim if "object_id" in binding and "predicate" in binding else None
+        return None if claim.object_id is None or claim.bound_predicate is None else claim
 
 
 def _by(event: Event) -> int:

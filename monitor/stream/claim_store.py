@@ -171,9 +171,8 @@ class ClaimStore(KnownClaims):
         for undelivered in self._undelivered.values():
             undelivered[claim.claim_id] = claim
 
-    def give_up(self, claim: ClaimRun, number: int) -> None:
+    def give_up(self, claim: ClaimRun) -> None:
         """The runtime is responsible for a claim no more."""
-        claim.left = number
         del self.responsible[claim.claim_id]
         self.clock.leave(claim)
 
@@ -193,7 +192,7 @@ class ClaimStore(KnownClaims):
                 claim.distrust(view.at, _BLOCKS, _of_blocks(claim))
             self.take_over(claim, number)
         elif responsible and not responds:
-            self.give_up(claim, number)
+            self.give_up(claim)
         if responds is not responsible or before[_DECLARED] != after[_DECLARED]:
             declared = claim.declared
             if declared != (before[_DECLARED] if responsible else 0):

@@ -36,7 +36,7 @@ class Entries(BlockEvents):
     def _named(self, event: Event) -> ClaimRun | None:
         """The claim that an event names; None if the event states its identity anew."""
         claim = self._store.claims.get(event.claim_id or "")
-        if claim is None or claim.joined != len(claim.binding):
+        if claim is None or not claim.joined:
             return None
         return claim if restates(claim, event) else None
 
@@ -54,7 +54,7 @@ class Entries(BlockEvents):
         self._begin()
         claim = store.make(claim_id, mode)
         self._early.tell(claim, at)
-        claim.registered, claim.registered_at = True, self._count
+        claim.registered = True
         claim.entry_kind, claim.entry_at = event.kind, at
         self._newest = self._count
         fix_terms(claim, event)

@@ -188,7 +188,7 @@ class KnownClaims:
         Args:
             grows: more of the object is its own than was before, or it is committed to.
         """
-        claim.joined = len(claim.binding)
+        claim.joined = True
         if (comes := self.objects.add(claim)) or grows:
             if self._is_new_there(claim):
                 self.room.forget()

@@ -13,6 +13,7 @@ from monitor.evaluate.nothing import NOTHING
 from monitor.evaluate.python_terms import CLAIM_REGISTERS
 from monitor.pool.bloom_filter import DIGEST, digest
 from monitor.pool.objects import noted_on
+from monitor.pool.terms import bind, identity_of
 from monitor.stream.retired_record import Alike, LostIds, Record
 from monitor.stream.retired_summary import again, likeness
 from spec.events.fields import IDENTITY
@@ -187,7 +188,7 @@ class RetiredClaims:
         claim.know(**dict(zip(_OWN, record.facts, strict=True)))
         each = [record.binding[n * DIGEST : (n + 1) * DIGEST] for n in range(len(IDENTITY))]
         pairs = zip(IDENTITY, each, strict=True)
-        claim.binding = {name: known for name, known in pairs if known != _UNSTATED}
+        bind(claim, {name: None if known == _UNSTATED else known for name, known in pairs})
         claim.past, claim.missed = alike.run, record.misses != self.misses
         if _misnaming(_object_of(record.binding)) in self._seen:
             claim.distrust(None, _MISNAMED)
@@ -249,9 +250,8 @@ def _object_of(binding: bytes) -> bytes:
 
 def _binding_of(claim: ClaimRun) -> bytes:
     """A digest of each field of a claim's identity, one after another."""
-    binding, found = claim.binding, list[bytes]()
-    for name in IDENTITY:
-        known = binding.get(name)
+    found = list[bytes]()
+    for name, known in zip(IDENTITY, identity_of(claim), strict=True):
         if name == "object_id" and (noted := noted_on(claim)) is not None:
             found.append(noted)
         elif known:

@@ -247,7 +247,7 @@ class StreamState:
             claim.distrust(at, "it ended, and since then events may be missing")
         if event.kind in INTRODUCES:
             if not claim.registered:
-                claim.registered, claim.registered_at = True, self._count
+                claim.registered = True
                 claim.entry_kind, claim.entry_at = event.kind, at
                 self._newest = self._count
             if claim.committed and claim.duration is None and event.duration is not None:
