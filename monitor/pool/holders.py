@@ -147,9 +147,7 @@ class Holders:
             return False
         blocks, positions = [block for _, block in pairs], [position for position, _ in pairs]
         if self._are_new(blocks, positions, claim):
-            places = alike(positions)
-            self._owners.place(claim.claim_id, blocks, places)
-            claim.held.place(places, blocks)
+            claim.held.place(self._owners.place(claim.claim_id, blocks, alike(positions)))
             self._note(claim)
             return True
         for position, block in pairs:
@@ -218,10 +216,8 @@ class Holders:
 
     def place(self, blocks: Sequence[int], positions: Sequence[int], claim: ClaimRun) -> None:
         """The claim holds these blocks, which are free, at these positions."""
-        places = alike(positions)
-        self._owners.place(claim.claim_id, blocks, places)
+        claim.held.place(self._owners.place(claim.claim_id, blocks, alike(positions)))
         self._note_stated(blocks)
-        claim.held.place(places, blocks)
         self._note(claim)
 
     def extend(
@@ -236,10 +232,9 @@ class Holders:
         """The claim holds these blocks, which are unowned, one after another behind all that it
         holds; `Positions.extend` has the arguments.
         """
-        places = alike(positions)
-        self._owners.place(claim.claim_id, blocks, places)
+        run = self._owners.place(claim.claim_id, blocks, alike(positions))
         self._note_stated(blocks)
-        claim.held.extend(places, blocks, end, fresh=fresh)
+        claim.held.extend(run, end, fresh=fresh)
         if claim.claim_id not in self._noted:
             self._note(claim)
 
@@ -268,7 +263,7 @@ class Holders:
         """
         run = self._owners.run(blocks)
         claim = None if run is None else self.claims.get(run.claim_id)
-        if run is None or claim is None or not claim.held.are_all(run.positions, run.blocks):
+        if run is None or claim is None or not claim.held.are_all(run):
             return None
         return claim, run.first
 

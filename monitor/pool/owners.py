@@ -4,36 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from monitor.evaluate.positions import alike
+from monitor.evaluate.positions import Placed, alike
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Sequence
 
-__all__ = ["Owners", "Run"]
+__all__ = ["Owners"]
 
 _TOGETHER: Final = 64  # blocks of one run: one of them is sought among these
-
-
-class Run:
-    """Some blocks of one claim, and the one position of each."""
-
-    __slots__ = ("blocks", "claim_id", "positions")
-
-    def __init__(self, claim_id: str, blocks: tuple[int, ...], positions: tuple[int, ...]) -> None:
-        self.claim_id, self.blocks, self.positions = claim_id, blocks, positions
-
-    @property
-    def first(self) -> int:
-        """The first of the positions."""
-        first = self.positions[0]
-        for position in self.positions:
-            if position < first:
-                first = position
-        return first
-
-    def position(self, block: int) -> int:
-        """Where one of the blocks is."""
-        return self.positions[self.blocks.index(block)]
 
 
 class Owners:
@@ -44,24 +22,28 @@ class Owners:
     """
 
     def __init__(self) -> None:
-        self._runs: dict[int, Run] = {}
+        self._runs: dict[int, Placed] = {}
         self._several: dict[int, dict[str, set[int]]] = {}
 
     def __len__(self) -> int:
         """Blocks of which an owner is known."""
         return len(self._runs) + len(self._several)
 
-    def place(self, claim_id: str, blocks: Sequence[int], positions: Sequence[int]) -> None:
-        """These blocks, which nobody holds, are a claim's, one at each position."""
+    def place(self, claim_id: str, blocks: Sequence[int], positions: tuple[int, ...]) -> Placed:
+        """These blocks, which nobody holds, are a claim's, one at each position; the record that
+        says so.
+        """
+        placed = Placed(claim_id, tuple(blocks), positions)
         if len(blocks) <= _TOGETHER:
-            run, runs = Run(claim_id, tuple(blocks), tuple(positions)), self._runs
+            runs = self._runs
             for block in blocks:
-                runs[block] = run
-            return
+                runs[block] = placed
+            return placed
         for at in range(0, len(blocks), _TOGETHER):
             some = tuple(blocks[at : at + _TOGETHER])
-            run = Run(claim_id, some, alike(positions[at : at + _TOGETHER]))
+            run = Placed(claim_id, some, alike(positions[at : at + _TOGETHER]))
             self._runs.update(dict.fromkeys(some, run))
+        return placed
 
     def are_free(self, blocks: Sequence[int]) -> bool:
         """Whether nothing is known of an owner of these blocks."""
@@ -89,7 +71,7 @@ class Owners:
         (position,) = positions
         return name, position
 
-    def run(self, blocks: Sequence[int]) -> Run | None:
+    def run(self, blocks: Sequence[int]) -> Placed | None:
         """The record of these blocks, if one event gave them, and no others, to one claim; None
         where that is not so, or any of them is asked for as one since.
         """

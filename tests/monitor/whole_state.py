@@ -66,8 +66,8 @@ def _owners(owners: Owners, block: int) -> list[tuple[str, list[int]]]:
 
 
 def _of_each(positions: Positions) -> Iterator[Iterable[tuple[int, int]]]:
-    for run in positions._placed:
-        yield zip(*run, strict=True)
+    for run in positions._runs:
+        yield zip(run.positions, run.blocks, strict=True)
     for position, blocks in (positions._several or {}).items():
         yield [(position, block) for block in blocks]
 
