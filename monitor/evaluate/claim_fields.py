@@ -74,7 +74,8 @@ class ClaimFields:
     event was last delivered to it. `object_id` and `bound` are what is stated of its identity, each
     a text, or its digest where the claim was recalled.
     `observed` are the facts of which the hooks state each one. `object` tells which object it is
-    on, `keys` the contents of its positions where they are stated. It `strayed` once an event took
+    on, `noted` the same where it is known as a holder of blocks, `counted` how many blocks count for it
+    in the sums of its pool, `keys` the contents of its positions where they are stated. It `strayed` once an event took
     blocks from behind its end, and none of its own; it was `missed` if anything may have happened
     since it ended that was not observed. Its end was `early` if the runtime ended its entry before
     its duration was over. It `joined` the others on its object since a field of its identity was
@@ -92,10 +93,28 @@ class ClaimFields:
 
     __slots__ = (
         *("_quiet", "_spared", "_took_last", "accepted", "bound", "claim_id", "compiled"),
-        *("computed", "constants", "contradicted", "declared_mode", "disputed", "doubts"),
+        *(
+            "computed",
+            "constants",
+            "contradicted",
+            "counted",
+            "declared_mode",
+            "disputed",
+            "doubts",
+        ),
         *("duration", "early", "elapsed", "entry_at", "entry_kind", "expansion", "expansions"),
         *("facts", "guest", "held", "ids", "joined", "keys", "last_event", "lost"),
-        *("missed", "needs", "object", "object_id", "observed", "other_mode", "owed", "owes"),
+        *(
+            "missed",
+            "needs",
+            "noted",
+            "object",
+            "object_id",
+            "observed",
+            "other_mode",
+            "owed",
+            "owes",
+        ),
         *("owner_claimed", "owner_scope", "past", "places", "predicate", "priority", "product"),
         *("registered", "size", "state", "steps", "strayed", "stream"),
         *("taint", "took", "unknown", "unsaid", "unwatched", "wait"),
@@ -131,6 +150,8 @@ class ClaimFields:
         self.entry_at: At | None = None
         self.keys: tuple[str, ...] = ()
         self.size: int = 0
+        self.counted: int = 0
+        self.noted: Hashable | None = None
         self.owner_claimed: str | None = None
         self.contradicted: tuple[At | None, str] | None = None
         self.observed: frozenset[Kind] = FACTS

@@ -67,7 +67,7 @@ class KnownClaims:
         self.responsible: dict[str, ClaimRun] = {}
         self.owing: dict[str, ClaimRun] = {}
         self.moved: list[ClaimRun] | None = None  # by events, where somebody asks for that
-        self.room, self.observed = Room(), FACTS
+        self.room, self.observed = Room(self.claims), FACTS
         self.alone = ""  # why nothing is concluded from the stream by itself
         self._blind = frozenset[str]()  # obligations that rest on facts that are not observed
         self.blocks = Blocks(self.claims, Stated(seen))

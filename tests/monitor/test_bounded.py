@@ -68,7 +68,7 @@ def held(stream: Stream) -> int:
     """Records of claims, whatever keeps them."""
     store = stream._store
     kept = (store.claims, store.responsible, store.owing, store._over, store._open, store._stay)
-    return max(map(len, (*kept, store.objects._claims, store.room._claims, store.ranks._holding)))
+    return max(map(len, (*kept, store.objects._claims, store.room._contents, store.ranks._holding)))
 
 
 @pytest.mark.slow
