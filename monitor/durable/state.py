@@ -17,6 +17,7 @@ from monitor.evaluate import (
     observer_state,
     positions,
     restless,
+    unusual,
 )
 from monitor.evaluate.by_kind import unmoved
 from monitor.evaluate.nothing import NOTHING
@@ -52,7 +53,7 @@ _KINDS: Final[tuple[type, ...]] = (
     *(records.At, records.Form, records.Stamp),
     *(claim.ClaimRun, claim_fields.Expansion, constants.Constants, event_view.EventView),
     *(observer_state.Finding, in_hand.InHand, observer_state.ObserverState),
-    *(positions.Placed, positions.Positions, restless.Restless),
+    *(positions.Placed, positions.Positions, restless.Restless, unusual.Unusual),
     *(blocks.Blocks, seen.Recent, seen.Seen, objects.Objects, ranks.Ranks, stated.Stated),
     *(groups.Groups, owners.Owners),
     *(cells.Cells, cells.Run, sums.Ends, room.Room, room._Object),
@@ -119,6 +120,6 @@ STATE: Final = Known(
         Remade(FunctionType, _step_of, _step),
         Remade(errors.InputError, _error_of, _error),
     ),
-    constants={"canonical": records.CANONICAL, "nothing": NOTHING},
+    constants={"canonical": records.CANONICAL, "nothing": NOTHING, "usual": unusual.USUAL},
 )
 """The state of the monitor of one mode, and what it is judged by."""

@@ -45,7 +45,7 @@ class ClaimRun(ClaimRequests):
         end to, such as the time for a report, is the same in the scope of the claim itself.
         """
         self.expanded()
-        if self._spared is not None:
+        if self.unusual.spared is not None:
             self.catch_up()
         kind = self.compiled.kinds[view.kind]
         if self._is_plain(view):

@@ -12,6 +12,7 @@ from monitor.durable.known import derived_of
 from monitor.evaluate.compile import Compiled
 from monitor.evaluate.constants import Constants
 from monitor.evaluate.positions import Positions
+from monitor.evaluate.unusual import Unusual
 from monitor.pool.owners import Owners
 
 __all__ = ["whole_state"]
@@ -84,4 +85,4 @@ def _is_frozen(kind: type) -> bool:
     dataclass = getattr(kind, "__dataclass_params__", None)
     struct = getattr(kind, "__struct_config__", None)
     frozen = any(each is not None and each.frozen for each in (dataclass, struct))
-    return frozen or kind is Constants
+    return frozen or kind in (Constants, Unusual)
