@@ -60,7 +60,7 @@ class ClaimRun(ClaimRequests):
         if kind.claim is not None:
             now = self.facts = kind.claim(view, self.constants, was)
         self._follow(view)
-        if self.taint is not None:
+        if self.unusual.taint is not None:
             return
         view.here = False
         empty = self.compiled.request_initial

@@ -162,7 +162,7 @@ class ClaimRecord(Compactable):
     @property
     def watched(self) -> bool:
         """Whether reports about it are owed, and its entry has not ended."""
-        return self.live and not self.unwatched
+        return self.live and not self.unusual.unwatched
 
     @property
     def ended(self) -> bool:
@@ -183,8 +183,8 @@ class ClaimRecord(Compactable):
         if self.responsible:
             return False
         if not self.constants.watched:
-            return self.ended or self.committed or self.lost
-        off = self.unwatched or self.lost or self.state is ClaimState.REFUSED
+            return self.ended or self.committed or self.unusual.lost
+        off = self.unusual.unwatched or self.unusual.lost or self.state is ClaimState.REFUSED
         return off and not self.held
 
     @property
@@ -195,7 +195,7 @@ class ClaimRecord(Compactable):
     @property
     def tracked(self) -> bool:
         """Whether hooks say what becomes of its blocks: it is responsible, or watched."""
-        watched = self.constants.watched and self.registered and not self.unwatched
+        watched = self.constants.watched and self.registered and not self.unusual.unwatched
         return self.responsible or (watched and self.state is not ClaimState.REFUSED)
 
     @property
@@ -233,7 +233,7 @@ class ClaimRecord(Compactable):
         away = self.facts[_LEAD] < threshold
         if computed and away and self.waiting:
             self.computed |= fresh
-        if not self.computed:
+        if not self.unusual.computed:
             return
         if not away and self.lead < threshold:
             self.computed = frozenset()
@@ -245,7 +245,7 @@ class ClaimRecord(Compactable):
     @property
     def restored(self) -> bool:
         """Whether nothing that the predicate needs was computed since it was away."""
-        if not self.computed:
+        if not self.unusual.computed:
             return True
         start = self.held.start
         return not any(start <= at < start + self.constants.threshold for at in self.computed)

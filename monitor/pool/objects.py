@@ -43,7 +43,7 @@ def open_without(kind: Kind, obligations: frozenset[str]) -> frozenset[str]:
 
 def means(event: Event, claim: ClaimRun) -> bool:
     """Whether the object of a watched claim is the one that the event names, as far as it says."""
-    return not claim.unwatched and all(
+    return not claim.unusual.unwatched and all(
         value is None or same(name, known, value)
         for name, known, value in (
             ("cache_identity", claim.cache_identity, event.cache_identity),

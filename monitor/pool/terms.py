@@ -71,7 +71,8 @@ def fix_terms(claim: ClaimRun, event: Event) -> None:
     claim.duration = claim.duration or event.duration
     if claim.priority is None:
         claim.priority = event.priority
-    claim.disputed |= event.priority not in (None, claim.priority)
+    if event.priority not in (None, claim.priority):
+        claim.disputed = True
 
 
 def identity_of(claim: ClaimRun) -> tuple[str | bytes | None, ...]:

@@ -179,7 +179,7 @@ class ClaimStore(KnownClaims):
     def _step(self, claim: ClaimRun, view: EventView, number: int) -> None:
         name, before = claim.claim_id, claim.facts
         responsible = bool(before[_RESPONSIBLE])
-        known = claim.past is None or claim.constants.watched
+        known = claim.unusual.past is None or claim.constants.watched
         if not known and view.kind in _REST_ON_BLOCKS:
             claim.doubt(BLOCKS, view.at, _BLOCKS)
         step(claim, view)

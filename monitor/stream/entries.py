@@ -128,7 +128,7 @@ class Entries(BlockEvents):
         """Deliver an event that changes neither responsibility nor what was declared."""
         claim.last_event = self._count
         self._store.step_plain(claim, view)
-        if claim.contradicted is not None:
+        if claim.unusual.contradicted is not None:
             self._note_broken(claim, view.kind)
 
 

@@ -108,9 +108,10 @@ class RetiredClaims:
         """
         if (product := claim.product) is None:
             return self._way(claim, clock)
-        stands = product, clock, claim.accepted, claim.registered, claim.elapsed, claim.unwatched
-        said = claim.strayed, claim.early, claim.disputed, claim.declared_mode, claim.other_mode
-        key = stands, said
+        unusual = claim.unusual
+        stands = product, clock, claim.accepted, claim.registered, claim.elapsed, unusual.unwatched
+        said = unusual.strayed, unusual.early, unusual.disputed
+        key = stands, said, claim.declared_mode, unusual.other_mode
         if (found := self._known.get(key)) is None:
             found = self._way(claim, clock)
             if claim.product is product and len(self._known) < _MOST_KNOWN:
@@ -141,7 +142,7 @@ class RetiredClaims:
         known = claim.facts
         lead = int(known[_LEAD]) if claim.constants.watched else 0  # else that is not followed
         facts = int(known[_FOOTPRINT]), int(known[_DECLARED]), lead, int(known[_ENDED_BY])
-        misses = -1 if claim.missed else self.misses
+        misses = -1 if claim.unusual.missed else self.misses
         rest = (owner, duration, claim.predicate, claim.priority, facts, misses)
         self._records[claim.claim_id] = Record(alike, binding, *rest)
         if _object_of(binding) in self._on:

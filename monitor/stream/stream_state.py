@@ -333,7 +333,7 @@ class StreamState:
     ) -> None:
         claim.last_event = self._count
         self._store.step(claim, view, self._count, among)
-        if claim.contradicted is not None:
+        if claim.unusual.contradicted is not None:
             self._note_broken(claim, view.kind)
 
     def _note_broken(self, claim: ClaimRun, kind: Kind) -> None:
