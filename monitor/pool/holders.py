@@ -279,7 +279,7 @@ class Holders:
             if known:
                 for block in blocks:
                     known.pop(block, None)
-        self._owners.drop_all(blocks)
+        self._owners.drop_run(blocks)
         if not self.stated.is_empty:
             self.stated.lose(blocks)
         if claim.owns(first):

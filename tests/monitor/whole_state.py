@@ -43,7 +43,9 @@ def whole_state(value: object, seen: dict[int, int] | None = None) -> Any:
             return f"@{seen[id(value)]}"
         seen[id(value)] = len(seen)
     if isinstance(value, Owners):
-        blocks = sorted({*value._runs, *value._several})
+        near = [block for block, run in enumerate(value._runs) if run is not None]
+        blocks = sorted({*near, *value._far, *value._several})
+        assert len(blocks) == len(value)
         return [(block, _owners(value, block)) for block in blocks]
     if isinstance(value, Positions):
         held = sorted(pair for p in _of_each(value) for pair in p)
@@ -61,7 +63,7 @@ def whole_state(value: object, seen: dict[int, int] | None = None) -> Any:
 
 
 def _owners(owners: Owners, block: int) -> list[tuple[str, list[int]]]:
-    if (run := owners._runs.get(block)) is not None:
+    if (run := owners._of(block)) is not None:
         return [(run.claim_id, [run.position(block)])]
     return [(name, sorted(positions)) for name, positions in owners._several[block].items()]
 
