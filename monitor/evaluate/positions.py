@@ -132,10 +132,8 @@ class Positions:
 
     def _add(self, run: Placed) -> None:
         """Blocks with ids are held at positions at which none was."""
-        if self._placed is None and self._several is None:
-            self._placed = run
-        elif self._several is None and len(self._runs) < _FEW:
-            self._placed = (*self._runs, run)
+        if self._several is None and len(self._runs) < _FEW:
+            self._placed = (*self._runs, run) if self._placed is not None else run
         else:
             each = zip(run.positions, run.blocks, strict=True)
             self._named.update((position, {block}) for position, block in each)
@@ -262,7 +260,10 @@ class Positions:
                 self.fresh.update(run.positions)
             elif self.fresh:
                 self.fresh = set()
-        self._add(run)
+        if self._placed is None and self._several is None:
+            self._placed = run
+        else:
+            self._add(run)
         self._held = _run(self.start, end + len(run.blocks))
 
     def take(self, position: int, block: int) -> bool:

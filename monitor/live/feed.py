@@ -335,7 +335,7 @@ def _stands(claim: ClaimRun) -> Hashable:
     product = claim.product
     if product is None or claim.past is not None:
         return None
-    modes = claim.declared_mode, claim.other_mode
+    modes = claim.declared_mode, claim.unusual.other_mode
     entered = claim.accepted, claim.registered, claim.lost, claim.guest
     return product, claim.places, claim.state, *modes, *entered
 

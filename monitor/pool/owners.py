@@ -63,8 +63,9 @@ class Owners:
         """Make the list long enough for a block, if it is not mostly empty then."""
         runs, far = self._runs, self._far
         if block < 2 * self._number + _SPARE:
-            runs.extend([None] * (block + 1 - len(runs)))
-            for near in [each for each in far if each <= block] if far else ():
+            size = max(block + 1, self._number + _SPARE)
+            runs.extend([None] * (size - len(runs)))
+            for near in [each for each in far if each < size] if far else ():
                 runs[near] = far.pop(near)
 
     def _take(self, block: int) -> Placed | None:
