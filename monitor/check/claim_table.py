@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 from monitor.check.parts import text_of
 from monitor.evaluate.alike import PlacedFindings
-from monitor.input.records import At
+from monitor.input.records import At, at_line
 from monitor.report.verdict import ClaimReport, ObligationReport, Place
 
 if TYPE_CHECKING:
@@ -79,7 +79,7 @@ def _unpacked(kinds: list[_Kind], files: list[str], rows: Iterable[_Packed]) -> 
 
 def _places(files: list[str], numbers: list[int | None]) -> tuple[At, ...]:
     each: Any = zip(numbers[::3], numbers[1::3], numbers[2::3], strict=True)
-    return tuple([At(files[file], line, sequence) for file, line, sequence in each])
+    return tuple([at_line(files[file], line, sequence) for file, line, sequence in each])
 
 
 def tabulated(claims: Iterable[ClaimVerdict]) -> ClaimTable:

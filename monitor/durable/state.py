@@ -50,7 +50,7 @@ _KINDS: Final[tuple[type, ...]] = (
     *(Bundle, Kind, Mark, Mode, Verdict, states.ClaimState),
     *(predicates.ContiguousRange, predicates.LeadingPrefixAtLeast),
     engine.Monitor,
-    *(records.At, records.Form, records.Stamp),
+    *(records.At, records.Form, records.Source, records.Stamp),
     *(claim.ClaimRun, claim_fields.Expansion, constants.Constants, event_view.EventView),
     *(observer_state.Finding, in_hand.InHand, observer_state.ObserverState),
     *(positions.Placed, positions.Positions, restless.Restless, unusual.Unusual),

@@ -11,7 +11,7 @@ import pytest
 from monitor.evaluate import claim as claim_module
 from monitor.evaluate.claim import ClaimRun
 from monitor.evaluate.compile import compile_mode
-from monitor.input.records import At
+from monitor.input.records import at_line
 from monitor.pool import blocks, holders
 from monitor.pool.blocks import Blocks, Held
 from monitor.requests import ledger as requests
@@ -47,7 +47,7 @@ class Counted:
     def take(self, kind: Kind, **fields: Any) -> int:
         """One event; how many steps it took."""
         before, self.line = self.steps, self.line + 1
-        self.stream.take(Event(kind=kind, **fields), At("f", self.line))
+        self.stream.take(Event(kind=kind, **fields), at_line("f", self.line))
         return self.steps - before
 
     def crowd(self) -> dict[str, Any]:

@@ -21,7 +21,7 @@ from monitor.follow.follower import Follower
 from monitor.follow.growing_file import GrowingFile
 from monitor.follow.judge import Judge
 from monitor.follow.verdict_line import ClaimLine, VerdictLine
-from monitor.input.records import At
+from monitor.input.records import at_line
 from monitor.input.reorder_window import Window
 from monitor.report.reorder_option import wait_asked
 from spec.language.errors import SpecError
@@ -150,7 +150,7 @@ class TestMerged:
             found.append([line.id for line in ranks.lines])
             (engine,) = ranks.engines.by_source.values()
             engine.origins["b"] = engine.origins["a"]
-            one, other = (engine.judge._key_of(At(name, 3, 2), "x") for name in "ab")
+            one, other = (engine.judge._key_of(at_line(name, 3, 2), "x") for name in "ab")
             assert one != other
         assert 1 == len(found[0])
         assert found[0] != found[1]
