@@ -48,15 +48,19 @@ def placed(file: str, lines: Sequence[int], events: Sequence[Any]) -> tuple[list
         events: at least one.
     """
     places: list[At] = []
-    source, ahead = source_of(file, None), None
+    source, ahead = source_of(file, None), -1
     first = events[0]
     stream, expected, before = first.stream, first.sequence, first.time_ns
     is_run = expected is not None and before is not None
     for line, event in zip(lines, events, strict=True):
         sequence = event.sequence
-        if ahead != (apart := None if sequence is None else line - sequence):
-            source, ahead = source_of(file, apart), apart
-        places.append(At(source, line))
+        if sequence is None:
+            places.append(At(source_of(file, None), line))
+        else:
+            if line - sequence != ahead:
+                ahead = line - sequence
+                source = source_of(file, ahead)
+            places.append(At(source, line))
         if is_run:
             time_ns = event.time_ns
             in_order = time_ns is not None and time_ns >= before

@@ -5,6 +5,7 @@ from __future__ import annotations
 from functools import lru_cache
 from typing import TYPE_CHECKING, Final
 
+from monitor.evaluate.claim_fields import BOUND
 from monitor.evaluate.restless import Restless
 from monitor.pool.bloom_filter import digest
 from monitor.pool.groups import Groups
@@ -22,6 +23,8 @@ __all__ = ["Objects", "is_elsewhere", "means", "noted_on", "open_without"]
 
 _MOST_KEPT: Final = 8  # kinds and caches of events of one object
 _WITHIN: Final = ("cache_identity", "token_map")
+_CACHE: Final = BOUND.index("cache_identity")
+_MAP: Final = BOUND.index("token_map")
 _RESTS: Final = frozenset(
     {
         *(Kind.STORE_FINISHED, Kind.HOST_COPY_FOUND, Kind.HOST_COPY_LOST),
@@ -90,8 +93,9 @@ def _is_still(on: Hashable, claim: ClaimRun) -> bool:
     if not isinstance(on, tuple):
         return False
     cache, token_map = on[1]
-    return (cache is None) is (claim.cache_identity is None) and (
-        (token_map is None) is (claim.token_map is None)
+    bound = claim.bound
+    return (cache is None) is (bound[_CACHE] is None) and (
+        (token_map is None) is (bound[_MAP] is None)
     )
 
 

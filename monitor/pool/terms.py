@@ -42,8 +42,11 @@ _NONE_STATED: Final = (None,) * len(IDENTITY)
 _OBJECT: Final = IDENTITY.index("object_id")
 _PREDICATE: Final = IDENTITY.index("predicate")
 assert (*IDENTITY[:_OBJECT], *IDENTITY[_OBJECT + 1 :]) == BOUND
-_CACHE, _TERMS, _TERMS_ID, _MAP = range(len(BOUND))
-assert (BOUND[_TERMS], BOUND[_TERMS_ID]) == ("predicate", "predicate_id")
+_CACHE: Final = 0
+_TERMS: Final = 1
+_TERMS_ID: Final = 2
+_MAP: Final = 3
+assert BOUND == ("cache_identity", "predicate", "predicate_id", "token_map")
 _MODE_OF: Final = {str(mode): intern(str(mode)) for mode in Mode}  # one text for all claims
 
 
