@@ -67,18 +67,28 @@ def _known(name: str, stated: str | bytes) -> bytes:
     return stated if isinstance(stated, bytes) else digest(name, stated)
 
 
-def _on(claim: ClaimRun) -> tuple[bytes, tuple[bytes | None, ...]] | None:
-    """The object that a claim states to be on, with its cache and the map of its positions."""
+def _on(claim: ClaimRun) -> Hashable | None:
+    """The digest of the object that a claim states to be on; with its cache and the map of its
+    positions, if either is stated.
+    """
     if claim.object_id is None:
         return None
-    within = _within(claim.cache_identity, claim.token_map)
-    return _known("object_id", claim.object_id), within
+    known, bound = _known("object_id", claim.object_id), claim.bound
+    if bound[_CACHE] is None and bound[_MAP] is None:
+        return known
+    return known, _within(bound[_CACHE], bound[_MAP])
+
+
+def _digest_of(on: Hashable) -> bytes | None:
+    """The digest of the object alone, of what `_on` gave."""
+    if isinstance(on, bytes):
+        return on
+    return on[0] if isinstance(on, tuple) and isinstance(on[0], bytes) else None
 
 
 def noted_on(claim: ClaimRun) -> bytes | None:
     """The digest of the object that a claim was found to be on, as `Objects.add` noted it."""
-    on = claim.object
-    return on[0] if isinstance(on, tuple) and isinstance(on[0], bytes) else None
+    return _digest_of(claim.object)
 
 
 @lru_cache(maxsize=256)
@@ -90,10 +100,12 @@ def _within(*stated: str | bytes | None) -> tuple[bytes | None, ...]:
 
 def _is_still(on: Hashable, claim: ClaimRun) -> bool:
     """Whether a claim that was found to be on an object states no more of where that is since."""
+    bound = claim.bound
+    if isinstance(on, bytes):
+        return bound[_CACHE] is None and bound[_MAP] is None
     if not isinstance(on, tuple):
         return False
     cache, token_map = on[1]
-    bound = claim.bound
     return (cache is None) is (bound[_CACHE] is None) and (
         (token_map is None) is (bound[_MAP] is None)
     )
@@ -113,9 +125,9 @@ class Objects:
         if self.is_still_on(claim):
             return False
         on = _on(claim)
-        if on is None or on == claim.object:
+        if on is None or on == claim.object or (known := _digest_of(on)) is None:
             return False
-        known, claim.object = on[0], on
+        claim.object = on
         self._claims.add(known, claim)
         for among in self._restless.get(known, {}).values():
             among.claims[claim.claim_id] = claim
@@ -134,7 +146,8 @@ class Objects:
         """The claims on the object of a claim, with it; it alone where its object is not known."""
         noted = noted_on(claim) is not None
         on = claim.object if noted else _on(claim)
-        there = self._claims.of(on[0]) if isinstance(on, tuple) else ()
+        known = _digest_of(on)
+        there = () if known is None else self._claims.of(known)
         found = [each for each in there if each.object == on]
         return found if noted else [*found, claim]
 
