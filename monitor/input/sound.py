@@ -48,17 +48,19 @@ def placed(file: str, lines: Sequence[int], events: Sequence[Any]) -> tuple[list
         events: at least one.
     """
     places: list[At] = []
-    source, ahead = source_of(file, None), -1
     first = events[0]
     stream, expected, before = first.stream, first.sequence, first.time_ns
     is_run = expected is not None and before is not None
+    ahead: int = 0 if expected is None else lines[0] - expected
+    source = source_of(file, ahead)
     for line, event in zip(lines, events, strict=True):
         sequence = event.sequence
         if sequence is None:
             places.append(At(source_of(file, None), line))
         else:
-            if line - sequence != ahead:
-                ahead = line - sequence
+            number: int = sequence
+            if line - number != ahead:
+                ahead = line - number
                 source = source_of(file, ahead)
             places.append(At(source, line))
         if is_run:

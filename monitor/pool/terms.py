@@ -7,7 +7,7 @@ from operator import attrgetter
 from sys import intern
 from typing import TYPE_CHECKING, Final
 
-from monitor.evaluate.claim_fields import BOUND
+from monitor.evaluate.claim_fields import BOUND, UNBOUND
 from monitor.pool.bloom_filter import digest
 from spec.claims.claim import Mode
 from spec.claims.predicates import parse_predicate
@@ -96,6 +96,12 @@ def binds(claim: ClaimRun, event: Event) -> bool:
     """
     values = _identity_of(event)
     if values == _NONE_STATED:
+        return True
+    if claim.bound is UNBOUND and claim.object_id is None:
+        said = event.predicate
+        predicate = None if said is None else _plain(said)
+        claim.object_id, claim.joined = event.object_id, False
+        claim.bound = _bound(event.cache_identity, predicate, event.predicate_id, event.token_map)
         return True
     known, new = [*identity_of(claim)], False
     for place, value in enumerate(values):
