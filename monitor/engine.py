@@ -262,7 +262,7 @@ class Monitor(Parting):
         forgotten = (alike.run for s in self._streams.values() for alike in s.past if alike.count)
         claims = (claim for claim in self.claims() if self.only in (None, claim.claim_id))
         runs = claims if self.only is not None else (*claims, *forgotten)
-        stated = {(run.declared_mode, run.other_mode) for run in runs}
+        stated = {(run.declared_mode, run.unusual.other_mode) for run in runs}
         clear = (modes for modes in stated if not (self.own and unclear_mode(*modes)))
         return {mode for modes in clear for mode in modes if mode in MODES and mode != self.mode}
 
@@ -275,7 +275,7 @@ class Monitor(Parting):
             alike: what was found of claims before, by how they stand.
         """
         product, mode = claim.product, claim.compiled.mode
-        if product is None or mode is not self.mode or claim.other_mode is not None:
+        if product is None or mode is not self.mode or claim.unusual.other_mode is not None:
             return self.judge(file, claim)
         if claim.declared_mode != mode and (self.own or claim.declared_mode is not None):
             return self.judge(file, claim)
@@ -301,7 +301,7 @@ class Monitor(Parting):
             return ClaimVerdict(file, claim, False, unclear, _OF_ANOTHER[by], NOTHING, by)
         entered = self.entered(claim)
         findings = {n: found if entered else _unentered(found) for n, found in claim.findings()}
-        if self.own and (why := unclear_mode(claim.declared_mode, claim.other_mode)):
+        if self.own and (why := unclear_mode(claim.declared_mode, claim.unusual.other_mode)):
             unclear = ModeVerdict.INCONCLUSIVE
             return ClaimVerdict(file, claim, False, unclear, why, findings, unclear=True)
         if (other := self._other(claim)) is not None and not self._mixed(claim):
@@ -323,7 +323,7 @@ class Monitor(Parting):
 
     def _mixed(self, claim: ClaimRun) -> bool:
         """Whether it is unknown by which of two modes the claim goes, and this is one of them."""
-        asked, accepted = claim.declared_mode, claim.other_mode
+        asked, accepted = claim.declared_mode, claim.unusual.other_mode
         if accepted is None or asked is None:
             return False
         both = asked in MODES and accepted in MODES and asked != accepted
@@ -339,8 +339,8 @@ class Monitor(Parting):
 
     def missing(self, claim: ClaimRun) -> str:
         """Why a claim did not enter; empty where it did."""
-        if claim.other_mode in MODES:
-            return f"it was accepted in another mode, {claim.other_mode}"
+        if claim.unusual.other_mode in MODES:
+            return f"it was accepted in another mode, {claim.unusual.other_mode}"
         return "" if self.entered(claim) else f"not {self._entry}"
 
     def entered(self, claim: ClaimRun) -> bool:
@@ -350,7 +350,7 @@ class Monitor(Parting):
         """
         watched = claim.registered and claim.state is not ClaimState.REFUSED
         owes = claim.accepted or (watched and not self._accepts)
-        return owes and claim.other_mode not in MODES
+        return owes and claim.unusual.other_mode not in MODES
 
 
 def _apart(claims: Iterable[ClaimVerdict]) -> Iterator[Mapping[str, Finding]]:
@@ -366,7 +366,7 @@ def _apart(claims: Iterable[ClaimVerdict]) -> Iterator[Mapping[str, Finding]]:
 
 
 def _of_two(claim: ClaimRun) -> str:
-    both = f"asked for {claim.declared_mode} and was accepted in {claim.other_mode}"
+    both = f"asked for {claim.declared_mode} and was accepted in {claim.unusual.other_mode}"
     return f"claim {claim.claim_id} {both}"
 
 

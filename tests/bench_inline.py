@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final
 
 from monitor import EventMonitor
 from monitor.engine import Monitor
-from monitor.input.records import At, Record, stamp_of
+from monitor.input.records import Record, at_line, stamp_of
 from monitor.live.feed import Live
 from runtime_hooks.settings.config import TAKEN
 from runtime_hooks.trace.journal import _BATCH
@@ -105,5 +105,5 @@ def per_event(live: int, events: int, *, shuffled: bool) -> float:
 
 def _take(monitor: Monitor, events: Iterable[Event], before: int) -> None:
     for line, event in enumerate(events, before + 1):
-        at = At("bench", line, event.sequence)
+        at = at_line("bench", line, event.sequence)
         monitor.take(Record(at, stamp_of(event, event.stream), ((event, at),)))

@@ -20,7 +20,7 @@ from typing import Any, Final, NamedTuple
 from monitor.check.files import check
 from monitor.check.judging import ENDED
 from monitor.engine import Conclusion, Monitor
-from monitor.input.records import At, Record, stamp_of
+from monitor.input.records import Record, at_line, stamp_of
 from monitor.stream.keep import Keep
 from spec.claims.claim import Mode
 from spec.contract.modes import Bundle
@@ -61,7 +61,7 @@ class Run:
         """One event."""
         event = Event(kind=kind, sequence=self._number, time_ns=self._number, **fields)
         self._number += 1
-        at = At("run", self._number, event.sequence)
+        at = at_line("run", self._number, event.sequence)
         self.monitor.take(Record(at, stamp_of(event, "run"), ((event, at),)))
 
     def begin(self, number: int, first: int, blocks: int) -> None:

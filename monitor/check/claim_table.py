@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 from monitor.check.parts import text_of
 from monitor.evaluate.alike import PlacedFindings
-from monitor.input.records import At
+from monitor.input.records import At, Source, at_line
 from monitor.report.verdict import ClaimReport, ObligationReport, Place
 
 if TYPE_CHECKING:
@@ -79,7 +79,7 @@ def _unpacked(kinds: list[_Kind], files: list[str], rows: Iterable[_Packed]) -> 
 
 def _places(files: list[str], numbers: list[int | None]) -> tuple[At, ...]:
     each: Any = zip(numbers[::3], numbers[1::3], numbers[2::3], strict=True)
-    return tuple([At(files[file], line, sequence) for file, line, sequence in each])
+    return tuple([at_line(files[file], line, sequence) for file, line, sequence in each])
 
 
 def tabulated(claims: Iterable[ClaimVerdict]) -> ClaimTable:
@@ -131,7 +131,8 @@ class _Reports:
 
     def __init__(self, kind: _Kind, mode: Mode) -> None:
         self._kind, self._mode, self._stream = kind, mode, text_of(kind.stream)
-        self._file = self._as_text = ""
+        self._source: Source | None = None
+        self._as_text = ""
         self._obligations = {
             each.name: ObligationReport(each.verdict, None, each.why, each.allowed)
             for each in kind.found
@@ -142,9 +143,11 @@ class _Reports:
         """The report of a claim."""
         kind, obligations, shown = self._kind, self._obligations.copy(), []
         for at in places:
-            if at.file != self._file:
-                self._file, self._as_text = at.file, text_of(at.file)
-            shown.append(Place(self._as_text, at.line, at.sequence))
+            source, line = at.source, at.line
+            if source is not self._source:
+                self._source, self._as_text = source, text_of(source.file)
+            ahead = source.ahead
+            shown.append(Place(self._as_text, line, None if ahead is None else line - ahead))
         for name, verdict, why, allowed, place in self._placed:
             obligations[name] = ObligationReport(verdict, shown[place], why, allowed)
         return ClaimReport(

@@ -17,7 +17,7 @@ from monitor.engine import ModeVerdict
 from monitor.input.batches import form_of
 from monitor.input.errors import InputError, did_you_mean, shown
 from monitor.input.given import record_of
-from monitor.input.records import At
+from monitor.input.records import At, at_line
 from monitor.input.sources import Account
 from monitor.pool.seen import IDS
 from monitor.stream.keep import Keep
@@ -118,7 +118,7 @@ class EventMonitor:
         account = self._account
         account.lines = line = account.lines + 1
         if isinstance(event, Event) and (form := form_of(event)) is not None:
-            self._judging.take_event(form, At(account.file, line, form.sequence))
+            self._judging.take_event(form, at_line(account.file, line, form.sequence))
             return
         try:
             record = record_of(event, account.file, line)
@@ -148,7 +148,7 @@ class EventMonitor:
         Args:
             stream: from this stream alone; from all so far, by default.
         """
-        self._judging.lose(At(self._account.file, number), why, stream)
+        self._judging.lose(at_line(self._account.file, number), why, stream)
 
     def reject(self, error: InputError) -> None:
         """A line could not be read: what it stated is missing from then on."""

@@ -14,7 +14,7 @@ from monitor.durable.collector import paused
 from monitor.durable.copies import copies
 from monitor.engine import Monitor
 from monitor.input.batches import kinds_of, run_of
-from monitor.input.records import At, Record, Stamp
+from monitor.input.records import At, Record, Stamp, at_line
 from spec.claims.claim import Mode
 from spec.contract.modes import MODES
 from spec.events.alphabet import FACTS
@@ -175,7 +175,7 @@ class Judging:
     def reject(self, error: InputError) -> None:
         """A line could not be read."""
         for monitor in self._reading:
-            monitor.reject(At(error.file, error.line or 0))
+            monitor.reject(at_line(error.file, error.line or 0))
 
     def lose(self, at: At, why: str, stream: str | None = None) -> None:
         """Lines may be missing here from a stream of a file, or from all that it has so far."""

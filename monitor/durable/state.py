@@ -17,6 +17,7 @@ from monitor.evaluate import (
     observer_state,
     positions,
     restless,
+    unusual,
 )
 from monitor.evaluate.by_kind import unmoved
 from monitor.evaluate.nothing import NOTHING
@@ -49,12 +50,12 @@ _KINDS: Final[tuple[type, ...]] = (
     *(Bundle, Kind, Mark, Mode, Verdict, states.ClaimState),
     *(predicates.ContiguousRange, predicates.LeadingPrefixAtLeast),
     engine.Monitor,
-    *(records.At, records.Form, records.Stamp),
+    *(records.At, records.Form, records.Source, records.Stamp),
     *(claim.ClaimRun, claim_fields.Expansion, constants.Constants, event_view.EventView),
     *(observer_state.Finding, in_hand.InHand, observer_state.ObserverState),
-    *(positions.Positions, restless.Restless),
+    *(positions.Placed, positions.Positions, restless.Restless, unusual.Unusual),
     *(blocks.Blocks, seen.Recent, seen.Seen, objects.Objects, ranks.Ranks, stated.Stated),
-    *(groups.Groups, owners.Owners, owners.Run),
+    *(groups.Groups, owners.Owners),
     *(cells.Cells, cells.Run, sums.Ends, room.Room, room._Object),
     *(blame.Early, ledger.Requests, observability.ObservabilityLoss, request.Request),
     *(claim_store.ClaimStore, keep.Keep, order.Clock, order.Order, projection.Stream),
@@ -119,6 +120,6 @@ STATE: Final = Known(
         Remade(FunctionType, _step_of, _step),
         Remade(errors.InputError, _error_of, _error),
     ),
-    constants={"canonical": records.CANONICAL, "nothing": NOTHING},
+    constants={"canonical": records.CANONICAL, "nothing": NOTHING, "usual": unusual.USUAL},
 )
 """The state of the monitor of one mode, and what it is judged by."""

@@ -141,7 +141,7 @@ def _is_usual(claim: ClaimRun, view: EventView) -> bool:
     """
     if not (view.mine and view.named) or view.request_id is not None or view.unsized:
         return False
-    return view.low is None and not (claim.unsaid or claim.unwatched)
+    return view.low is None and not (claim.unusual.unsaid or claim.unusual.unwatched)
 
 
 def measure(claim: ClaimRun, lead: int, *, there: bool) -> None:

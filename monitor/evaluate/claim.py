@@ -45,7 +45,7 @@ class ClaimRun(ClaimRequests):
         end to, such as the time for a report, is the same in the scope of the claim itself.
         """
         self.expanded()
-        if self._spared is not None:
+        if self.unusual.spared is not None:
             self.catch_up()
         kind = self.compiled.kinds[view.kind]
         if self._is_plain(view):
@@ -60,7 +60,7 @@ class ClaimRun(ClaimRequests):
         if kind.claim is not None:
             now = self.facts = kind.claim(view, self.constants, was)
         self._follow(view)
-        if self.taint is not None:
+        if self.unusual.taint is not None:
             return
         view.here = False
         empty = self.compiled.request_initial

@@ -58,7 +58,7 @@ class ClaimFindings(ClaimRecord):
         if not self.gone:
             return False
         if self.product is not None:
-            return self.product.quiet and (self.state in TERMINAL or self.unwatched)
+            return self.product.quiet and (self.state in TERMINAL or self.unusual.unwatched)
         if self.taint is not None:
             return all(request.ended for request in self.requests.values())
         return self.is_quiet and (self.state in TERMINAL or self.unwatched or bool(self.broken))

@@ -8,6 +8,7 @@ from monitor.evaluate.compaction import Compactable
 from monitor.evaluate.compile import CLAIM_REGISTERS, REQUEST_REGISTERS
 from monitor.evaluate.constants import constants_of, fixed_by
 from monitor.evaluate.observer_state import ObserverState
+from monitor.evaluate.unusual import USUAL
 from spec.claims.claim import Mode
 from spec.claims.states import TERMINAL, ClaimState
 from spec.contract.modes import MODES
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
     from monitor.evaluate.in_hand import InHand
     from monitor.evaluate.observer_state import Finding, Registers
     from monitor.evaluate.restless import Restless
+    from monitor.evaluate.unusual import Unusual
     from monitor.input.records import At, Trail
     from spec.claims.predicates import MaterializationPredicate
 
@@ -92,7 +94,8 @@ class ClaimRecord(Compactable):
     def take_observers(self, compiled: Compiled) -> None:
         """These observers judge the claim, as if there had been no event."""
         self.expanded()
-        self.compiled, self.steps = compiled, compiled.steps
+        self.compiled = compiled
+        self.steps = compiled.steps
         self.base = list(compiled.first)
 
     @property
@@ -121,12 +124,9 @@ class ClaimRecord(Compactable):
         and nothing of it is in doubt.
         """
         return (
-            self.taint is None
-            and self.steps is self.compiled.steps
-            and self.registered
+            self.registered
             and bool(self.facts[_REGISTERED])
-            and self.past is None
-            and not (self.guest or self.lost or self.missed or self.unwatched)
+            and (self.unusual is USUAL or _is_trusted(self.unusual))
         )
 
     @property
@@ -162,7 +162,7 @@ class ClaimRecord(Compactable):
     @property
     def watched(self) -> bool:
         """Whether reports about it are owed, and its entry has not ended."""
-        return self.live and not self.unwatched
+        return self.live and not self.unusual.unwatched
 
     @property
     def ended(self) -> bool:
@@ -183,8 +183,8 @@ class ClaimRecord(Compactable):
         if self.responsible:
             return False
         if not self.constants.watched:
-            return self.ended or self.committed or self.lost
-        off = self.unwatched or self.lost or self.state is ClaimState.REFUSED
+            return self.ended or self.committed or self.unusual.lost
+        off = self.unusual.unwatched or self.unusual.lost or self.state is ClaimState.REFUSED
         return off and not self.held
 
     @property
@@ -195,7 +195,7 @@ class ClaimRecord(Compactable):
     @property
     def tracked(self) -> bool:
         """Whether hooks say what becomes of its blocks: it is responsible, or watched."""
-        watched = self.constants.watched and self.registered and not self.unwatched
+        watched = self.constants.watched and self.registered and not self.unusual.unwatched
         return self.responsible or (watched and self.state is not ClaimState.REFUSED)
 
     @property
@@ -233,7 +233,7 @@ class ClaimRecord(Compactable):
         away = self.facts[_LEAD] < threshold
         if computed and away and self.waiting:
             self.computed |= fresh
-        if not self.computed:
+        if not self.unusual.computed:
             return
         if not away and self.lead < threshold:
             self.computed = frozenset()
@@ -245,7 +245,7 @@ class ClaimRecord(Compactable):
     @property
     def restored(self) -> bool:
         """Whether nothing that the predicate needs was computed since it was away."""
-        if not self.computed:
+        if not self.unusual.computed:
             return True
         start = self.held.start
         return not any(start <= at < start + self.constants.threshold for at in self.computed)
@@ -315,7 +315,8 @@ class ClaimRecord(Compactable):
         if among.claims.pop(self.claim_id, None) is not None:
             self.expanded()
             among.lead = max(among.lead, self.lead)
-            self._quiet = (*self._quiet, among)
+            own = self.own_unusual
+            own.quiet = (*own.quiet, among)
 
     def rest_but_places(self, among: Restless[Self], at: At) -> None:
         """The same, where the events that it is spared move the places of findings.
@@ -324,30 +325,33 @@ class ClaimRecord(Compactable):
             at: where the last event stands that it took.
         """
         self.rest(among)
-        self._spared, self._took_last = among, at
+        own = self.own_unusual
+        own.spared, own.took_last = among, at
 
     def catch_up(self) -> None:
         """Findings that the last of the events moved that the claim was spared are there now."""
-        last = None if self._spared is None else self._spared.last
-        if last is None or last == self._took_last:
+        unusual = self.unusual
+        last = None if unusual.spared is None else unusual.spared.last
+        if last is None or last == unusual.took_last:
             return
         for place, watch in enumerate(self.base):
-            if watch.at == self._took_last:
+            if watch.at == unusual.took_last:
                 events = watch.events
                 if not isinstance(events, str):
                     events = tuple((kind, last) for kind, _ in events)
                 moved = ObserverState(watch.state, watch.own, last, watch.rule, events)
                 self.base[place] = moved
-        self._took_last = last
+        unusual.took_last = last
 
     def stir(self) -> None:
         """Something changes of the claim: it is back wherever it was at rest."""
-        if self._quiet:
+        unusual = self.unusual
+        if unusual is not USUAL and unusual.quiet:
             self.catch_up()
-            self._spared = None
-            for among in self._quiet:
+            unusual.spared = None
+            for among in unusual.quiet:
                 among.claims[self.claim_id] = self
-            self._quiet = ()
+            unusual.quiet = ()
 
     def change(self, request_id: str, request: InHand, facts: Registers) -> None:
         """A request has these registers from now on, and its observers have perhaps moved."""
@@ -362,3 +366,13 @@ class ClaimRecord(Compactable):
         opened = self.opened
         opened.loose = opened.loose or {}
         opened.loose[request_id] = request
+
+
+def _is_trusted(of: Unusual) -> bool:
+    """Whether nothing of a claim is in doubt, and all that is known of it was seen."""
+    return (
+        of.taint is None
+        and of.steps is None
+        and of.past is None
+        and not (of.guest or of.lost or of.missed or of.unwatched)
+    )

@@ -249,7 +249,7 @@ def _may_be_compact(claim: Claim) -> bool:
         return False
     if claim.unsaid or claim.doubts or claim.unknown or claim.kept is None:
         return False
-    if claim._quiet or claim.opened.alike or len(claim.requests) > _MOST_REQUESTS:
+    if claim.unusual.quiet or claim.opened.alike or len(claim.requests) > _MOST_REQUESTS:
         return False
     violated = claim.compiled.violated
     if any(watch.state in bad for watch, bad in zip(claim.base, violated, strict=True)):

@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
     from collections.abc import Set as AbstractSet
 
-__all__ = ["Positions", "alike"]
+__all__ = ["Placed", "Positions", "alike"]
 
 _NONE: Final[frozenset[int]] = frozenset()
 _SHORT: Final = 64  # positions of an event that many claims may have in common
@@ -69,6 +69,31 @@ def _end(runs: _Runs, position: int) -> int | None:
     return runs[place] if place & 1 else None
 
 
+class Placed:
+    """Blocks that one event gave to one claim, and the one position of each.
+
+    What the claim holds and what is known of the owners of blocks have it in common.
+    """
+
+    __slots__ = ("blocks", "claim_id", "positions")
+
+    def __init__(self, claim_id: str, blocks: tuple[int, ...], positions: tuple[int, ...]) -> None:
+        self.claim_id, self.blocks, self.positions = claim_id, blocks, positions
+
+    @property
+    def first(self) -> int:
+        """The first of the positions."""
+        first = self.positions[0]
+        for position in self.positions:
+            if position < first:
+                first = position
+        return first
+
+    def position(self, block: int) -> int:
+        """Where one of the blocks is."""
+        return self.positions[self.blocks.index(block)]
+
+
 class Positions:
     """The logical positions that a claim holds, in blocks with or without known ids.
 
@@ -81,8 +106,8 @@ class Positions:
     def __init__(self, start: int = 0) -> None:
         self.start = start
         self.fresh: set[int] | None = None
-        # Positions, with a block each; then all of it, once any is asked for or changes.
-        self._placed: tuple[tuple[Sequence[int], Sequence[int]], ...] = ()
+        # By events, one or more; then all of it, once any is asked for or changes.
+        self._placed: Placed | tuple[Placed, ...] | None = None
         self._several: dict[int, set[int]] | None = None
         self._unnamed: _Runs = ()
         self._held: _Runs = ()
@@ -91,9 +116,27 @@ class Positions:
     def _named(self) -> dict[int, set[int]]:
         """The blocks with ids that hold each position."""
         if self._several is None:
-            each = (pair for run in self._placed for pair in zip(*run, strict=True))
-            self._several, self._placed = {position: {block} for position, block in each}, ()
+            named: dict[int, set[int]] = {}
+            for run in self._runs:
+                named.update((p, {b}) for p, b in zip(run.positions, run.blocks, strict=True))
+            self._several, self._placed = named, None
         return self._several
+
+    @property
+    def _runs(self) -> tuple[Placed, ...]:
+        """What is `_placed`, the first one first."""
+        placed = self._placed
+        if placed is None:
+            return ()
+        return placed if isinstance(placed, tuple) else (placed,)
+
+    def _add(self, run: Placed) -> None:
+        """Blocks with ids are held at positions at which none was."""
+        if self._several is None and len(self._runs) < _FEW:
+            self._placed = (*self._runs, run) if self._placed is not None else run
+        else:
+            each = zip(run.positions, run.blocks, strict=True)
+            self._named.update((position, {block}) for position, block in each)
 
     @property
     def lead(self) -> int:
@@ -135,7 +178,7 @@ class Positions:
     def count(self) -> int:
         """How many positions are held in blocks that were named."""
         if self._several is None:
-            return sum(len(positions) for positions, _ in self._placed)
+            return sum(len(run.blocks) for run in self._runs)
         return len(self._several)
 
     @property
@@ -190,14 +233,12 @@ class Positions:
             self._named.setdefault(position, set()).add(block)
             self._held = _with(self._held, position, position + 1)
 
-    def place(self, positions: Sequence[int], blocks: Sequence[int]) -> None:
+    def place(self, run: Placed) -> None:
         """These positions, of which none is held, are held in these blocks, one for each."""
+        positions = run.positions
         if self.fresh is not None:
             self.fresh.update(positions)
-        if self._several is None and len(self._placed) < _FEW:
-            self._placed = (*self._placed, (tuple(positions), tuple(blocks)))
-        else:
-            self._named.update((p, {block}) for p, block in zip(positions, blocks, strict=True))
+        self._add(run)
         first, last = positions[0], positions[-1]
         if last - first == len(positions) - 1 == max(positions) - min(positions):
             held = self._held
@@ -206,9 +247,7 @@ class Positions:
             for position in positions:
                 self._held = _with(self._held, position, position + 1)
 
-    def extend(
-        self, positions: Sequence[int], blocks: Sequence[int], end: int, *, fresh: bool
-    ) -> None:
+    def extend(self, run: Placed, end: int, *, fresh: bool) -> None:
         """These positions, from the end of all that is held on, are held in these blocks, one for
         each.
 
@@ -218,15 +257,14 @@ class Positions:
         """
         if self.fresh is not None:
             if fresh:
-                self.fresh.update(positions)
+                self.fresh.update(run.positions)
             elif self.fresh:
                 self.fresh = set()
-        if self._several is None and len(self._placed) < _FEW:
-            placed = tuple(positions), tuple(blocks)
-            self._placed = (*self._placed, placed) if self._placed else (placed,)
+        if self._placed is None and self._several is None:
+            self._placed = run
         else:
-            self._named.update((p, {block}) for p, block in zip(positions, blocks, strict=True))
-        self._held = _run(self.start, end + len(positions))
+            self._add(run)
+        self._held = _run(self.start, end + len(run.blocks))
 
     def take(self, position: int, block: int) -> bool:
         """A named block is gone that held a position; whether nothing holds it any more."""
@@ -243,12 +281,9 @@ class Positions:
         self._held = _without(self._held, position, position + 1)
         return True
 
-    def are_all(self, positions: Sequence[int], blocks: Sequence[int]) -> bool:
-        """Whether one event placed all that is held, in these blocks, one for each position."""
-        placed = self._placed
-        if self._several is not None or self._unnamed or len(placed) != 1:
-            return False
-        return placed[0] == (positions, blocks)
+    def are_all(self, run: Placed) -> bool:
+        """Whether this is all that is held."""
+        return self._placed is run and not self._unnamed
 
     def hold_run(self, begin: int, end: int) -> None:
         """The positions from `begin` to before `end` are held, in blocks without known ids."""
@@ -285,7 +320,7 @@ class Positions:
 
     def clear(self) -> None:
         """Nothing is held any more."""
-        self._placed, self._several = (), None
+        self._placed = self._several = None
         self._unnamed = self._held = ()
 
     def _lose(self, position: int) -> None:

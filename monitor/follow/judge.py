@@ -17,7 +17,7 @@ from monitor.input.batches import event_of
 from monitor.input.errors import InputError
 from monitor.input.given import records_of_line
 from monitor.input.lines import LINE_LIMIT
-from monitor.input.records import At
+from monitor.input.records import At, at_line
 from monitor.input.resequencer import Disorder, Resequencer
 from monitor.stream.limits import Limits
 from spec.events.canonical import Mark
@@ -106,9 +106,9 @@ class Judge:
             return []
         self._monitor.account.lines += 1
         if (event := self._event(line)) is not None:
-            at, stream = At(self._source, self._lines, event.sequence), event.stream or self._source
+            at = at_line(self._source, self._lines, event.sequence)
             self._monitor.take_event(event, at)
-            return self._decided_by((event.kind,), stream, at)
+            return self._decided_by((event.kind,), event.stream or self._source, at)
         try:
             records = self._read(line)
         except InputError as error:
@@ -228,7 +228,7 @@ class Judge:
         for stream, why in self._unsure.items():
             self._monitor.lose(self._lines, why, stream)
         self._unsure.clear()
-        at = At(self._source, self._lines, self._last)
+        at = at_line(self._source, self._lines, self._last)
         in_hand = self._monitor.in_hand(final=True)
         lines += [line for judged in in_hand for line in self._ended(judged, at, final=True)]
         self._monitor.account.disorder = disorder if self._order is None else self._disorder

@@ -75,7 +75,7 @@ def violated_of(claim: ClaimRun) -> list[str]:
 def standing_of(claim: ClaimRun) -> str:
     """A digest of what is concluded of a claim."""
     verdicts = [f"{name}: {found.verdict}" for name, found in claim.findings()]
-    return key_of("", claim.state, str(claim.accepted), claim.other_mode, *verdicts)
+    return key_of("", claim.state, str(claim.accepted), claim.unusual.other_mode, *verdicts)
 
 
 def claim_line(key: str, source: str, judged: ClaimVerdict, at: At, *, final: bool) -> ClaimLine:

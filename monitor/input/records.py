@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import TYPE_CHECKING, Final, TypeAlias
 
 import msgspec
@@ -13,15 +14,58 @@ from spec.events.canonical import Event, Mark
 if TYPE_CHECKING:
     from spec.events.canonical import StreamMark
 
-__all__ = ["CANONICAL", "At", "Doubt", "Form", "Record", "Stamp", "Trail", "stamp_of"]
+__all__ = [
+    "CANONICAL",
+    "At",
+    "Doubt",
+    "Form",
+    "Record",
+    "Source",
+    "Stamp",
+    "Trail",
+    "at_line",
+    "source_of",
+    "stamp_of",
+]
+
+
+class Source(msgspec.Struct, frozen=True, gc=False):
+    """What places in one file have in common: the file, as the user named it, and by how much the
+    number of a line is `ahead` of the sequence number there, None for lines that have none.
+    """
+
+    file: str
+    ahead: int | None
 
 
 class At(msgspec.Struct, frozen=True, gc=False):
-    """Where something was read: a file as the user named it, and a line counted from 1."""
+    """Where something was read: in which source, and a line counted from 1.
 
-    file: str
+    Very many are kept, so they keep no number that the source tells.
+    """
+
+    source: Source
     line: int
-    sequence: int | None = None
+
+    @property
+    def file(self) -> str:
+        """The file, as the user named it."""
+        return self.source.file
+
+    @property
+    def sequence(self) -> int | None:
+        """The sequence number of the line, if it has one."""
+        ahead = self.source.ahead
+        return None if ahead is None else self.line - ahead
+
+
+source_of = lru_cache(maxsize=1024)(Source)
+"""One `Source` for all places that have it in common, as far as that is likely."""
+
+
+def at_line(file: str, line: int, sequence: int | None = None) -> At:
+    """The place of a line of a file, with its sequence number if it has one."""
+    return At(source_of(file, None if sequence is None else line - sequence), line)
 
 
 Trail: TypeAlias = "tuple[tuple[Kind, At | None], ...]"

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from monitor.input.dialects._json import known_predicate
 from monitor.input.dialects.canonical import duration_fault
-from monitor.input.records import At
+from monitor.input.records import At, source_of
 from spec.events.alphabet import Kind
 from spec.language.errors import PredicateError
 
@@ -51,9 +51,18 @@ def placed(file: str, lines: Sequence[int], events: Sequence[Any]) -> tuple[list
     first = events[0]
     stream, expected, before = first.stream, first.sequence, first.time_ns
     is_run = expected is not None and before is not None
+    ahead: int = 0 if expected is None else lines[0] - expected
+    source = source_of(file, ahead)
     for line, event in zip(lines, events, strict=True):
         sequence = event.sequence
-        places.append(At(file, line, sequence))
+        if sequence is None:
+            places.append(At(source_of(file, None), line))
+        else:
+            number: int = sequence
+            if line - number != ahead:
+                ahead = line - number
+                source = source_of(file, ahead)
+            places.append(At(source, line))
         if is_run:
             time_ns = event.time_ns
             in_order = time_ns is not None and time_ns >= before

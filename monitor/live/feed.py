@@ -13,7 +13,7 @@ from monitor.durable.copies import copies
 from monitor.durable.known import Known
 from monitor.durable.state import STATE
 from monitor.engine import Monitor
-from monitor.input.records import At, Doubt, Record, stamp_of
+from monitor.input.records import At, Doubt, Record, at_line, stamp_of
 from monitor.live.lines import LiveLimit, LiveVerdict
 from monitor.pool.seen import Seen
 from monitor.stream.keep import Keep
@@ -130,7 +130,7 @@ class Live:
         if self._full:
             return
         self._read += 1
-        at, self._last_number = At(self.stream, self._read, line.sequence), line.sequence
+        at, self._last_number = at_line(self.stream, self._read, line.sequence), line.sequence
         doubt = None if isinstance(line, StreamMark) else self._exceeds(line)
         self._full = doubt is not None
         if isinstance(line, StreamMark):
@@ -335,7 +335,7 @@ def _stands(claim: ClaimRun) -> Hashable:
     product = claim.product
     if product is None or claim.past is not None:
         return None
-    modes = claim.declared_mode, claim.other_mode
+    modes = claim.declared_mode, claim.unusual.other_mode
     entered = claim.accepted, claim.registered, claim.lost, claim.guest
     return product, claim.places, claim.state, *modes, *entered
 

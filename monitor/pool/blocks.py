@@ -253,14 +253,13 @@ class Blocks(Holders):
 
     def _lose_all(self) -> Lost:
         """Nothing is held any more."""
-        known = ((name, self.claims.get(name)) for name in self._noted)
-        holding = {name: claim for name, claim in known if claim is not None and claim.held}
+        holding = {name: claim for name, claim in self.claims.items() if claim.held}
         losers = {name: claim for name, claim in holding.items() if claim.holds_own}
         for claim in holding.values():
             self.wipe(claim)
-        self._on.clear()
-        for ledger in (self._noted, self._forgotten, self._stated):
-            ledger.clear()
+        self._off_all()
+        self._forgotten.clear()
+        self._stated.clear()
         self._owners.clear()
         self._shares = 0
         self.mixed.clear()

@@ -120,7 +120,7 @@ def _objects(claims: Iterable[ClaimRun]) -> list[_Object]:
     keys: dict[Hashable, dict[int, str]] = {}  # of each object, as claims on it state them
     for claim in claims:
         for of, begin, end in _parts(claim):
-            there = found.setdefault(of, _Object(claim.binding.get("cache_identity")))
+            there = found.setdefault(of, _Object(claim.cache_identity))
             there.runs[claim.claim_id] = begin, end
             for position, block in claim.held.places(end):
                 if position >= begin:

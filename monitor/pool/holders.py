@@ -27,7 +27,7 @@ class Holders:
     Blocks of an object belong to every claim on it. A load may not name its blocks: `_unnamed` are
     the claims of which some were never named. Of the claims that were forgotten the last one stays
     known as an owner of its blocks, in `_forgotten`, without positions. A claim that holds anything
-    is among those `_on` its object, which is `_noted` of it. `mixed` are the blocks that are held
+    is among those `_on` its object, which is `noted` of it. `mixed` are the blocks that are held
     for more than one object; `claims` are those in hand. Blocks are followed for the sake of claims
     that are tracked: of others nothing is known once they ended. `now` is the number of the event
     in hand, `lost` that of the last one before track was lost, `missed` the same where lines may be
@@ -52,7 +52,6 @@ class Holders:
         self._forgotten: dict[int, str] = {}
         self._keyed: dict[tuple[int, str], dict[str, ClaimRun]] = {}
         self._on: Groups[Hashable] = Groups()
-        self._noted: dict[str, Hashable] = {}  # on which object
 
     def owners(self, blocks: Iterable[int]) -> list[str]:
         """The claims that hold any of these blocks."""
@@ -78,15 +77,21 @@ class Holders:
                     del self._keyed[place]
 
     def _note(self, claim: ClaimRun) -> None:
-        if self._noted.get(claim.claim_id) is claim.object:
+        if claim.noted is claim.object:
             return
-        self._noted[claim.claim_id] = claim.object
+        claim.noted = claim.object
         self._on.add(claim.object, claim)
 
     def _off(self, claim: ClaimRun) -> None:
         """The claim holds nothing of the object that it was noted on."""
-        about = self._noted.pop(claim.claim_id, None)
-        self._on.remove(about, claim.claim_id)
+        self._on.remove(claim.noted, claim.claim_id)
+        claim.noted = None
+
+    def _off_all(self) -> None:
+        """No claim holds anything."""
+        for claim in self.claims.values():
+            claim.noted = None
+        self._on.clear()
 
     def brings(self, claim: ClaimRun) -> bool:
         """Whether others with the content of a claim may lack what it holds."""
@@ -147,9 +152,7 @@ class Holders:
             return False
         blocks, positions = [block for _, block in pairs], [position for position, _ in pairs]
         if self._are_new(blocks, positions, claim):
-            places = alike(positions)
-            self._owners.place(claim.claim_id, blocks, places)
-            claim.held.place(places, blocks)
+            claim.held.place(self._owners.place(claim.claim_id, blocks, alike(positions)))
             self._note(claim)
             return True
         for position, block in pairs:
@@ -178,7 +181,7 @@ class Holders:
 
     def is_untouched(self, claim: ClaimRun) -> bool:
         """Whether nothing is known of any block of the object of a claim that holds nothing."""
-        if not self.stated.is_empty or claim.object in self._on or claim.claim_id in self._noted:
+        if not self.stated.is_empty or claim.object in self._on or claim.noted is not None:
             return False
         return not self.stated.forgot(claim)
 
@@ -218,10 +221,8 @@ class Holders:
 
     def place(self, blocks: Sequence[int], positions: Sequence[int], claim: ClaimRun) -> None:
         """The claim holds these blocks, which are free, at these positions."""
-        places = alike(positions)
-        self._owners.place(claim.claim_id, blocks, places)
+        claim.held.place(self._owners.place(claim.claim_id, blocks, alike(positions)))
         self._note_stated(blocks)
-        claim.held.place(places, blocks)
         self._note(claim)
 
     def extend(
@@ -236,11 +237,10 @@ class Holders:
         """The claim holds these blocks, which are unowned, one after another behind all that it
         holds; `Positions.extend` has the arguments.
         """
-        places = alike(positions)
-        self._owners.place(claim.claim_id, blocks, places)
+        run = self._owners.place(claim.claim_id, blocks, alike(positions))
         self._note_stated(blocks)
-        claim.held.extend(places, blocks, end, fresh=fresh)
-        if claim.claim_id not in self._noted:
+        claim.held.extend(run, end, fresh=fresh)
+        if claim.noted is None:
             self._note(claim)
 
     def sole_owners(self, blocks: Sequence[int]) -> list[tuple[ClaimRun | None, int]] | None:
@@ -268,7 +268,7 @@ class Holders:
         """
         run = self._owners.run(blocks)
         claim = None if run is None else self.claims.get(run.claim_id)
-        if run is None or claim is None or not claim.held.are_all(run.positions, run.blocks):
+        if run is None or claim is None or not claim.held.are_all(run):
             return None
         return claim, run.first
 
@@ -279,7 +279,7 @@ class Holders:
             if known:
                 for block in blocks:
                     known.pop(block, None)
-        self._owners.drop_all(blocks)
+        self._owners.drop_run(blocks)
         if not self.stated.is_empty:
             self.stated.lose(blocks)
         if claim.owns(first):

@@ -5,6 +5,7 @@ from __future__ import annotations
 from functools import lru_cache
 from typing import TYPE_CHECKING, Final
 
+from monitor.evaluate.claim_fields import BOUND
 from monitor.evaluate.restless import Restless
 from monitor.pool.bloom_filter import digest
 from monitor.pool.groups import Groups
@@ -22,6 +23,8 @@ __all__ = ["Objects", "is_elsewhere", "means", "noted_on", "open_without"]
 
 _MOST_KEPT: Final = 8  # kinds and caches of events of one object
 _WITHIN: Final = ("cache_identity", "token_map")
+_CACHE: Final = BOUND.index("cache_identity")
+_MAP: Final = BOUND.index("token_map")
 _RESTS: Final = frozenset(
     {
         *(Kind.STORE_FINISHED, Kind.HOST_COPY_FOUND, Kind.HOST_COPY_LOST),
@@ -43,16 +46,18 @@ def open_without(kind: Kind, obligations: frozenset[str]) -> frozenset[str]:
 
 def means(event: Event, claim: ClaimRun) -> bool:
     """Whether the object of a watched claim is the one that the event names, as far as it says."""
-    return not claim.unwatched and all(
-        value is None or same(name, claim.binding.get(name), value)
-        for name in _WITHIN
-        for value in (getattr(event, name),)
+    return not claim.unusual.unwatched and all(
+        value is None or same(name, known, value)
+        for name, known, value in (
+            ("cache_identity", claim.cache_identity, event.cache_identity),
+            ("token_map", claim.token_map, event.token_map),
+        )
     )
 
 
 def is_elsewhere(event: Event, claim: ClaimRun) -> bool:
     """Whether an event that names no claim states another cache than the claim is in."""
-    stated, own = event.cache_identity, claim.binding.get("cache_identity")
+    stated, own = event.cache_identity, claim.cache_identity
     if event.claim_id is not None or stated is None or own is None:
         return False
     return not same("cache_identity", own, stated)
@@ -62,19 +67,28 @@ def _known(name: str, stated: str | bytes) -> bytes:
     return stated if isinstance(stated, bytes) else digest(name, stated)
 
 
-def _on(claim: ClaimRun) -> tuple[bytes, tuple[bytes | None, ...]] | None:
-    """The object that a claim states to be on, with its cache and the map of its positions."""
-    if "object_id" not in claim.binding:
+def _on(claim: ClaimRun) -> Hashable | None:
+    """The digest of the object that a claim states to be on; with its cache and the map of its
+    positions, if either is stated.
+    """
+    if claim.object_id is None:
         return None
-    stated = claim.binding
-    within = _within(stated.get("cache_identity"), stated.get("token_map"))
-    return _known("object_id", stated["object_id"]), within
+    known, bound = _known("object_id", claim.object_id), claim.bound
+    if bound[_CACHE] is None and bound[_MAP] is None:
+        return known
+    return known, _within(bound[_CACHE], bound[_MAP])
+
+
+def _digest_of(on: Hashable) -> bytes | None:
+    """The digest of the object alone, of what `_on` gave."""
+    if isinstance(on, bytes):
+        return on
+    return on[0] if isinstance(on, tuple) and isinstance(on[0], bytes) else None
 
 
 def noted_on(claim: ClaimRun) -> bytes | None:
     """The digest of the object that a claim was found to be on, as `Objects.add` noted it."""
-    on = claim.object
-    return on[0] if isinstance(on, tuple) and isinstance(on[0], bytes) else None
+    return _digest_of(claim.object)
 
 
 @lru_cache(maxsize=256)
@@ -84,13 +98,16 @@ def _within(*stated: str | bytes | None) -> tuple[bytes | None, ...]:
     return tuple(None if value is None else _known(name, value) for name, value in each)
 
 
-def _is_still(on: Hashable, binding: dict[str, str | bytes]) -> bool:
+def _is_still(on: Hashable, claim: ClaimRun) -> bool:
     """Whether a claim that was found to be on an object states no more of where that is since."""
+    bound = claim.bound
+    if isinstance(on, bytes):
+        return bound[_CACHE] is None and bound[_MAP] is None
     if not isinstance(on, tuple):
         return False
     cache, token_map = on[1]
-    return (cache is None) is (binding.get("cache_identity") is None) and (
-        (token_map is None) is (binding.get("token_map") is None)
+    return (cache is None) is (bound[_CACHE] is None) and (
+        (token_map is None) is (bound[_MAP] is None)
     )
 
 
@@ -108,9 +125,9 @@ class Objects:
         if self.is_still_on(claim):
             return False
         on = _on(claim)
-        if on is None or on == claim.object:
+        if on is None or on == claim.object or (known := _digest_of(on)) is None:
             return False
-        known, claim.object = on[0], on
+        claim.object = on
         self._claims.add(known, claim)
         for among in self._restless.get(known, {}).values():
             among.claims[claim.claim_id] = claim
@@ -118,7 +135,7 @@ class Objects:
 
     def is_still_on(self, claim: ClaimRun) -> bool:
         """Whether a claim is on an object, and states no more of where that is since."""
-        return noted_on(claim) is not None and _is_still(claim.object, claim.binding)
+        return noted_on(claim) is not None and _is_still(claim.object, claim)
 
     def is_alone(self, claim: ClaimRun) -> bool:
         """Whether the claim's object is known, and no other claim is on it in any cache."""
@@ -129,7 +146,8 @@ class Objects:
         """The claims on the object of a claim, with it; it alone where its object is not known."""
         noted = noted_on(claim) is not None
         on = claim.object if noted else _on(claim)
-        there = self._claims.of(on[0]) if isinstance(on, tuple) else ()
+        known = _digest_of(on)
+        there = () if known is None else self._claims.of(known)
         found = [each for each in there if each.object == on]
         return found if noted else [*found, claim]
 

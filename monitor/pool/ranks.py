@@ -56,7 +56,7 @@ def is_unsure(claim: ClaimRun) -> bool:
     if not claim.watched:
         return False
     asked = claim.compiled.ranked and claim.may_be_judged
-    return claim.disputed or (claim.priority is None and asked)
+    return claim.unusual.disputed or (claim.priority is None and asked)
 
 
 class Ranks:
@@ -102,7 +102,7 @@ class Ranks:
             lost: since when the holders of blocks are unknown, and why.
         """
         losers = list(losers)
-        taken = {claim.priority or 0 for claim, _ in losers if not claim.disputed}
+        taken = {claim.priority or 0 for claim, _ in losers if not claim.unusual.disputed}
         if evicted.least is None:
             evicted = evicted._replace(least=max(taken, default=0))
         for claim, view in losers:
@@ -112,14 +112,14 @@ class Ranks:
                 claim.doubt(
                     RIVALS, lost[0], f"{lost[1]}, so it is unknown which claims hold blocks"
                 )
-            elif claim.disputed:
+            elif claim.unusual.disputed:
                 claim.doubt(RIVALS, view.at, _DISPUTED)
             else:
                 view.passed, unknown = self._passed(claim.priority or 0, evicted, taken)
                 if unknown:
                     claim.doubt(RIVALS, view.at, unknown)
             higher = bool(self._priorities) and self._priorities[-1] > (claim.priority or 0)
-            view.spared = higher and not claim.disputed
+            view.spared = higher and not claim.unusual.disputed
 
     def _passed(self, rank: int, evicted: Evicted, taken: set[int]) -> tuple[bool, str]:
         """Whether a block of lower priority could have been taken instead, or why it is unknown."""

@@ -65,49 +65,64 @@ class _Object:
 
 
 class Room:
-    """The blocks of the responsible claims of one pool, where objects share nothing by content."""
+    """The blocks of the responsible claims of one pool, where objects share nothing by content.
 
-    def __init__(self) -> None:
-        self._objects: dict[Hashable, _Object | tuple[str, int]] = {}  # or the one claim on it
-        self._claims: dict[str, ClaimRun] = {}
-        self._contents: dict[str, Hashable] = {}  # of these claims, as they were counted
+    How many blocks were `counted` for a claim, the claim itself says.
+
+    Args:
+        known: the claims of the stream, by their ids; all that take blocks are among them.
+    """
+
+    def __init__(self, known: Mapping[str, ClaimRun]) -> None:
+        self._known = known
+        self._objects: dict[Hashable, _Object | str] = {}  # or the id of the one claim on it
+        self._contents: dict[str, Hashable] = {}  # of the claims here, as they were counted
         self._ends: Ends | None = None
         self.bound = 0
         self._keyed = set[str]()  # claims that state content keys
 
     def has(self, name: str) -> bool:
         """Whether a claim takes any blocks."""
-        return name in self._claims
+        return name in self._contents
 
     def put(self, claim: ClaimRun, blocks: int) -> None:
         """A claim takes so many blocks from now on."""
         name = claim.claim_id
-        if not blocks and name not in self._claims:
+        if (before := self._contents.pop(name, None)) is not None:
+            self._count(before, name, 0)
+        elif not blocks:
             self.forget()
             return
-        if self._claims.pop(name, None) is not None:
-            self._count(self._contents.pop(name), name, 0)
         if blocks:
-            self._claims[name], self._contents[name] = claim, claim.content
-            self._count(claim.content, name, blocks)
+            content = self._contents[name] = claim.content
+            self._count(content, name, blocks)
+        self._note(claim, blocks)
         if blocks and claim.keys:
             self._keyed.add(name)
         else:
             self._keyed.discard(name)
         self.forget()
 
+    def _note(self, claim: ClaimRun, blocks: int) -> None:
+        """So many are counted for a claim."""
+        claim.counted = blocks
+
+    def _counted(self, name: str) -> int:
+        """How many are counted for a claim."""
+        return self._known[name].counted
+
     def _count(self, content: Hashable, name: str, blocks: int) -> None:
         there = self._objects.get(content)
-        if there is None or (isinstance(there, tuple) and there[0] == name):
-            self.bound += blocks - (0 if there is None else there[1])
+        if there is None or (isinstance(there, str) and there == name):
+            self.bound += blocks - (0 if there is None else self._counted(name))
             if blocks:
-                self._objects[content] = name, blocks
+                self._objects[content] = name
             elif there is not None:
                 del self._objects[content]
             return
-        if isinstance(there, tuple):
+        if isinstance(there, str):
             alone, there = there, _Object()
-            there.put(*alone)
+            there.put(alone, self._counted(alone))
             self._objects[content] = there
         span = there.span
         there.put(name, blocks)
@@ -131,17 +146,21 @@ class Room:
 
     def since(self, number: int, mixed: Mapping[int, object]) -> Ends:
         """Both ends of the sums of those responsible since the event of this number."""
-        later = [claim for claim in self._claims.values() if claim.took > number]
-        if not later:
+        claims = self._claims()
+        if all(claim.took <= number for claim in claims):
             return self.ends(mixed)
-        elder = Room()
-        for claim in self._claims.values():
+        elder = _Elder(self._known)
+        for claim in claims:
             if claim.took <= number:
                 elder.put(claim, claim.declared)
         return elder.ends(mixed)
 
+    def _claims(self) -> list[ClaimRun]:
+        """The claims that take blocks."""
+        return [self._known[name] for name in self._contents]
+
     def _compute(self, mixed: Mapping[int, object]) -> Ends:
-        claims = list(self._claims.values())
+        claims = self._claims()
         plain = not self._keyed and not mixed
         high: Sums = self if plain else Cells(certain(claims))
         if len(self._objects) < 2 or _determined(claims):
@@ -160,11 +179,11 @@ class Room:
 
     def alone(self, claim_id: str) -> int:
         """Blocks that the claim has alone."""
-        if claim_id not in self._claims:
+        if claim_id not in self._contents:
             return 0
         there = self._objects[self._contents[claim_id]]
-        if isinstance(there, tuple):
-            return there[1]
+        if isinstance(there, str):
+            return self._counted(there)
         return max(0, there.blocks[claim_id] - there.beside_one(claim_id))
 
     def freed(self, names: Collection[str]) -> Freed:
@@ -175,9 +194,9 @@ class Room:
             if name not in contents:
                 continue
             there = self._objects[of := contents[name]]
-            if isinstance(there, tuple):
-                blocks += there[1]
-                shares[name] = there[1]
+            if isinstance(there, str):
+                shares[name] = self._counted(name)
+                blocks += shares[name]
             else:
                 by_object.setdefault(of, []).append(name)
         for of, named in by_object.items():
@@ -187,6 +206,16 @@ class Room:
             blocks += there.span - beside if beside < there.span else 0
             shares |= {name: max(0, there.blocks[name] - beside) for name in named}
         return Freed(blocks, shares)
+
+
+class _Elder(Room):
+    """The same for some of the claims, which are as they declare, and stay so."""
+
+    def _note(self, claim: ClaimRun, blocks: int) -> None:
+        """The claim says what is counted for it in the room of all."""
+
+    def _counted(self, name: str) -> int:
+        return self._known[name].declared
 
 
 def _determined(claims: Iterable[ClaimRun]) -> bool:

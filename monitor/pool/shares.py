@@ -33,7 +33,7 @@ def differ(one: ClaimRun, other: ClaimRun, position: int) -> bool:
     """Whether two claims, on one object or not, cannot hold the same there."""
     if position < min(len(one.keys), len(other.keys)):
         return one.keys[position] != other.keys[position]
-    caches = {claim.binding.get("cache_identity") for claim in (one, other)}
+    caches = {claim.cache_identity for claim in (one, other)}
     return None not in caches and len(caches) > 1
 
 

@@ -139,13 +139,13 @@ class Stated:
 
 def _may_be(claim: ClaimRun, within: _Within) -> bool:
     """Whether a claim may be in this cache, and have this token map, as far as both say."""
-    bound = claim.binding.get("cache_identity"), claim.binding.get("token_map")
+    bound = claim.cache_identity, claim.token_map
     names = zip(("cache_identity", "token_map"), bound, within, strict=True)
     return all(value is None or same(name, known, value) for name, known, value in names)
 
 
 def _object_of(claim: ClaimRun) -> bytes:
-    stated = claim.binding.get("object_id")
+    stated = claim.object_id
     if stated is None:
         return b""
     return stated if isinstance(stated, bytes) else digest("object_id", stated)

@@ -5,22 +5,27 @@ from __future__ import annotations
 from functools import lru_cache
 from operator import attrgetter
 from sys import intern
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
+from monitor.evaluate.claim_fields import BOUND, UNBOUND
 from monitor.pool.bloom_filter import digest
+from spec.claims.claim import Mode
 from spec.claims.predicates import parse_predicate
 from spec.events.alphabet import Kind
 from spec.events.fields import IDENTITY
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
 
     from monitor.evaluate.claim import ClaimRun
+    from monitor.evaluate.claim_fields import Bound
     from spec.events.canonical import Event
 
 __all__ = [
+    "bind",
     "binds",
     "fix_terms",
+    "identity_of",
     "predicate_of",
     "restates",
     "same",
@@ -31,9 +36,24 @@ predicate_of = lru_cache(maxsize=256)(parse_predicate)
 """`spec.claims.predicates.parse_predicate`, which says the same again and again."""
 
 
-assert set(IDENTITY) == {"object_id", "cache_identity", "predicate", "predicate_id", "token_map"}
+assert set(IDENTITY) == {"object_id", *BOUND}
 _identity_of: Callable[[Event], tuple[str | None, ...]] = attrgetter(*IDENTITY)
 _NONE_STATED: Final = (None,) * len(IDENTITY)
+_OBJECT: Final = IDENTITY.index("object_id")
+_PREDICATE: Final = IDENTITY.index("predicate")
+assert (*IDENTITY[:_OBJECT], *IDENTITY[_OBJECT + 1 :]) == BOUND
+_CACHE: Final = 0
+_TERMS: Final = 1
+_TERMS_ID: Final = 2
+_MAP: Final = 3
+assert BOUND == ("cache_identity", "predicate", "predicate_id", "token_map")
+_MODE_OF: Final = {str(mode): intern(str(mode)) for mode in Mode}  # one text for all claims
+
+
+@lru_cache(maxsize=1024)
+def _bound(*stated: str | bytes | None) -> Bound:
+    """What is stated of an identity besides the object: one for all claims of which it is."""
+    return stated
 
 
 @lru_cache(maxsize=256)
@@ -44,7 +64,7 @@ def _plain(text: str) -> str:
 
 def fix_terms(claim: ClaimRun, event: Event) -> None:
     """Take what the event that introduces a claim asks for; no later one rewrites it."""
-    claim.declared_mode = claim.declared_mode or event.mode
+    claim.declared_mode = claim.declared_mode or _MODE_OF.get(event.mode or "", event.mode)
     if event.mode != claim.declared_mode:
         claim.other_mode = claim.other_mode or event.mode
     if event.kind is Kind.CLAIM_ACCEPTED:  # the runtime's own word for it
@@ -54,7 +74,19 @@ def fix_terms(claim: ClaimRun, event: Event) -> None:
     claim.duration = claim.duration or event.duration
     if claim.priority is None:
         claim.priority = event.priority
-    claim.disputed |= event.priority not in (None, claim.priority)
+    if event.priority not in (None, claim.priority):
+        claim.disputed = True
+
+
+def identity_of(claim: ClaimRun) -> tuple[str | bytes | None, ...]:
+    """What is stated of a claim's identity, by the fields of `IDENTITY`."""
+    return (*claim.bound[:_OBJECT], claim.object_id, *claim.bound[_OBJECT:])
+
+
+def bind(claim: ClaimRun, stated: Mapping[str, str | bytes | None]) -> None:
+    """State these fields of a claim's identity."""
+    claim.object_id, claim.bound = stated["object_id"], _bound(*[stated[name] for name in BOUND])
+    claim.joined = identity_of(claim) == _NONE_STATED
 
 
 def binds(claim: ClaimRun, event: Event) -> bool:
@@ -62,40 +94,45 @@ def binds(claim: ClaimRun, event: Event) -> bool:
 
     What it states besides is bound as well, if it does.
     """
-    values, stated = _identity_of(event), dict[str, Any]()
+    values = _identity_of(event)
     if values == _NONE_STATED:
         return True
-    for place, name in enumerate(IDENTITY):
-        if (value := values[place]) is not None:
-            stated[name] = _plain(value) if name == "predicate" else value
-    binding = claim.binding
-    if not binding:
-        claim.binding = stated
+    if claim.bound is UNBOUND and claim.object_id is None:
+        said = event.predicate
+        predicate = None if said is None else _plain(said)
+        claim.object_id, claim.joined = event.object_id, False
+        claim.bound = _bound(event.cache_identity, predicate, event.predicate_id, event.token_map)
         return True
-    if not all(same(name, binding.get(name), value) for name, value in stated.items()):
-        return False
-    for name, value in stated.items():
-        binding.setdefault(name, value)
+    known, new = [*identity_of(claim)], False
+    for place, value in enumerate(values):
+        if value is not None:
+            stated = _plain(value) if place == _PREDICATE else value
+            if known[place] is None:
+                known[place], new = stated, True
+            elif not same(IDENTITY[place], known[place], stated):
+                return False
+    if new:
+        claim.object_id = known.pop(_OBJECT)
+        claim.bound, claim.joined = _bound(*known), False
     return True
 
 
 def restates(claim: ClaimRun, event: Event) -> bool:
     """Whether the event states nothing of the claim's identity, or only what is bound already."""
-    if (
-        event.object_id is None
-        and event.cache_identity is None
-        and event.predicate is None
-        and event.predicate_id is None
-        and event.token_map is None
-    ):
+    if event.object_id is not None and event.object_id != claim.object_id:
+        return False
+    cache, predicate = event.cache_identity, event.predicate
+    terms, token_map = event.predicate_id, event.token_map
+    if cache is None and predicate is None and terms is None and token_map is None:
         return True
-    binding = claim.binding
-    for name, value in zip(IDENTITY, _identity_of(event), strict=True):
-        if value is not None:
-            known = binding.get(name)
-            if known != value and (name != "predicate" or known != _plain(value)):
-                return False
-    return True
+    bound = claim.bound
+    if cache is not None and cache != bound[_CACHE]:
+        return False
+    if predicate is not None and predicate != bound[_TERMS] and _plain(predicate) != bound[_TERMS]:
+        return False
+    return (terms is None or terms == bound[_TERMS_ID]) and (
+        token_map is None or token_map == bound[_MAP]
+    )
 
 
 def same(name: str, known: str | bytes | None, value: str) -> bool:
@@ -111,10 +148,9 @@ def unstated(claim: ClaimRun) -> str:
     end of the claim.
     """
     missing = []
-    binding = claim.binding
-    if "object_id" not in binding and "cache_identity" not in binding:
+    if claim.object_id is None and claim.cache_identity is None:
         missing.append("cache_identity or object_id")
-    if "predicate" not in binding:
+    if claim.bound_predicate is None:
         missing.append("materialization_predicate")
     entered = "accepted" if claim.accepted else "registered"
     return f"it was {entered} without {', '.join(missing)}" if missing else ""

@@ -36,9 +36,10 @@ class CachedEntries(CachedShares):
     def _tell_entry(self, event: Event, claim: ClaimRun, at: At) -> None:
         """Deliver to a claim that it is registered: from then on it is compact, if it may be."""
         entries, holds = claim.compiled.entries, claim.constants.threshold <= 0
-        known = claim.doubts or claim.unknown or not claim.is_fresh
-        blind = claim.observed is not FACTS and claim.observed != FACTS
-        if known or blind or claim.held or claim.taint is not None:
+        unusual = claim.unusual
+        known = unusual.doubts or unusual.unknown or not claim.is_fresh
+        blind = unusual.observed is not FACTS and unusual.observed != FACTS
+        if known or blind or claim.held or unusual.taint is not None:
             super()._tell_entry(event, claim, at)
         elif (found := entries.get(holds)) is None:
             super()._tell_entry(event, claim, at)
@@ -106,11 +107,12 @@ class CachedEntries(CachedShares):
         transition = self._cached(claim, code)
         if transition is None:
             return self._learn(claim, code, event, at, stated=by)
-        claim.early |= ends_early(event, claim)
+        if ends_early(event, claim):
+            claim.early = True
         declared = claim.declared
         self._take_transition(claim, transition, at, stated=by)
         if not claim.responsible:
-            store.give_up(claim, self._count)
+            store.give_up(claim)
         if claim.declared != declared:
             store.room.put(claim, claim.declared)
         return True
@@ -149,8 +151,7 @@ class CachedEntries(CachedShares):
             return None
         if self._may_rank(claim):
             return None
-        binding = claim.binding
-        return claim if "object_id" in binding and "predicate" in binding else None
+        return None if claim.object_id is None or claim.bound_predicate is None else claim
 
 
 def _by(event: Event) -> int:

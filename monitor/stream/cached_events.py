@@ -164,7 +164,7 @@ class CachedEvents(CachedRoutes):
         if run is None or not self._try_compact(run[0]):
             return self._shortcut(event, at)
         claim, first = run
-        if self._reads_losses(claim) or claim.computed or not claim.owns(first):
+        if self._reads_losses(claim) or claim.unusual.computed or not claim.owns(first):
             return self._shortcut(event, at)
         code = NUMBERS[event.kind] | (_HOLDS if claim.constants.threshold <= 0 else 0)
         transition = self._cached(claim, code)
@@ -183,7 +183,7 @@ class CachedEvents(CachedRoutes):
         """
         blocks, positions, product = event.block_ids, event.positions, claim.product
         assert product is not None
-        if not product.tracked or claim.computed:
+        if not product.tracked or claim.unusual.computed:
             return None
         end = at = claim.held.end
         if end is None or at is None or len(blocks) != len(positions) or not blocks:

@@ -172,16 +172,15 @@ class ClaimStore(KnownClaims):
         for undelivered in self._undelivered.values():
             undelivered[claim.claim_id] = claim
 
-    def give_up(self, claim: ClaimRun, number: int) -> None:
+    def give_up(self, claim: ClaimRun) -> None:
         """The runtime is responsible for a claim no more."""
-        claim.left = number
         del self.responsible[claim.claim_id]
         self.clock.leave(claim)
 
     def _step(self, claim: ClaimRun, view: EventView, number: int) -> None:
         name, before = claim.claim_id, claim.facts
         responsible = bool(before[_RESPONSIBLE])
-        known = claim.past is None or claim.constants.watched
+        known = claim.unusual.past is None or claim.constants.watched
         if not known and view.kind in _REST_ON_BLOCKS:
             claim.doubt(BLOCKS, view.at, _BLOCKS)
         step(claim, view)
@@ -194,7 +193,7 @@ class ClaimStore(KnownClaims):
                 claim.distrust(view.at, _BLOCKS, _of_blocks(claim))
             self.take_over(claim, number)
         elif responsible and not responds:
-            self.give_up(claim, number)
+            self.give_up(claim)
         if responds is not responsible or before[_DECLARED] != after[_DECLARED]:
             declared = claim.declared
             if declared != (before[_DECLARED] if responsible else 0):

@@ -36,7 +36,7 @@ class Entries(BlockEvents):
     def _named(self, event: Event) -> ClaimRun | None:
         """The claim that an event names; None if the event states its identity anew."""
         claim = self._store.claims.get(event.claim_id or "")
-        if claim is None or claim.joined != len(claim.binding):
+        if claim is None or not claim.joined:
             return None
         return claim if restates(claim, event) else None
 
@@ -53,7 +53,7 @@ class Entries(BlockEvents):
             return False
         self._begin()
         claim = self._meet(claim_id, mode, at)
-        claim.registered, claim.registered_at = True, self._count
+        claim.registered = True
         claim.entry_kind, claim.entry_at = event.kind, at
         self._newest = self._count
         fix_terms(claim, event)
@@ -127,7 +127,7 @@ class Entries(BlockEvents):
         """Deliver an event that changes neither responsibility nor what was declared."""
         claim.last_event = self._count
         self._store.step_plain(claim, view)
-        if claim.contradicted is not None:
+        if claim.unusual.contradicted is not None:
             self._note_broken(claim, view.kind)
 
 

@@ -66,7 +66,7 @@ class KnownClaims:
         self.responsible: dict[str, ClaimRun] = {}
         self.owing: dict[str, ClaimRun] = {}
         self.moved: list[ClaimRun] | None = None  # by events, where somebody asks for that
-        self.room, self.observed = Room(), FACTS
+        self.room, self.observed = Room(self.claims), FACTS
         self.alone = ""  # why nothing is concluded from the stream by itself
         self.blind = frozenset[str]()  # obligations that rest on facts that are not observed
         self.blocks = Blocks(self.claims, Stated(seen))
@@ -176,7 +176,9 @@ class KnownClaims:
     def note_mode(self, claim: ClaimRun) -> None:
         """A claim is introduced: it may state another mode than it did, or than judges it."""
         if len(self.judges) > 1:
-            other = claim.other_mode is not None or claim.declared_mode != claim.compiled.mode
+            other = (
+                claim.unusual.other_mode is not None or claim.declared_mode != claim.compiled.mode
+            )
             self.apart |= other
 
     def join(self, claim: ClaimRun, *, grows: bool = False) -> None:
@@ -185,7 +187,7 @@ class KnownClaims:
         Args:
             grows: more of the object is its own than was before, or it is committed to.
         """
-        claim.joined = len(claim.binding)
+        claim.joined = True
         if (comes := self.objects.add(claim)) or grows:
             if self._is_new_there(claim):
                 self.room.forget()
@@ -202,7 +204,12 @@ class KnownClaims:
         object no block is held or stated, nor may one be without being known.
         """
         blocks, name = self.blocks, claim.claim_id
-        if claim.held or claim.declared or claim.constants.threshold <= 0 or claim.unwatched:
+        if (
+            claim.held
+            or claim.declared
+            or claim.constants.threshold <= 0
+            or claim.unusual.unwatched
+        ):
             return False
         if self._unclear or self._track.lost is not None or self.room.has(name):
             return False
@@ -259,7 +266,7 @@ class KnownClaims:
     def _place(self, claim: ClaimRun) -> None:
         """What the claim holds was held before it came; if it is not watched any more, nothing."""
         self.room.put(claim, claim.declared)
-        if claim.unwatched:
+        if claim.unusual.unwatched:
             return
         if not self.blocks.join(claim):
             claim.doubt(BLOCKS, None, _TOO_MUCH)
@@ -279,7 +286,9 @@ class KnownClaims:
             self.room.forget()
 
     def _take_in(self, claim: ClaimRun) -> None:
-        self.claims[claim.claim_id], claim.observed = claim, self.observed
+        self.claims[claim.claim_id] = claim
+        if self.observed is not FACTS:
+            claim.observed = self.observed
         for undelivered in self._undelivered.values():
             undelivered[claim.claim_id] = claim
 

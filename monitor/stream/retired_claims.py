@@ -13,6 +13,7 @@ from monitor.evaluate.nothing import NOTHING
 from monitor.evaluate.python_terms import CLAIM_REGISTERS
 from monitor.pool.bloom_filter import DIGEST, digest
 from monitor.pool.objects import noted_on
+from monitor.pool.terms import bind, identity_of
 from monitor.stream.retired_record import Alike, LostIds, Record
 from monitor.stream.retired_summary import again, likeness
 from spec.events.fields import IDENTITY
@@ -107,9 +108,10 @@ class RetiredClaims:
         """
         if (product := claim.product) is None:
             return self._way(claim, clock)
-        stands = product, clock, claim.accepted, claim.registered, claim.elapsed, claim.unwatched
-        said = claim.strayed, claim.early, claim.disputed, claim.declared_mode, claim.other_mode
-        key = stands, said
+        unusual = claim.unusual
+        stands = product, clock, claim.accepted, claim.registered, claim.elapsed, unusual.unwatched
+        said = unusual.strayed, unusual.early, unusual.disputed
+        key = stands, said, claim.declared_mode, unusual.other_mode
         if (found := self._known.get(key)) is None:
             found = self._way(claim, clock)
             if claim.product is product and len(self._known) < _MOST_KNOWN:
@@ -140,7 +142,7 @@ class RetiredClaims:
         known = claim.facts
         lead = int(known[_LEAD]) if claim.constants.watched else 0  # else that is not followed
         facts = int(known[_FOOTPRINT]), int(known[_DECLARED]), lead, int(known[_ENDED_BY])
-        misses = -1 if claim.missed else self.misses
+        misses = -1 if claim.unusual.missed else self.misses
         rest = (owner, duration, claim.predicate, claim.priority, facts, misses)
         self._records[claim.claim_id] = Record(alike, binding, *rest)
         if _object_of(binding) in self._on:
@@ -187,7 +189,7 @@ class RetiredClaims:
         claim.know(**dict(zip(_OWN, record.facts, strict=True)))
         each = [record.binding[n * DIGEST : (n + 1) * DIGEST] for n in range(len(IDENTITY))]
         pairs = zip(IDENTITY, each, strict=True)
-        claim.binding = {name: known for name, known in pairs if known != _UNSTATED}
+        bind(claim, {name: None if known == _UNSTATED else known for name, known in pairs})
         claim.past, claim.missed = alike.run, record.misses != self.misses
         if _misnaming(_object_of(record.binding)) in self._seen:
             claim.distrust(None, _MISNAMED)
@@ -249,9 +251,8 @@ def _object_of(binding: bytes) -> bytes:
 
 def _binding_of(claim: ClaimRun) -> bytes:
     """A digest of each field of a claim's identity, one after another."""
-    binding, found = claim.binding, list[bytes]()
-    for name in IDENTITY:
-        known = binding.get(name)
+    found = list[bytes]()
+    for name, known in zip(IDENTITY, identity_of(claim), strict=True):
         if name == "object_id" and (noted := noted_on(claim)) is not None:
             found.append(noted)
         elif known:

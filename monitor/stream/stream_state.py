@@ -246,7 +246,7 @@ class StreamState:
             claim.distrust(at, "it ended, and since then events may be missing")
         if event.kind in INTRODUCES:
             if not claim.registered:
-                claim.registered, claim.registered_at = True, self._count
+                claim.registered = True
                 claim.entry_kind, claim.entry_at = event.kind, at
                 self._newest = self._count
             if claim.committed and claim.duration is None and event.duration is not None:
@@ -340,7 +340,7 @@ class StreamState:
     ) -> None:
         claim.last_event = self._count
         self._store.step(claim, view, self._count, among)
-        if claim.contradicted is not None:
+        if claim.unusual.contradicted is not None:
             self._note_broken(claim, view.kind)
 
     def _note_broken(self, claim: ClaimRun, kind: Kind) -> None:

@@ -50,7 +50,7 @@ class TransitionCache(Shortcuts):
         """Whether a claim is compact from now on, and is moved by cached transitions."""
         if claim.product is None:
             return compact_soon(claim)
-        return not claim.unwatched
+        return not claim.unusual.unwatched
 
     def _needing(self, name: str) -> Request | None:
         """The request of this id that is `_standing`, if it needs anything of what is usable."""
@@ -148,7 +148,7 @@ class TransitionCache(Shortcuts):
             self._take_long(event, at)
         if self._store.claims.get(claim.claim_id) is not claim:
             return True  # it is forgotten, and that is no part of what the event does
-        if event.block_ids and claim.computed:
+        if event.block_ids and claim.unusual.computed:
             compact(claim)
             return True
         lead = claim.lead if event.block_ids else before.facts[_LEAD]

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from monitor.input.records import At
+from monitor.input.records import At, at_line
 from monitor.pool.objects import open_without
 from monitor.stream.stream_state import INTRODUCES
 from spec.contract.modes import MODES, Bundle
@@ -58,7 +58,7 @@ def take_usual_of(stream: Stream, events: Sequence[Event], file: str, line: int)
     """
     taken = 0
     for event in events:
-        if not take_usual(stream, event, At(file, line + taken, event.sequence)):
+        if not take_usual(stream, event, at_line(file, line + taken, event.sequence)):
             break
         taken += 1
         if stream.apart:

@@ -18,7 +18,7 @@ from monitor.check.whole import Asked
 from monitor.engine import ModeVerdict, Monitor
 from monitor.evaluate.compile import CLAIM_REGISTERS
 from monitor.input.errors import InputError
-from monitor.input.records import At, Record, Stamp
+from monitor.input.records import At, Record, Stamp, at_line
 from monitor.input.sources import read
 from monitor.report.verdict import ModeChoice, UnjudgedClaim
 from proofs.traces.itf import ITF, events_of
@@ -289,7 +289,7 @@ def _of_itf(trace: str) -> Iterator[Record]:
         reason = getattr(problem, "strerror", None) or str(problem)
         raise InputError(trace, reason, hint="name an ITF trace in JSON") from None
     for line, event in enumerate(events_of(document), start=1):
-        at = At(trace, line, event.sequence)
+        at = at_line(trace, line, event.sequence)
         yield Record(at, Stamp(event.stream, event.sequence, event.time_ns), ((event, at),))
 
 

@@ -12,7 +12,7 @@ import msgspec
 
 from monitor.engine import Monitor
 from monitor.evaluate.claim import ClaimRun
-from monitor.input.records import CANONICAL, At, Doubt, Form, Record, Stamp
+from monitor.input.records import CANONICAL, Doubt, Form, Record, Stamp, at_line
 from monitor.stream.keep import Keep
 from spec.claims.claim import Mode
 from spec.contract.modes import MODES
@@ -95,7 +95,7 @@ def lines(events: Iterable[Stamped]) -> list[Line]:
 
 def record(line: Line) -> Record:
     """The line as the monitor takes it."""
-    at = At("run", line.at, line.sequence)
+    at = at_line("run", line.at, line.sequence)
     form = _form(line.skips, line.derived, line.foreign)
     stamp = Stamp("run", line.sequence, line.time_ns, form, line.mark, line.observes)
     doubts = tuple(Doubt("it says too little", name, only) for name, only in line.doubts)

@@ -9,7 +9,7 @@ import msgspec
 from monitor.check.judging import Judging
 from monitor.check.whole import Asked
 from monitor.engine import Monitor
-from monitor.input.records import At, Record, stamp_of
+from monitor.input.records import Record, at_line, stamp_of
 from monitor.input.sources import Account
 from monitor.live.feed import Live
 from monitor.stream.keep import Keep
@@ -115,7 +115,7 @@ def compare_live(stream: Sequence[Line]) -> bool:
         live.take(given)
         live._next = 0.0  # it is time to look again
         live.changes()
-        at = At("run", number, line.sequence)
+        at = at_line("run", number, line.sequence)
         for monitor in single.values():
             monitor.take(Record(at, stamp_of(given, "run"), ((given, at),)))
         for verdict in live._emitted.values():

@@ -9,7 +9,7 @@ import pytest
 
 from monitor.evaluate.claim import ClaimRun
 from monitor.evaluate.compile import compile_mode
-from monitor.input.records import At
+from monitor.input.records import at_line
 from monitor.pool.blocks import Blocks
 from monitor.stream.projection import Stream
 from spec.claims.claim import Mode
@@ -167,5 +167,5 @@ class TestCopies:
         for block, name in enumerate(names):
             held = [entry(name, name, Mode.HARD_PROTECTED), cached(name, block)]
             for event in (*held, *commitment(name, KEYS)):
-                stream.take(event, At("run", block))
+                stream.take(event, at_line("run", block))
         assert {1} == {*taken}

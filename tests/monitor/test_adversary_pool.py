@@ -8,7 +8,7 @@ import msgspec
 import pytest
 
 from monitor.evaluate.compile import compile_mode
-from monitor.input.records import At
+from monitor.input.records import at_line
 from monitor.stream.projection import Stream
 from spec.claims.claim import Mode
 from spec.contract.modes import Bundle
@@ -102,7 +102,7 @@ class TestConflicts:
         hand = canonical("request_arrived", request_id="r")
         stream = Stream(compile_mode(HARD, Bundle.CONTRACT), "run")
         for line, said in enumerate([*there(), hand, arrives("q", 10), refused]):
-            stream.take(msgspec.convert(said, Event), At("f", line))
+            stream.take(msgspec.convert(said, Event), at_line("f", line))
         found = dict(stream.claims[CLAIM].findings())[self.blame]
         assert (
             "inconclusive",

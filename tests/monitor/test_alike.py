@@ -11,7 +11,7 @@ from msgspec.structs import replace
 from monitor.check.claim_table import tabulated
 from monitor.engine import ClaimVerdict, Monitor
 from monitor.evaluate.alike import PlacedFindings
-from monitor.input.records import At, Record, Stamp
+from monitor.input.records import Record, Stamp, at_line
 from monitor.report.verdict import ObligationReport, Place
 from spec.claims.claim import Mode
 from spec.events.alphabet import Kind
@@ -30,7 +30,7 @@ EVERY = tuple(Mode)
 
 def records(events: Iterable[Event], file: str = "f") -> Iterator[Record]:
     for number, event in enumerate(events, 1):
-        at = At(file, number, event.sequence)
+        at = at_line(file, number, event.sequence)
         yield Record(at, Stamp("run", event.sequence, event.time_ns), ((event, at),))
 
 
@@ -41,7 +41,7 @@ def records_of(seed: int, mode: Mode) -> Iterator[Record]:
         yield from records(as_events(Traffic(300, 3, modes, shared=seed == 1, narrow=True)))
         return
     for line in told(Random(f"{mode} {seed}"), mode):
-        at = At("f", line.at, line.sequence)
+        at = at_line("f", line.at, line.sequence)
         stamp = Stamp("run", line.sequence, line.time_ns, mark=line.mark, observes=line.observes)
         yield Record(at, stamp, tuple((event, at) for event in line.events))
 

@@ -9,7 +9,7 @@ import pytest
 
 from monitor.check.events import EventMonitor
 from monitor.engine import ModeVerdict, Monitor
-from monitor.input.records import At, Record, stamp_of
+from monitor.input.records import Record, at_line, stamp_of
 from monitor.stream.keep import Keep
 from spec.claims.claim import Mode
 from spec.contract.modes import MODES
@@ -60,7 +60,7 @@ def records(many: int) -> Iterator[tuple[int, Record]]:
     lines = count()
     for entered, events in lives(many):
         for event, number in zip(events, lines, strict=False):
-            place = At("run", number + 1)
+            place = at_line("run", number + 1)
             yield entered, Record(place, stamp_of(event, "run"), ((event, place),))
 
 
@@ -68,7 +68,7 @@ def held(stream: Stream) -> int:
     """Records of claims, whatever keeps them."""
     store = stream._store
     kept = (store.claims, store.responsible, store.owing, store._over, store._open, store._stay)
-    return max(map(len, (*kept, store.objects._claims, store.room._claims, store.ranks._holding)))
+    return max(map(len, (*kept, store.objects._claims, store.room._contents, store.ranks._holding)))
 
 
 @pytest.mark.slow

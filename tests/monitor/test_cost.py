@@ -12,7 +12,7 @@ from monitor.evaluate import claim as claim_module
 from monitor.evaluate.claim import ClaimRun
 from monitor.evaluate.compile import compile_mode
 from monitor.evaluate.partial_observation import POOL
-from monitor.input.records import At
+from monitor.input.records import at_line
 from monitor.pool import blocks, holders
 from monitor.pool.blocks import Blocks, Held
 from monitor.requests import ledger as requests
@@ -48,7 +48,7 @@ class Counted:
     def take(self, kind: Kind, **fields: Any) -> int:
         """One event; how many steps it took."""
         before, self.line = self.steps, self.line + 1
-        self.stream.take(Event(kind=kind, **fields), At("f", self.line))
+        self.stream.take(Event(kind=kind, **fields), at_line("f", self.line))
         return self.steps - before
 
     def crowd(self) -> dict[str, Any]:
@@ -103,7 +103,7 @@ class TestCost:
         none; the first one alone throws doubt on each claim, once.
         """
         run = Counted(Mode.HARD_PROTECTED)
-        run.stream.lose(At("f", 1), "a line is missing")
+        run.stream.lose(at_line("f", 1), "a line is missing")
         run.fill()
         moved: list[ClaimRun] = []
         run.stream.watch(moved)
@@ -117,7 +117,7 @@ class TestCost:
     def test_new_claims_after_a_missing_line(self) -> None:
         """Each request after a missing line throws doubt on those that came since the last one."""
         run = Counted(Mode.HARD_PROTECTED)
-        run.stream.lose(At("f", 1), "a line is missing")
+        run.stream.lose(at_line("f", 1), "a line is missing")
         for number, claim in enumerate(CLAIMS):
             about = {"claim_id": claim, "object_id": claim}
             run.take(Kind.CLAIM_REGISTERED, **about, predicate="leading_prefix_at_least(1)")

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from monitor.check.files import check
-from monitor.input.records import CANONICAL, At, Form, Stamp
+from monitor.input.records import CANONICAL, Form, Stamp, at_line
 from monitor.stream.order import Order
 from spec.claims.claim import Mode
 from spec.contract.modes import Bundle
@@ -109,7 +109,7 @@ class TestOrder:
 
     def said(self, *stamps: Stamp) -> list[tuple[str, str]]:
         order = Order()
-        return [order.check(stamp, At("f", n)) for n, stamp in enumerate(stamps, 1)]
+        return [order.check(stamp, at_line("f", n)) for n, stamp in enumerate(stamps, 1)]
 
     @pytest.mark.parametrize(
         ("form", "first", "missing"),

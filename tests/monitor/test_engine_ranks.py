@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from monitor.evaluate.compile import compile_mode
-from monitor.input.records import At
+from monitor.input.records import at_line
 from monitor.stream.projection import Stream
 from spec.claims.claim import Mode
 from spec.contract.modes import Bundle
@@ -417,7 +417,7 @@ class TestManyRanks:
         def take(kind: Kind, **fields: Any) -> None:
             nonlocal line
             line += 1
-            stream.take(Event(kind=kind, **fields), At("f", line))
+            stream.take(Event(kind=kind, **fields), at_line("f", line))
 
         for number, rank in enumerate(ranks):
             about_it: dict[str, Any] = {"claim_id": f"claim:{number}"}

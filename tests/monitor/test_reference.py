@@ -13,7 +13,7 @@ from hypothesis import HealthCheck, given, settings
 
 from monitor.evaluate.claim import ClaimRun
 from monitor.evaluate.compile import Compiled, _observer, compile_mode
-from monitor.input.records import At, Record, Stamp
+from monitor.input.records import Record, Stamp, at_line
 from monitor.input.sources import read
 from monitor.stream.projection import Stream
 from spec.claims.claim import Mode
@@ -63,7 +63,7 @@ OUT_OF_REACH |= {
 
 def records(events: Iterable[Stamped]) -> Iterator[Record]:
     for line, (number, event) in enumerate(events, 1):
-        at = At("f", line, number)
+        at = at_line("f", line, number)
         yield Record(at, Stamp("run", number, event.time_ns), ((event, at),))
 
 

@@ -12,6 +12,7 @@ from monitor.durable.known import derived_of
 from monitor.evaluate.compile import Compiled
 from monitor.evaluate.constants import Constants
 from monitor.evaluate.positions import Positions
+from monitor.evaluate.unusual import Unusual
 from monitor.pool.owners import Owners
 
 __all__ = ["whole_state"]
@@ -42,7 +43,9 @@ def whole_state(value: object, seen: dict[int, int] | None = None) -> Any:
             return f"@{seen[id(value)]}"
         seen[id(value)] = len(seen)
     if isinstance(value, Owners):
-        blocks = sorted({*value._runs, *value._several})
+        near = [block for block, run in enumerate(value._runs) if run is not None]
+        blocks = sorted({*near, *value._far, *value._several})
+        assert len(blocks) == len(value)
         return [(block, _owners(value, block)) for block in blocks]
     if isinstance(value, Positions):
         held = sorted(pair for p in _of_each(value) for pair in p)
@@ -60,14 +63,14 @@ def whole_state(value: object, seen: dict[int, int] | None = None) -> Any:
 
 
 def _owners(owners: Owners, block: int) -> list[tuple[str, list[int]]]:
-    if (run := owners._runs.get(block)) is not None:
+    if (run := owners._of(block)) is not None:
         return [(run.claim_id, [run.position(block)])]
     return [(name, sorted(positions)) for name, positions in owners._several[block].items()]
 
 
 def _of_each(positions: Positions) -> Iterator[Iterable[tuple[int, int]]]:
-    for run in positions._placed:
-        yield zip(*run, strict=True)
+    for run in positions._runs:
+        yield zip(run.positions, run.blocks, strict=True)
     for position, blocks in (positions._several or {}).items():
         yield [(position, block) for block in blocks]
 
@@ -84,4 +87,4 @@ def _is_frozen(kind: type) -> bool:
     dataclass = getattr(kind, "__dataclass_params__", None)
     struct = getattr(kind, "__struct_config__", None)
     frozen = any(each is not None and each.frozen for each in (dataclass, struct))
-    return frozen or kind is Constants
+    return frozen or kind in (Constants, Unusual)

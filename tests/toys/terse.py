@@ -8,7 +8,7 @@ from typing import Final
 import msgspec
 
 from monitor.input.dialects._json import kind_in, struct
-from monitor.input.records import At, Form, Record, Stamp
+from monitor.input.records import Form, Record, Stamp, at_line
 from spec.events.alphabet import FACTS, Kind
 from spec.events.canonical import Event
 
@@ -69,7 +69,7 @@ class TerseDialect:
         """One record."""
         name = kind_in(obj, "op", self._file, line)
         data = struct(obj, _Line, self._file, line)
-        at = At(self._file, line, data.at)
+        at = at_line(self._file, line, data.at)
         stamp = Stamp(self._file, data.at, None, _FORM, observes=_OBSERVES)
         if name not in _EVENTS:
             return (Record(at, stamp, unknown=name),)

@@ -27,7 +27,7 @@ from monitor.input.dialects._recorded import (
     unstated,
 )
 from monitor.input.errors import InputError
-from monitor.input.records import At, Doubt, Form, Record, Stamp
+from monitor.input.records import Doubt, Form, Record, Stamp, at_line
 from spec.claims.claim import Mode
 from spec.claims.predicates import LeadingPrefixAtLeast
 from spec.events.alphabet import Kind
@@ -99,7 +99,7 @@ class AllocatorDialect:
         known = name in _EVENTS
         data = struct(obj, _Line if known else Head, self._file, line)
         stream = data.stream(self._file)
-        at = At(self._file, line)
+        at = at_line(self._file, line)
         stamp = Stamp(stream, None, data.timestamp_ns, FORM, observes=OBSERVES)
         if not isinstance(data, _Line):
             return (*self.flush(stream), Record(at, stamp, unknown=name))

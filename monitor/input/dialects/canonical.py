@@ -9,7 +9,7 @@ import msgspec
 
 from monitor.input.dialects._json import kind_in, predicate_in, struct
 from monitor.input.errors import InputError, did_you_mean, shown
-from monitor.input.records import At, Record, Stamp, stamp_of
+from monitor.input.records import At, Record, Stamp, at_line, stamp_of
 from spec.claims.claim import Mode
 from spec.claims.durations import Duration
 from spec.events.alphabet import FACTS, Kind
@@ -69,7 +69,8 @@ class CanonicalDialect:
             self._check_observed(given, given.observes, line)
         if isinstance(given, StreamMark):
             self._check_rank(given, line)
-        return At(self._file, line, given.sequence), stamp_of(given, given.stream or self._file)
+        at = at_line(self._file, line, given.sequence)
+        return at, stamp_of(given, given.stream or self._file)
 
     def _check_observed(self, mark: StreamMark, observes: tuple[str, ...], line: int) -> None:
         """Only the first mark says what is observed, and only facts are."""

@@ -23,7 +23,7 @@ from monitor.input.dialects._recorded import (
     rebinds,
     unstated,
 )
-from monitor.input.records import At, Doubt, Form, Record, Stamp
+from monitor.input.records import Doubt, Form, Record, Stamp, at_line
 from spec.claims.claim import Mode
 from spec.events.alphabet import Kind
 from spec.events.canonical import Event
@@ -72,7 +72,7 @@ class ConnectorDialect:
         name = kind_in(obj, "event", self._file, line)
         meaning = _EVENTS.get(name)
         data = struct(obj, Head if meaning is None else Line, self._file, line)
-        at = At(self._file, line, data.event_sequence)
+        at = at_line(self._file, line, data.event_sequence)
         time_ns = data.timestamp_ns if data.monotonic_ns is None else data.monotonic_ns
         stream = data.stream(self._file)
         stamp = Stamp(stream, data.event_sequence, time_ns, FORM, observes=OBSERVES)

@@ -22,7 +22,7 @@ from monitor.input.dialects._recorded import (
     unstated,
 )
 from monitor.input.dialects._reference_line import Line, Now, Run
-from monitor.input.records import At, Doubt, Form, Record, Stamp
+from monitor.input.records import Doubt, Form, Record, Stamp, at_line
 from spec.claims.claim import Mode
 from spec.events.alphabet import Kind
 from spec.events.canonical import Event
@@ -73,7 +73,7 @@ class ReferenceDialect:
         name = kind_in(obj, "event", self._file, line)
         meaning = _EVENTS.get(name)
         data = struct(obj, Head if meaning is None else Line, self._file, line)
-        at = At(self._file, line, data.event_sequence)
+        at = at_line(self._file, line, data.event_sequence)
         stream = data.stream(self._file)
         # Its time is a wall clock's, which may be set back: the numbers alone are the order.
         stamp = Stamp(stream, data.event_sequence, None, FORM, observes=OBSERVES)

@@ -14,7 +14,7 @@ from monitor.check.files import EXIT_CODES, check
 from monitor.check.reference import check_by_reference
 from monitor.engine import ModeVerdict, Monitor
 from monitor.input.errors import InputError
-from monitor.input.records import At
+from monitor.input.records import at_line
 from monitor.report.report_text import as_text
 from monitor.report.verdict import Report, verdict_schema
 from spec import __version__
@@ -321,7 +321,7 @@ class TestLenient:
         """A monitor that was given nothing knows nothing."""
         monitor = Monitor(Mode.HARD_PROTECTED)
         assert ModeVerdict.INCONCLUSIVE is monitor.conclude().verdict
-        monitor.reject(At("f", 1))
+        monitor.reject(at_line("f", 1))
         assert "1 line could not be read" == monitor.conclude().why
 
     def test_counted(self) -> None:

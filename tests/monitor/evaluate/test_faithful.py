@@ -20,7 +20,7 @@ import z3
 from monitor.evaluate.compile import CLAIM_REGISTERS, REQUEST_REGISTERS, compile_mode
 from monitor.evaluate.constants import Constants
 from monitor.evaluate.event_view import EventView
-from monitor.input.records import At
+from monitor.input.records import at_line
 from proofs.logic.encode import Integers, encode, variable
 from spec.claims.claim import Mode
 from spec.contract.ledgers import CLAIM_FACTS, DECLARED, REQUEST_FACTS
@@ -208,7 +208,8 @@ class Placed:
     """Valuations as the arguments of a compiled observer."""
 
     def __init__(self, observer: Observer, kind: Kind, constants: dict[str, bool]) -> None:
-        self.view, self.constants = EventView(kind, At("product", 1)), Constants(1, **constants)
+        self.view = EventView(kind, at_line("product", 1))
+        self.constants = Constants(1, **constants)
         self.registers = {s: [_INITIAL[s][n] for n in names] for s, names in _NAMES.items()}
         self.own = [r.initial for r in observer.registers]
         self.names = {**_NAMES, Scope.OWN: tuple(r.name for r in observer.registers)}

@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from monitor.evaluate.positions import Positions
+from monitor.evaluate.positions import Placed, Positions
 
 MOST = 2**53
 _positions, _blocks = st.integers(0, 9), st.integers(0, 3)
@@ -37,10 +37,11 @@ class TestPositions:
                     free = dict(pairs)
                     free = {p: b for p, b in free.items() if not positions.holds(p)}
                     if free:
-                        positions.place([*free], [*free.values()])
+                        run = Placed("a", (*free.values(),), (*free,))
+                        positions.place(run)
                         named |= set(free.items())
                         sole = named == set(free.items()) and not unnamed
-                        assert sole >= positions.are_all((*free,), (*free.values(),))
+                        assert sole >= positions.are_all(run)
                 case "take", (int(position), int(block)):
                     named.discard((position, block))
                     there = position in {p for p, _ in named} | unnamed

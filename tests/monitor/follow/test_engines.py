@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from monitor.__main__ import main
 from monitor.follow.verdict_line import ClaimLine
-from monitor.input.records import At
+from monitor.input.records import at_line
 from spec.language.verdicts import Verdict
 from tests.monitor.follow.ranks import Ranks, alone, apart, by_rank, half, lines_of, said
 from tests.monitor.input.test_merged import (
@@ -104,7 +104,7 @@ class TestMerged:
             found.append([line.id for line in ranks.lines])
             (engine,) = ranks.engines.by_source.values()
             engine.origins["b"] = engine.origins["a"]
-            one, other = (engine.judge._key_of(At(name, 3, 2), "x") for name in "ab")
+            one, other = (engine.judge._key_of(at_line(name, 3, 2), "x") for name in "ab")
             assert one != other
         assert 1 == len(found[0])
         assert found[0] != found[1]

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from monitor.input.batches import Batch, event_of, run_of
 from monitor.input.errors import InputError
 from monitor.input.lines import LINE_LIMIT
-from monitor.input.records import At, Record, Stamp
+from monitor.input.records import Record, Stamp, at_line
 from monitor.input.sources import Account, Source, read
 from monitor.samples import sample
 from spec.claims.claim import Mode
@@ -122,7 +122,7 @@ def each_of(items: Iterable[Batch | Record]) -> Iterator[Record]:
             yield item
             continue
         for line, event in zip(item.lines, item.events, strict=True):
-            at = At(item.file, line, event.sequence)
+            at = at_line(item.file, line, event.sequence)
             stamp = Stamp(event.stream or item.file, event.sequence, event.time_ns)
             yield Record(at, stamp, ((event, at),))
 
@@ -303,7 +303,7 @@ class TestRuns:
         events = [event for event in map(event_of, lines) if event is not None]
         assert len(lines) == len(events)
         places, run = run_of(Batch("f", range(3, 3 + len(events)), events))
-        assert [At("f", 3 + i, event.sequence) for i, event in enumerate(events)] == places
+        assert [at_line("f", 3 + i, event.sequence) for i, event in enumerate(events)] == places
         numbers = [event.sequence for event in events]
         times = [event.time_ns for event in events]
         in_order = (

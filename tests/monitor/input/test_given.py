@@ -19,7 +19,7 @@ from monitor.input.batches import form_of
 from monitor.input.dialects import Reader
 from monitor.input.errors import InputError
 from monitor.input.given import record_of
-from monitor.input.records import At, Record, Stamp
+from monitor.input.records import Record, Stamp, at_line
 from spec.claims.claim import Mode
 from spec.events.alphabet import Kind
 from spec.events.canonical import CapacityProof, Event, Mark, StreamMark
@@ -122,7 +122,7 @@ def _fed(event: Event, file: str, line: int) -> Record:
     """The record of an event as it is fed."""
     if (form := form_of(event)) is None:
         return record_of(event, file, line)
-    at = At(file, line, form.sequence)
+    at = at_line(file, line, form.sequence)
     return Record(at, Stamp(form.stream or file, form.sequence, form.time_ns), ((form, at),))
 
 

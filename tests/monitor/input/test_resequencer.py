@@ -14,7 +14,7 @@ from monitor.check.judging import Judging
 from monitor.check.whole import Asked
 from monitor.engine import Monitor
 from monitor.input import resequencer
-from monitor.input.records import At, Record, stamp_of
+from monitor.input.records import Record, at_line, stamp_of
 from monitor.input.reorder_window import MOST_LINES, Window
 from monitor.input.resequencer import Disorder, Resequencer
 from monitor.input.sources import Account
@@ -30,7 +30,7 @@ SETTLED = {"satisfied", "violated", "kept"}
 
 
 def record(line: Event | StreamMark, place: int = 1, stream: str = "s") -> Record:
-    at = At("file", place, line.sequence)
+    at = at_line("file", place, line.sequence)
     events = ((line, at),) if isinstance(line, Event) else ()
     return Record(at, stamp_of(line, stream), events)
 

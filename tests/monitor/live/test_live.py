@@ -11,7 +11,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from monitor.engine import Monitor
-from monitor.input.records import At, Record, Stamp
+from monitor.input.records import Record, Stamp, at_line
 from monitor.live import feed as live
 from monitor.live import follow
 from monitor.live.feed import Live
@@ -288,7 +288,7 @@ class TestOwnMode:
                 mode = asked.get(plain.claim_id or "") if plain.mode else None
                 event = msgspec.structs.replace(plain, sequence=number, mode=mode)
                 live.take(event)
-                place = At("run", line, number)
+                place = at_line("run", line, number)
                 for monitor in monitors.values():
                     monitor.take(Record(place, Stamp("run", number, None), ((event, place),)))
             told = {each.claim_id: each for each in live.changes(final=True)}

@@ -16,7 +16,7 @@ from monitor.evaluate.compaction import compact, expand
 from monitor.evaluate.compile import compile_mode
 from monitor.evaluate.python_terms import REQUEST_REGISTERS
 from monitor.evaluate.reading import MOST_READ
-from monitor.input.records import At, Stamp
+from monitor.input.records import Stamp, at_line
 from monitor.requests.request import Request
 from monitor.stream.cached_events import WAYS
 from monitor.stream.keep import Keep
@@ -49,7 +49,7 @@ COMMITS = {"kind": Kind.CLAIM_COMMITTED, "footprint": 2}
 
 
 def take(stream: Stream, line: Line) -> None:
-    at = At("f", line.at, line.sequence)
+    at = at_line("f", line.at, line.sequence)
     stream.stamp(
         Stamp("run", line.sequence, line.time_ns, mark=line.mark, observes=line.observes), at
     )
@@ -310,7 +310,7 @@ def test_few(mode: Mode, products: int, learned: int, monkeypatch: pytest.Monkey
     monkeypatch.setattr(TransitionCache, "_learn", counting)
     stream = Stream(fresh, "run")
     for number, event in enumerate(as_events(Traffic(6_000, 100, (mode,))), 1):
-        at = At("f", number, event.sequence)
+        at = at_line("f", number, event.sequence)
         stream.stamp(Stamp("run", event.sequence, event.time_ns), at)
         stream.take(event, at)
     assert len(fresh.products) == products

@@ -12,7 +12,7 @@ from monitor.evaluate import compaction
 from monitor.evaluate.claim import ClaimRun
 from monitor.evaluate.compaction import compact
 from monitor.evaluate.compile import compile_mode
-from monitor.input.records import At, Stamp
+from monitor.input.records import Stamp, at_line
 from monitor.stream import transition_cache
 from monitor.stream.cached_requests import CachedRequests
 from monitor.stream.projection import Stream
@@ -63,7 +63,7 @@ def test_mixes(traffic: Traffic, monkeypatch: pytest.MonkeyPatch) -> None:
     compiled = [compile_mode(mode, Bundle.CONTRACT) for mode in traffic.modes]
     short, long = Stream(compiled, "run"), LongWay(compiled, "run")
     for number, event in enumerate(as_events(traffic), 1):
-        at = At("f", number, event.sequence)
+        at = at_line("f", number, event.sequence)
         for stream in (short, long):
             stream.stamp(Stamp("run", event.sequence, event.time_ns), at)
             stream.take(event, at)

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from monitor.engine import Conclusion, ModeVerdict, Monitor
-from monitor.input.records import At, Record, Stamp
+from monitor.input.records import Record, Stamp, at_line
 from monitor.requests import ledger
 from monitor.stream.keep import Keep
 from spec.claims.claim import Mode
@@ -30,7 +30,7 @@ def conclude(events: list[Event], mode: Mode, keep: Keep) -> Conclusion:
     """The verdict on these events, in which each claim asks for the mode that judges."""
     monitor = Monitor(mode, keep=keep)
     for number, event in enumerate(events):
-        place = At("f", number + 1, number)
+        place = at_line("f", number + 1, number)
         asked = msgspec.structs.replace(event, mode=event.mode and str(mode))
         monitor.take(Record(place, Stamp("run", number, event.time_ns), ((asked, place),)))
     return monitor.conclude()
@@ -113,7 +113,7 @@ class TestLate:
         assert whole.obligations == short.obligations
         monitor = Monitor(Mode.DEMOTABLE, keep=Keep(ended_requests=2))
         for number, event in enumerate(stream):
-            place = At("f", number + 1, number)
+            place = at_line("f", number + 1, number)
             monitor.take(Record(place, Stamp("run", number, event.time_ns), ((event, place),)))
         assert (0, 7) == monitor.given_up
 

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from monitor.engine import Conclusion, ModeVerdict, Monitor
 from monitor.evaluate.claim import ClaimRun
 from monitor.evaluate.compile import compile_mode
-from monitor.input.records import At, Doubt, Record, Stamp
+from monitor.input.records import Doubt, Record, Stamp, at_line
 from monitor.stream import claim_store
 from monitor.stream.keep import Keep
 from monitor.stream.projection import Stream
@@ -69,7 +69,7 @@ def read(mode: Mode, events: Iterable[Stamped], keep: Keep | None) -> Stream:
     """
     stream = Stream(compile_mode(mode, Bundle.CONTRACT), "run", keep)
     for line, (number, event) in enumerate(asking(list(events), mode), 1):
-        place = At("f", line, number)
+        place = at_line("f", line, number)
         stream.stamp(Stamp("run", number, event.time_ns), place)
         stream.take(event, place)
     stream.finish()
@@ -82,7 +82,7 @@ def conclude(
     """The verdict on these events, claims being forgotten as soon as they are over."""
     monitor = Monitor(mode, keep=Keep(ended=ended, records=records))
     for line, (number, event) in enumerate(numbered(events), 1):
-        place, asked = At("f", line, number), event.mode and str(mode)
+        place, asked = at_line("f", line, number), event.mode and str(mode)
         taken = (msgspec.structs.replace(event, mode=asked), place)
         monitor.take(Record(place, Stamp("run", number, event.time_ns), (taken,)))
     return monitor.conclude()
@@ -184,7 +184,7 @@ class TestSame:
         def compare(events: list[Stamped]) -> None:
             one, other = Stream(fast, "run", Keep(ended=0)), Stream(slow, "run", Keep(ended=0))
             for line, (number, event) in enumerate(events, 1):
-                place = At("f", line, number)
+                place = at_line("f", line, number)
                 for stream in (one, other):
                     stream.stamp(Stamp("run", number, event.time_ns), place)
                     stream.take(event, place)
@@ -348,7 +348,7 @@ class TestLate:
         for records in (0, REMEMBERED):
             keep = Keep(ended=0, records=records)
             stream = read(HARD, numbered([*lives(A), AFTER]), keep)
-            stream.doubt(Doubt("it says too little", A), At("f", 99))
+            stream.doubt(Doubt("it says too little", A), at_line("f", 99))
             assert {Verdict.INCONCLUSIVE} == set(verdicts(stream, A).values())
 
     @pytest.mark.parametrize("fact", [Kind.REQUEST_ROUTED, Kind.REUSE_SERVED])
@@ -381,7 +381,7 @@ class TestLate:
             monitor = Monitor(Mode.DEMOTABLE, keep=Keep(ended=0, records=records))
             for file, events in (("one", first), ("two", [*second, AFTER])):
                 for number, event in enumerate(events):
-                    place = At(file, number + 1, number)
+                    place = at_line(file, number + 1, number)
                     monitor.take(Record(place, Stamp("run", number, None), ((event, place),)))
             kept = monitor.conclude().verdict is ModeVerdict.KEPT
             assert kept is (second == lives(B))
@@ -419,7 +419,7 @@ class TestMemory:
                 keys = (f"key {number}", "prefix") if event.kind is Kind.CLAIM_COMMITTED else ()
                 name = event.claim_id and f"claim:{number}"
                 renamed = msgspec.structs.replace(event, claim_id=name, content_keys=keys)
-                stream.take(renamed, At("f", number))
+                stream.take(renamed, at_line("f", number))
             assert len(stream.claims) <= 3
             assert len(keyed) <= 4
         assert keyed
@@ -431,7 +431,7 @@ class TestMemory:
         stream = Stream(compile_mode(HARD, Bundle.CONTRACT), "run", keep)
         most = 0
         for line, event in enumerate(self.many(1_000, 20), 1):
-            stream.take(event, At("f", line))
+            stream.take(event, at_line("f", line))
             most = max(most, len(stream.claims))
         kept = stream._store
         assert (20 + 10, 10) == (most, len(stream.claims))
@@ -455,7 +455,7 @@ class TestMemory:
                 say(Kind.CLAIM_RETIRED, claim),
                 say(Kind.CLAIM_RELEASED, claim, by="runtime"),
             ):
-                stream.take(event, At("f", 1))
+                stream.take(event, at_line("f", 1))
         assert 0 == len(stream._clock._running)
         assert 1_000 >= len(stream._clock._ends)
 
@@ -509,7 +509,7 @@ class TestMemory:
         number = 0
         for life, events in enumerate(others(5)):
             for event in events:
-                place = At("f", number + 1, number)
+                place = at_line("f", number + 1, number)
                 stream.stamp(Stamp("run", number, number), place)
                 stream.take(event, place)
                 number += 1
@@ -529,7 +529,7 @@ class TestMemory:
         """The claim that is judged alone is not forgotten, and no other one is counted."""
         monitor = Monitor(HARD, only=A, keep=Keep(ended=0))
         for number, event in numbered([*lives(A, B), AFTER]):
-            place = At("f", number)
+            place = at_line("f", number)
             monitor.take(Record(place, Stamp("run", number, None), ((event, place),)))
         found = monitor.conclude()
         assert ([A], ()) == ([j.claim.claim_id for j in found.claims], found.forgotten)

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from monitor.engine import Monitor
 from monitor.evaluate.claim import ClaimRun
 from monitor.evaluate.compile import compile_mode
-from monitor.input.records import At, Record, stamp_of
+from monitor.input.records import Record, at_line, stamp_of
 from monitor.stream.claim_store import ClaimStore
 from monitor.stream.projection import Stream
 from spec.claims.claim import Mode
@@ -34,7 +34,7 @@ def findings(events: Iterable[Event], mode: Mode, *, apart: bool) -> list[Any]:
         monitor = Monitor(mode)
         found: list[Any] = []
         for line, event in enumerate(events, 1):
-            at = At("f", line, event.sequence)
+            at = at_line("f", line, event.sequence)
             monitor.take(Record(at, stamp_of(event, "s"), ((event, at),)))
             if line % 7 == 0:
                 found.append([dict(each.findings()) for each in monitor.claims()])
@@ -113,7 +113,7 @@ class TestUses:
         about = {"object_id": "o", "cache_identity": "m"}
         for n in range(CLAIMS):
             said = {"claim_id": f"c{n}", "predicate": "leading_prefix_at_least(1)", **about}
-            stream.take(Event(kind=Kind.CLAIM_REGISTERED, **said), At("f", n))
+            stream.take(Event(kind=Kind.CLAIM_REGISTERED, **said), at_line("f", n))
         claims: list[ClaimRun] = list(stream.claims.values())
         if request_id is not None:
             for claim in claims:
@@ -124,7 +124,7 @@ class TestUses:
             look_up = Event(
                 kind=Kind.PREFIX_LOOKUP, held=0, asked=1, request_id=request_id, **about
             )
-            stream.take(look_up, At("f", CLAIMS + line))
+            stream.take(look_up, at_line("f", CLAIMS + line))
             costs.append(steps - before)
         assert [0, 0] == costs[2:]
         assert CLAIMS == len(claims)
@@ -133,6 +133,8 @@ class TestUses:
         """Of an object without a claim nothing is kept."""
         stream = Stream(compile_mode(Mode.HARD_PROTECTED, Bundle.CONTRACT), "s")
         for line in range(9):
-            stream.take(Event(kind=Kind.PREFIX_LOOKUP, object_id=f"o{line}", held=0), At("f", line))
-            stream.take(Event(kind=Kind.STORE_FINISHED, object_id=f"o{line}"), At("f", line))
+            stream.take(
+                Event(kind=Kind.PREFIX_LOOKUP, object_id=f"o{line}", held=0), at_line("f", line)
+            )
+            stream.take(Event(kind=Kind.STORE_FINISHED, object_id=f"o{line}"), at_line("f", line))
         assert {} == stream._store.objects._restless

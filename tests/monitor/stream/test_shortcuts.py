@@ -10,7 +10,7 @@ from random import Random
 import pytest
 
 from monitor.evaluate.compile import compile_mode
-from monitor.input.records import At, Stamp
+from monitor.input.records import At, Stamp, at_line
 from monitor.stream.cached_events import WAYS
 from monitor.stream.projection import Stream
 from monitor.stream.shortcuts import Way
@@ -73,7 +73,7 @@ def test_same(mode: Mode, each: int) -> None:
         short, long = counting(compiled, "run"), LongWay(compiled, "run")
         for line in lines:
             before = taken.total()
-            at = At("f", line.at, line.sequence)
+            at = at_line("f", line.at, line.sequence)
             stamp = Stamp(
                 "run", line.sequence, line.time_ns, mark=line.mark, observes=line.observes
             )

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from monitor.engine import Monitor
-from monitor.input.records import At, Doubt, Record, Stamp
+from monitor.input.records import Doubt, Record, Stamp, at_line
 from monitor.stream import unmet
 from spec.claims.claim import Mode
 from spec.language.verdicts import Verdict
@@ -17,7 +17,7 @@ from tests.monitor.traces_canonical import canonical_claim, lines_of
 def concluded(*doubts: Doubt) -> dict[str, set[Verdict]]:
     """What is found of two claims, of which the line before the first says too little."""
     monitor = Monitor(Mode.HARD_PROTECTED)
-    monitor.take(Record(At("run", 0), Stamp("run", None, None), doubts=doubts))
+    monitor.take(Record(at_line("run", 0), Stamp("run", None, None), doubts=doubts))
     for line in lines_of([*canonical_claim(), *canonical_claim(OTHER, first=200)]):
         monitor.take(record(line))
     return {

@@ -8,7 +8,7 @@ from itertools import product
 import pytest
 
 from monitor.evaluate.compile import compile_mode
-from monitor.input.records import At
+from monitor.input.records import at_line
 from monitor.stream.parting import fits
 from monitor.stream.projection import Stream
 from monitor.stream.usual_events import take_usual, take_usual_of
@@ -24,7 +24,7 @@ def stream(lines: int = 60) -> tuple[Stream, list[Event]]:
     found = Stream([compile_mode(mode, Bundle.CONTRACT) for mode in Mode], "run")
     taken = list(as_events(Traffic(lines, 3, (Mode.OFFLOADABLE, Mode.HARD_PROTECTED))))
     for number, event in enumerate(taken):
-        at = At("f", number + 1, number)
+        at = at_line("f", number + 1, number)
         if not take_usual(found, event, at):
             assert found.begin_one(event)
             found.take(event, at)
@@ -53,7 +53,7 @@ class TestUsual:
         usual = clear = 0
         for event in events(len(taken)):
             fitting = fits(found, event)
-            short = take_usual(found, event, At("f", 1))
+            short = take_usual(found, event, at_line("f", 1))
             assert fitting or not short, event
             usual, clear = usual + short, clear + fitting
         assert clear > usual > clear / 2
@@ -63,7 +63,7 @@ class TestUsual:
         found, taken = stream()
         last = taken[-1]
         number, time = last.sequence or 0, last.time_ns
-        at = At("f", 1)
+        at = at_line("f", 1)
         for sequence, time_ns in ((number + 2, time), (number, time), (number + 1, 0)):
             event = Event(
                 kind=Kind.REQUEST_FINISHED, request_id="r", sequence=sequence, time_ns=time_ns
