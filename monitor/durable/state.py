@@ -23,7 +23,20 @@ from monitor.evaluate.by_kind import unmoved
 from monitor.evaluate.nothing import NOTHING
 from monitor.evaluate.partial_observation import left_of, without
 from monitor.input import errors, records
-from monitor.pool import blocks, cells, groups, objects, owners, ranks, room, seen, stated, sums
+from monitor.pool import (
+    ahead,
+    blocks,
+    cells,
+    contents,
+    groups,
+    objects,
+    owners,
+    ranks,
+    room,
+    seen,
+    stated,
+    sums,
+)
 from monitor.requests import blame, ledger, observability, request
 from monitor.stream import (
     claim_store,
@@ -56,6 +69,7 @@ _KINDS: Final[tuple[type, ...]] = (
     *(positions.Placed, positions.Positions, restless.Restless, unusual.Unusual),
     *(blocks.Blocks, seen.Recent, seen.Seen, objects.Objects, ranks.Ranks, stated.Stated),
     *(groups.Groups, owners.Owners),
+    *(ahead.Ahead, contents.Contents, contents._Object),
     *(cells.Cells, cells.Run, sums.Ends, room.Room, room._Object),
     *(blame.Early, ledger.Requests, observability.ObservabilityLoss, request.Request),
     *(claim_store.ClaimStore, keep.Keep, order.Clock, order.Order, projection.Stream),

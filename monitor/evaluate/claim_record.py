@@ -199,6 +199,16 @@ class ClaimRecord(Compactable):
         return self.responsible or (watched and self.state is not ClaimState.REFUSED)
 
     @property
+    def is_early(self) -> bool:
+        """Whether it is not tracked yet: what it holds may be gone without a report."""
+        return not (self.tracked or self.committed or self.unwatched) and self.alive
+
+    @property
+    def counts(self) -> bool:
+        """Whether what is stated of it is stated of its object: it is tracked, or is not yet."""
+        return self.tracked or self.is_early
+
+    @property
     def content(self) -> Hashable:
         """What its positions are the same of as another claim's: its object, or what it states."""
         return ("claim", self.claim_id) if self.keys else self.object

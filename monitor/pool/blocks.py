@@ -26,18 +26,22 @@ _MOST_MATES: Final = 64  # claims with the same content at one position
 class Blocks(Holders):
     """The blocks of a pool, by the events that place, load and remove them."""
 
+    def come(self, claim: ClaimRun) -> None:
+        """A claim is on an object from now on: what is held for that is its own."""
+        self._off(claim)
+        if claim.held:
+            self._note(claim)
+        if not self.stated.is_empty:
+            self._give(claim, list(self.stated.of(claim)))
+
     def join(self, claim: ClaimRun) -> bool:
-        """A claim is on an object from now on: what is held for it, or for others on it, is its.
+        """What others hold on the object to which a claim came is its own.
 
         Returns:
             Whether all that was stated is remembered.
         """
-        self._off(claim)
-        if not claim.held and self.stated.is_empty and claim.object not in self._on:
+        if claim.object not in self._on:
             return not self.stated.forgot(claim)
-        if claim.held:
-            self._note(claim)
-        self._give(claim, list(self.stated.of(claim)))
         several = self._on.last_of(claim.object, _MOST_ASKED + 1)
         for other in several[:_MOST_ASKED]:
             if other is not claim and other.tracked:
@@ -69,28 +73,37 @@ class Blocks(Holders):
             not self._owners.names(block) and block not in self._placed for block in blocks
         )
 
-    def state(self, claim: ClaimRun, keys: tuple[str, ...]) -> list[ClaimRun]:
-        """The claim states the contents of its positions. It holds the blocks of another claim that
-        is tracked and states the same, and all such claims hold its blocks.
+    def state(
+        self, claim: ClaimRun, *, commits: bool = False, gains: bool = True
+    ) -> list[ClaimRun]:
+        """The contents of a claim's positions are known. It holds the blocks of another claim that
+        is tracked and has the same, and all such claims hold its blocks.
+
+        Args:
+            commits: it is tracked from now on.
+            gains: it comes there, or is tracked.
 
         Returns:
-            The others that hold more than before.
+            Those that hold more than before.
         """
-        claim.keys = claim.keys or keys
+        if not (commits or claim.tracked):
+            self.ahead.state(claim)
         more: dict[str, ClaimRun] = {}
         for position, key in enumerate(claim.keys):
             mates = self._keyed.setdefault((position, key), {})
             own = frozenset(claim.held.at(position)) if claim.held else _NONE
             unnamed, known = claim.held.unnamed_at(position), False
             tracked = (mate for mate in mates.values() if mate.tracked and mate is not claim)
-            for mate in islice(tracked, _MOST_MATES):
+            for mate in islice(tracked, _MOST_MATES if gains else 0):
                 if mate.held.holds(position):
                     there = mate.held.at(position)
                     known = own <= there and mate.held.unnamed_at(position) >= unnamed
                     known = known and not self.brings(claim)
-                    self._give(claim, [(position, block) for block in there])
-                    if mate.held.unnamed_at(position):
+                    if self._give(claim, [(position, block) for block in there]):
+                        more[claim.claim_id] = claim
+                    if mate.held.unnamed_at(position) and not unnamed:
                         self._lend(claim, [(position, position + 1)])
+                        more[claim.claim_id] = claim
                     break
             if (own or unnamed) and not known:  # else all of them hold it already
                 for mate in [each for each in mates.values() if each.tracked and each is not claim]:
@@ -99,17 +112,27 @@ class Blocks(Holders):
                         self._lend(mate, [(position, position + 1)])
                         more[mate.claim_id] = mate
             mates[claim.claim_id] = claim
-        self._brought.discard(claim.claim_id)
+        if commits or claim.tracked:
+            self._brought.discard(claim.claim_id)
         return list(more.values())
 
-    def spread(self, claim: ClaimRun, kin: Iterable[ClaimRun]) -> list[ClaimRun]:
+    def spread(
+        self,
+        claim: ClaimRun,
+        kin: Iterable[ClaimRun],
+        pairs: Sequence[tuple[int, int]],
+        runs: Sequence[tuple[int, int]],
+    ) -> list[ClaimRun]:
         """What a claim holds is of the other claims on its object, too: it comes there, or may have
         brought it along.
+
+        Args:
+            pairs: positions that it holds, each with a block.
+            runs: positions that it holds in blocks without known ids, from each to before each.
 
         Returns:
             Those that hold more than before.
         """
-        pairs, runs = list(claim.held.pairs()), claim.held.runs()
         more: dict[str, ClaimRun] = {}
         for other in kin:
             if other is claim or not other.tracked:
@@ -144,11 +167,14 @@ class Blocks(Holders):
             self._placed.update(event.block_ids)
         return moved
 
-    def hold(self, event: Event, claim: ClaimRun, kin: Sequence[ClaimRun]) -> Held:
+    def hold(
+        self, event: Event, claim: ClaimRun, kin: Sequence[ClaimRun], *, asked: bool = False
+    ) -> Held:
         """Blocks of a claim are there.
 
         Args:
             kin: the claims on its object, and it.
+            asked: others with all its contents hold them already, but for it.
         """
         positions, start = event.positions, claim.held.start
         if event.block_ids and positions:
@@ -161,7 +187,7 @@ class Blocks(Holders):
             if claim.claim_id in changed:
                 self._bring(claim, shared=len(changed) > 1)
             for position, block in pairs:
-                for mate in self._mates(claim, position):
+                for mate in self._mates(claim, position) if not asked else ():
                     if self._give(mate, [(position, block)]):
                         changed[mate.claim_id] = mate
             return Held(True, list(changed.values()))
@@ -172,14 +198,14 @@ class Blocks(Holders):
             own.append((start, start + event.held))
         changed = {claim.claim_id: claim}
         lent = self._lend(claim, own)
-        for begin, end in own:
+        for begin, end in own if not asked else ():
             for each, at, to in self._alike_runs(claim, kin, begin, end):
                 if each.tracked and self._lend(each, [(at, to)]):
                     changed[each.claim_id] = each
         if lent:
             self._bring(claim, shared=len(changed) > 1)
         stated = bool(positions) or event.held is not None
-        if not stated:
+        if not stated and not asked:
             alike = (each for each in kin if any(where_alike(claim, each, 0, each.extent)))
             changed |= {each.claim_id: each for each in (*alike, *self._all_mates(claim))}
         return Held(stated, list(changed.values()))
@@ -202,9 +228,10 @@ class Blocks(Holders):
             blocks += tuple(self.stated.about(event) if event.claim_id is None else ())
             losers = {c.claim_id: c for c in meant if not c.held or c.holds_own}
             strays = {c.claim_id: c for c in meant if c.claim_id not in losers}
-            for claim in meant:
-                whole = event.claim_id is not None
-                for run in claim.held.all_runs() if whole else claim.held.runs():
+            whole = event.claim_id is not None
+            held = [(c, c.held.all_runs() if whole else c.held.runs()) for c in meant]
+            for claim, runs in held:
+                for run in runs:
                     self._lose_run(claim, *run, losers, strays)
             meant = ()
         unseen: dict[str, ClaimRun] = {}
@@ -258,6 +285,7 @@ class Blocks(Holders):
         for claim in holding.values():
             self.wipe(claim)
         self._off_all()
+        self.ahead.clear()
         self._forgotten.clear()
         self._stated.clear()
         self._owners.clear()

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from monitor.evaluate.positions import alike
+from monitor.pool.ahead import Ahead
 from monitor.pool.groups import Groups
 from monitor.pool.owners import Owners
 from monitor.pool.shares import where_alike
@@ -52,6 +53,7 @@ class Holders:
         self._forgotten: dict[int, str] = {}
         self._keyed: dict[tuple[int, str], dict[str, ClaimRun]] = {}
         self._on: Groups[Hashable] = Groups()
+        self.ahead = Ahead()
 
     def owners(self, blocks: Iterable[int]) -> list[str]:
         """The claims that hold any of these blocks."""
@@ -70,6 +72,11 @@ class Holders:
         self._unnamed.pop(claim.claim_id, None)
         self._brought.discard(claim.claim_id)
         self._off(claim)
+        self.unstate(claim)
+
+    def unstate(self, claim: ClaimRun) -> None:
+        """The contents of a claim are not what they were, or it is forgotten."""
+        self.ahead.unstate(claim)
         for place in enumerate(claim.keys):
             if (mates := self._keyed.get(place)) is not None:
                 mates.pop(claim.claim_id, None)
@@ -85,6 +92,7 @@ class Holders:
     def _off(self, claim: ClaimRun) -> None:
         """The claim holds nothing of the object that it was noted on."""
         self._on.remove(claim.noted, claim.claim_id)
+        self.ahead.leave(claim, claim.noted)
         claim.noted = None
 
     def _off_all(self) -> None:
@@ -101,6 +109,8 @@ class Holders:
         """Blocks came to a claim, and to others on its object if they are shared."""
         if not claim.tracked or (shared and not claim.committed):
             self._brought.add(claim.claim_id)
+        if not claim.tracked:
+            self.ahead.hold(claim)
 
     def _lend(self, claim: ClaimRun, runs: Iterable[tuple[int, int]]) -> bool:
         """The claim holds these positions in blocks without known ids; whether there are any."""

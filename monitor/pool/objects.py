@@ -151,13 +151,20 @@ class Objects:
         found = [each for each in there if each.object == on]
         return found if noted else [*found, claim]
 
-    def remove(self, claim: ClaimRun) -> None:
-        """The claim is forgotten."""
-        if (known := noted_on(claim)) is not None:
-            for among in self._restless.get(known, {}).values():
-                among.claims.pop(claim.claim_id, None)
-            if self._claims.remove(known, claim.claim_id):
-                self._restless.pop(known, None)
+    def on(self, name: bytes) -> list[ClaimRun]:
+        """The claims on the object of this digest, in any cache."""
+        return [*self._claims.of(name)]
+
+    def remove(self, claim: ClaimRun) -> bool:
+        """The claim is forgotten; whether no other is on its object."""
+        if (known := noted_on(claim)) is None:
+            return True
+        for among in self._restless.get(known, {}).values():
+            among.claims.pop(claim.claim_id, None)
+        last = self._claims.remove(known, claim.claim_id)
+        if last:
+            self._restless.pop(known, None)
+        return last
 
     def meant(self, event: Event) -> list[ClaimRun]:
         """The claims on the object that the event names, as far as the event says which."""

@@ -5,9 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from monitor.evaluate.event_view import EventView
-from monitor.evaluate.partial_observation import CACHED_BY
+from monitor.evaluate.partial_observation import BLOCKS, CACHED_BY
 from monitor.pool.ranks import Evicted, is_ranked, is_unsure
 from monitor.pool.unreported import lose
+from monitor.stream.known_claims import BEHIND
 from monitor.stream.request_events import RequestEvents
 from spec.events.alphabet import BLOCKS_GONE, Kind
 
@@ -48,6 +49,9 @@ class BlockEvents(RequestEvents):
             for name in names:
                 gone.setdefault(name, []).append(block)
         losers, unseen, strays = self._store.blocks.lose(event, meant)
+        for claim in self._store.blocks.ahead.exposed([*losers.values(), *strays]):
+            if claim is not misnamed:
+                claim.doubt(BLOCKS, at, BEHIND)
         for name, claim in losers.items() if self._of_losses else ():
             if claim.compiled.of_losses:
                 lose(claim, gone.get(name, ()))
@@ -127,14 +131,16 @@ class BlockEvents(RequestEvents):
         asked: set[Hashable] = set()
         beside, stated = self._store.objects.beside, True
         for claim in claims:
-            # What a claim that states no contents holds all on its object do: they are asked once.
+            # What a claim holds all with its contents do: they are asked once.
             start = 0 if event.block_ids and event.positions else claim.held.start
-            among = None if claim.keys or not claim.known else (claim.object, start)
-            kin = [] if among in asked else [c for c in beside(claim) if c.tracked]
+            among = (claim.object, start, claim.keys) if claim.known else None
+            again = among in asked
+            kin = [] if again else [c for c in beside(claim) if c.tracked]
             if among is not None:
                 asked.add(among)
             alone = not any(each is claim for each in kin)
-            held = self._store.blocks.hold(event, claim, [*kin, claim] if alone else kin)
+            kin = [*kin, claim] if alone else kin
+            held = self._store.blocks.hold(event, claim, kin, asked=again)
             changed.update((each.claim_id, each) for each in held.changed)
             stated = stated and held.stated
         self._store.room.forget()

@@ -58,7 +58,9 @@ class CachedEntries(CachedShares):
         claim, store, keys = self._stated_again(event), self._store, event.content_keys
         if claim is None or claim.responsible or not store.may_join(claim):
             return self._shortcut(event, at)
-        if keys and (claim.keys or not store.blocks.are_new(keys)):
+        if keys and not store.objects.is_alone(claim):
+            return self._shortcut(event, at)
+        if keys and not store.blocks.are_new(keys):
             return self._commit_to_shared(event, claim, at)
         footprint = event.footprint or 0
         code = NUMBERS[event.kind] | (_FITS if claim.constants.threshold <= footprint else 0)
@@ -67,7 +69,8 @@ class CachedEntries(CachedShares):
             return self._learn(claim, code, event, at, stated=footprint)
         claim.size = max(claim.size, footprint)
         if keys:
-            store.blocks.state(claim, keys)
+            claim.keys = keys
+            store.blocks.state(claim, commits=True)
         store.room.forget()
         store.take_over(claim, self._count + 1)
         store.unsettled[claim.claim_id] = claim  # it may have been over

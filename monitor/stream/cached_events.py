@@ -158,7 +158,7 @@ class CachedEvents(CachedRoutes):
         """All blocks that one claim holds are gone."""
         blocks, ids = self._store.blocks, event.block_ids
         named = event.claim_id is not None or event.object_id is not None
-        if named or not ids or event.request_id is not None:
+        if named or not ids or event.request_id is not None or blocks.ahead.behind:
             return self._shortcut(event, at)
         run = blocks.sole_run(ids)
         if run is None or not self._try_compact(run[0]):

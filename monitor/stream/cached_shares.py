@@ -29,9 +29,7 @@ class CachedShares(CachedRequests):
         others state some contents, too.
         """
         keys, store = event.content_keys, self._store
-        if claim.keys or len(set(keys)) < len(keys) or self._ranked:
-            return False
-        if not store.objects.is_alone(claim):
+        if len(set(keys)) < len(keys) or self._ranked:
             return False
         self._begin()
         footprint = event.footprint or 0

@@ -10,7 +10,7 @@ from monitor.evaluate.compile import CLAIM_REGISTERS
 from monitor.evaluate.event_view import EventView
 from monitor.evaluate.partial_observation import BLOCKS
 from monitor.requests.blame import BLIND
-from monitor.stream.known_claims import KnownClaims
+from monitor.stream.known_claims import BEHIND, KnownClaims
 from spec.events.alphabet import BLOCKS_GONE, REPORTS, Kind
 
 if TYPE_CHECKING:
@@ -62,7 +62,7 @@ class ClaimStore(KnownClaims):
         """
         if event.kind not in _OF_COPIES or event.object_id is None or event.request_id is not None:
             return None
-        if self.past.last_on(event.object_id):  # it is recalled
+        if self.past.last_on(event.object_id) or self.blocks.ahead.behind:  # it is recalled
             return None
         return self.objects.restless(event)
 
@@ -377,8 +377,10 @@ class ClaimStore(KnownClaims):
         for undelivered in self._undelivered.values():
             undelivered.pop(claim.claim_id, None)
         self.blocks.forget(claim)
+        for other in self.blocks.ahead.forget(claim):
+            other.doubt(BLOCKS, None, BEHIND)
         self.ranks.forget(claim)
-        self.objects.remove(claim)
+        self.contents.forget(claim, last=self.objects.remove(claim))
         self.clock.forget(claim)
 
 

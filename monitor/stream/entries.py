@@ -60,7 +60,7 @@ class Entries(BlockEvents):
         claim.fix_predicate(predicate_of(event.predicate))
         binds(claim, event)
         claim.size = event.footprint or 0
-        store.join(claim, grows=True)
+        self._join(claim, at)
         self._tell_entry(event, claim, at)
         if self._ranked:
             store.ranks.note(claim)
@@ -90,8 +90,9 @@ class Entries(BlockEvents):
             extent, claim.size = claim.extent, max(claim.size, event.footprint or 0)
             if kind is Kind.CLAIM_ACCEPTED:
                 claim.owner_claimed = claim.owner_claimed or event.owner_scope
-            if kind is Kind.CLAIM_COMMITTED or extent < claim.extent:
-                self._store.join(claim, grows=True)
+            commits = kind is Kind.CLAIM_COMMITTED
+            if commits or extent < claim.extent:
+                self._join(claim, at, commits=commits)
         elif kind is Kind.CLAIM_RETIRED:
             claim.early |= ends_early(event, claim)
         view = self._view(event, claim, at)

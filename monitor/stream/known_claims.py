@@ -11,6 +11,7 @@ from monitor.evaluate.constants import constants_of, fixed_by
 from monitor.evaluate.partial_observation import BLOCKS
 from monitor.evaluate.python_terms import CLAIM_REGISTERS
 from monitor.pool.blocks import Blocks
+from monitor.pool.contents import Contents
 from monitor.pool.objects import Objects
 from monitor.pool.ranks import Ranks
 from monitor.pool.room import Room
@@ -32,11 +33,15 @@ if TYPE_CHECKING:
     from spec.claims.claim import Mode
     from spec.events.canonical import Event
 
-__all__ = ["KnownClaims"]
+__all__ = ["BEHIND", "KnownClaims"]
 
 
+_NONE: Final[Sequence[ClaimRun]] = ()
 _LEAD: Final = CLAIM_REGISTERS.index("lead")
 _TOO_MUCH: Final = "more was stated about its object, or by claims on it, than is kept"
+BEHIND: Final = (
+    "another claim held blocks of the same content before it was tracked, and they may be there"
+)
 _KIN: Final = (
     "a later fact concerns blocks of a claim that is no longer tracked and may share blocks with it"
 )
@@ -71,6 +76,7 @@ class KnownClaims:
         self.blind = frozenset[str]()  # obligations that rest on facts that are not observed
         self.blocks = Blocks(self.claims, Stated(seen))
         self.objects, self.ranks = Objects(), Ranks()
+        self.contents = Contents(self.objects)
         self.requests, self.clock = Requests(track, keep.ended_requests), Clock()
         self.past, self._unmet = RetiredClaims(seen, keep.records), Unmet(seen)
         self.judges, self.apart = {each.mode: each for each in judges}, False
@@ -122,6 +128,7 @@ class KnownClaims:
             self.unsettled[claim_id] = claim
             if claim.known:
                 self.objects.add(claim)
+                self.contents.note(claim)
             if claim.past is not None:
                 self.clock.liken(claim, claim.past)
         return claim
@@ -181,19 +188,87 @@ class KnownClaims:
             )
             self.apart |= other
 
-    def join(self, claim: ClaimRun, *, grows: bool = False) -> None:
+    def join(
+        self,
+        claim: ClaimRun,
+        *,
+        grows: bool = False,
+        commits: bool = False,
+        keys: tuple[str, ...] = (),
+    ) -> Sequence[ClaimRun]:
         """A claim that a registry knows is on its object from now on, with what is held there.
 
         Args:
-            grows: more of the object is its own than was before, or it is committed to.
+            grows: more of the object is its own than was before.
+            commits: it is committed to.
+            keys: the contents of its positions, if this states them.
+
+        Returns:
+            Those of which two contents of one position of an object are stated.
         """
-        claim.joined = True
-        if (comes := self.objects.add(claim)) or grows:
-            if self._is_new_there(claim):
-                self.room.forget()
-                return
-            self._spread(claim, comes=comes)
-            self._place(claim)
+        behind, before = claim.claim_id in self.blocks.ahead.behind, claim.keys
+        claim.joined = not behind
+        if keys:
+            self._tell_contents(claim, keys)
+        if not ((comes := self.objects.add(claim)) or grows or commits):
+            return _NONE
+        on, disputed, others = self.contents.note(claim), _NONE, _NONE
+        if (on is not None or before) and (commits or claim.counts):
+            disputed = self.contents.disputed(claim, on, before)
+            if on is not None and not disputed:
+                others = self.contents.adopt(claim, on)
+        if not others and self._is_new_there(claim):
+            self.room.forget()
+            return disputed
+        brings = not disputed and (comes or self.blocks.brings(claim))
+        self._take_share(claim, others, brings=brings, commits=commits)
+        for each in (claim, *others):
+            if each.tracked or (commits and each is claim):
+                self.blocks.ahead.look(each)
+        if commits:
+            self.blocks.ahead.catch_up(claim)
+        elif claim.held and not claim.tracked:
+            self.blocks.ahead.hold(claim)
+        return disputed
+
+    def _take_share(
+        self, claim: ClaimRun, others: Sequence[ClaimRun], *, brings: bool, commits: bool
+    ) -> None:
+        """What is held of a claim's object, or of its contents, is its own; and what it holds is of
+        all there.
+
+        Args:
+            others: those of which more contents are known by it.
+            brings: others on its object may lack what it holds.
+        """
+        brought = [*claim.held.pairs()] if brings and claim.held else []
+        runs = claim.held.runs() if brings else []
+        self._place(claim)
+        if not claim.unusual.unwatched:
+            self._agree(claim, commits=commits)
+        for each in sorted(others, key=lambda other: not other.tracked):
+            self._agree(each, gains=each.tracked)
+        if others and commits and not claim.unusual.unwatched:  # it is not tracked yet
+            self._agree(claim, commits=True)
+        if (brought or runs) and not claim.unusual.unwatched:
+            kin = self.objects.beside(claim)
+            self._hold_more(self.blocks.spread(claim, kin, brought, runs))
+
+    def _tell_contents(self, claim: ClaimRun, keys: tuple[str, ...]) -> None:
+        """A claim states the contents of its positions; the first statement holds."""
+        if self.contents.may_state(claim):
+            if claim.keys and claim.keys[: len(keys)] != keys:
+                self.blocks.unstate(claim)
+            self.contents.state(claim, keys)
+
+    def _agree(self, claim: ClaimRun, *, commits: bool = False, gains: bool = True) -> None:
+        """What is held of the contents that are known of a claim is its own, and what it holds is
+        of all with these contents.
+        """
+        if claim.keys:
+            self._hold_more(self.blocks.state(claim, commits=commits, gains=gains))
+            self.room.put(claim, claim.declared)
+            self._doubt_kin(claim)
 
     def may_join(self, claim: ClaimRun) -> bool:
         """Whether `join` would find a claim where it was, and nothing to give it."""
@@ -211,6 +286,8 @@ class KnownClaims:
             or claim.unusual.unwatched
         ):
             return False
+        if claim.keys or self.contents.are_about(claim) or name in blocks.ahead.followers:
+            return False
         if self._unclear or self._track.lost is not None or self.room.has(name):
             return False
         if claim.held.fresh or self.ranks.has(name) or claim.facts[_LEAD]:
@@ -218,20 +295,12 @@ class KnownClaims:
         return blocks.is_untouched(claim)
 
     def state(self, claim: ClaimRun, keys: tuple[str, ...]) -> None:
-        """A commitment states the contents of the claim's positions."""
-        claim.keys = claim.keys or keys
-        self._spread(claim)
-        self._hold_more(self.blocks.state(claim, keys))
-        self._place(claim)
-
-    def _spread(self, claim: ClaimRun, *, comes: bool = False) -> None:
-        """What a claim holds, and others on its object may lack, they hold from now on.
-
-        Args:
-            comes: it is new on that object.
-        """
-        if claim.held and (comes or self.blocks.brings(claim)):
-            self._hold_more(self.blocks.spread(claim, self.objects.beside(claim)))
+        """A commitment states the contents of a claim that holds nothing, alone on its object."""
+        self.contents.state(claim, keys)
+        self._agree(claim, commits=True)
+        self._hold_more([claim])
+        self.blocks.ahead.look(claim)
+        self.blocks.ahead.catch_up(claim)
 
     def late(self, event: Event, claims: Iterable[ClaimRun], at: At) -> None:
         """Blocks of these claims are there, or gone, and the event does not name them. Where one of
@@ -268,6 +337,7 @@ class KnownClaims:
         self.room.put(claim, claim.declared)
         if claim.unusual.unwatched:
             return
+        self.blocks.come(claim)
         if not self.blocks.join(claim):
             claim.doubt(BLOCKS, None, _TOO_MUCH)
         self._doubt_kin(claim)

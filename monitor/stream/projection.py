@@ -14,6 +14,7 @@ from monitor.requests.blame import tell_outcome
 from monitor.requests.routes import follow_routes
 from monitor.stream.authority import ends_early
 from monitor.stream.cached_events import WAYS, CachedEvents
+from monitor.stream.known_claims import BEHIND
 from monitor.stream.stream_state import AT_REQUEST, BEGINS, INTRODUCES, REGISTRY
 from spec.events.alphabet import BLOCKS_GONE, FACTS, REPORTS, Kind
 from spec.events.fields import ABOUT_BLOCKS, RENEWS
@@ -187,10 +188,9 @@ class Stream(CachedEvents):
         if event.kind in INTRODUCES:
             claim.size = max(claim.size, event.footprint or 0)
         commits = event.kind is Kind.CLAIM_COMMITTED and bound
-        if commits and event.content_keys:
-            self._store.state(claim, event.content_keys)
         if claim.known or (bound and event.kind in BEGINS):
-            self._store.join(claim, grows=commits or extent < claim.extent)
+            keys, grows = event.content_keys if commits else (), extent < claim.extent
+            self._join(claim, at, grows=grows, commits=commits, keys=keys)
         claim.early |= bound and ends_early(event, claim)
         if event.kind is Kind.CLAIM_RETIRED and not claim.responsible:
             self._unwatch(claim, event)
@@ -238,7 +238,7 @@ class Stream(CachedEvents):
         if mine:
             follow_routes(claim, view)
             if event.kind in ABOUT_BLOCKS and self._may_hold_more(claim):
-                claim.doubt(BLOCKS, at, _UNSEEN)
+                claim.doubt(BLOCKS, at, _UNSEEN if self._store.blocks.missed >= 0 else BEHIND)
         if event.request_id is not None:
             request = self.requests.get(event.request_id)
             if self._open(claim, event, at):

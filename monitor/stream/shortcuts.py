@@ -153,7 +153,7 @@ class Shortcuts(Entries):
     def _take_loss(self, event: Event, at: At) -> bool:
         """Blocks are gone, each of one claim or of none."""
         named = event.claim_id is not None or event.object_id is not None
-        if named or not event.block_ids:
+        if named or not event.block_ids or self._store.blocks.ahead.behind:
             return False
         if event.request_id is not None and self._in_hand(event) is None:
             return False

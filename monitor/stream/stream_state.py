@@ -41,6 +41,7 @@ _NEW = INTRODUCES | {Kind.CLAIM_REJECTED}
 _ABOUT_CLAIMS = REPORTS | REGISTRY | BEGINS
 _NAMES_CLAIM = REPORTS - {Kind.CLAIM_REJECTED}  # what is turned away need not have been taken in
 FORGOT: Final = "ids of claims that ended were forgotten; if one begins again, that is not noticed"
+_TWO_CONTENTS: Final = "two contents of one position of an object are stated"
 _OTHER_OBJECT = "a fact names a claim with another object or cache than its own"
 
 
@@ -289,6 +290,20 @@ class StreamState:
             self._deliver(claim, EventView(event.kind, at, named=True))
         return bound
 
+    def _join(
+        self,
+        claim: ClaimRun,
+        at: At,
+        *,
+        grows: bool = True,
+        commits: bool = False,
+        keys: tuple[str, ...] = (),
+    ) -> None:
+        """A claim is on its object, or more of it, or states its contents."""
+        if disputed := self._store.join(claim, grows=grows, commits=commits, keys=keys):
+            self._contradict(disputed, at, _TWO_CONTENTS)
+            self._track.lose(at, f"facts contradict: {_TWO_CONTENTS}")
+
     def _two_identities(self, event: Event, claim: ClaimRun, at: At) -> None:
         if event.kind in FACTS:
             self.left = self.left or (at, _OTHER_OBJECT)
@@ -302,11 +317,14 @@ class StreamState:
             self._store.unwatch(claim)
 
     def _may_hold_more(self, claim: ClaimRun) -> bool:
-        """Whether what the predicate needs may be held since a line that is missing. What a claim
-        holds that was forgotten is not known at all.
+        """Whether what the predicate needs may be held since a line that is missing, or in blocks
+        that came to another claim before that was tracked. What a claim holds that was forgotten is
+        not known at all.
         """
-        lacks = last_lead(claim) < claim.constants.threshold or self._store.may_hold_more(claim)
-        return self._store.blocks.missed >= 0 and lacks
+        lacks = last_lead(claim) < claim.constants.threshold
+        if self._store.blocks.missed >= 0:
+            return lacks or self._store.may_hold_more(claim)
+        return lacks and claim.claim_id in self._store.blocks.ahead.behind
 
     def _view(self, event: Event, claim: ClaimRun, at: At) -> EventView:
         kind = event.kind

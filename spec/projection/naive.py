@@ -8,7 +8,6 @@ with.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
 from typing import Final
 
 from spec.claims.claim import Mode
@@ -16,8 +15,8 @@ from spec.contract.modes import MODES, Bundle
 from spec.events.alphabet import BLOCKS_GONE, FACTS, REPORTS, Kind
 from spec.events.canonical import Event
 from spec.events.fields import ABOUT_BLOCKS, RENEWS
-from spec.projection import contradictions, losses, rights, routes, unknown
-from spec.projection.blocks import PLACES, after, computed, gained, given
+from spec.projection import contents, contradictions, losses, rights, routes, unknown
+from spec.projection.blocks import PLACES, after, computed, shared
 from spec.projection.case import Case, View
 from spec.projection.concerns import belongs_to, is_direct, is_mine, strays
 from spec.projection.fields import views
@@ -30,6 +29,7 @@ from spec.projection.pool import (
     attributed,
     held_by,
     is_to_watch,
+    is_tracked,
     lead,
     object_of,
     owners,
@@ -260,12 +260,12 @@ class Naive:
         if event.kind in _BEGINS and len({claim.owner, event.owner_scope} - {None}) > 1:
             case.distrust(at)  # two owners of it are stated
         claim.met = claim.met or at
-        on, extent = self._object_of(claim), claim.extent
+        on, extent, keys = self._object_of(claim), claim.extent, claim.keys
         known = claim.predicate, claim.facts["lead"]
         binds = tell(claim, event)
         commits = binds and event.kind is Kind.CLAIM_COMMITTED
         if commits or on != self._object_of(claim) or (claim.known and extent < claim.extent):
-            self._gain(case, at)
+            self._come(case, keys, at, commits=commits)
         if not claim.unwatched:
             claim.facts["lead"] = lead(self.pool, claim)
         if known != (claim.predicate, claim.facts["lead"]):
@@ -285,18 +285,36 @@ class Naive:
             return None
         return object_of(claim)
 
-    def _gain(self, case: Case, at: int) -> None:
-        """What is held of the content that a claim comes to is its own from now on, and what it
-        holds is of the others on that content.
+    def _come(self, case: Case, keys: tuple[str, ...], at: int, *, commits: bool) -> None:
+        """A claim comes to some content, with those on its object that have it by what it states.
+        What is held of that is theirs from now on, and what they hold is of all on that content.
+
+        Args:
+            keys: the contents that it had before.
         """
-        before, others = self.pool.placed, given(self.pool, case.claim)
-        self.pool = replace(self.pool, placed=before | others | gained(self.pool, case.claim))
+        claim, before = case.claim, self.pool.placed
+        counts = commits or contents.counts(self.pool, claim)
+        disputed = contents.disputed(self.pool, claim, keys) if counts else []
+        more = contents.adopt(self.pool, claim) if counts and not disputed else []
+        self.pool = shared(self.pool, claim, more, apart=bool(disputed))
         self._weigh(case, at)
-        for name in {each.owner for each in others - before}:
+        for name in {each.owner for each in self.pool.placed - before} - {claim.claim_id}:
             other = self.cases[str(name)]
             self._weigh(other, at)
             other.claim.facts["lead"] = lead(self.pool, other.claim)
             other.measure()
+        for each in (claim, *more):
+            if is_tracked(self.pool, each) or (each is claim and commits):
+                each.behind |= contents.hidden(self.pool, each)
+        for each in self.pool.claims.values() if commits else ():
+            each.behind -= {claim.claim_id}  # from now on it holds what this one does
+        if disputed:
+            self._leave(
+                at, "facts contradict: two contents of one position of an object are stated"
+            )
+            self._lose_track()
+        for each in disputed:
+            self.cases[each.claim_id].distrust(at)
 
     def _weigh(self, case: Case, at: int) -> None:
         """A claim turns out to hold more than was known, and did so before."""
@@ -340,7 +358,8 @@ class Naive:
         event, claim = sight.event, sight.claim
         if claim.met or self._lost < 0:
             case.doubt(unknown.unknown_of(sight, seen, self._lost), at)
-        if self._missing >= 0 and self._is_hidden(sight, seen):
+        unseen = self._missing >= 0 or claim.behind
+        if (unseen and self._is_hidden(sight, seen)) or unknown.may_lose(sight):
             case.doubt(unknown.BLOCKS, at)
         if self._missing >= 0 and claim.alive and not claim.unwatched and self._is_nobodys(sight):
             case.distrust(at)
@@ -356,7 +375,7 @@ class Naive:
 
     @staticmethod
     def _is_hidden(sight: Sight, seen: View) -> bool:
-        """Whether an event is about a prefix that a missing line may have placed."""
+        """Whether an event is about a prefix that may be there unseen."""
         claim = sight.claim
         names_claim = seen["mine"] and sight.event.kind in ABOUT_BLOCKS
         return bool(names_claim) and claim.facts["lead"] < claim.threshold

@@ -78,12 +78,15 @@ class Claim:
     over, `end` when it is, `unclear` since which line that is unknown; `elapsed` says that it is,
     `told` that this was stated of this commitment or of one before. It `strayed` once an event took
     blocks from behind its end, and none of its own; it was `missed` if anything may have happened
-    since it ended that was not observed. Its end was `early` if its entry ended before its duration
-    was over. It is `disputed` if two priorities of it were stated. `computed` are the positions
-    that were computed since it was last away, `waiting` the requests for which a restore of it is
-    required. `owed` are, by request and kind of report, what its routes and their reuse came to and
-    are not reported yet, in the order in which it happened. `unsaid` are the blocks that it lost
-    and no report named, None for a block whose id is unknown.
+    since it ended that was not observed. `keys` are the contents of its first positions, which it
+    `tells` itself, or others on its object do (`spec.projection.contents`). It is `behind` claims
+    that were not tracked when it came to its content, and held other blocks of that. Its end was
+    `early` if its entry ended before its duration was over. It is `disputed` if two priorities of
+    it were stated. `computed` are the positions that were computed since it was last away,
+    `waiting` the requests for which a restore of it is required. `owed` are, by request and kind of
+    report, what its routes and their reuse came to and are not reported yet, in the order in which
+    it happened. `unsaid` are the blocks that it lost and no report named, None for a block whose id
+    is unknown.
     """
 
     claim_id: str
@@ -97,6 +100,8 @@ class Claim:
     priority: int | None = None
     disputed: bool = False
     keys: tuple[str, ...] = ()
+    tells: bool = False
+    behind: frozenset[str] = frozenset()
     footprint: int = 0
     known: bool = False
     introduced: bool = False
@@ -254,8 +259,9 @@ def tell(claim: Claim, event: Event) -> bool:
         claim.disputed |= event.priority not in (None, claim.priority)
         claim.accepted = claim.accepted or event.kind is Kind.CLAIM_ACCEPTED
     binds = bind(claim, event)
-    if event.kind is Kind.CLAIM_COMMITTED and binds:
-        claim.keys = claim.keys or event.content_keys
+    if event.kind is Kind.CLAIM_COMMITTED and binds and event.content_keys and not claim.tells:
+        own, claim.tells = event.content_keys, True
+        claim.keys = own if claim.keys[: len(own)] != own else claim.keys
     claim.known = claim.known or (event.kind in _OWNS and binds)
     return binds
 

@@ -8,12 +8,12 @@ from typing import Final
 
 from spec.contract.obligations import OBLIGATIONS
 from spec.contract.observed import facts_of, reading, resting_on, without_fields
-from spec.events.alphabet import CONFLICT_ACTIONS, ENDS, Kind
+from spec.events.alphabet import BLOCKS_GONE, CONFLICT_ACTIONS, ENDS, Kind
 from spec.events.canonical import Event
 from spec.language.machine import Observer
 from spec.projection.blocks import may_share
-from spec.projection.concerns import is_mine
-from spec.projection.pool import Pool, Request, held_by, is_over, lead, meant, owners
+from spec.projection.concerns import is_mine, strays
+from spec.projection.pool import Pool, Request, held_by, is_over, is_tracked, lead, meant, owners
 from spec.projection.ranks import is_ranked
 from spec.projection.rights import owner_unknown, some_end_unseen
 from spec.projection.room import most_taken
@@ -29,6 +29,7 @@ __all__ = [
     "NEED",
     "POOL",
     "may_be_gone",
+    "may_lose",
     "may_mean_another",
     "open_without",
     "says_too_little",
@@ -157,6 +158,20 @@ def may_be_gone(sight: Sight) -> bool:
         return any(not owners(sight.pool, [block]) for block in event.block_ids)
     known = {block for _, block in held}
     return ours and not event.positions and any(block not in known for block in event.block_ids)
+
+
+def may_lose(sight: Sight) -> bool:
+    """Whether blocks go that a claim holds, or may hold unseen: of others it is behind. The rest
+    that it is known to hold is too little.
+    """
+    claim, moment = sight.claim, sight.moment
+    if not claim.behind or sight.event.kind not in BLOCKS_GONE or not is_tracked(sight.pool, claim):
+        return False
+    if lead(sight.later, claim) >= claim.threshold:
+        return False
+    named, others = sight.event.claim_id, (sight.pool.claims[name] for name in claim.behind)
+    seen = (Sight(moment, c, moment.binds or named != c.claim_id) for c in (claim, *others))
+    return any(is_mine(each) or strays(each) for each in seen)
 
 
 def says_too_little(sight: Sight) -> bool:

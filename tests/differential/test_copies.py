@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from itertools import permutations
+from itertools import permutations, product
+from random import Random
 
 import pytest
 
 from monitor.evaluate.claim import ClaimRun
+from monitor.evaluate.claim_record import ClaimRecord
 from monitor.evaluate.compile import compile_mode
 from monitor.input.records import at_line
 from monitor.pool.blocks import Blocks
@@ -17,6 +19,7 @@ from spec.contract.modes import Bundle
 from spec.events.alphabet import Kind
 from spec.events.canonical import Event
 from tests.differential.compare import compare, lines
+from tests.streams.shared import shared
 
 MODES = (Mode.HARD_PROTECTED, Mode.DEMOTABLE)
 KEYS = ("key",)
@@ -121,6 +124,25 @@ def by_both(mode: Mode) -> list[Event]:
     ]
 
 
+def lost(*names: str, entered: str = "") -> list[Event]:
+    """Block 100 is lost, and that is reported; of the claim that only entered it is no harm."""
+    harm, news = Kind.CLAIM_HARMED, Kind.CLAIM_UNMATERIALIZED
+    gone = Event(kind=Kind.BLOCK_LOST, block_ids=(100,))
+    return [gone, *(Event(kind=news if n == entered else harm, claim_id=n) for n in names)]
+
+
+def ended(claim: str) -> list[Event]:
+    kinds = (Kind.CLAIM_RETIRED, Kind.CLAIM_RELEASED)
+    return [Event(kind=kind, claim_id=claim, by="owner") for kind in kinds]
+
+
+def one_after_another(mode: Mode, keys: tuple[str, ...], *, on: str = "x") -> list[Event]:
+    """A claim holds a block before it is committed to, and ends; another one comes after it."""
+    first = [entry("a", "x", mode), cached("a", 100), *commitment("a", keys), there("a")]
+    second = [entry("b", on, mode), cached("b", 100), *commitment("b", keys), there("b")]
+    return [*first, *ended("a"), *second]
+
+
 class TestCopies:
     @pytest.mark.parametrize("mode", MODES)
     @pytest.mark.parametrize("story", [by_content, by_object, by_commitment])
@@ -148,6 +170,92 @@ class TestCopies:
         events = by_both(mode)
         assert "kept" == compare(lines(enumerate(events)), mode)
         assert "violated" == compare(lines(enumerate([*events, evicted(100)])), mode)
+
+    @pytest.mark.parametrize("mode", MODES)
+    @pytest.mark.parametrize("other", [None, Mode.BEST_EFFORT])
+    @pytest.mark.parametrize("order", [*permutations("abc")])
+    def test_one_object(self, mode: Mode, other: Mode | None, order: tuple[str, ...]) -> None:
+        """What one claim states of its object is so for one that states nothing: it holds what a
+        claim with that content on another object does, in whatever order they come.
+        """
+        claims = {
+            "a": [entry("a", "x", mode), *commitment("a", KEYS)],
+            "b": [entry("b", "x", other or mode), *([] if other else commitment("b", ()))],
+            "c": [entry("c", "y", mode), *commitment("c", KEYS)],
+        }
+        entered = "b" if other else ""
+        for by, after in product("abc", (1, 2, 3)):
+            if by in order[:after]:
+                events = [event for name in order[:after] for event in claims[name]]
+                events.append(cached(by, 100))
+                events += [event for name in order[after:] for event in claims[name]]
+                events += map(there, order)
+                gone = [*events, *lost(*order, entered=entered)]
+                for judged in {mode, other or mode}:
+                    assert "kept" == compare(lines(enumerate(events)), judged)
+                    assert "kept" == compare(lines(enumerate(gone)), judged)
+                last = [*gone, there("b")]
+                assert "violated" == compare(lines(enumerate(last)), other or mode)
+
+    @pytest.mark.parametrize("mode", MODES)
+    def test_two_contents(self, mode: Mode) -> None:
+        """Two contents of one object contradict each other: nothing is concluded of either claim,
+        nor of one that comes there.
+        """
+        first = [entry("a", "x", mode), *commitment("a", ("k",)), cached("a", 100), there("a")]
+        second = [entry("b", "x", mode), *commitment("b", ("m",)), there("b")]
+        third = [entry("c", "x", mode), *commitment("c", ()), there("c")]
+        for events in ([*first, *second], [*first, *second, *third]):
+            assert "inconclusive" == compare(lines(enumerate(events)), mode)
+
+    @pytest.mark.parametrize("mode", MODES)
+    @pytest.mark.parametrize("keys", [(), KEYS])
+    def test_held_before(self, mode: Mode, keys: tuple[str, ...]) -> None:
+        """A claim may hold a block that came to another one before that was tracked."""
+        known = [entry("a", "x", mode), *commitment("a", keys)]
+        before = [*known, entry("h", "x", mode), *ended("a"), cached("h", 100)]
+        comes = [entry("b", "y" if keys else "x", mode), *commitment("b", keys)]
+        for said in (there("b"), lost("b")[1]):
+            events = [*before, *comes, said]
+            assert "inconclusive" == compare(lines(enumerate(events)), mode)
+        events = [*before, *comes, *commitment("h", ()), there("h"), there("b")]
+        assert "kept" == compare(lines(enumerate(events)), mode)
+
+    @pytest.mark.parametrize("mode", MODES)
+    @pytest.mark.parametrize("keys", [(), KEYS])
+    @pytest.mark.parametrize("on", ["x", "y"])
+    def test_one_after_another(self, mode: Mode, keys: tuple[str, ...], on: str) -> None:
+        """A claim that ended leaves nothing open of one with its content that comes after it."""
+        events = one_after_another(mode, keys, on=on)
+        assert "kept" == compare(lines(enumerate(events)), mode)
+
+    @pytest.mark.parametrize("mode", Mode)
+    def test_by_chance(self, mode: Mode) -> None:
+        """Claims on few objects, of which some state contents, are judged alike."""
+        found = {compare(shared(Random(number), mode), mode) for number in range(25)}
+        assert {"violated", "inconclusive"} <= found
+
+    @pytest.mark.interpreted
+    def test_few_are_asked(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        """A claim that comes to an object asks few of those there that have all its contents."""
+        asked, whole = list[str](), ClaimRecord.__dict__["counts"].fget
+
+        def counts(claim: ClaimRecord) -> bool:
+            asked.append(claim.claim_id)
+            return bool(whole(claim))
+
+        monkeypatch.setattr(ClaimRecord, "counts", property(counts))
+        stream = Stream(compile_mode(Mode.HARD_PROTECTED, Bundle.CONTRACT), "run")
+        each = []
+        for number in range(100):
+            name, keys = f"claim {number}", KEYS if number % 2 else ()
+            for event in (entry(name, "x", Mode.HARD_PROTECTED), *commitment(name, keys)):
+                stream.take(event, at_line("run", number))
+            each.append(len(asked))
+            asked.clear()
+        assert {KEYS} == {claim.keys for claim in stream.claims.values()}
+        assert each[20] == each[50] == each[98] < 20
+        assert each[21] == each[51] == each[99] < 20
 
     @pytest.mark.interpreted
     def test_own_only(self) -> None:

@@ -257,9 +257,11 @@ class TestCost:
         asked: list[int] = []
         hold = blocks.Blocks.hold
 
-        def counted(held: Blocks, event: Event, claim: ClaimRun, kin: Sequence[ClaimRun]) -> Held:
+        def counted(
+            held: Blocks, event: Event, claim: ClaimRun, kin: Sequence[ClaimRun], **more: bool
+        ) -> Held:
             asked.append(len(kin))
-            return hold(held, event, claim, kin)
+            return hold(held, event, claim, kin, **more)
 
         monkeypatch.setattr(blocks.Blocks, "hold", counted)
         run = Counted(Mode.HARD_PROTECTED)

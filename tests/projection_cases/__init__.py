@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from functools import cached_property
 from pathlib import Path
+from random import Random
 from typing import Any, Final, NamedTuple, overload
 
 import msgspec
@@ -12,6 +13,7 @@ import msgspec
 from spec.claims.claim import Mode
 from spec.events.canonical import MARKS, Event, StreamMark
 from spec.projection.lines import Line, line_of
+from tests.projection_cases.adopted import adopted, ahead
 from tests.projection_cases.breaks import hidden, opened_again, stated_twice
 from tests.projection_cases.conflicts import conflicts, proofs
 from tests.projection_cases.contents import contents
@@ -34,11 +36,14 @@ from tests.projection_cases.restores import (
 from tests.projection_cases.routes import routes
 from tests.projection_cases.uses import uses_of_a_route, uses_of_a_tier
 from tests.projection_cases.withdrawals import withdrawals
+from tests.streams.shared import shared
 
 __all__ = ["FAMILIES", "FOUND", "Case", "Found", "said"]
 
 FOUND: Final = Path(__file__).with_name("found.jsonl")
 """Streams that `tests.projection_mutants.grow` found."""
+
+_CHANCES: Final = 250
 
 
 class Case(NamedTuple):
@@ -133,6 +138,10 @@ def _families() -> Iterator[tuple[str, Sequence[Case]]]:
         yield f"contents, {mode}", _all(mode, contents(mode))
     for mode in (Mode.HARD_PROTECTED, Mode.OFFLOADABLE, Mode.BEST_EFFORT):
         yield f"copies, {mode}", _all(mode, copies(mode))
+        yield f"contents of an object, {mode}", _all(mode, adopted(mode))
+        yield f"held before, {mode}", _all(mode, ahead(mode))
+        chances = ((f"seed {n}", shared(Random(n), mode)) for n in range(_CHANCES))
+        yield f"shared by chance, {mode}", _all(mode, chances)
     for mode in Mode:
         yield f"names, {mode}", _all(mode, names(mode))
     for mode in (Mode.HARD_PROTECTED, Mode.BEST_EFFORT):

@@ -22,8 +22,9 @@ from spec.events.alphabet import Kind
 __all__ = ["MODULES", "OPERATORS", "Change", "Part", "changes"]
 
 MODULES: Final = (
-    *("blocks", "case", "concerns", "contradictions", "definitions", "fields", "lines", "losses"),
-    *("naive", "outcome", "pool", "ranks", "rights", "room", "routes", "sight", "unknown"),
+    *("blocks", "case", "concerns", "contents", "contradictions", "definitions", "fields"),
+    *("lines", "losses", "naive", "outcome", "pool", "ranks", "rights", "room", "routes"),
+    *("sight", "unknown"),
 )
 """All of `spec/projection`, but `delivery`, which the campaign changes, and `interpret`: the
 monitor reads terms with it, too, so the comparison cannot tell a mistake in it."""

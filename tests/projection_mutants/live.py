@@ -27,7 +27,7 @@ __all__ = ["Reached", "Stream", "in_time", "made", "state_of"]
 
 _ACTS: Final = {
     *("pool.tell", "pool.bind", "rights.begin", "rights.enter", "rights.stop", "sight.Moment.room"),
-    *("case", "lines", "naive", "losses.follow", "routes.follow"),
+    *("case", "lines", "naive", "contents.adopt", "losses.follow", "routes.follow"),
 }
 """Functions, and modules of functions, that change what they are given, or remember."""
 

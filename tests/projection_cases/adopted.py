@@ -1,0 +1,180 @@
+"""Claims on one object of which one states contents, that a claim on another object has, too."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from itertools import permutations, product
+from random import Random
+from typing import Any
+
+from spec.claims.claim import Mode
+from spec.events.alphabet import Kind
+from spec.events.canonical import Event
+from spec.projection.lines import Line
+from tests.spec.projection.stories import (
+    arrives,
+    begun,
+    cached,
+    ended,
+    event,
+    finishes,
+    keyed,
+    lines,
+)
+
+__all__ = ["adopted", "ahead"]
+
+_ON: dict[str, Any] = {"object_id": "object"}
+_KEYS = ("k", "l")
+
+
+def _comes(name: str, mode: Mode, keys: tuple[str, ...] = (), **terms: Any) -> list[Event]:
+    """A claim that is registered, committed to and accepted, and holds nothing of its own."""
+    return keyed(begun(name, mode, **terms), keys)[:3]
+
+
+def _claims(mode: Mode) -> Iterator[tuple[str, dict[str, list[Event]]]]:
+    """Claim a states contents, b is on its object, and c has these contents elsewhere."""
+    a, b, c = _comes("a", mode, _KEYS, **_ON), _comes("b", mode, **_ON), _comes("c", mode, _KEYS)
+    usual = {"a": a, "b": b, "c": c}
+    yield "three claims", usual
+    yield "b is best effort", usual | {"b": begun("b", Mode.BEST_EFFORT, **_ON)[:1]}
+    yield "b is shorter", usual | {"b": _comes("b", mode, size=1, **_ON)}
+    yield "b is longer", usual | {"b": _comes("b", mode, size=3, **_ON)}
+    yield "a is shorter", usual | {"a": _comes("a", mode, ("k",), size=1, **_ON)}
+    yield "c is longer", usual | {"c": _comes("c", mode, ("k", "l", "m"), size=3)}
+    yield "c has one of them", usual | {"c": _comes("c", mode, ("k", "m"))}
+    yield "b states the same", usual | {"b": _comes("b", mode, _KEYS, **_ON)}
+    yield "b states less", usual | {"b": _comes("b", mode, ("k",), **_ON)}
+    yield "b states more", usual | {"b": _comes("b", mode, (*_KEYS, "m"), size=3, **_ON)}
+    yield "b states another", usual | {"b": _comes("b", mode, ("k", "m"), **_ON)}
+    elsewhere = {**_ON, "cache_identity": "another"}
+    yield "b is in another cache", usual | {"b": _comes("b", mode, **elsewhere)}
+    yield "b is in no cache", usual | {"b": _comes("b", mode, **{**_ON, "cache_identity": None})}
+    moves = event(Kind.CLAIM_ACCEPTED, "b", footprint=2, cache_identity="cache")
+    late = _comes("b", mode, **{**_ON, "cache_identity": None})
+    yield "b comes to its cache late", usual | {"b": [*late[:2], moves]}
+    grows = event(Kind.CLAIM_ACCEPTED, "b", footprint=3)
+    yield "b grows", usual | {"b": [*b[:2], grows], "c": _comes("c", mode, ("k", "l", "m"), size=3)}
+
+
+def _orders(claims: dict[str, list[Event]]) -> Iterator[tuple[str, list[Event]]]:
+    """In each order in which they may come, and where one is registered before the others."""
+    for order in permutations(claims):
+        yield " ".join(order), [each for name in order for each in claims[name]]
+    for first in claims:
+        rest = [each for name in claims if name != first for each in claims[name]]
+        yield f"{first} first", [claims[first][0], *rest, *claims[first][1:]]
+    yield "a ends", [*claims["a"], *claims["b"], *ended("a"), *claims["c"]]
+    yield "a ends before b", [*claims["a"], *ended("a"), *claims["b"], *claims["c"]]
+    yield "b ends", [*claims["b"], *claims["a"], *ended("b"), *claims["c"]]
+
+
+def _reports() -> dict[str, list[Event]]:
+    there = [event(Kind.CLAIM_MATERIALIZED, name) for name in "abc"]
+    asks = [arrives("s", 1), event(Kind.PREFIX_LOOKUP, "b", request_id="s", asked=2, held=2)]
+    first, second = (event(Kind.BLOCK_EVICTED, block_ids=ids) for ids in ((10,), (20, 11)))
+    return {
+        "there": there,
+        "a use": [*asks, event(Kind.PREFIX_REUSED, "b", request_id="s"), finishes("s")],
+        "gone": [*there, first, *(event(Kind.CLAIM_HARMED, name) for name in "bc")],
+        "a copy": [cached("b", 20), *there, first, second, event(Kind.CLAIM_HARMED, "c")],
+        "not named": [event(Kind.BLOCK_LOST, "c"), *there],
+    }
+
+
+def adopted(mode: Mode) -> Iterator[tuple[str, list[Line]]]:
+    """Blocks come to one of the claims, in the end or before, and one thing is said of it all."""
+    chance, reports = Random(1), [*_reports().items()]
+    load = event(Kind.LOAD_FINISHED, "c", request_id="r", held=2)
+    brought: dict[str, Event] = {name: cached(name, 10, 11) for name in "abc"}
+    brought |= {"c, not named": load}
+    brought |= {"the object": cached("a", 10, 11)}
+    about = {"cache_identity": "cache", "block_ids": (10, 11), "positions": (0, 1), **_ON}
+    brought["the object"] = event(Kind.BLOCK_CACHED, **about)
+    for kind, claims in _claims(mode):
+        for (order, come), (by, blocks) in product(_orders(claims), brought.items()):
+            report, said = chance.choice(reports)
+            yield f"{kind}, {order}, by {by}, {report}", lines(*come, blocks, *said)
+    usual = dict(_claims(mode))["three claims"]
+    for (order, come), (by, blocks) in product(_orders(usual), brought.items()):
+        for at in range(1, len(come)):
+            report, said = chance.choice(reports)
+            stream = [*come[:at], blocks, *come[at:], *said]
+            yield f"{order}, by {by} before {at}, {report}", lines(*stream)
+
+
+def _stories(mode: Mode) -> Iterator[tuple[str, list[Event]]]:
+    """Claim h holds blocks before it is committed to, and b comes to its content."""
+    for kind, (on, keys, other) in {
+        "by an object": (_ON, (), ()),
+        "by keys": (_ON, _KEYS, _KEYS),
+        "by a claim between": (_ON, _KEYS, ()),
+    }.items():
+        h, b = _comes("h", mode, **_ON), _comes("b", mode, other, **on)
+        if keys:
+            b = _comes("b", mode, keys)
+        between = _comes("a", mode, keys, **_ON) if keys else []
+        over = ended("a") if between else []
+        for blocks in (
+            cached("h", 10, 11),
+            cached("h", 10),
+            event(Kind.LOAD_FINISHED, "h", held=2),
+        ):
+            held = f"{kind}, {len(blocks.block_ids)} blocks"
+            yield f"{held}, b later", [*between, h[0], blocks, *b]
+            yield f"{held}, a over", [*between, h[0], *over, blocks, *b]
+            yield f"{held}, a over, then h", [*between, h[0], *over, blocks, *b, *h[1:]]
+            yield f"{held}, h first", [h[0], blocks, *between, *b]
+            yield f"{held}, b with some", [*between, h[0], blocks, *b, cached("b", 20)]
+            yield f"{held}, b with all", [*between, h[0], blocks, *b, cached("b", 20, 21)]
+            yield f"{held}, then h", [*between, h[0], blocks, *b, *h[1:]]
+            yield f"{held}, h ends", [*between, h[0], blocks, *b, *ended("h")]
+            yield f"{held}, h is turned away", [*between, h[0], blocks, *b, _rejected("h")]
+            yield f"{held}, b before", [*between, *b, h[0], blocks]
+            yield f"{held}, h alone", [*between, h[0], blocks, *h[1:]]
+            yield f"{held}, b after h", [*between, *h, blocks, *ended("h"), *b]
+            yield f"{held}, b in no mode", [*between, h[0], blocks, *_without_mode(b)]
+
+
+def _rejected(name: str) -> Event:
+    return event(Kind.CLAIM_REJECTED, name)
+
+
+def _without_mode(claim: Iterable[Event]) -> list[Event]:
+    """The claim as one of best effort: nothing commits to it."""
+    name = next(iter(claim)).claim_id or ""
+    return begun(name, Mode.BEST_EFFORT, **_ON)[:1]
+
+
+def ahead(mode: Mode) -> Iterator[tuple[str, list[Line]]]:
+    """What becomes of the blocks of the one, and what is said of the other."""
+    goings = {
+        "none goes": [],
+        "they go": [event(Kind.BLOCK_EVICTED, block_ids=(10, 11))],
+        "one goes": [event(Kind.BLOCK_EVICTED, block_ids=(10,))],
+        "others go": [event(Kind.BLOCK_EVICTED, block_ids=(20, 21))],
+        "all go": [event(Kind.BLOCK_EVICTED, block_ids=(10, 11, 20, 21))],
+        "what is not named goes": [event(Kind.BLOCK_LOST, "h")],
+        "those of the object go": [event(Kind.BLOCK_LOST, cache_identity="cache", **_ON)],
+        "everything goes": [event(Kind.BLOCK_LOST)],
+    }
+    asks = [arrives("s", 1), event(Kind.PREFIX_LOOKUP, "b", request_id="s", asked=2, held=2)]
+    shows = {
+        "nothing": [],
+        "there": [event(Kind.CLAIM_MATERIALIZED, "b"), finishes("s")],
+        "harm": [event(Kind.CLAIM_HARMED, "b")],
+        "a use": [*asks, event(Kind.PREFIX_REUSED, "b", request_id="s"), finishes("s")],
+        "a use of the object": [
+            arrives("s", 1),
+            event(Kind.PREFIX_LOOKUP, cache_identity="cache", asked=2, held=2, **_ON),
+            event(Kind.PREFIX_REUSED, cache_identity="cache", request_id="s", **_ON),
+        ],
+        "there, then harm": [event(k, "b") for k in (Kind.CLAIM_MATERIALIZED, Kind.CLAIM_HARMED)],
+    }
+    chance, first = Random(1), [event(Kind.CLAIM_MATERIALIZED, "b")]
+    for (story, come), (going, gone) in product(_stories(mode), goings.items()):
+        for before in ([], first):
+            then, said = chance.choice([*shows.items()])
+            there = f"{'there, ' if before else ''}{going}"
+            yield f"{story}, {there}, {then}", lines(*come, *before, *gone, *said)
