@@ -56,7 +56,7 @@ class Unusual:
 
 
 USUAL: Final = Unusual()
-"""What all claims have in common of which nothing is unusual; nobody changes it."""
+"""What all claims of which nothing is unusual have in common; it is never changed."""
 
 
 class MayBeUnusual:
