@@ -8,10 +8,10 @@ from monitor.evaluate.cached_step import step
 from monitor.evaluate.claim import ClaimRun
 from monitor.evaluate.compile import CLAIM_REGISTERS
 from monitor.evaluate.event_view import EventView
-from monitor.evaluate.partial_observation import BLOCKS
+from monitor.evaluate.partial_observation import BLOCKS, resting_on_losses
 from monitor.requests.blame import BLIND
 from monitor.stream.known_claims import BEHIND, KnownClaims
-from spec.events.alphabet import BLOCKS_GONE, REPORTS, Kind
+from spec.events.alphabet import REPORTS, Kind
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -190,7 +190,8 @@ class ClaimStore(KnownClaims):
         responds = bool(after[_RESPONSIBLE])
         if responds and not responsible:
             if not known:
-                claim.distrust(view.at, _BLOCKS, _of_blocks(claim))
+                claim.distrust(view.at, _BLOCKS, resting_on_losses(claim.compiled))
+                self.track_again(view.at)
             self.take_over(claim, number)
         elif responsible and not responds:
             self.give_up(claim)
@@ -382,9 +383,3 @@ class ClaimStore(KnownClaims):
         self.ranks.forget(claim)
         self.contents.forget(claim, last=self.objects.remove(claim))
         self.clock.forget(claim)
-
-
-def _of_blocks(claim: ClaimRun) -> frozenset[str]:
-    """The obligations of a claim that rest on which blocks are gone."""
-    pairs = zip(claim.compiled.observers, claim.compiled.facts, strict=True)
-    return frozenset(observer.name for observer, facts in pairs if facts & BLOCKS_GONE)

@@ -8,7 +8,7 @@ from monitor.evaluate.cached_step import measure
 from monitor.evaluate.claim import ClaimRun
 from monitor.evaluate.claim_record import UNSTATED
 from monitor.evaluate.constants import constants_of, fixed_by
-from monitor.evaluate.partial_observation import BLOCKS
+from monitor.evaluate.partial_observation import BLOCKS, resting_on_losses
 from monitor.evaluate.python_terms import CLAIM_REGISTERS
 from monitor.pool.blocks import Blocks
 from monitor.pool.contents import Contents
@@ -83,6 +83,7 @@ class KnownClaims:
         self._stream, self._keep, self._track = stream, keep, track
         self._undelivered: dict[Hashable, dict[str, ClaimRun]] = {}  # by what they did not get yet
         self._unclear: dict[bool, At] = {}  # where blocks of forgotten claims came (False) or went
+        self._again: At | None = None  # where one of them was tracked again
         self.unsettled: dict[str, ClaimRun] = {}  # those that may be over since this event
         self._over: dict[str, ClaimRun] = {}  # those that are, the first ones first
         self._open: dict[str, ClaimRun] = {}  # those that ended, and something of them is open
@@ -220,7 +221,8 @@ class KnownClaims:
         if not others and self._is_new_there(claim):
             self.room.forget()
             return disputed
-        brings = not disputed and (comes or self.blocks.brings(claim))
+        again = commits and claim.committed and not claim.tracked
+        brings = not disputed and (comes or again or self.blocks.brings(claim))
         self._take_share(claim, others, brings=brings, commits=commits)
         for each in (claim, *others):
             if each.tracked or (commits and each is claim):
@@ -316,6 +318,15 @@ class KnownClaims:
             for claim in self.claims.values():
                 self._doubt_kin(claim)
 
+    def track_again(self, at: At | None) -> None:
+        """A claim that was forgotten is tracked again. What it held is unknown, and is of all with
+        its content, who may lose it unseen; and of those to come.
+        """
+        if self._again is None and at is not None:
+            self._again = self._unclear[True] = at
+            for claim in self.claims.values():
+                self._doubt_kin(claim)
+
     def may_hold_more(self, claim: ClaimRun) -> bool:
         """Whether a claim may hold blocks that were forgotten: its own, or such as it shares."""
         own = claim.past is not None and not claim.constants.watched
@@ -331,6 +342,8 @@ class KnownClaims:
         for gone, at in self._unclear.items():
             if gone or claim.keys:
                 claim.doubt(BLOCKS, at, _KIN)
+        if self._again is not None and claim.alive:
+            claim.distrust(self._again, _KIN, resting_on_losses(claim.compiled))
 
     def _place(self, claim: ClaimRun) -> None:
         """What the claim holds was held before it came; if it is not watched any more, nothing."""

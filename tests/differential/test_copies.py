@@ -13,6 +13,7 @@ from monitor.evaluate.claim_record import ClaimRecord
 from monitor.evaluate.compile import compile_mode
 from monitor.input.records import at_line
 from monitor.pool.blocks import Blocks
+from monitor.stream.keep import Keep
 from monitor.stream.projection import Stream
 from spec.claims.claim import Mode
 from spec.contract.modes import Bundle
@@ -228,6 +229,20 @@ class TestCopies:
         """A claim that ended leaves nothing open of one with its content that comes after it."""
         events = one_after_another(mode, keys, on=on)
         assert "kept" == compare(lines(enumerate(events)), mode)
+
+    @pytest.mark.parametrize("mode", MODES)
+    @pytest.mark.parametrize(("keys", "on"), [((), "x"), (KEYS, "x"), (KEYS, "y")])
+    @pytest.mark.parametrize("keep", [None, Keep(ended=0)])
+    def test_again(self, mode: Mode, keys: tuple[str, ...], on: str, keep: Keep | None) -> None:
+        """What a claim holds that ended and is committed to again is of all with its content; where
+        it was forgotten, the others may hold it.
+        """
+        first = [entry("a", "x", mode), *commitment("a", keys), cached("a", 100), there("a")]
+        second = [entry("b", on, mode), *commitment("b", keys)]
+        again = [*commitment("a", keys), there("a")]
+        for after in ([*second, *again], [*again, *second]):
+            events = [*first, *ended("a"), *after, there("b"), evicted(100)]
+            assert "violated" == compare(lines(enumerate(events)), mode, keep=keep)
 
     @pytest.mark.parametrize("mode", Mode)
     def test_by_chance(self, mode: Mode) -> None:
