@@ -257,6 +257,12 @@ class ClaimStore(KnownClaims):
             if claim.responsible and claim.taint is None:
                 self._track.doubt_pool(claim)
 
+    def distrust_hidden(self, at: At, why: str) -> None:
+        """A block is gone that any claim may have held since a line that is missing."""
+        for claim in self._tell("hidden"):
+            if claim.alive and not claim.unwatched:
+                claim.distrust(at, why)
+
     def narrow(self, observed: frozenset[Kind], blind: frozenset[str], at: At) -> None:
         """No more is observed than this from now on: of claims that are not over, and of those to
         come, nothing is concluded that rests on more.

@@ -23,7 +23,7 @@ from monitor.stream.unmet import Unmet
 from spec.events.alphabet import BLOCKS_GONE, FACTS
 
 if TYPE_CHECKING:
-    from collections.abc import Hashable, Iterable, Sequence
+    from collections.abc import Hashable, Iterable, Mapping, Sequence
 
     from monitor.evaluate.compile import Compiled
     from monitor.input.records import At
@@ -244,14 +244,15 @@ class KnownClaims:
             brings: others on its object may lack what it holds.
         """
         brought = [*claim.held.pairs()] if brings and claim.held else []
+        before = claim.held.by_position() if brings else None
         runs = claim.held.runs() if brings else []
         self._place(claim)
         if not claim.unusual.unwatched:
-            self._agree(claim, commits=commits)
+            self._agree(claim, commits=commits, brought=before)
         for each in sorted(others, key=lambda other: not other.tracked):
-            self._agree(each, gains=each.tracked)
+            self._agree(each, extends=True)
         if others and commits and not claim.unusual.unwatched:  # it is not tracked yet
-            self._agree(claim, commits=True)
+            self._agree(claim, commits=True, brought=before)
         if (brought or runs) and not claim.unusual.unwatched:
             kin = self.objects.beside(claim)
             self._hold_more(self.blocks.spread(claim, kin, brought, runs))
@@ -263,12 +264,20 @@ class KnownClaims:
                 self.blocks.unstate(claim)
             self.contents.state(claim, keys)
 
-    def _agree(self, claim: ClaimRun, *, commits: bool = False, gains: bool = True) -> None:
+    def _agree(
+        self,
+        claim: ClaimRun,
+        *,
+        commits: bool = False,
+        extends: bool = False,
+        brought: Mapping[int, frozenset[int]] | None = None,
+    ) -> None:
         """What is held of the contents that are known of a claim is its own, and what it holds is
         of all with these contents.
         """
         if claim.keys:
-            self._hold_more(self.blocks.state(claim, commits=commits, gains=gains))
+            more = self.blocks.state(claim, commits=commits, extends=extends, brought=brought)
+            self._hold_more(more)
             self.room.put(claim, claim.declared)
             self._doubt_kin(claim)
 
@@ -319,9 +328,7 @@ class KnownClaims:
                 self._doubt_kin(claim)
 
     def track_again(self, at: At | None) -> None:
-        """A claim that was forgotten is tracked again. What it held is unknown, and is of all with
-        its content, who may lose it unseen; and of those to come.
-        """
+        """A claim that was forgotten is tracked again: all with its content hold what it held."""
         if self._again is None and at is not None:
             self._again = self._unclear[True] = at
             for claim in self.claims.values():
@@ -331,12 +338,6 @@ class KnownClaims:
         """Whether a claim may hold blocks that were forgotten: its own, or such as it shares."""
         own = claim.past is not None and not claim.constants.watched
         return own or (bool(claim.keys) and False in self._unclear)
-
-    def distrust_hidden(self, at: At, why: str) -> None:
-        """A block is gone that any claim may have held since a line that is missing."""
-        for claim in self._tell("hidden"):
-            if claim.alive and not claim.unwatched:
-                claim.distrust(at, why)
 
     def _doubt_kin(self, claim: ClaimRun) -> None:
         for gone, at in self._unclear.items():
