@@ -156,7 +156,10 @@ class ClaimStore(KnownClaims):
     def note_owing(self, claim: ClaimRun) -> None:
         """A claim moved: it may owe something now, or nothing any more."""
         if claim.owes:
-            self.owing[claim.claim_id] = claim
+            if (name := claim.claim_id) not in self.owing:  # it is settled no more
+                for undelivered in self._undelivered.values():
+                    undelivered[name] = claim
+            self.owing[name] = claim
         else:
             self.owing.pop(claim.claim_id, None)
 
