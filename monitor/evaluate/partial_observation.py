@@ -10,8 +10,10 @@ from monitor.evaluate.compile import compile_observer
 from monitor.evaluate.fields import POOL
 from spec.contract.obligations import OBLIGATIONS
 from spec.contract.observed import without_fields
+from spec.events.alphabet import BLOCKS_GONE
 
 if TYPE_CHECKING:
+    from monitor.evaluate.compile import Compiled
     from spec.language.machine import Observer
 
 __all__ = [
@@ -27,6 +29,7 @@ __all__ = [
     "Step",
     "left_of",
     "partial",
+    "resting_on_losses",
     "without",
 ]
 
@@ -74,3 +77,9 @@ def left_of(step: Step) -> tuple[str, frozenset[str]] | None:
 def partial(name: str, fields: frozenset[str]) -> Observer | None:
     """What is left of the observer of this name (`without_fields`)."""
     return without_fields(OBLIGATIONS[name], fields)
+
+
+def resting_on_losses(compiled: Compiled) -> frozenset[str]:
+    """The obligations of a claim that rest on which blocks are gone."""
+    pairs = zip(compiled.observers, compiled.facts, strict=True)
+    return frozenset(observer.name for observer, facts in pairs if facts & BLOCKS_GONE)

@@ -198,6 +198,10 @@ class Positions:
         """Each position that is held in a named block, with each of them."""
         return ((p, block) for p, blocks in self._named.items() for block in blocks)
 
+    def by_position(self) -> dict[int, frozenset[int]]:
+        """The positions that are held in named blocks, with these."""
+        return {position: frozenset(blocks) for position, blocks in self._named.items()}
+
     def runs(self) -> list[tuple[int, int]]:
         """The positions that are held in blocks without known ids, from each to before each."""
         return _pairs(self._unnamed)

@@ -11,7 +11,7 @@ from monitor.pool.objects import is_elsewhere
 from monitor.pool.shares import differ, shared, where_alike
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     from monitor.evaluate.claim import ClaimRun
     from spec.events.canonical import Event
@@ -74,14 +74,22 @@ class Blocks(Holders):
         )
 
     def state(
-        self, claim: ClaimRun, *, commits: bool = False, gains: bool = True
+        self,
+        claim: ClaimRun,
+        *,
+        commits: bool = False,
+        extends: bool = False,
+        brought: Mapping[int, frozenset[int]] | None = None,
     ) -> list[ClaimRun]:
         """The contents of a claim's positions are known. It holds the blocks of another claim that
         is tracked and has the same, and all such claims hold its blocks.
 
         Args:
             commits: it is tracked from now on.
-            gains: it comes there, or is tracked.
+            extends: others stated more of its contents. At the positions of which they were known
+                before nothing is new, and if it is not tracked, it comes to hold nothing.
+            brought: the blocks that it held before it came, by positions, where that is known. What
+                it holds since is of all with its content if it is of one of them.
 
         Returns:
             Those that hold more than before.
@@ -89,16 +97,21 @@ class Blocks(Holders):
         if not (commits or claim.tracked):
             self.ahead.state(claim)
         more: dict[str, ClaimRun] = {}
-        for position, key in enumerate(claim.keys):
+        keys, gains = claim.keys, claim.tracked or not extends
+        first = self._known_to(claim) if extends and not self.brings(claim) else 0
+        for position, key in enumerate(keys[first:], first):
             mates = self._keyed.setdefault((position, key), {})
             own = frozenset(claim.held.at(position)) if claim.held else _NONE
             unnamed, known = claim.held.unnamed_at(position), False
+            given = own
             tracked = (mate for mate in mates.values() if mate.tracked and mate is not claim)
             for mate in islice(tracked, _MOST_MATES if gains else 0):
                 if mate.held.holds(position):
                     there = mate.held.at(position)
                     known = own <= there and mate.held.unnamed_at(position) >= unnamed
                     known = known and not self.brings(claim)
+                    if brought is not None:
+                        given = own - (there - brought.get(position, _NONE))
                     if self._give(claim, [(position, block) for block in there]):
                         more[claim.claim_id] = claim
                     if mate.held.unnamed_at(position) and not unnamed:
@@ -107,7 +120,7 @@ class Blocks(Holders):
                     break
             if (own or unnamed) and not known:  # else all of them hold it already
                 for mate in [each for each in mates.values() if each.tracked and each is not claim]:
-                    self._share(mate, [(position, block) for block in own], more)
+                    self._share(mate, [(position, block) for block in given], more)
                     if unnamed and not mate.held.unnamed_at(position):
                         self._lend(mate, [(position, position + 1)])
                         more[mate.claim_id] = mate
@@ -115,6 +128,13 @@ class Blocks(Holders):
         if commits or claim.tracked:
             self._brought.discard(claim.claim_id)
         return list(more.values())
+
+    def _known_to(self, claim: ClaimRun) -> int:
+        """The position before which the contents of a claim were known before."""
+        keys, end = claim.keys, len(claim.keys)
+        while end and claim.claim_id not in self._keyed.get((end - 1, keys[end - 1]), {}):
+            end -= 1
+        return end
 
     def spread(
         self,

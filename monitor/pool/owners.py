@@ -60,10 +60,13 @@ class Owners:
                 self._far[block] = placed
 
     def _reach(self, block: int) -> None:
-        """Make the list long enough for a block, if it is not mostly empty then."""
+        """Make the list long enough for a block, if it is not mostly empty then.
+
+        It grows by a share of its length: each time, all far blocks are looked through.
+        """
         runs, far = self._runs, self._far
         if block < 2 * self._number + _SPARE:
-            size = max(block + 1, self._number + _SPARE)
+            size = max(block + 1, self._number + _SPARE, len(runs) + len(runs) // 4)
             runs.extend([None] * (size - len(runs)))
             for near in [each for each in far if each < size] if far else ():
                 runs[near] = far.pop(near)

@@ -8,10 +8,10 @@ from monitor.evaluate.cached_step import step
 from monitor.evaluate.claim import ClaimRun
 from monitor.evaluate.compile import CLAIM_REGISTERS
 from monitor.evaluate.event_view import EventView
-from monitor.evaluate.partial_observation import BLOCKS
+from monitor.evaluate.partial_observation import BLOCKS, resting_on_losses
 from monitor.requests.blame import BLIND
 from monitor.stream.known_claims import BEHIND, KnownClaims
-from spec.events.alphabet import BLOCKS_GONE, REPORTS, Kind
+from spec.events.alphabet import REPORTS, Kind
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -156,7 +156,10 @@ class ClaimStore(KnownClaims):
     def note_owing(self, claim: ClaimRun) -> None:
         """A claim moved: it may owe something now, or nothing any more."""
         if claim.owes:
-            self.owing[claim.claim_id] = claim
+            if (name := claim.claim_id) not in self.owing:  # it is settled no more
+                for undelivered in self._undelivered.values():
+                    undelivered[name] = claim
+            self.owing[name] = claim
         else:
             self.owing.pop(claim.claim_id, None)
 
@@ -190,7 +193,8 @@ class ClaimStore(KnownClaims):
         responds = bool(after[_RESPONSIBLE])
         if responds and not responsible:
             if not known:
-                claim.distrust(view.at, _BLOCKS, _of_blocks(claim))
+                claim.distrust(view.at, _BLOCKS, resting_on_losses(claim.compiled))
+                self.track_again(view.at)
             self.take_over(claim, number)
         elif responsible and not responds:
             self.give_up(claim)
@@ -255,6 +259,12 @@ class ClaimStore(KnownClaims):
         for claim in self._tell("pool"):
             if claim.responsible and claim.taint is None:
                 self._track.doubt_pool(claim)
+
+    def distrust_hidden(self, at: At, why: str) -> None:
+        """A block is gone that any claim may have held since a line that is missing."""
+        for claim in self._tell("hidden"):
+            if claim.alive and not claim.unwatched:
+                claim.distrust(at, why)
 
     def narrow(self, observed: frozenset[Kind], blind: frozenset[str], at: At) -> None:
         """No more is observed than this from now on: of claims that are not over, and of those to
@@ -382,9 +392,3 @@ class ClaimStore(KnownClaims):
         self.ranks.forget(claim)
         self.contents.forget(claim, last=self.objects.remove(claim))
         self.clock.forget(claim)
-
-
-def _of_blocks(claim: ClaimRun) -> frozenset[str]:
-    """The obligations of a claim that rest on which blocks are gone."""
-    pairs = zip(claim.compiled.observers, claim.compiled.facts, strict=True)
-    return frozenset(observer.name for observer, facts in pairs if facts & BLOCKS_GONE)

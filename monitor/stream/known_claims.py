@@ -8,7 +8,7 @@ from monitor.evaluate.cached_step import measure
 from monitor.evaluate.claim import ClaimRun
 from monitor.evaluate.claim_record import UNSTATED
 from monitor.evaluate.constants import constants_of, fixed_by
-from monitor.evaluate.partial_observation import BLOCKS
+from monitor.evaluate.partial_observation import BLOCKS, resting_on_losses
 from monitor.evaluate.python_terms import CLAIM_REGISTERS
 from monitor.pool.blocks import Blocks
 from monitor.pool.contents import Contents
@@ -23,7 +23,7 @@ from monitor.stream.unmet import Unmet
 from spec.events.alphabet import BLOCKS_GONE, FACTS
 
 if TYPE_CHECKING:
-    from collections.abc import Hashable, Iterable, Sequence
+    from collections.abc import Hashable, Iterable, Mapping, Sequence
 
     from monitor.evaluate.compile import Compiled
     from monitor.input.records import At
@@ -83,6 +83,7 @@ class KnownClaims:
         self._stream, self._keep, self._track = stream, keep, track
         self._undelivered: dict[Hashable, dict[str, ClaimRun]] = {}  # by what they did not get yet
         self._unclear: dict[bool, At] = {}  # where blocks of forgotten claims came (False) or went
+        self._again: At | None = None  # where one of them was tracked again
         self.unsettled: dict[str, ClaimRun] = {}  # those that may be over since this event
         self._over: dict[str, ClaimRun] = {}  # those that are, the first ones first
         self._open: dict[str, ClaimRun] = {}  # those that ended, and something of them is open
@@ -220,7 +221,8 @@ class KnownClaims:
         if not others and self._is_new_there(claim):
             self.room.forget()
             return disputed
-        brings = not disputed and (comes or self.blocks.brings(claim))
+        again = commits and claim.committed and not claim.tracked
+        brings = not disputed and (comes or again or self.blocks.brings(claim))
         self._take_share(claim, others, brings=brings, commits=commits)
         for each in (claim, *others):
             if each.tracked or (commits and each is claim):
@@ -242,14 +244,15 @@ class KnownClaims:
             brings: others on its object may lack what it holds.
         """
         brought = [*claim.held.pairs()] if brings and claim.held else []
+        before = claim.held.by_position() if brings else None
         runs = claim.held.runs() if brings else []
         self._place(claim)
         if not claim.unusual.unwatched:
-            self._agree(claim, commits=commits)
+            self._agree(claim, commits=commits, brought=before)
         for each in sorted(others, key=lambda other: not other.tracked):
-            self._agree(each, gains=each.tracked)
+            self._agree(each, extends=True)
         if others and commits and not claim.unusual.unwatched:  # it is not tracked yet
-            self._agree(claim, commits=True)
+            self._agree(claim, commits=True, brought=before)
         if (brought or runs) and not claim.unusual.unwatched:
             kin = self.objects.beside(claim)
             self._hold_more(self.blocks.spread(claim, kin, brought, runs))
@@ -261,12 +264,20 @@ class KnownClaims:
                 self.blocks.unstate(claim)
             self.contents.state(claim, keys)
 
-    def _agree(self, claim: ClaimRun, *, commits: bool = False, gains: bool = True) -> None:
+    def _agree(
+        self,
+        claim: ClaimRun,
+        *,
+        commits: bool = False,
+        extends: bool = False,
+        brought: Mapping[int, frozenset[int]] | None = None,
+    ) -> None:
         """What is held of the contents that are known of a claim is its own, and what it holds is
         of all with these contents.
         """
         if claim.keys:
-            self._hold_more(self.blocks.state(claim, commits=commits, gains=gains))
+            more = self.blocks.state(claim, commits=commits, extends=extends, brought=brought)
+            self._hold_more(more)
             self.room.put(claim, claim.declared)
             self._doubt_kin(claim)
 
@@ -316,21 +327,24 @@ class KnownClaims:
             for claim in self.claims.values():
                 self._doubt_kin(claim)
 
+    def track_again(self, at: At | None) -> None:
+        """A claim that was forgotten is tracked again: all with its content hold what it held."""
+        if self._again is None and at is not None:
+            self._again = self._unclear[True] = at
+            for claim in self.claims.values():
+                self._doubt_kin(claim)
+
     def may_hold_more(self, claim: ClaimRun) -> bool:
         """Whether a claim may hold blocks that were forgotten: its own, or such as it shares."""
         own = claim.past is not None and not claim.constants.watched
         return own or (bool(claim.keys) and False in self._unclear)
 
-    def distrust_hidden(self, at: At, why: str) -> None:
-        """A block is gone that any claim may have held since a line that is missing."""
-        for claim in self._tell("hidden"):
-            if claim.alive and not claim.unwatched:
-                claim.distrust(at, why)
-
     def _doubt_kin(self, claim: ClaimRun) -> None:
         for gone, at in self._unclear.items():
             if gone or claim.keys:
                 claim.doubt(BLOCKS, at, _KIN)
+        if self._again is not None and claim.alive:
+            claim.distrust(self._again, _KIN, resting_on_losses(claim.compiled))
 
     def _place(self, claim: ClaimRun) -> None:
         """What the claim holds was held before it came; if it is not watched any more, nothing."""

@@ -6,13 +6,16 @@ from collections.abc import Callable, Sequence
 from itertools import permutations, product
 from random import Random
 
+import msgspec
 import pytest
 
 from monitor.evaluate.claim import ClaimRun
 from monitor.evaluate.claim_record import ClaimRecord
 from monitor.evaluate.compile import compile_mode
+from monitor.evaluate.positions import Positions
 from monitor.input.records import at_line
 from monitor.pool.blocks import Blocks
+from monitor.stream.keep import Keep
 from monitor.stream.projection import Stream
 from spec.claims.claim import Mode
 from spec.contract.modes import Bundle
@@ -229,6 +232,20 @@ class TestCopies:
         events = one_after_another(mode, keys, on=on)
         assert "kept" == compare(lines(enumerate(events)), mode)
 
+    @pytest.mark.parametrize("mode", MODES)
+    @pytest.mark.parametrize(("keys", "on"), [((), "x"), (KEYS, "x"), (KEYS, "y")])
+    @pytest.mark.parametrize("keep", [None, Keep(ended=0)])
+    def test_again(self, mode: Mode, keys: tuple[str, ...], on: str, keep: Keep | None) -> None:
+        """What a claim holds that ended and is committed to again is of all with its content; where
+        it was forgotten, the others may hold it.
+        """
+        first = [entry("a", "x", mode), *commitment("a", keys), cached("a", 100), there("a")]
+        second = [entry("b", on, mode), *commitment("b", keys)]
+        again = [*commitment("a", keys), there("a")]
+        for after in ([*second, *again], [*again, *second]):
+            events = [*first, *ended("a"), *after, there("b"), evicted(100)]
+            assert "violated" == compare(lines(enumerate(events)), mode, keep=keep)
+
     @pytest.mark.parametrize("mode", Mode)
     def test_by_chance(self, mode: Mode) -> None:
         """Claims on few objects, of which some state contents, are judged alike."""
@@ -277,3 +294,35 @@ class TestCopies:
             for event in (*held, *commitment(name, KEYS)):
                 stream.take(event, at_line("run", block))
         assert {1} == {*taken}
+        taken.clear()
+        for block, name in enumerate(names, 10):
+            stream.take(entry(f"x {name}", "x", Mode.HARD_PROTECTED), at_line("run", block))
+            stream.take(cached(f"x {name}", block), at_line("run", block))
+        for name in names:
+            for event in commitment(f"x {name}", ("another",)):
+                stream.take(event, at_line("run", 20))
+        assert {1} == {number for number in taken if number}
+
+    @pytest.mark.interpreted
+    def test_longer(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        """Where a claim states one content more of its object, the others there come to that one
+        alone: those that have no block are asked for it no more often than there are of them.
+        """
+        size, asked, whole = 12, [0], Positions.holds
+
+        def holds(positions: Positions, position: int) -> bool:
+            asked[0] += 1
+            return whole(positions, position)
+
+        stream, each = Stream(compile_mode(Mode.HARD_PROTECTED, Bundle.CONTRACT), "run"), []
+        change = msgspec.structs.replace
+        for number in range(size):
+            first = change(entry(f"{number}", "x", Mode.HARD_PROTECTED), footprint=size)
+            stream.take(first, at_line("run", 1))
+            stream.take(change(commitment(f"{number}", ())[0], footprint=size), at_line("run", 1))
+        monkeypatch.setattr(Positions, "holds", holds)
+        for number in range(size):
+            keys, before = tuple(f"key {each}" for each in range(number + 1)), asked[0]
+            stream.take(commitment(f"{number}", keys)[0], at_line("run", 2))
+            each.append(asked[0] - before)
+        assert max(each) <= 3 * size * size

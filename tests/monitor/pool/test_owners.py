@@ -62,3 +62,15 @@ def test_many_blocks() -> None:
     owners.clear()
     assert 0 == len(owners)
     assert owners.are_free(some)
+
+
+def test_growing() -> None:
+    """Blocks that come one behind another make the list longer a few times, not once for each."""
+    owners, lengths = Owners(), set[int]()
+    for number in range(2_000):
+        owners.place("claim", (FAR - number,), (0,))
+    for _ in range(2_000):
+        owners.place("claim", (len(owners._runs),), (0,))
+        lengths.add(len(owners._runs))
+    assert len(lengths) < 20
+    assert len(owners._runs) <= 3 * len(owners) + 1_024
