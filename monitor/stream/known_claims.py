@@ -298,7 +298,7 @@ class KnownClaims:
         """A commitment states the contents of a claim that holds nothing, alone on its object."""
         self.contents.state(claim, keys)
         self._agree(claim, commits=True)
-        self._hold_more([claim])
+        self._hold_more([claim], more=False)
         self.blocks.ahead.look(claim)
         self.blocks.ahead.catch_up(claim)
 
@@ -337,21 +337,27 @@ class KnownClaims:
         self.room.put(claim, claim.declared)
         if claim.unusual.unwatched:
             return
+        before = claim.held.total
         self.blocks.come(claim)
         if not self.blocks.join(claim):
             claim.doubt(BLOCKS, None, _TOO_MUCH)
         self._doubt_kin(claim)
-        self._hold_more([claim])
+        self._hold_more([claim], more=claim.held.total > before)
 
-    def _hold_more(self, claims: Iterable[ClaimRun]) -> None:
-        """These claims turn out to hold more than was known, and did so before."""
+    def _hold_more(self, claims: Iterable[ClaimRun], *, more: bool = True) -> None:
+        """These claims turn out to hold more than was known, and did so before.
+
+        Args:
+            more: they do; else it may be that they need less.
+        """
         lost = self._track.lost
         for claim in claims:
             if lost is not None and self.blocks.is_stale(claim):
                 claim.doubt(BLOCKS, lost[0], f"{lost[1]}, so blocks on its object may be lost")
             claim.held.take_fresh()
             whole = claim.lead >= claim.constants.threshold
-            measure(claim, claim.lead, there=bool(claim.fact("there")) or whole)
+            there = bool(claim.fact("there")) or whole
+            measure(claim, claim.lead, there=there, more=more)
             self.ranks.note(claim)
             self.room.forget()
 

@@ -298,7 +298,7 @@ class Naive:
         more = contents.adopt(self.pool, claim) if counts and not disputed else []
         self.pool = shared(self.pool, claim, more, apart=bool(disputed))
         self._weigh(case, at)
-        for name in {each.owner for each in self.pool.placed - before} - {claim.claim_id}:
+        for name in {each.owner for each in self.pool.placed - before}:
             other = self.cases[str(name)]
             self._weigh(other, at)
             other.claim.facts["lead"] = lead(self.pool, other.claim)
