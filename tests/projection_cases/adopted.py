@@ -128,6 +128,10 @@ def _stories(mode: Mode) -> Iterator[tuple[str, list[Event]]]:
             yield f"{held}, h first", [h[0], blocks, *between, *b]
             yield f"{held}, b with some", [*between, h[0], blocks, *b, cached("b", 20)]
             yield f"{held}, b with all", [*between, h[0], blocks, *b, cached("b", 20, 21)]
+            yield f"{held}, b with more", [*between, h[0], blocks, *b, cached("b", 20, 21, 22)]
+            yield f"{held}, b over", [*between, h[0], blocks, *b, *ended("b")]
+            short = _comes("h", mode, size=1, **_ON)
+            yield f"{held}, h is shorter", [*between, short[0], blocks, *b]
             yield f"{held}, then h", [*between, h[0], blocks, *b, *h[1:]]
             yield f"{held}, h ends", [*between, h[0], blocks, *b, *ended("h")]
             yield f"{held}, h is turned away", [*between, h[0], blocks, *b, _rejected("h")]
@@ -153,6 +157,10 @@ def ahead(mode: Mode) -> Iterator[tuple[str, list[Line]]]:
         "none goes": [],
         "they go": [event(Kind.BLOCK_EVICTED, block_ids=(10, 11))],
         "one goes": [event(Kind.BLOCK_EVICTED, block_ids=(10,))],
+        "the last one goes": [event(Kind.BLOCK_EVICTED, block_ids=(11,))],
+        "one goes, of another object": [
+            event(Kind.BLOCK_LOST, "h", block_ids=(20,), object_id="another")
+        ],
         "others go": [event(Kind.BLOCK_EVICTED, block_ids=(20, 21))],
         "all go": [event(Kind.BLOCK_EVICTED, block_ids=(10, 11, 20, 21))],
         "what is not named goes": [event(Kind.BLOCK_LOST, "h")],
