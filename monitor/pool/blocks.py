@@ -74,7 +74,7 @@ class Blocks(Holders):
         )
 
     def state(
-        self, claim: ClaimRun, *, commits: bool = False, gains: bool = True
+        self, claim: ClaimRun, *, commits: bool = False, gains: bool = True, gives: bool = True
     ) -> list[ClaimRun]:
         """The contents of a claim's positions are known. It holds the blocks of another claim that
         is tracked and has the same, and all such claims hold its blocks.
@@ -82,6 +82,7 @@ class Blocks(Holders):
         Args:
             commits: it is tracked from now on.
             gains: it comes there, or is tracked.
+            gives: it is not over; else what it held may be gone without a report.
 
         Returns:
             Those that hold more than before.
@@ -105,7 +106,7 @@ class Blocks(Holders):
                         self._lend(claim, [(position, position + 1)])
                         more[claim.claim_id] = claim
                     break
-            if (own or unnamed) and not known:  # else all of them hold it already
+            if gives and (own or unnamed) and not known:  # else all of them hold it already
                 for mate in [each for each in mates.values() if each.tracked and each is not claim]:
                     self._share(mate, [(position, block) for block in own], more)
                     if unnamed and not mate.held.unnamed_at(position):

@@ -213,15 +213,16 @@ class KnownClaims:
         if not ((comes := self.objects.add(claim)) or grows or commits):
             return _NONE
         on, disputed, others = self.contents.note(claim), _NONE, _NONE
-        if (on is not None or before) and (commits or claim.counts):
+        counts = commits or claim.counts
+        if (on is not None or before) and counts:
             disputed = self.contents.disputed(claim, on, before)
             if on is not None and not disputed:
                 others = self.contents.adopt(claim, on)
         if not others and self._is_new_there(claim):
             self.room.forget()
             return disputed
-        brings = not disputed and (comes or self.blocks.brings(claim))
-        self._take_share(claim, others, brings=brings, commits=commits)
+        brings = counts and not disputed and (comes or self.blocks.brings(claim))
+        self._take_share(claim, others, brings=brings, commits=commits, gives=counts)
         for each in (claim, *others):
             if each.tracked or (commits and each is claim):
                 self.blocks.ahead.look(each)
@@ -232,7 +233,13 @@ class KnownClaims:
         return disputed
 
     def _take_share(
-        self, claim: ClaimRun, others: Sequence[ClaimRun], *, brings: bool, commits: bool
+        self,
+        claim: ClaimRun,
+        others: Sequence[ClaimRun],
+        *,
+        brings: bool,
+        commits: bool,
+        gives: bool,
     ) -> None:
         """What is held of a claim's object, or of its contents, is its own; and what it holds is of
         all there.
@@ -240,12 +247,13 @@ class KnownClaims:
         Args:
             others: those of which more contents are known by it.
             brings: others on its object may lack what it holds.
+            gives: it is not over; else what it held may be gone without a report.
         """
         brought = [*claim.held.pairs()] if brings and claim.held else []
         runs = claim.held.runs() if brings else []
         self._place(claim)
         if not claim.unusual.unwatched:
-            self._agree(claim, commits=commits)
+            self._agree(claim, commits=commits, gives=gives)
         for each in sorted(others, key=lambda other: not other.tracked):
             self._agree(each, gains=each.tracked)
         if others and commits and not claim.unusual.unwatched:  # it is not tracked yet
@@ -261,12 +269,14 @@ class KnownClaims:
                 self.blocks.unstate(claim)
             self.contents.state(claim, keys)
 
-    def _agree(self, claim: ClaimRun, *, commits: bool = False, gains: bool = True) -> None:
+    def _agree(
+        self, claim: ClaimRun, *, commits: bool = False, gains: bool = True, gives: bool = True
+    ) -> None:
         """What is held of the contents that are known of a claim is its own, and what it holds is
         of all with these contents.
         """
         if claim.keys:
-            self._hold_more(self.blocks.state(claim, commits=commits, gains=gains))
+            self._hold_more(self.blocks.state(claim, commits=commits, gains=gains, gives=gives))
             self.room.put(claim, claim.declared)
             self._doubt_kin(claim)
 
@@ -345,11 +355,7 @@ class KnownClaims:
         self._hold_more([claim], more=claim.held.total > before)
 
     def _hold_more(self, claims: Iterable[ClaimRun], *, more: bool = True) -> None:
-        """These claims turn out to hold more than was known, and did so before.
-
-        Args:
-            more: they do; else it may be that they need less.
-        """
+        """These claims turn out to hold `more` than was known, or need less, and did before."""
         lost = self._track.lost
         for claim in claims:
             if lost is not None and self.blocks.is_stale(claim):

@@ -108,6 +108,10 @@ def adopted(mode: Mode) -> Iterator[tuple[str, list[Line]]]:
             report, said = chance.choice(reports)
             yield f"{kind}, {order}, by {by}, {report}", lines(*come, blocks, *said)
     usual = dict(_claims(mode))["three claims"]
+    for report, said in reports:
+        held = [*usual["a"], cached("a", 10, 11), *ended("a"), *usual["b"], *usual["c"]]
+        yield f"a over grows, {report}", lines(*held, _grows("a"), *said)
+        yield f"a over comes again, {report}", lines(*held, *usual["a"][1:], *said)
     for (order, come), (by, blocks) in product(_orders(usual), brought.items()):
         for at in range(1, len(come)):
             report, said = chance.choice(reports)
