@@ -144,11 +144,15 @@ def _is_usual(claim: ClaimRun, view: EventView) -> bool:
     return view.low is None and not (claim.unusual.unsaid or claim.unusual.unwatched)
 
 
-def measure(claim: ClaimRun, lead: int, *, there: bool) -> None:
-    """What a claim holds turns out to be otherwise than was known, and was so before."""
+def measure(claim: ClaimRun, lead: int, *, there: bool, more: bool) -> None:
+    """What a claim holds turns out to be otherwise than was known, and was so before.
+
+    Args:
+        more: it holds blocks that it was not known to hold.
+    """
     product, was = claim.product, claim.facts
     if product is None or claim.ids or (lead == was[_LEAD] and was[_THERE] is there):
-        claim.measure(lead, there=there)
+        claim.measure(lead, there=there, more=more)
         return
     held = (_SOME if there else 0) | (_HOLDS if lead >= claim.constants.threshold else 0)
     code = code_of(Kind.BLOCK_CACHED, 0, 0, _MEASURED | held)
@@ -157,7 +161,7 @@ def measure(claim: ClaimRun, lead: int, *, there: bool) -> None:
         return
     before = Before(claim)
     expand(claim)
-    claim.measure(lead, there=there)
+    claim.measure(lead, there=there, more=more)
     before.keep(claim, code, Kind.BLOCK_CACHED, None, lead)
 
 

@@ -286,14 +286,18 @@ class ClaimRecord(Compactable):
         known = dict(zip(CLAIM_REGISTERS, self.facts, strict=True))
         self.facts = (*(known | facts).values(),)
 
-    def measure(self, lead: int, *, there: bool) -> None:
-        """What the claim holds turns out to be otherwise than was known, and was so before."""
+    def measure(self, lead: int, *, there: bool, more: bool) -> None:
+        """What the claim holds turns out to be otherwise than was known, and was so before.
+
+        Args:
+            more: it holds blocks that it was not known to hold.
+        """
         changed = lead != self.facts[_LEAD]
-        if not changed and self.facts[_THERE] is there:
+        if changed or self.facts[_THERE] is not there:
+            self.know(lead=lead, there=there)
+        else:
             self.stir()
-            return
-        self.know(lead=lead, there=there)
-        if changed:
+        if changed or more:
             self._find_away()
 
     def _find_away(self) -> None:

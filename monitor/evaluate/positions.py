@@ -182,6 +182,13 @@ class Positions:
         return len(self._several)
 
     @property
+    def total(self) -> int:
+        """In how many blocks positions are held; a block counts for each of them."""
+        if self._several is None:
+            return self.count + _size(self._unnamed)
+        return sum(map(len, self._several.values())) + _size(self._unnamed)
+
+    @property
     def placed(self) -> int:
         """Positions from 0 on that are all held in blocks that were named."""
         return 0 if self._unnamed else _end(self._held, 0) or 0

@@ -80,6 +80,7 @@ class Blocks(Holders):
         commits: bool = False,
         extends: bool = False,
         brought: Mapping[int, frozenset[int]] | None = None,
+        gives: bool = True,
     ) -> list[ClaimRun]:
         """The contents of a claim's positions are known. It holds the blocks of another claim that
         is tracked and has the same, and all such claims hold its blocks.
@@ -90,6 +91,7 @@ class Blocks(Holders):
                 before nothing is new, and if it is not tracked, it comes to hold nothing.
             brought: the blocks that it held before it came, by positions, where that is known. What
                 it holds since is of all with its content if it is of one of them.
+            gives: it is not over; else what it held may be gone without a report.
 
         Returns:
             Those that hold more than before.
@@ -118,7 +120,7 @@ class Blocks(Holders):
                         self._lend(claim, [(position, position + 1)])
                         more[claim.claim_id] = claim
                     break
-            if (own or unnamed) and not known:  # else all of them hold it already
+            if gives and (own or unnamed) and not known:  # else all of them hold it already
                 for mate in [each for each in mates.values() if each.tracked and each is not claim]:
                     self._share(mate, [(position, block) for block in given], more)
                     if unnamed and not mate.held.unnamed_at(position):

@@ -49,7 +49,7 @@ class BlockEvents(RequestEvents):
             for name in names:
                 gone.setdefault(name, []).append(block)
         losers, unseen, strays = self._store.blocks.lose(event, meant)
-        for claim in self._store.blocks.ahead.exposed([*losers.values(), *strays]):
+        for claim in self._store.blocks.ahead.exposed(losers.values()):
             if claim is not misnamed:
                 claim.doubt(BLOCKS, at, BEHIND)
         for name, claim in losers.items() if self._of_losses else ():

@@ -214,7 +214,8 @@ class KnownClaims:
         if not ((comes := self.objects.add(claim)) or grows or commits):
             return _NONE
         on, disputed, others = self.contents.note(claim), _NONE, _NONE
-        if (on is not None or before) and (commits or claim.counts):
+        counts = commits or claim.counts
+        if (on is not None or before) and counts:
             disputed = self.contents.disputed(claim, on, before)
             if on is not None and not disputed:
                 others = self.contents.adopt(claim, on)
@@ -222,8 +223,8 @@ class KnownClaims:
             self.room.forget()
             return disputed
         again = commits and claim.committed and not claim.tracked
-        brings = not disputed and (comes or again or self.blocks.brings(claim))
-        self._take_share(claim, others, brings=brings, commits=commits)
+        brings = counts and not disputed and (comes or again or self.blocks.brings(claim))
+        self._take_share(claim, others, brings=brings, commits=commits, gives=counts)
         for each in (claim, *others):
             if each.tracked or (commits and each is claim):
                 self.blocks.ahead.look(each)
@@ -234,7 +235,13 @@ class KnownClaims:
         return disputed
 
     def _take_share(
-        self, claim: ClaimRun, others: Sequence[ClaimRun], *, brings: bool, commits: bool
+        self,
+        claim: ClaimRun,
+        others: Sequence[ClaimRun],
+        *,
+        brings: bool,
+        commits: bool,
+        gives: bool,
     ) -> None:
         """What is held of a claim's object, or of its contents, is its own; and what it holds is of
         all there.
@@ -242,13 +249,14 @@ class KnownClaims:
         Args:
             others: those of which more contents are known by it.
             brings: others on its object may lack what it holds.
+            gives: it is not over; else what it held may be gone without a report.
         """
         brought = [*claim.held.pairs()] if brings and claim.held else []
         before = claim.held.by_position() if brings else None
         runs = claim.held.runs() if brings else []
         self._place(claim)
         if not claim.unusual.unwatched:
-            self._agree(claim, commits=commits, brought=before)
+            self._agree(claim, commits=commits, brought=before, gives=gives)
         for each in sorted(others, key=lambda other: not other.tracked):
             self._agree(each, extends=True)
         if others and commits and not claim.unusual.unwatched:  # it is not tracked yet
@@ -271,12 +279,15 @@ class KnownClaims:
         commits: bool = False,
         extends: bool = False,
         brought: Mapping[int, frozenset[int]] | None = None,
+        gives: bool = True,
     ) -> None:
         """What is held of the contents that are known of a claim is its own, and what it holds is
         of all with these contents.
         """
         if claim.keys:
-            more = self.blocks.state(claim, commits=commits, extends=extends, brought=brought)
+            more = self.blocks.state(
+                claim, commits=commits, extends=extends, brought=brought, gives=gives
+            )
             self._hold_more(more)
             self.room.put(claim, claim.declared)
             self._doubt_kin(claim)
@@ -309,7 +320,7 @@ class KnownClaims:
         """A commitment states the contents of a claim that holds nothing, alone on its object."""
         self.contents.state(claim, keys)
         self._agree(claim, commits=True)
-        self._hold_more([claim])
+        self._hold_more([claim], more=False)
         self.blocks.ahead.look(claim)
         self.blocks.ahead.catch_up(claim)
 
@@ -351,21 +362,23 @@ class KnownClaims:
         self.room.put(claim, claim.declared)
         if claim.unusual.unwatched:
             return
+        before = claim.held.total
         self.blocks.come(claim)
         if not self.blocks.join(claim):
             claim.doubt(BLOCKS, None, _TOO_MUCH)
         self._doubt_kin(claim)
-        self._hold_more([claim])
+        self._hold_more([claim], more=claim.held.total > before)
 
-    def _hold_more(self, claims: Iterable[ClaimRun]) -> None:
-        """These claims turn out to hold more than was known, and did so before."""
+    def _hold_more(self, claims: Iterable[ClaimRun], *, more: bool = True) -> None:
+        """These claims turn out to hold `more` than was known, or need less, and did before."""
         lost = self._track.lost
         for claim in claims:
             if lost is not None and self.blocks.is_stale(claim):
                 claim.doubt(BLOCKS, lost[0], f"{lost[1]}, so blocks on its object may be lost")
             claim.held.take_fresh()
             whole = claim.lead >= claim.constants.threshold
-            measure(claim, claim.lead, there=bool(claim.fact("there")) or whole)
+            there = bool(claim.fact("there")) or whole
+            measure(claim, claim.lead, there=there, more=more)
             self.ranks.note(claim)
             self.room.forget()
 

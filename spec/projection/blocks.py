@@ -32,27 +32,19 @@ PLACES: Final = frozenset({Kind.BLOCK_CACHED, Kind.LOAD_FINISHED})
 """The facts by which blocks are there."""
 
 
-def shared(pool: Pool, claim: Claim, others: Iterable[Claim], *, apart: bool = False) -> Pool:
+def shared(pool: Pool, claim: Claim, others: Iterable[Claim], *, gives: bool) -> Pool:
     """The pool where a claim came to some content, and others by it: what they hold is of all that
-    are tracked there, and what is held of that is the claim's, and of those of the others that are.
+    are tracked there, and what is held of that is the claim's.
 
     Args:
-        apart: two contents of its object are stated; to those on it the claim gives nothing.
+        gives: the claim is not over; else what it held may be gone without a report.
     """
-    for each in (*others, claim):
-        if each.unwatched:
-            continue
-        own = given(pool, each) if each is claim and not apart else frozenset[Placed]()
-        if each is claim or is_tracked(pool, each):
-            pool = replace(pool, placed=pool.placed | gained(pool, each))
-        more = {p for p in given(pool, each) if _is_stated(pool, p) and p.position < len(each.keys)}
-        pool = replace(pool, placed=pool.placed | own | more)
-    return pool
-
-
-def _is_stated(pool: Pool, placed: Placed) -> bool:
-    """Whether the content is known of a position that a claim holds."""
-    return placed.position < len(pool.claims[str(placed.owner)].keys)
+    if claim.unwatched:
+        return pool
+    for each in others:
+        pool = replace(pool, placed=pool.placed | given(pool, each))
+    pool = replace(pool, placed=pool.placed | gained(pool, claim))
+    return replace(pool, placed=pool.placed | given(pool, claim)) if gives else pool
 
 
 def gained(pool: Pool, claim: Claim) -> frozenset[Placed]:

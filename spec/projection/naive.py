@@ -296,9 +296,9 @@ class Naive:
         counts = commits or contents.counts(self.pool, claim)
         disputed = contents.disputed(self.pool, claim, keys) if counts else []
         more = contents.adopt(self.pool, claim) if counts and not disputed else []
-        self.pool = shared(self.pool, claim, more, apart=bool(disputed))
+        self.pool = shared(self.pool, claim, more, gives=counts)
         self._weigh(case, at)
-        for name in {each.owner for each in self.pool.placed - before} - {claim.claim_id}:
+        for name in {each.owner for each in self.pool.placed - before}:
             other = self.cases[str(name)]
             self._weigh(other, at)
             other.claim.facts["lead"] = lead(self.pool, other.claim)

@@ -12,7 +12,7 @@ from spec.events.alphabet import BLOCKS_GONE, CONFLICT_ACTIONS, ENDS, Kind
 from spec.events.canonical import Event
 from spec.language.machine import Observer
 from spec.projection.blocks import may_share
-from spec.projection.concerns import is_mine, strays
+from spec.projection.concerns import is_mine
 from spec.projection.pool import Pool, Request, held_by, is_over, is_tracked, lead, meant, owners
 from spec.projection.ranks import is_ranked
 from spec.projection.rights import owner_unknown, some_end_unseen
@@ -164,14 +164,14 @@ def may_lose(sight: Sight) -> bool:
     """Whether blocks go that a claim holds, or may hold unseen: of others it is behind. The rest
     that it is known to hold is too little.
     """
-    claim, moment = sight.claim, sight.moment
-    if not claim.behind or sight.event.kind not in BLOCKS_GONE or not is_tracked(sight.pool, claim):
+    claim, pool = sight.claim, sight.later
+    if not claim.behind or sight.event.kind not in BLOCKS_GONE or not is_tracked(pool, claim):
         return False
-    if lead(sight.later, claim) >= claim.threshold:
+    if lead(pool, claim) >= claim.threshold:
         return False
-    named, others = sight.event.claim_id, (sight.pool.claims[name] for name in claim.behind)
-    seen = (Sight(moment, c, moment.binds or named != c.claim_id) for c in (claim, *others))
-    return any(is_mine(each) or strays(each) for each in seen)
+    # Whatever object the event names: the blocks are gone.
+    seen = (Sight(sight.moment, pool.claims[name]) for name in (claim.claim_id, *claim.behind))
+    return any(map(is_mine, seen))
 
 
 def says_too_little(sight: Sight) -> bool:

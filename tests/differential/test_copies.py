@@ -246,6 +246,26 @@ class TestCopies:
             events = [*first, *ended("a"), *after, there("b"), evicted(100)]
             assert "violated" == compare(lines(enumerate(events)), mode, keep=keep)
 
+    @pytest.mark.parametrize("last", ["a", "b"])
+    def test_there_before_a_request(self, last: str) -> None:
+        """A claim that turns out to have been there in another block when a request came was not
+        computed by that request first, though it held a block that was.
+        """
+        mode, keys = Mode.OFFLOADABLE, KEYS
+        b = [entry("b", "y", mode), cached("b", 101)]
+        late = [*b, *commitment("b", keys)] if last == "a" else b
+        known = [entry("a", "x", mode), *(commitment("a", keys) if last == "b" else [])]
+        asks = Event(kind=Kind.REQUEST_ARRIVED, request_id="r", needed=1, usable=8)
+        uses = Event(kind=Kind.PREFIX_REUSED, request_id="r", claim_id="a")
+        lookup = Event(kind=Kind.PREFIX_LOOKUP, request_id="r", claim_id="a", asked=1, held=1)
+        ends = Event(kind=Kind.REQUEST_FINISHED, request_id="r")
+        used = [*commitment(last, keys), lookup, uses, there("a"), there("b"), ends]
+        apart = [event for event in late if event.kind is not Kind.BLOCK_CACHED]
+        events = [*late, *known, asks, cached("a", 100), *used]
+        assert "kept" == compare(lines(enumerate(events)), mode)
+        events = [*apart, *known, asks, cached("a", 100), *used]
+        assert "violated" == compare(lines(enumerate(events)), mode)
+
     @pytest.mark.parametrize("mode", Mode)
     def test_by_chance(self, mode: Mode) -> None:
         """Claims on few objects, of which some state contents, are judged alike."""

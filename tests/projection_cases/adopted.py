@@ -54,8 +54,19 @@ def _claims(mode: Mode) -> Iterator[tuple[str, dict[str, list[Event]]]]:
     moves = event(Kind.CLAIM_ACCEPTED, "b", footprint=2, cache_identity="cache")
     late = _comes("b", mode, **{**_ON, "cache_identity": None})
     yield "b comes to its cache late", usual | {"b": [*late[:2], moves]}
-    grows = event(Kind.CLAIM_ACCEPTED, "b", footprint=3)
-    yield "b grows", usual | {"b": [*b[:2], grows], "c": _comes("c", mode, ("k", "l", "m"), size=3)}
+    grows, longer = event(Kind.CLAIM_ACCEPTED, "b", footprint=3), (*_KEYS, "m")
+    yield "b grows", usual | {"b": [*b[:2], grows], "c": _comes("c", mode, longer, size=3)}
+    yield "b ends and grows", usual | {"b": [*b, *ended("b"), grows]}
+    yield "b ends and moves", usual | {"b": [*late[:2], *ended("b"), moves]}
+    yield (
+        "b states another, ends and moves",
+        usual | {"b": [*keyed(late[:2], ("k", "m")), *ended("b"), moves]},
+    )
+    yield "a is committed to again", usual | {"a": [a[0], _rejected("a"), *a[1:]]}
+    yield "a comes again", usual | {"a": [*_comes("a", mode, **_ON), *ended("a"), *a[1:]]}
+    other = _comes("d", mode, ("k", "m", "n"), size=3, **_ON)
+    of_it = usual | {"b": _comes("b", mode, size=3, **_ON), "d": other}
+    yield "two contents", of_it | {"c": _comes("c", mode, ("k", "m", "n"), size=3)}
 
 
 def _orders(claims: dict[str, list[Event]]) -> Iterator[tuple[str, list[Event]]]:
@@ -88,7 +99,7 @@ def adopted(mode: Mode) -> Iterator[tuple[str, list[Line]]]:
     chance, reports = Random(1), [*_reports().items()]
     load = event(Kind.LOAD_FINISHED, "c", request_id="r", held=2)
     brought: dict[str, Event] = {name: cached(name, 10, 11) for name in "abc"}
-    brought |= {"c, not named": load}
+    brought |= {"c, not named": load, "c, three": cached("c", 10, 11, 12)}
     brought |= {"the object": cached("a", 10, 11)}
     about = {"cache_identity": "cache", "block_ids": (10, 11), "positions": (0, 1), **_ON}
     brought["the object"] = event(Kind.BLOCK_CACHED, **about)
@@ -97,6 +108,10 @@ def adopted(mode: Mode) -> Iterator[tuple[str, list[Line]]]:
             report, said = chance.choice(reports)
             yield f"{kind}, {order}, by {by}, {report}", lines(*come, blocks, *said)
     usual = dict(_claims(mode))["three claims"]
+    for report, said in reports:
+        held = [*usual["a"], cached("a", 10, 11), *ended("a"), *usual["b"], *usual["c"]]
+        yield f"a over grows, {report}", lines(*held, _grows("a"), *said)
+        yield f"a over comes again, {report}", lines(*held, *usual["a"][1:], *said)
     for (order, come), (by, blocks) in product(_orders(usual), brought.items()):
         for at in range(1, len(come)):
             report, said = chance.choice(reports)
@@ -111,7 +126,9 @@ def _stories(mode: Mode) -> Iterator[tuple[str, list[Event]]]:
         "by keys": (_ON, _KEYS, _KEYS),
         "by a claim between": (_ON, _KEYS, ()),
     }.items():
-        h, b = _comes("h", mode, **_ON), _comes("b", mode, other, **on)
+        # No claim is tracked later than it is registered where all are watched.
+        late = Mode.HARD_PROTECTED if mode is Mode.BEST_EFFORT else mode
+        h, b = _comes("h", late, **_ON), _comes("b", mode, other, **on)
         if keys:
             b = _comes("b", mode, keys)
         between = _comes("a", mode, keys, **_ON) if keys else []
@@ -128,6 +145,16 @@ def _stories(mode: Mode) -> Iterator[tuple[str, list[Event]]]:
             yield f"{held}, h first", [h[0], blocks, *between, *b]
             yield f"{held}, b with some", [*between, h[0], blocks, *b, cached("b", 20)]
             yield f"{held}, b with all", [*between, h[0], blocks, *b, cached("b", 20, 21)]
+            yield f"{held}, b with more", [*between, h[0], blocks, *b, cached("b", 20, 21, 22)]
+            yield f"{held}, b over", [*between, h[0], blocks, *b, *ended("b")]
+            yield f"{held}, h grows", [*between, h[0], blocks, *b, _grows("h")]
+            yield f"{held}, b late", [*between, h[0], blocks, b[0], *_gone(), *b[1:]]
+            there = _comes("b", mode, **{**_ON, "object_id": "its"})
+            states = _comes("c", mode, keys, **{**_ON, "object_id": "its"})
+            both = [there[0], *states, *_gone(), *there[1:]]
+            yield f"{held}, b later by c", [*between, h[0], blocks, *both]
+            short = _comes("h", late, size=1, **_ON)
+            yield f"{held}, h is shorter", [*between, short[0], blocks, *b]
             yield f"{held}, then h", [*between, h[0], blocks, *b, *h[1:]]
             yield f"{held}, h ends", [*between, h[0], blocks, *b, *ended("h")]
             yield f"{held}, h is turned away", [*between, h[0], blocks, *b, _rejected("h")]
@@ -139,6 +166,15 @@ def _stories(mode: Mode) -> Iterator[tuple[str, list[Event]]]:
 
 def _rejected(name: str) -> Event:
     return event(Kind.CLAIM_REJECTED, name)
+
+
+def _grows(name: str) -> Event:
+    return event(Kind.CLAIM_ACCEPTED, name, footprint=3)
+
+
+def _gone() -> list[Event]:
+    """Blocks of the one are gone that another one may hold."""
+    return [event(Kind.BLOCK_EVICTED, block_ids=(10, 11))]
 
 
 def _without_mode(claim: Iterable[Event]) -> list[Event]:
@@ -153,6 +189,10 @@ def ahead(mode: Mode) -> Iterator[tuple[str, list[Line]]]:
         "none goes": [],
         "they go": [event(Kind.BLOCK_EVICTED, block_ids=(10, 11))],
         "one goes": [event(Kind.BLOCK_EVICTED, block_ids=(10,))],
+        "the last one goes": [event(Kind.BLOCK_EVICTED, block_ids=(11,))],
+        "one goes, of another object": [
+            event(Kind.BLOCK_LOST, "h", block_ids=(20,), object_id="another")
+        ],
         "others go": [event(Kind.BLOCK_EVICTED, block_ids=(20, 21))],
         "all go": [event(Kind.BLOCK_EVICTED, block_ids=(10, 11, 20, 21))],
         "what is not named goes": [event(Kind.BLOCK_LOST, "h")],

@@ -19,7 +19,7 @@ import argparse
 import sys
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from random import Random
 from typing import Final, Literal, NamedTuple
@@ -35,7 +35,7 @@ from tests.projection_mutants.live import Reached, Stream, in_time, made, state_
 from tests.streams.edited import edited, written
 from tests.streams.wide import told
 
-__all__ = ["Fates", "Killed", "followed", "judge", "streams"]
+__all__ = ["Fates", "Killed", "followed", "judge", "of_families", "streams"]
 
 _CASES: Final = 250  # of one family
 _EDITED: Final = 4  # streams of a few edits, for one of a whole runtime
@@ -77,15 +77,7 @@ def streams(count: int, cases_each: int = _CASES) -> Iterator[Stream]:
     for name, mode, events in written():
         whole = [line_of(event, at) for at, event in enumerate(events, 1)]
         yield Stream(name, whole, mode, f"files, {mode}")
-    chance = Random(count)
-    cases = [
-        (sort, case)
-        for sort, family in FAMILIES.items()
-        for case in chance.sample(family, min(cases_each, len(family)))
-    ]
-    chance.shuffle(cases)
-    for sort, case in cases:
-        yield Stream(case.name, case.lines, case.mode, sort)
+    yield from _cases(FAMILIES, Random(count), cases_each)
     for number in range(_EDITED * count):
         mode = EACH[number % len(EACH)]
         yield Stream(f"edited {number}", edited(Random(number), mode), mode, f"edited, {mode}")
@@ -93,6 +85,29 @@ def streams(count: int, cases_each: int = _CASES) -> Iterator[Stream]:
         mode = EACH[number % len(EACH)]
         lies = 0 if number % 7 == 6 else None
         yield Stream(f"seed {number}", told(Random(number), mode, lies), mode, f"wide, {mode}")
+
+
+def of_families(names: Sequence[str], cases_each: int = _CASES) -> Iterator[Stream]:
+    """Some of each family whose name contains one of these.
+
+    Args:
+        cases_each: of one family at most.
+    """
+    wanted = [sort for sort in FAMILIES if any(name in sort for name in names)]
+    return _cases(wanted, Random(0), cases_each)
+
+
+def _cases(sorts: Iterable[str], chance: Random, cases_each: int) -> Iterator[Stream]:
+    """So many cases of each family, in no order."""
+    families = ((sort, FAMILIES[sort]) for sort in sorts)
+    cases = [
+        (sort, case)
+        for sort, family in families
+        for case in chance.sample(family, min(cases_each, len(family)))
+    ]
+    chance.shuffle(cases)
+    for sort, case in cases:
+        yield Stream(case.name, case.lines, case.mode, sort)
 
 
 # The fates of changes.
@@ -245,6 +260,9 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser.add_argument(
         "--cases", type=int, default=_CASES, help=f"of each family of cases ({_CASES})"
     )
+    parser.add_argument(
+        "--family", action="append", help="no streams but cases of families with this in their name"
+    )
     parser.add_argument("--only", type=Path, help="a file with names of changes, one a line")
     parser.add_argument("--minutes", type=float, help="begin no stream after so long")
     parser.add_argument("--killers", action="store_true", help="say what killed each, too")
@@ -261,7 +279,10 @@ def main(argv: Sequence[str] | None = None) -> int:
         changed = [change for change in changed if change.name in names]
         if odd := names - {change.name for change in changed}:
             parser.error(f"{asked.only}: no change {min(odd)}")
-    fates = judge(changed, streams(asked.streams, asked.cases), asked.tries, until)
+    each = streams(asked.streams, asked.cases)
+    if asked.family:
+        each = of_families(asked.family, asked.cases)
+    fates = judge(changed, each, asked.tries, until)
     fates = ask_examples(changed, fates, until)
     if asked.killers:
         for name, why in fates.killed.items():
