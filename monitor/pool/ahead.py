@@ -40,10 +40,11 @@ class Ahead:
     def hold(self, claim: ClaimRun) -> None:
         """A claim that is not tracked holds blocks of its object."""
         self._on.add(claim.object, claim)
+        self.state(claim)
 
     def state(self, claim: ClaimRun) -> None:
-        """The contents of a claim that is not tracked are known."""
-        for place in enumerate(claim.keys):
+        """The contents of a claim that is not tracked are known, which matters once it holds some."""
+        for place in enumerate(claim.keys) if claim.held else ():
             self._with.setdefault(place, {})[claim.claim_id] = claim
 
     def unstate(self, claim: ClaimRun) -> None:
