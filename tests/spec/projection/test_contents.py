@@ -7,6 +7,7 @@ from typing import Any
 from spec.claims.claim import Mode
 from spec.claims.states import ClaimState
 from spec.events.alphabet import Kind
+from spec.projection.blocks import after
 from spec.projection.contents import adopt, counts, disputed, hidden, is_early
 from spec.projection.lines import Line
 from spec.projection.naive import Naive
@@ -162,6 +163,12 @@ def _followed(stream: list[Line]) -> Naive:
 
 
 class TestComes:
+    def test_no_positions(self) -> None:
+        """Blocks without positions move nothing that is held."""
+        made = pool(claim("a", held="7 8"))
+        load = event(Kind.LOAD_FINISHED, "a", block_ids=(7,))
+        assert made.placed == after(made, load).placed
+
     def test_states_less(self) -> None:
         """A claim that states less than others stated of its object has that still; where it states
         another content, it has its own.
