@@ -108,8 +108,15 @@ def adopted(mode: Mode) -> Iterator[tuple[str, list[Line]]]:
             report, said = chance.choice(reports)
             yield f"{kind}, {order}, by {by}, {report}", lines(*come, blocks, *said)
     usual = dict(_claims(mode))["three claims"]
+    longer = (*_KEYS, "m")
+    a, c = (_comes(n, mode, longer, size=3, **on) for n, on in (("a", _ON), ("c", {})))
+    b = _comes("b", mode, _KEYS, size=3, **_ON)
     for report, said in reports:
+        held = [*a, b[0], *ended("a"), *b[1:], *c, cached("c", 10, 11, 12)]
+        yield f"b states less than a did, {report}", lines(*held, *said)
         held = [*usual["a"], cached("a", 10, 11), *ended("a"), *usual["b"], *usual["c"]]
+        entered = [usual["a"][0], cached("a", 10, 11), *ended("a"), *usual["b"][:1]]
+        yield f"a over is committed to, {report}", lines(*entered, *usual["a"][1:], *said)
         yield f"a over grows, {report}", lines(*held, _grows("a"), *said)
         yield f"a over comes again, {report}", lines(*held, *usual["a"][1:], *said)
     for (order, come), (by, blocks) in product(_orders(usual), brought.items()):

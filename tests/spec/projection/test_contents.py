@@ -4,10 +4,16 @@ from __future__ import annotations
 
 from typing import Any
 
+from spec.claims.claim import Mode
 from spec.claims.states import ClaimState
+from spec.events.alphabet import Kind
+from spec.projection.blocks import after
 from spec.projection.contents import adopt, counts, disputed, hidden, is_early
-from spec.projection.pool import Claim, Placed
+from spec.projection.lines import Line
+from spec.projection.naive import Naive
+from spec.projection.pool import Claim, Placed, tell
 from tests.spec.projection.pools import claim, pool
+from tests.spec.projection.stories import begun, cached, event, keyed, lines
 
 
 def early(name: str, size: int = 2, **more: Any) -> tuple[Claim, frozenset[Placed]]:
@@ -147,3 +153,46 @@ class TestHidden:
         made = type(made)(made.claims, made.requests, made.placed | held)
         behind = {name: hidden(made, made.claims[name]) for name in "adef"}
         assert {"a": set(), "d": {"b"}, "e": {"b"}, "f": set()} == behind
+
+
+def _followed(stream: list[Line]) -> Naive:
+    naive = Naive(stream, Mode.OFFLOADABLE)
+    for _ in naive:
+        pass
+    return naive
+
+
+class TestComes:
+    def test_no_positions(self) -> None:
+        """Blocks without positions move nothing that is held."""
+        made = pool(claim("a", held="7 8"))
+        load = event(Kind.LOAD_FINISHED, "a", block_ids=(7,))
+        assert made.placed == after(made, load).placed
+
+    def test_states_less(self) -> None:
+        """A claim that states less than others stated of its object has that still; where it states
+        another content, it has its own.
+        """
+        made = pool(claim("a", 3, keys="klm"), claim("b", 3, keys="klm"))
+        a, b = made.claims.values()
+        tell(a, event(Kind.CLAIM_COMMITTED, "a", footprint=3, content_keys=("k", "l")))
+        tell(b, event(Kind.CLAIM_COMMITTED, "b", footprint=3, content_keys=("k", "n")))
+        assert [("k", "l", "m"), ("k", "n")] == [a.keys, b.keys]
+
+    def test_was_there(self) -> None:
+        """A claim that comes to more than it needs was there."""
+        on, keys = {"object_id": "o"}, ("k", "l", "m")
+        a, c = (
+            keyed(begun(n, Mode.OFFLOADABLE, size=3, **o), keys) for n, o in (("a", on), ("c", {}))
+        )
+        b = begun("b", Mode.OFFLOADABLE, **on, size=3, predicate="leading_prefix_at_least(2)")
+        stream = lines(*c[:3], cached("c", 10, 11, 12), *b[:3], *a[:2])
+        facts = _followed(stream).pool.claims["b"].facts
+        assert (3, True) == (facts["lead"], facts["there"])
+
+    def test_after_missing_lines(self) -> None:
+        """Blocks without known ids may be gone, also where lines are missing before all others."""
+        a, b = (begun(name, Mode.OFFLOADABLE, object_id="o") for name in "ab")
+        load = event(Kind.LOAD_FINISHED, "a", held=2)
+        stream = [each._replace(sequence=each.at) for each in lines(*a[:3], load, *b[:3])]
+        assert "materialization_predicate" in _followed(stream).cases["b"].open
