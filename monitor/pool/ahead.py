@@ -43,7 +43,7 @@ class Ahead:
         self.state(claim)
 
     def state(self, claim: ClaimRun) -> None:
-        """The contents of a claim that is not tracked are known, which matters once it holds some."""
+        """The contents of a claim that is not tracked are known; that matters once it holds any."""
         for place in enumerate(claim.keys) if claim.held else ():
             self._with.setdefault(place, {})[claim.claim_id] = claim
 
