@@ -26,12 +26,15 @@ from spec.events.fields import REQUEST_KINDS
 from spec.files.writing import write_bytes
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Callable, Iterable, Iterator
 
+    from monitor.evaluate.claim import ClaimRun
     from monitor.evaluate.constants import Constants
     from monitor.evaluate.event_view import EventView
     from monitor.input.records import Record
+    from monitor.requests.request import Request
     from spec.events.alphabet import Kind
+    from spec.events.canonical import Event
 
 __all__ = ["handwritten", "projected", "scenarios"]
 
@@ -76,6 +79,21 @@ class _Delivered:
             yield write_run(self.constants.threshold, events)
 
 
+class _Telling(Stream):
+    """A stream that delivers each event of a request that fits the pool to every responsible claim,
+    whether or not it presses on it.
+    """
+
+    def __init__(self, compiled: Compiled, name: str) -> None:
+        super().__init__(compiled, name, ways={})
+
+    def _presses(self, request: Request) -> bool:
+        return request.needed <= request.usable
+
+    def _has_part(self, claim: ClaimRun, event: Event, request: Request, view: EventView) -> bool:
+        return True
+
+
 def _recording(compiled: Compiled) -> tuple[Compiled, dict[int, _Delivered]]:
     """A bundle that steps as before, and the events that are delivered to each claim."""
     found: dict[int, _Delivered] = {}
@@ -92,13 +110,19 @@ def _recording(compiled: Compiled) -> tuple[Compiled, dict[int, _Delivered]]:
     return replace(compiled, claim=claim, request=request), found
 
 
-def projected(mode: Mode, records: Iterable[Record]) -> list[str]:
-    """The runs of a trace, in the order in which claims begin."""
+def projected(
+    mode: Mode, records: Iterable[Record], kind: Callable[[Compiled, str], Stream] = Stream
+) -> list[str]:
+    """The runs of a trace, in the order in which claims begin.
+
+    Args:
+        kind: of the streams, which says what is delivered.
+    """
     compiled, found = _recording(compile_mode(mode, Bundle.CONTRACT))
     streams: dict[tuple[str, str], Stream] = {}
     for record in records:
         key = (record.at.file, record.stamp.stream)
-        stream = streams.setdefault(key, Stream(compiled, record.stamp.stream))
+        stream = streams.setdefault(key, kind(compiled, record.stamp.stream))
         stream.stamp(record.stamp, record.at)
         for event, at in record.events:
             stream.take(event, at)
@@ -113,7 +137,7 @@ def scenarios(path: Path) -> list[str]:
     lines: dict[str, None] = {}
     for records in streams.values():
         for mode in Mode:
-            lines |= dict.fromkeys(projected(mode, records)[:1])
+            lines |= dict.fromkeys(projected(mode, records, _Telling)[:1])
     return [line for line in lines if any(is_faithful(alike(mode), line) for mode in Mode)]
 
 

@@ -212,16 +212,12 @@ CHAINS: Final[tuple[tuple[Story, ...], ...]] = (
 
 
 def trace() -> bytes:
-    """The chains as a trace, each a stream of its own; without one that no trace can state.
-
-    Lines are numbered from 1, so that the beginning of each stream is missing: the monitor then
-    delivers all events of a request, for it may concern the claim.
-    """
+    """The chains as a trace, each a stream of its own; without one that no trace can state."""
     lines = []
     for number, chain in enumerate(CHAINS):
         if rebound not in chain:  # a lookup that names no request is bad input
             events = [event for story in chain for event in story("claim:a", "request:1")]
-            for sequence, event in enumerate(events, 1):
+            for sequence, event in enumerate(events):
                 stamped = replace(event, stream=f"scenario-{number}", sequence=sequence)
                 lines.append(EVENT_ENCODER.encode(stamped) + b"\n")
     return b"".join(lines)
