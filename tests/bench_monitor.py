@@ -219,10 +219,11 @@ def _of_processes() -> float:
 
 def inline(plan: Plan, _: Path) -> Iterator[Row]:
     """(c) `EventMonitor.feed`, each event by itself; and the monitor of a serving process."""
-    median, late = each_feed(plan.lines // 4, 100)
+    median, late, first = each_feed(plan.lines // 4, 100)
     what = "feed() of an event, claims of all modes, 100 live"
     yield Row("c", f"{what}, median", round(median, 2), "us", wanted="<= 1.5 us")
     yield Row("c", f"{what}, p99.9", round(late, 2), "us")
+    yield Row("c", f"{what}, the slowest of all that are new to a process", round(first), "us")
     what = "an event in a serving process, in the batches of its journal"
     claims = list(as_events(Traffic(plan.lines // 2, 100, TAKEN)))
     yield Row("c", f"{what}, claims of its modes, 100 live", round(served(claims), 2), "us")
