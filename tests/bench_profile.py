@@ -93,6 +93,8 @@ def main() -> int:
     parser.add_argument("--live", type=int, default=1_000, help="claims that are live")
     parser.add_argument("--take", type=int, default=0, help=argparse.SUPPRESS)
     asked = parser.parse_args()
+    if min(asked.lines, asked.live) < 1:
+        parser.error("--lines and --live are at least 1")
     if asked.take:
         take(asked.lines, asked.live, asked.take)
         return 0

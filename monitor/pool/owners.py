@@ -34,7 +34,7 @@ class Owners:
         return self._number + len(self._several)
 
     def place(self, claim_id: str, blocks: Sequence[int], positions: tuple[int, ...]) -> Placed:
-        """These blocks, which nobody holds, are a claim's, one at each position; the record that
+        """These blocks, which are free, are a claim's, one at each position; the record that
         says so.
         """
         placed = Placed(claim_id, tuple(blocks), positions)
@@ -137,7 +137,7 @@ class Owners:
         return self._several.get(block)
 
     def of(self, block: int) -> dict[str, set[int]]:
-        """The same; where nothing is known, nobody from now on."""
+        """The same; where nothing is known, none from now on."""
         found = self.get(block)
         return self._several.setdefault(block, {}) if found is None else found
 
