@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 from monitor.pool.changes import Held, Lost, Moved
 from monitor.pool.holders import Holders
 from monitor.pool.objects import is_elsewhere
-from monitor.pool.shares import differ, shared, where_alike
+from monitor.pool.shares import differ, shared, stating, where_alike
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -209,7 +209,8 @@ class Blocks(Holders):
             if claim.claim_id in changed:
                 self._bring(claim, shared=len(changed) > 1)
             for position, block in pairs:
-                for mate in self._mates(claim, position) if not asked else ():
+                said = stating(claim, kin, position)
+                for mate in self._mates(said, position) if not asked else ():
                     if self._give(mate, [(position, block)]):
                         changed[mate.claim_id] = mate
             return Held(True, list(changed.values()))

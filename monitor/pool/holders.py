@@ -8,7 +8,7 @@ from monitor.evaluate.positions import alike
 from monitor.pool.ahead import Ahead
 from monitor.pool.groups import Groups
 from monitor.pool.owners import Owners
-from monitor.pool.shares import where_alike
+from monitor.pool.shares import stating, where_alike
 
 if TYPE_CHECKING:
     from collections.abc import Hashable, Iterable, Iterator, Sequence
@@ -138,8 +138,11 @@ class Holders:
         for other in kin:
             if other is not claim:
                 yield from ((other, *run) for run in where_alike(claim, other, begin, end))
-        for position in range(begin, min(end, len(claim.keys))):
-            mates = self._keyed.get((position, claim.keys[position]), {})
+        kin = [*kin]
+        reach = max((len(each.keys) for each in (claim, *kin)), default=0)
+        for position in range(begin, min(end, reach)):
+            keys = stating(claim, kin, position).keys
+            mates = self._keyed.get((position, keys[position]), {}) if position < len(keys) else {}
             yield from ((m, position, position + 1) for m in list(mates.values()) if m is not claim)
 
     def wipe(self, claim: ClaimRun) -> None:

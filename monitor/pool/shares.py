@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
     from monitor.evaluate.claim import ClaimRun
 
-__all__ = ["differ", "shared", "where_alike"]
+__all__ = ["differ", "shared", "stating", "where_alike"]
 
 
 def shared(
@@ -27,6 +27,18 @@ def where_alike(one: ClaimRun, other: ClaimRun, begin: int, end: int) -> Iterato
     yield from ((at, at + 1) for at in range(begin, min(end, keyed)) if _alike(one, other, at))
     if max(begin, keyed) < end:
         yield max(begin, keyed), end
+
+
+def stating(claim: ClaimRun, kin: Iterable[ClaimRun], position: int) -> ClaimRun:
+    """The claim that states what the object of this one holds at a position: it, or a longer one
+    where that is behind its end.
+
+    Args:
+        kin: the claims on its object.
+    """
+    if position < max(len(claim.keys), claim.extent):
+        return claim
+    return next((each for each in kin if position < len(each.keys) and each.tracked), claim)
 
 
 def differ(one: ClaimRun, other: ClaimRun, position: int) -> bool:

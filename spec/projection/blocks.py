@@ -23,6 +23,7 @@ from spec.projection.pool import (
     means,
     meant,
     owners,
+    same_object,
 )
 from spec.projection.sight import Sight
 
@@ -55,7 +56,8 @@ def gained(pool: Pool, claim: Claim) -> frozenset[Placed]:
         if (
             means(owner, claim) and at < claim.extent
             if isinstance(owner, Object)
-            else is_tracked(pool, pool.claims[owner]) and _shares(pool.claims[owner], claim, at)
+            else is_tracked(pool, pool.claims[owner])
+            and _shares(pool, pool.claims[owner], claim, at)
         )
     }
     return frozenset(found)
@@ -67,17 +69,25 @@ def given(pool: Pool, claim: Claim) -> frozenset[Placed]:
         Placed(other.claim_id, at, block)
         for owner, at, block in pool.placed
         for other in pool.claims.values()
-        if owner == claim.claim_id and is_tracked(pool, other) and _shares(claim, other, at)
+        if owner == claim.claim_id and is_tracked(pool, other) and _shares(pool, claim, other, at)
     )
 
 
-def _shares(one: Claim, other: Claim, position: int) -> bool:
+def _shares(pool: Pool, one: Claim, other: Claim, position: int) -> bool:
     """Whether what one claim holds at a position is known to be another one's as well.
 
-    An object may be longer than a claim on it: what is behind its extent is none of the claim's.
+    An object may be longer than a claim on it: what is behind its extent is none of the claim's,
+    and a longer claim on the object may state what that is.
     """
-    within = other.known and position < other.extent
-    return within and bool(alike(one, other, position))
+    if not (other.known and position < other.extent):
+        return False
+    if position < one.extent or alike(one, other, position):
+        return bool(alike(one, other, position))
+    return any(
+        position < len(each.keys) and same_object(one, each) and alike(each, other, position)
+        for each in pool.claims.values()
+        if each.known and is_tracked(pool, each)
+    )
 
 
 def after(pool: Pool, event: Event) -> Pool:
@@ -127,7 +137,7 @@ def placed(pool: Pool, event: Event) -> frozenset[Placed]:
             Placed(other.claim_id, at, block)
             for other in pool.claims.values()
             for at, block in own
-            if is_tracked(pool, other) and _shares(claim, other, at)
+            if is_tracked(pool, other) and _shares(pool, claim, other, at)
         }
     return frozenset(found)
 
@@ -144,7 +154,7 @@ def _filled(pool: Pool, event: Event) -> list[Claim]:
 def may_share(pool: Pool, event: Event, claim: Claim) -> bool:
     """Whether blocks that an event brings, at whatever positions, are a claim's as well."""
     return is_tracked(pool, claim) and any(
-        _shares(other, claim, at)
+        _shares(pool, other, claim, at)
         for other in _filled(pool, event)
         for at in range(min(claim.extent, LARGEST))
     )
@@ -194,7 +204,7 @@ def _left(pool: Pool, event: Event) -> frozenset[Placed]:
         (other.claim_id, at)
         for name, at in places
         for other in pool.claims.values()
-        if _shares(pool.claims[name], other, at)
+        if _shares(pool, pool.claims[name], other, at)
     }
     return frozenset(
         each

@@ -30,22 +30,22 @@ KEYS = ("key",)
 Story = Callable[[Mode], list[Event]]
 
 
-def entry(claim: str, on: str, mode: Mode) -> Event:
+def entry(claim: str, on: str, mode: Mode, size: int = 1) -> Event:
     return Event(
         kind=Kind.CLAIM_REGISTERED,
         claim_id=claim,
         cache_identity="cache",
         object_id=on,
-        predicate="leading_prefix_at_least(1)",
+        predicate=f"leading_prefix_at_least({size})",
         mode=str(mode),
         owner_scope="owner",
-        footprint=1,
+        footprint=size,
     )
 
 
-def commitment(claim: str, keys: tuple[str, ...]) -> list[Event]:
-    committed = Event(kind=Kind.CLAIM_COMMITTED, claim_id=claim, footprint=1, content_keys=keys)
-    return [committed, Event(kind=Kind.CLAIM_ACCEPTED, claim_id=claim, footprint=1)]
+def commitment(claim: str, keys: tuple[str, ...], size: int = 1) -> list[Event]:
+    committed = Event(kind=Kind.CLAIM_COMMITTED, claim_id=claim, footprint=size, content_keys=keys)
+    return [committed, Event(kind=Kind.CLAIM_ACCEPTED, claim_id=claim, footprint=size)]
 
 
 def cached(claim: str, block: int) -> Event:
@@ -245,6 +245,20 @@ class TestCopies:
         for after in ([*second, *again], [*again, *second]):
             events = [*first, *ended("a"), *after, there("b"), evicted(100)]
             assert "violated" == compare(lines(enumerate(events)), mode, keep=keep)
+
+    @pytest.mark.parametrize("mode", MODES)
+    def test_behind_the_end(self, mode: Mode) -> None:
+        """A block behind the end of the claim that it is cached for is of the longer ones on the
+        object, and of all that have their content.
+        """
+        keys = ("key", "more")
+        shorter = [entry("a", "x", mode), *commitment("a", KEYS)]
+        longer = [entry("b", "x", mode, 2), *commitment("b", keys, 2)]
+        alike = [entry("c", "y", mode, 2), *commitment("c", keys, 2)]
+        both = Event(kind=Kind.BLOCK_CACHED, claim_id="a", block_ids=(100, 101), positions=(0, 1))
+        events = [*shorter, *longer, *alike, both, there("a"), there("b"), there("c")]
+        assert "kept" == compare(lines(enumerate(events)), mode)
+        assert "violated" == compare(lines(enumerate([*events, evicted(101)])), mode)
 
     @pytest.mark.parametrize("last", ["a", "b"])
     def test_there_before_a_request(self, last: str) -> None:
