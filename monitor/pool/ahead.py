@@ -112,7 +112,7 @@ class Ahead:
             if claim.claim_id in self.behind:
                 found[claim.claim_id] = claim
             found |= self.followers.get(claim.claim_id, {})
-        return [c for c in found.values() if c.tracked and c.lead < c.constants.threshold]
+        return _short(found.values())
 
     def forget(self, claim: ClaimRun) -> list[ClaimRun]:
         """A claim is forgotten; those that were behind it and may hold what it held."""
@@ -121,13 +121,17 @@ class Ahead:
                 others.pop(claim.claim_id, None)
                 if not others:
                     del self.followers[name]
-        left = self.followers.pop(claim.claim_id, {}).values()
-        return [each for each in left if each.tracked and each.lead < each.constants.threshold]
+        return _short(self.followers.pop(claim.claim_id, {}).values())
 
 
 def _early(claims: Iterable[ClaimRun], claim: ClaimRun) -> Iterator[ClaimRun]:
     """Those of these claims, but for one, that are not tracked yet."""
     return (each for each in claims if each is not claim and each.is_early)
+
+
+def _short(claims: Iterable[ClaimRun]) -> list[ClaimRun]:
+    """Those of these claims that are not known to hold all that they need."""
+    return [each for each in claims if each.tracked and each.lead < each.constants.threshold]
 
 
 def _holds_more(one: ClaimRun, other: ClaimRun, position: int) -> bool:

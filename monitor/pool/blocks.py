@@ -80,7 +80,6 @@ class Blocks(Holders):
         commits: bool = False,
         extends: bool = False,
         brought: Mapping[int, frozenset[int]] | None = None,
-        gives: bool = True,
     ) -> list[ClaimRun]:
         """The contents of a claim's positions are known. It holds the blocks of another claim that
         is tracked and has the same, and all such claims hold its blocks.
@@ -91,7 +90,6 @@ class Blocks(Holders):
                 before nothing is new, and if it is not tracked, it comes to hold nothing.
             brought: the blocks that it held before it came, by positions, where that is known. What
                 it holds since is of all with its content if it is of one of them.
-            gives: it is not over; else what it held may be gone without a report.
 
         Returns:
             Those that hold more than before.
@@ -100,6 +98,7 @@ class Blocks(Holders):
             self.ahead.state(claim)
         more: dict[str, ClaimRun] = {}
         keys, gains = claim.keys, claim.tracked or not extends
+        gives = commits or claim.counts  # of one that is over it may be gone without a report
         first = self._known_to(claim) if extends and not self.brings(claim) else 0
         for position, key in enumerate(keys[first:], first):
             mates = self._keyed.setdefault((position, key), {})
@@ -120,7 +119,7 @@ class Blocks(Holders):
                         self._lend(claim, [(position, position + 1)])
                         more[claim.claim_id] = claim
                     break
-            if gives and (own or unnamed) and not known:  # else all of them hold it already
+            if gives and (own or unnamed) and not known:  # if known, all of them hold it already
                 for mate in [each for each in mates.values() if each.tracked and each is not claim]:
                     self._share(mate, [(position, block) for block in given], more)
                     if unnamed and not mate.held.unnamed_at(position):
@@ -208,9 +207,8 @@ class Blocks(Holders):
                     changed[each.claim_id] = each
             if claim.claim_id in changed:
                 self._bring(claim, shared=len(changed) > 1)
-            for position, block in pairs:
-                said = stating(claim, kin, position)
-                for mate in self._mates(said, position) if not asked else ():
+            for position, block in () if asked else pairs:
+                for mate in self._mates(stating(claim, kin, position), position):
                     if self._give(mate, [(position, block)]):
                         changed[mate.claim_id] = mate
             return Held(True, list(changed.values()))

@@ -16,12 +16,12 @@ if TYPE_CHECKING:
     from monitor.evaluate.claim import ClaimRun
     from monitor.pool.objects import Objects
 
-__all__ = ["Contents", "differ"]
+__all__ = ["Contents"]
 
 _ALONE: Final = 2  # claims of which one states contents, or none does
 
 
-def differ(one: tuple[str, ...], other: tuple[str, ...]) -> bool:
+def _differ(one: tuple[str, ...], other: tuple[str, ...]) -> bool:
     """Whether these contents differ at any position."""
     return any(here != there for here, there in zip(one, other, strict=False))
 
@@ -46,7 +46,7 @@ class _Object:
         keys = claim.keys
         if keys:
             self.by_keys.setdefault(keys, {})[claim.claim_id] = claim
-            self.differ = self.differ or differ(keys, self.longest)
+            self.differ = self.differ or _differ(keys, self.longest)
             self.longest = max(self.longest, keys, key=len)
         if len(keys) < claim.extent:
             self.lacking.setdefault(len(keys), {})[claim.claim_id] = claim
@@ -69,7 +69,7 @@ class _Object:
             return [] if claim.keys == self.longest else [self.longest]
         there = [keys for keys in [*self.by_keys] if self._has(keys, claim)]
         self.longest = max(there, key=len, default=())
-        self.differ = any(differ(self.longest, keys) for keys in there)
+        self.differ = any(_differ(self.longest, keys) for keys in there)
         return there if self.differ else [self.longest]
 
     def _has(self, keys: tuple[str, ...], claim: ClaimRun) -> bool:
@@ -87,9 +87,10 @@ class _Object:
             self.by_keys.pop(keys, None)
         return found
 
-    def others(self, known: dict[str, ClaimRun], claim: ClaimRun) -> list[ClaimRun]:
-        """The others of these claims that count."""
-        return [each for each in known.values() if each is not claim and each.counts]
+
+def _others(known: dict[str, ClaimRun], claim: ClaimRun) -> list[ClaimRun]:
+    """The others of these claims that count."""
+    return [each for each in known.values() if each is not claim and each.counts]
 
 
 class Contents:
@@ -169,15 +170,15 @@ class Contents:
             before: the contents that it had by what others stated.
         """
         found: list[ClaimRun] = []
-        mixed = differ(before, claim.keys)
+        mixed = _differ(before, claim.keys)
         if on is not None:
             stated = on.stated(claim)
             for keys in stated:
-                if differ(keys, claim.keys):
-                    found += on.others(on.by_keys[keys], claim)
+                if _differ(keys, claim.keys):
+                    found += _others(on.by_keys[keys], claim)
             begun = [keys[: claim.extent] for keys in stated]
             longest = max(begun, key=len, default=())
-            mixed = mixed or any(differ(longest, keys) for keys in begun)
+            mixed = mixed or any(_differ(longest, keys) for keys in begun)
         return [claim, *found] if found or mixed else []
 
     def adopt(self, claim: ClaimRun, on: _Object) -> list[ClaimRun]:
@@ -188,7 +189,7 @@ class Contents:
         if keys != claim.keys:
             self._extend(claim, keys)
         lengths = sorted(length for length in on.lacking if length < len(claim.keys))
-        more = [each for length in lengths for each in on.others(on.lacking[length], claim)]
+        more = [each for length in lengths for each in _others(on.lacking[length], claim)]
         for each in more:
             self._extend(each, claim.keys[: each.extent])
         return more

@@ -224,7 +224,7 @@ class KnownClaims:
             return disputed
         again = commits and claim.committed and not claim.tracked
         brings = counts and not disputed and (comes or again or self.blocks.brings(claim))
-        self._take_share(claim, others, brings=brings, commits=commits, gives=counts)
+        self._take_share(claim, others, brings=brings, commits=commits)
         for each in (claim, *others):
             if each.tracked or (commits and each is claim):
                 self.blocks.ahead.look(each)
@@ -235,13 +235,7 @@ class KnownClaims:
         return disputed
 
     def _take_share(
-        self,
-        claim: ClaimRun,
-        others: Sequence[ClaimRun],
-        *,
-        brings: bool,
-        commits: bool,
-        gives: bool,
+        self, claim: ClaimRun, others: Sequence[ClaimRun], *, brings: bool, commits: bool
     ) -> None:
         """What is held of a claim's object, or of its contents, is its own; and what it holds is of
         all there.
@@ -249,14 +243,13 @@ class KnownClaims:
         Args:
             others: those of which more contents are known by it.
             brings: others on its object may lack what it holds.
-            gives: it is not over; else what it held may be gone without a report.
         """
         brought = [*claim.held.pairs()] if brings and claim.held else []
         before = claim.held.by_position() if brings else None
         runs = claim.held.runs() if brings else []
         self._place(claim)
         if not claim.unusual.unwatched:
-            self._agree(claim, commits=commits, brought=before, gives=gives)
+            self._agree(claim, commits=commits, brought=before)
         for each in sorted(others, key=lambda other: not other.tracked):
             self._agree(each, extends=True)
         if others and commits and not claim.unusual.unwatched:  # it is not tracked yet
@@ -279,15 +272,12 @@ class KnownClaims:
         commits: bool = False,
         extends: bool = False,
         brought: Mapping[int, frozenset[int]] | None = None,
-        gives: bool = True,
     ) -> None:
         """What is held of the contents that are known of a claim is its own, and what it holds is
         of all with these contents.
         """
         if claim.keys:
-            more = self.blocks.state(
-                claim, commits=commits, extends=extends, brought=brought, gives=gives
-            )
+            more = self.blocks.state(claim, commits=commits, extends=extends, brought=brought)
             self._hold_more(more)
             self.room.put(claim, claim.declared)
             self._doubt_kin(claim)

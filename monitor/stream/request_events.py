@@ -9,7 +9,7 @@ from monitor.evaluate.partial_observation import NEED, OTHERS, POOL
 from monitor.pool.sums import Ends
 from monitor.requests.blame import Blame
 from monitor.stream.claim_store import TOO_LATE
-from monitor.stream.stream_state import AT_REQUEST, StreamState
+from monitor.stream.stream_state import StreamState
 from spec.events.alphabet import CONFLICT_ACTIONS, Kind
 
 if TYPE_CHECKING:
@@ -229,9 +229,6 @@ class RequestEvents(StreamState):
         """
         request_id = name or event.request_id or ""
         request = self.requests.get(request_id)
-        presses = event.kind in AT_REQUEST and request.needed <= request.usable
-        if presses and claim.responsible:
-            self._track.doubt_pool(claim)
         if self._store.too_late(claim, event):
             return False
         if request.gone or claim.claim_id in request.former or claim.claim_id in request.forgotten:
@@ -256,7 +253,7 @@ class RequestEvents(StreamState):
         """The sums of the pool; at the end of a request, of what was there from its arrival on."""
         mixed, room = self._store.blocks.mixed, self._store.room
         if event.kind not in CONFLICT_ACTIONS and not self._presses(request):
-            return Ends(room)  # whatever they share: it is in no conflict with them
+            return Ends(room)  # it is in no conflict with them: what they share is not asked
         if event.kind is Kind.REQUEST_FINISHED:
             return room.since(request.since, mixed)
         return room.ends(mixed)

@@ -179,7 +179,7 @@ class TestCopies:
     @pytest.mark.parametrize("order", [*permutations("abc")])
     def test_one_object(self, mode: Mode, other: Mode | None, order: tuple[str, ...]) -> None:
         """What one claim states of its object is so for one that states nothing: it holds what a
-        claim with that content on another object does, in whatever order they come.
+        claim with that content on another object does, in any order.
         """
         claims = {
             "a": [entry("a", "x", mode), *commitment("a", KEYS)],

@@ -113,7 +113,7 @@ class TestSilent:
         assert "rank 1 of 2 of engine-0 is missing" in found.notes[1]
 
     def test_bounded(self) -> None:
-        """No more lines are held back than was asked for, whoever is silent."""
+        """No more lines are held back than was asked for, whichever rank is silent."""
         found = Ranks("x", mode=HARD, wait=Window(10, 1_000))
         for line in told(list(self.zero), 0).splitlines():
             found.take("x", line)
