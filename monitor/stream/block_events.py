@@ -8,7 +8,7 @@ from monitor.evaluate.event_view import EventView
 from monitor.evaluate.partial_observation import BLOCKS, CACHED_BY
 from monitor.pool.ranks import Evicted, is_ranked, is_unsure
 from monitor.pool.unreported import lose
-from monitor.stream.known_claims import BEHIND
+from monitor.stream.joined_claims import BEHIND
 from monitor.stream.request_events import RequestEvents
 from spec.events.alphabet import BLOCKS_GONE, Kind
 

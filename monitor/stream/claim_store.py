@@ -10,7 +10,7 @@ from monitor.evaluate.compile import CLAIM_REGISTERS
 from monitor.evaluate.event_view import EventView
 from monitor.evaluate.partial_observation import BLOCKS, resting_on_losses
 from monitor.requests.blame import BLIND
-from monitor.stream.known_claims import BEHIND, KnownClaims
+from monitor.stream.joined_claims import BEHIND, JoinedClaims
 from spec.events.alphabet import REPORTS, Kind
 
 if TYPE_CHECKING:
@@ -50,7 +50,7 @@ _BLOCKS: Final = (
 _OPEN: Final = "it ended so long ago that its open reports and requests are no longer tracked"
 
 
-class ClaimStore(KnownClaims):
+class ClaimStore(JoinedClaims):
     """The claims of one stream as events move them, cast doubt on them and end them."""
 
     # Moving claims.

@@ -14,7 +14,7 @@ from monitor.requests.blame import tell_outcome
 from monitor.requests.routes import follow_routes
 from monitor.stream.authority import ends_early
 from monitor.stream.cached_events import WAYS, CachedEvents
-from monitor.stream.known_claims import BEHIND
+from monitor.stream.joined_claims import BEHIND
 from monitor.stream.stream_state import AT_REQUEST, BEGINS, INTRODUCES, REGISTRY
 from spec.events.alphabet import BLOCKS_GONE, FACTS, REPORTS, Kind
 from spec.events.fields import ABOUT_BLOCKS, RENEWS
