@@ -81,12 +81,12 @@ def _shares(pool: Pool, one: Claim, other: Claim, position: int) -> bool:
     """
     if not (other.known and position < other.extent):
         return False
-    if position < one.extent or alike(one, other, position):
-        return bool(alike(one, other, position))
-    return any(
-        position < len(each.keys) and same_object(one, each) and alike(each, other, position)
+    if alike(one, other, position):
+        return True
+    return one.extent <= position and any(
+        same_object(one, each) and alike(each, other, position)
         for each in pool.claims.values()
-        if each.known and is_tracked(pool, each)
+        if is_tracked(pool, each)
     )
 
 

@@ -13,7 +13,7 @@ import msgspec
 from spec.claims.claim import Mode
 from spec.events.canonical import MARKS, Event, StreamMark
 from spec.projection.lines import Line, line_of
-from tests.projection_cases.adopted import adopted, ahead
+from tests.projection_cases.adopted import adopted, ahead, past_the_end
 from tests.projection_cases.breaks import hidden, opened_again, stated_twice
 from tests.projection_cases.conflicts import conflicts, proofs
 from tests.projection_cases.contents import contents
@@ -140,6 +140,7 @@ def _families() -> Iterator[tuple[str, Sequence[Case]]]:
         yield f"copies, {mode}", _all(mode, copies(mode))
         yield f"contents of an object, {mode}", _all(mode, adopted(mode))
         yield f"held before, {mode}", _all(mode, ahead(mode))
+        yield f"past the end, {mode}", _all(mode, past_the_end(mode))
         chances = ((f"seed {n}", shared(Random(n), mode)) for n in range(_CHANCES))
         yield f"shared by chance, {mode}", _all(mode, chances)
     for mode in Mode:

@@ -22,7 +22,7 @@ from tests.spec.projection.stories import (
     lines,
 )
 
-__all__ = ["adopted", "ahead"]
+__all__ = ["adopted", "ahead", "past_the_end"]
 
 _ON: dict[str, Any] = {"object_id": "object"}
 _KEYS = ("k", "l")
@@ -124,6 +124,36 @@ def adopted(mode: Mode) -> Iterator[tuple[str, list[Line]]]:
             report, said = chance.choice(reports)
             stream = [*come[:at], blocks, *come[at:], *said]
             yield f"{order}, by {by} before {at}, {report}", lines(*stream)
+
+
+def past_the_end(mode: Mode) -> Iterator[tuple[str, list[Line]]]:
+    """Blocks come to a claim that is shorter than another one on its object, also past its end."""
+    keys = (*_KEYS, "m")
+    a, c = _comes("a", mode, ("k",), size=1, **_ON), _comes("c", mode, keys, size=3)
+    b = _comes("b", mode, keys, size=3, **_ON)
+    elsewhere = {**_ON, "cache_identity": "another"}
+    others = {
+        "b is longer": b,
+        "b states as much": _comes("b", mode, ("k",), size=3, **_ON),
+        "b states nothing": _comes("b", mode, size=3, **_ON),
+        "b states another": _comes("b", mode, ("k", "n", "m"), size=3, **_ON),
+        "b is in another cache": _comes("b", mode, keys, size=3, **elsewhere),
+        "b is on another object": _comes("b", mode, keys, size=3),
+        "b is not known": [b[2]],
+        "b ends": [*b, *ended("b")],
+        "b is turned away": [b[0], _rejected("b")],
+        "b is only registered": b[:1],
+    }
+    ways = {
+        "a keyed": (a, cached("a", 10, 11, 12)),
+        "a bare": (_comes("a", mode, size=1, **_ON), cached("a", 10, 11, 12)),
+        "a, not named": (a, event(Kind.LOAD_FINISHED, "a", request_id="r", held=3)),
+        "a, two": (a, cached("a", 10, 11)),
+    }
+    for (kind, other), (way, (short, blocks)) in product(others.items(), ways.items()):
+        for report, said in _reports().items():
+            yield f"{kind}, {way}, {report}", lines(*short, *other, *c, blocks, *said)
+            yield f"{kind}, {way}, c late, {report}", lines(*short, *other, blocks, *c, *said)
 
 
 def _stories(mode: Mode) -> Iterator[tuple[str, list[Event]]]:
