@@ -20,6 +20,7 @@ __all__ = [
     "EVENT_ENCODER",
     "MARKS",
     "SCHEMA",
+    "CacheGroup",
     "CapacityProof",
     "Event",
     "Mark",
@@ -33,6 +34,8 @@ Blocks = Annotated[int, Meta(ge=0, le=2**53)]
 Name = Annotated[str, Meta(min_length=1, max_length=1024)]
 Stream = Annotated[str, Meta(max_length=1024)]
 Count = Annotated[int, Meta(ge=0)]
+Id = Count | Name
+"""A block id or a content key: a text, or a whole number of any size."""
 
 
 class CapacityProof(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -70,12 +73,16 @@ class Event(
     priority: int | None = None
     footprint: Blocks | None = None
     # Blocks: physical ids, and for block_cached their logical positions, pairwise.
-    block_ids: tuple[Blocks, ...] = ()
+    block_ids: tuple[Id, ...] = ()
     positions: tuple[Blocks, ...] = ()
     lowest_priority: int | None = None
     found: bool = False
-    # What the positions of a claim hold, one key each: equal keys are equal blocks.
+    # Content keys, of the positions of a claim from 0 on or of the blocks of a fact: equal keys of
+    # one cache identity and group are equal content. `content_keys` is their old name.
+    keys: tuple[Id, ...] = ()
     content_keys: tuple[Name, ...] = ()
+    tier: Name | None = None
+    group: Blocks | None = None
     # Blocks found by a look-up, or brought back by a load, from the predicate's start on; and those
     # of the claim that the prompt could use, from position 0 on.
     held: Blocks | None = None
@@ -89,12 +96,25 @@ class Event(
     # Failed restores: refusal, demotion, expiry, harm, or anything else that is no outcome.
     outcome: Name | None = None
     outcome_claim_id: Name | None = None
+    duplicate: bool = False
     echo: bool = False
     from_tier: bool = False
+    # The event states what stands, for readers that missed it.
+    restated: bool = False
     # Routes.
     cost: Blocks | None = None
     worker: Name | None = None
     hit: bool | None = None
+
+    @property
+    def contents(self) -> tuple[Id, ...]:
+        """The content keys, under whichever name they are stated."""
+        return self.keys or self.content_keys
+
+    @property
+    def repeats(self) -> bool:
+        """Whether a component below the scheduler repeats a failure that was reported."""
+        return self.duplicate or self.echo
 
     @property
     def accused(self) -> tuple[str, ...]:
@@ -114,13 +134,23 @@ class Mark(StrEnum):
 
     STREAM_OPENED = "stream_opened"
     STREAM_CLOSED = "stream_closed"
+    STREAM_RESTATED = "stream_restated"
 
 
 MARKS = {
     Mark.STREAM_OPENED: "the stream begins; its last line will be `stream_closed`",
     Mark.STREAM_CLOSED: "the stream is complete; no line before this one is missing",
+    Mark.STREAM_RESTATED: "what stands is stated again: the next lines with `restated`",
 }
 """What each mark says."""
+
+
+class CacheGroup(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """A group of KV caches: its number, its kind (full, window or state), and its window in blocks."""
+
+    group: Blocks
+    kind: Name
+    window: Blocks = 0
 
 
 class StreamMark(
@@ -141,6 +171,7 @@ class StreamMark(
     rank: Count | None = None
     ranks: Count | None = None
     engine: Name | None = None
+    groups: tuple[CacheGroup, ...] = ()
 
 
 EVENT_ENCODER = msgspec.json.Encoder()

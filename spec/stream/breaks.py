@@ -1,0 +1,121 @@
+"""Watches the order of lines, and names what breaks a stream.
+
+At a break every claim that is alive is inconclusive from there on. There is no finer rule.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from spec.events.alphabet import Kind
+from spec.events.canonical import Event, Mark, StreamMark
+from spec.stream.codes import Code, Reason
+
+__all__ = ["Contradiction", "Line", "Order", "Step", "line_of"]
+
+
+class Contradiction(Exception):
+    """A fact contradicts those before it, so that not all were observed, or not faithfully."""
+
+    def __init__(self, code: Code, text: str) -> None:
+        super().__init__(text)
+        self.code, self.text = code, text
+
+    def at(self, place: object) -> Reason:
+        """The reason, at the place of a line."""
+        return Reason(self.code, self.text, place)
+
+
+class Line(NamedTuple):
+    """One line of a stream; `at` is its place, of which only reports read anything.
+
+    `skips` says that missing sequence numbers are no loss there. `observes` are the kinds of facts
+    of which the hooks of the stream state each one, where the line says so. `doubts` are claims
+    (None for all that are alive) of which nothing more is concluded, or nothing of the obligations
+    beside them, with the reason. `derived` are kinds of facts that the form reads from reports.
+    `foreign` says that the line has another form than the first; `lost` why lines may be missing
+    before it.
+    """
+
+    at: object
+    events: tuple[Event, ...] = ()
+    sequence: int | None = None
+    time_ns: int | None = None
+    skips: bool = False
+    mark: StreamMark | None = None
+    observes: frozenset[Kind] | None = None
+    doubts: tuple[tuple[str | None, frozenset[str], str], ...] = ()
+    derived: frozenset[Kind] = frozenset()
+    foreign: bool = False
+    lost: str = ""
+
+
+def line_of(given: Event | StreamMark, at: object) -> Line:
+    """A line of the canonical form."""
+    if isinstance(given, Event):
+        return Line(at, (given,), given.sequence, given.time_ns)
+    observes = None if given.observes is None else frozenset(map(Kind, given.observes))
+    return Line(at, (), given.sequence, given.time_ns, mark=given, observes=observes)
+
+
+class Step(NamedTuple):
+    """What the place of a line comes to: a break, if any, and whether a new run begins at it."""
+
+    broken: Reason | None = None
+    begins: bool = False
+
+
+_FINE = Step()
+
+
+@dataclass
+class Order:
+    """The sequence number and the time of the last line that had them.
+
+    `first` are the numbers that a run may begin with; `opened` is the place of the line that
+    promised an end, if any, and `closed` whether the last line is that end.
+    """
+
+    first: tuple[int, ...] = (0,)
+    sequence: int | None = None
+    time_ns: int | None = None
+    opened: object = None
+    closed: bool = False
+    mixed: bool = False
+
+    def take(self, line: Line) -> Step:
+        """The next line of the stream."""
+        self.mixed = self.mixed or line.foreign
+        if self.mixed:
+            return Step(Reason(Code.TWO_FORMS, "two dialects in one stream", line.at))
+        last, then = self.sequence, self.time_ns
+        number, now = line.sequence, line.time_ns
+        self.sequence = last if number is None else number
+        opens = line.mark is not None and line.mark.kind is Mark.STREAM_OPENED
+        again = number is not None and last is not None and number <= last
+        if (opens and self.opened is not None) or (again and number in self.first):
+            self.time_ns, self.closed = now, False
+            self.opened = line.at if opens else None
+            return Step(
+                Reason(Code.NEW_RUN, "the numbers of the stream begin again", line.at), True
+            )
+        self.time_ns = then if now is None else now
+        self.closed = line.mark is not None and line.mark.kind is Mark.STREAM_CLOSED
+        self.opened = line.at if opens else self.opened
+        if again or (now is not None and then is not None and now < then):
+            what = "sequence numbers" if again else "times"
+            return Step(Reason(Code.OUT_OF_ORDER, f"{what} of the stream go backwards", line.at))
+        if line.lost:
+            return Step(Reason(Code.LINES_MISSING, line.lost, line.at))
+        if number is None or line.skips:
+            return _FINE
+        if number in (self.first if last is None else (last + 1,)):
+            return _FINE
+        gap = f"lines are missing before sequence number {number}"
+        return Step(Reason(Code.LINES_MISSING, gap, line.at))
+
+    @property
+    def cut(self) -> bool:
+        """Whether the stream promised an end that is not its last line."""
+        return self.opened is not None and not self.closed

@@ -1,0 +1,146 @@
+"""Counts the blocks that responsible claims take, each block once.
+
+A claim takes the keys of its first positions, as many as it declared. Two claims take one block
+where they have a key in common. Positions of an object whose content is not stated are counted as
+spans, so a footprint of a million blocks costs no more than one of ten.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator
+from typing import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    from spec.stream.claim import Claim
+    from spec.stream.pool import Key, Object
+
+__all__ = ["Blame", "Capacity", "Cell"]
+
+
+class Cell(NamedTuple):
+    """So many blocks that the same claims take."""
+
+    blocks: int
+    owners: frozenset[Claim]
+
+
+class Blame(NamedTuple):
+    """What the claims that an action names would free, in blocks.
+
+    `freed` are the cells that end with them, `shares` what each of them adds to that.
+    """
+
+    named: frozenset[Claim]
+    freed: tuple[Cell, ...]
+    shares: dict[Claim, int]
+
+    def rest(self, claim: Claim) -> int:
+        """What the others free without this one."""
+        return sum(cell.blocks for cell in self.freed if claim not in cell.owners)
+
+    def least(self, claim: Claim) -> int:
+        """The smallest share, above nothing, of another one; 0 for none."""
+        shares = (n for other, n in self.shares.items() if other is not claim and n)
+        return min(shares, default=0)
+
+
+class Capacity:
+    """The blocks that claims take. `total` counts each block once; None if a size is unknown."""
+
+    def __init__(self) -> None:
+        self._sizes: dict[Claim, tuple[int, int]] = {}  # end of keys, end of the span behind them
+        self._owners: dict[Key, set[Claim]] = {}
+        self._spans: dict[Object, dict[Claim, tuple[int, int]]] = {}
+        self._behind: dict[Object, int] = {}
+        self._spanned = 0
+        self._unknown: set[Claim] = set()
+
+    @property
+    def total(self) -> int | None:
+        """Blocks of all claims, each once."""
+        return None if self._unknown else len(self._owners) + self._spanned
+
+    def __iter__(self) -> Iterator[Claim]:
+        yield from self._sizes
+        yield from self._unknown
+
+    def __contains__(self, claim: Claim) -> bool:
+        return claim in self._sizes or claim in self._unknown
+
+    def add(self, claim: Claim) -> None:
+        """A claim takes its blocks."""
+        size = claim.size
+        if size is None:
+            self._unknown.add(claim)
+            return
+        keys = min(size, len(claim.obj.contents))
+        self._sizes[claim] = keys, size
+        for position in range(keys):
+            self._owners.setdefault(claim.obj.key(0, position), set()).add(claim)
+        if keys < size:
+            self._spans.setdefault(claim.obj, {})[claim] = keys, size
+            self._measure(claim.obj)
+
+    def remove(self, claim: Claim) -> None:
+        """A claim takes no blocks any more. Its object has the contents that it had."""
+        self._unknown.discard(claim)
+        keys, size = self._sizes.pop(claim, (0, 0))
+        for position in range(keys):
+            key = claim.obj.key(0, position)
+            self._owners[key].discard(claim)
+            if not self._owners[key]:
+                del self._owners[key]
+        if keys < size:
+            del self._spans[claim.obj][claim]
+            self._measure(claim.obj)
+
+    def _measure(self, obj: Object) -> None:
+        """Count the blocks behind the stated contents of an object."""
+        spans = self._spans.get(obj)
+        self._spanned -= self._behind.pop(obj, 0)
+        if not spans:
+            self._spans.pop(obj, None)
+            return
+        least, most = min(s for s, _ in spans.values()), max(e for _, e in spans.values())
+        self._behind[obj] = most - least
+        self._spanned += most - least
+
+    def cells(self, claim: Claim) -> Iterator[tuple[object, Cell]]:
+        """The blocks of one claim by who takes them, each with what identifies it."""
+        keys, size = self._sizes.get(claim, (0, 0))
+        for position in range(keys):
+            key = claim.obj.key(0, position)
+            yield key, Cell(1, frozenset(self._owners[key]))
+        if keys == size:
+            return
+        spans = self._spans[claim.obj]
+        edges = sorted({edge for span in spans.values() for edge in span if keys <= edge <= size})
+        for low, high in zip(edges, edges[1:], strict=False):
+            owners = frozenset(c for c, (a, b) in spans.items() if a <= low and high <= b)
+            yield (claim.obj, low), Cell(high - low, owners)
+
+    def alone(self, claim: Claim) -> int:
+        """Blocks that only this claim takes."""
+        return sum(cell.blocks for _, cell in self.cells(claim) if len(cell.owners) == 1)
+
+    def size(self, claim: Claim) -> int:
+        """Blocks that the claim takes, by itself or with others."""
+        return self._sizes.get(claim, (0, 0))[1]
+
+    def beside(self, claim: Claim, named: Collection[Claim]) -> int:
+        """Blocks of the claim that others take too, of whom one is not among the named."""
+        return sum(
+            cell.blocks
+            for _, cell in self.cells(claim)
+            if any(owner is not claim and owner not in named for owner in cell.owners)
+        )
+
+    def blame(self, named: frozenset[Claim]) -> Blame:
+        """What these claims would free all together."""
+        found = {at: cell for claim in named for at, cell in self.cells(claim)}
+        freed = tuple(cell for cell in found.values() if cell.owners <= named)
+        shares = dict.fromkeys(named, 0)
+        for cell in freed:
+            for owner in cell.owners:
+                shares[owner] += cell.blocks
+        return Blame(named, freed, shares)

@@ -1,0 +1,391 @@
+"""Holds one claim: what it states, its registers, and its observers in each scope."""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from functools import cache
+from typing import Any, Final, NamedTuple
+
+from spec.claims.claim import Mode
+from spec.claims.durations import Duration, TimeUnit
+from spec.claims.predicates import MAX_BLOCKS, MaterializationPredicate, parse_predicate
+from spec.claims.states import TERMINAL, ClaimState
+from spec.contract.modes import MODES, Bundle
+from spec.contract.obligations import OBLIGATIONS
+from spec.events.alphabet import Kind
+from spec.events.canonical import Event
+from spec.events.fields import IDENTITY
+from spec.language.verdicts import Verdict, pool
+from spec.stream.codes import Reason
+from spec.stream.generate import CLAIM, REQUEST, Values
+from spec.stream.pool import Block, Object
+
+__all__ = ["AT", "UNSTATED", "Claim", "Finding", "Scope", "names_of", "verdicts_of"]
+
+UNSTATED: Final = 2**63
+"""The threshold of a predicate that is not stated: it never holds."""
+
+_KEPT: Final = 32
+"""Scopes of requests that ended, kept for each claim for the sake of late reports."""
+
+AT: Final = {register.name: place for place, register in enumerate(CLAIM)}
+"""The place of each register of a claim."""
+
+_TERMS: Final = frozenset({Kind.CLAIM_REGISTERED, Kind.CLAIM_COMMITTED, Kind.CLAIM_ACCEPTED})
+
+predicate_of = cache(parse_predicate)
+
+
+class Finding(NamedTuple):
+    """What one obligation of one claim came to.
+
+    `at` is the place of the line that decided; `rule` the number of the rule, in the order of its
+    observer, and `reason` why nothing is concluded, where that is so.
+    """
+
+    verdict: Verdict
+    at: object = None
+    rule: int | None = None
+    reason: Reason | None = None
+
+
+@cache
+def names_of(mode: Mode, bundle: Bundle = Bundle.CONTRACT) -> tuple[str, ...]:
+    """The obligations of a mode."""
+    return MODES[mode].names(bundle)
+
+
+@cache
+def verdicts_of(name: str) -> tuple[Verdict, ...]:
+    """The verdict of each state of an observer."""
+    return tuple(state.verdict for state in OBLIGATIONS[name].states)
+
+
+class Stand(NamedTuple):
+    """Where an observer stands in one scope: its state and registers, the place of the last line
+    that moved it, and by which rule. `exercised` is false where restated events alone did.
+    """
+
+    state: int
+    own: tuple[Any, ...]
+    at: object = None
+    rule: int | None = None
+    exercised: bool = True
+
+
+@dataclass(slots=True)
+class Scope:
+    """The claim itself, or a request of it: registers, and where the observers stand.
+
+    `ended` says that the request has ended. An observer that is None does not belong to it.
+    """
+
+    facts: Values
+    stands: list[Stand | None]
+    ended: bool = False
+
+
+@cache
+def _first(mode: Mode, bundle: Bundle) -> tuple[Stand, ...]:
+    return tuple(
+        Stand(0, tuple(register.initial for register in OBLIGATIONS[name].registers))
+        for name in names_of(mode, bundle)
+    )
+
+
+@dataclass(eq=False)
+class Claim:
+    """One claim of a stream: what it states first holds, and its registers in the order of `CLAIM`.
+
+    Attributes:
+        mode: the one that judges it; None judges nothing.
+        stated_mode: the word by which its first event states one.
+        obj: what it is on; one of its own until an object is stated.
+        owner: as its registration or its commitment states.
+        footprint: the most that any event states, in blocks; None if none does.
+        known: whether a registry holds it, an auditor's or the runtime's.
+        took: the number of the event by which responsibility for it last began.
+        least: the earliest time at which its duration can be over; `end` when it is; `untimed` the
+            place since which that is unknown; `elapsed` whether it is.
+        early: whether its entry ended before its duration was over.
+        computed: the positions that were computed, since it was last away, while a request waited
+            for its restore.
+        waiting: the requests for which a restore of it is required.
+        routes: by request and kind of report, the facts not yet reported, the oldest first.
+        lost: blocks that it lost and no report named; None for a block without a known id.
+        copies: in how many copies each tier has the claim, as stated without keys.
+        blocks: how many of its keys a block of the GPU holds.
+        period: the runs of the stream that began before it.
+        unclear: why nothing more is concluded of it; `open` the same of single obligations.
+    """
+
+    claim_id: str
+    bundle: Bundle = Bundle.CONTRACT
+    mode: Mode | None = None
+    stated_mode: str | None = None
+    stated: dict[str, str] = field(default_factory=dict)
+    obj: Object = field(default_factory=Object)
+    predicate: MaterializationPredicate | None = None
+    owner: str | None = None
+    duration: str | None = None
+    priority: int | None = None
+    disputed: bool = False
+    footprint: int | None = None
+    known: bool = False
+    introduced: bool = False
+    accepted: bool = False
+    retired: bool = False
+    took: int = 0
+    least: int | None = None
+    end: int | None = None
+    untimed: object = None
+    elapsed: bool = False
+    early: bool = False
+    computed: set[int] = field(default_factory=set)
+    waiting: set[str] = field(default_factory=set)
+    routes: dict[tuple[str, Kind], list[Any]] = field(default_factory=dict)
+    lost: set[Block | None] = field(default_factory=set)
+    copies: dict[str, int] = field(default_factory=dict)
+    state: ClaimState = ClaimState.SUBMITTED
+    facts: Values = field(default_factory=lambda: [register.initial for register in CLAIM])
+    own: Scope = field(default_factory=lambda: Scope([r.initial for r in REQUEST], []))
+    requests: OrderedDict[str, Scope] = field(default_factory=OrderedDict)
+    met: object = None
+    unclear: Reason | None = None
+    open: dict[str, Reason] = field(default_factory=dict)
+    left: dict[str, Finding] = field(default_factory=dict)
+    final: bool = False
+    period: int = 0
+
+    def begin(self, mode: Mode | None) -> None:
+        """Judge the claim by a mode from now on."""
+        self.mode = mode
+        self.own.stands = [] if mode is None else [*_first(mode, self.bundle)]
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The obligations that it is judged by."""
+        return () if self.mode is None else names_of(self.mode, self.bundle)
+
+    # What it states.
+
+    @property
+    def start(self) -> int:
+        """The first position that the predicate needs."""
+        return 0 if self.predicate is None else self.predicate.start
+
+    @property
+    def threshold(self) -> int:
+        """The number of blocks that the predicate needs."""
+        return UNSTATED if self.predicate is None else self.predicate.threshold
+
+    @property
+    def extent(self) -> int:
+        """The end of its own positions: of its footprint, or of all if none is stated."""
+        if self.footprint is None:
+            return MAX_BLOCKS
+        return self.footprint if self.predicate is None else max(self.predicate.end, self.footprint)
+
+    @property
+    def responsible(self) -> bool:
+        """Whether the runtime is responsible for the claim."""
+        return bool(self.facts[AT["responsible"]])
+
+    @property
+    def size(self) -> int | None:
+        """Blocks that it takes: what it declared, while the runtime is responsible."""
+        return self.facts[AT["declared"]] if self.responsible else 0
+
+    @property
+    def watched(self) -> bool:
+        """Whether its mode promises only telemetry, which is owed from registration on."""
+        return self.mode is not None and MODES[self.mode].constants["watched"]
+
+    @property
+    def live(self) -> bool:
+        """Whether reports about it are owed (`spec.contract.ledgers.live`), and it goes on."""
+        waits = self.facts[AT["registered"]] and not self.facts[AT["committed"]]
+        return self.responsible or bool(self.watched and waits and not self.retired)
+
+    @property
+    def over(self) -> bool:
+        """Whether it has ended: its entry, or the claim before there was an entry."""
+        if self.responsible:
+            return False
+        if self.watched and not self.facts[AT["committed"]]:
+            return self.retired or self.state is ClaimState.REFUSED
+        return self.state in TERMINAL or bool(self.facts[AT["committed"]])
+
+    @property
+    def entered(self) -> bool:
+        """Whether anything was owed to it: it was accepted, or it is watched."""
+        return self.accepted or (
+            self.watched and self.introduced and self.state is not ClaimState.REFUSED
+        )
+
+    @property
+    def in_steps(self) -> bool:
+        """Whether its duration counts scheduler steps, which a stream does not number."""
+        return self.duration is not None and Duration.parse(self.duration).unit is TimeUnit.STEPS
+
+    @property
+    def lapses(self) -> bool:
+        """Whether responsibility ends at its duration."""
+        return self.mode is Mode.EXPIRING
+
+    def binds(self, event: Event) -> bool:
+        """Whether the event means the object that the claim was first bound to."""
+        for name in IDENTITY:
+            value = getattr(event, name)
+            if value is None:
+                continue
+            if name == "predicate":
+                value = predicate_of(value).plain
+            if self.stated.get(name, value) != value:
+                return False
+        return True
+
+    def state_terms(self, event: Event) -> str:
+        """Take what an event that binds states of the claim; return what contradicts, if anything.
+
+        The first statement holds.
+        """
+        for name in IDENTITY:
+            value = getattr(event, name)
+            if value is not None and name not in self.stated:
+                if name == "predicate":
+                    self.predicate = predicate_of(value)
+                    value = self.predicate.plain
+                self.stated[name] = value
+        if event.kind not in _TERMS:
+            return ""
+        self.introduced = True
+        why = self._differs(event)
+        if event.kind is not Kind.CLAIM_ACCEPTED:
+            self.owner = self.owner or event.owner_scope
+            self.known = True
+        else:
+            self.accepted = True
+        if event.footprint is not None:
+            self.footprint = max(self.footprint or 0, event.footprint)
+        self.duration = self.duration or event.duration
+        self.priority = event.priority if self.priority is None else self.priority
+        return why
+
+    def _differs(self, event: Event) -> str:
+        self.disputed |= self.priority is not None and event.priority not in (None, self.priority)
+        stated = self.duration, event.duration
+        if None not in stated and len({Duration.parse(each or "") for each in stated}) > 1:
+            return "two durations of the claim are stated"
+        if (
+            event.kind is not Kind.CLAIM_ACCEPTED
+            and len({self.owner, event.owner_scope} - {None}) > 1
+        ):
+            return "two owners of the claim are stated"
+        return ""
+
+    # Scopes.
+
+    def scopes(self) -> Iterator[tuple[str | None, Scope]]:
+        """The claim itself, and each request that is followed."""
+        yield None, self.own
+        yield from self.requests.items()
+
+    def follow(self, request: str, facts: Values) -> Scope:
+        """Follow a request from now on: its observers stand where the claim's do."""
+        stands = [
+            stand if OBLIGATIONS[name].per_request else None
+            for name, stand in zip(self.names, self.own.stands, strict=True)
+        ]
+        scope = self.requests[request] = Scope(facts, stands)
+        return scope
+
+    def end_request(self, request: str) -> None:
+        """A request ended: its scope is kept for late reports, as long as there are not many."""
+        scope = self.requests.get(request)
+        if scope is None:
+            return
+        scope.ended = True
+        self.requests.move_to_end(request)
+        ended = [name for name, each in self.requests.items() if each.ended]
+        for name in ended[:-_KEPT]:
+            self.drop_request(name)
+
+    def drop_request(self, request: str) -> None:
+        """Keep of a request what its observers came to."""
+        scope = self.requests.pop(request, None)
+        if scope is None:
+            return
+        for name, stand in zip(self.names, scope.stands, strict=True):
+            if stand is not None:
+                self.keep(name, _finding(name, stand))
+
+    def keep(self, name: str, found: Finding) -> None:
+        """What an observer came to stays, though its state is left; the first of the heaviest."""
+        if found.verdict not in (Verdict.SATISFIED, Verdict.VIOLATED):
+            return
+        before = self.left.get(name)
+        if before is None or pool((before.verdict, found.verdict)) is not before.verdict:
+            self.left[name] = found
+
+    def note_satisfied(self, name: str, stand: Stand) -> None:
+        """An observer leaves a state in which its obligation was satisfied."""
+        self.keep(name, Finding(Verdict.SATISFIED, stand.at, stand.rule))
+
+    # What it came to.
+
+    def distrust(self, reason: Reason) -> None:
+        """Nothing more is concluded of the claim."""
+        self.unclear = self.unclear or reason
+
+    def leave_open(self, name: str, reason: Reason) -> None:
+        """Nothing more is concluded of one obligation."""
+        self.open.setdefault(name, reason)
+
+    @property
+    def owes(self) -> bool:
+        """Whether anything is pending in the scope of the claim itself."""
+        return any(
+            stand is not None and verdicts_of(name)[stand.state] is Verdict.PENDING
+            for name, stand in zip(self.names, self.own.stands, strict=True)
+        )
+
+    @property
+    def settled(self) -> bool:
+        """Whether it is over, and no scope of it has anything pending or a request in hand."""
+        if not self.over or self.owes:
+            return False
+        return not any(not scope.ended or self._pending(scope) for scope in self.requests.values())
+
+    def _pending(self, scope: Scope) -> bool:
+        return any(
+            stand is not None and verdicts_of(name)[stand.state] is Verdict.PENDING
+            for name, stand in zip(self.names, scope.stands, strict=True)
+        )
+
+    def findings(self) -> dict[str, Finding]:
+        """Each obligation with what it came to so far: the heaviest of all scopes.
+
+        What was satisfied stays so when its state is left. Of several breaches the first counts.
+        """
+        return {name: self._found(place, name) for place, name in enumerate(self.names)}
+
+    def _found(self, place: int, name: str) -> Finding:
+        stands = (scope.stands[place] for _, scope in self.scopes())
+        found = [_finding(name, stand) for stand in stands if stand is not None]
+        if name in self.left:
+            found.insert(1, self.left[name])
+        verdict = pool(each.verdict for each in found)
+        reason = self.unclear or self.open.get(name)
+        if reason is not None and verdict is not Verdict.VIOLATED:
+            return Finding(Verdict.INCONCLUSIVE, reason.at, None, reason)
+        return next(each for each in found if each.verdict is verdict)
+
+
+def _finding(name: str, stand: Stand) -> Finding:
+    verdict = verdicts_of(name)[stand.state]
+    if verdict is Verdict.UNEXERCISED or (verdict is Verdict.SATISFIED and not stand.exercised):
+        return Finding(Verdict.UNEXERCISED)
+    return Finding(verdict, stand.at, stand.rule)

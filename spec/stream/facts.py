@@ -1,0 +1,257 @@
+"""Takes facts about blocks and copies into the pool, and finds what they did to claims."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Final
+
+from spec.events.alphabet import Kind
+from spec.events.canonical import Event
+from spec.stream.breaks import Contradiction
+from spec.stream.claim import AT, Claim
+from spec.stream.codes import Code
+from spec.stream.fields import Touch
+from spec.stream.objects import Objects
+from spec.stream.pool import GPU, Block, Key, Object, Pool
+
+__all__ = ["Effect", "Facts"]
+
+_STORES: Final = frozenset({Kind.STORE_FINISHED, Kind.HOST_COPY_FOUND})
+_USES: Final = frozenset({Kind.PREFIX_LOOKUP, Kind.PREFIX_REUSED, Kind.LOAD_FAILED})
+_ROUTES: Final = frozenset({Kind.REQUEST_ROUTED, Kind.REUSE_SERVED})
+_GONE: Final = frozenset({Kind.BLOCK_EVICTED, Kind.BLOCK_LOST})
+_HOST: Final = "cpu"
+"""The tier of facts that state none."""
+
+FACTS_ABOUT_BLOCKS: Final = (
+    _STORES | _USES | _ROUTES | _GONE | {Kind.BLOCK_CACHED, Kind.LOAD_FINISHED, Kind.HOST_COPY_LOST}
+)
+
+
+class Effect:
+    """What a fact means: the claims that it names or means, and what it did to each."""
+
+    def __init__(self) -> None:
+        self.direct: set[Claim] = set()
+        self.touched: dict[Claim, Touch] = {}
+        self.freed: list[tuple[Block, Key]] = []
+
+    def touch(self, claim: Claim) -> Touch:
+        """What it did to one claim."""
+        found = self.touched.get(claim)
+        if found is None:
+            found = self.touched[claim] = Touch()
+        return found
+
+
+class Facts:
+    """Reads facts about blocks. A fact that contradicts the pool raises Contradiction."""
+
+    def __init__(self, pool: Pool, objects: Objects) -> None:
+        self._pool, self._objects = pool, objects
+
+    def take(self, event: Event, claim: Claim | None, observes: frozenset[Kind]) -> Effect:
+        """What one fact about blocks did.
+
+        Args:
+            claim: the one that it names.
+        """
+        effect, kind, pool = Effect(), event.kind, self._pool
+        obj = claim.obj if claim is not None else self._objects.meant(event)
+        if claim is not None:
+            effect.direct.add(claim)
+        elif obj is not None:
+            effect.direct.update(self._objects.on.get(obj, ()))
+        keys = self._keys(event, claim, obj)
+        if obj is None and kind not in _GONE | {Kind.BLOCK_CACHED}:
+            self._named_by_blocks(event, keys, effect)
+        pool.changed.clear()
+        if kind is Kind.BLOCK_CACHED:
+            self._cached(event, keys, effect)
+        elif kind is Kind.LOAD_FINISHED:
+            self._loaded(event, claim, keys, effect)
+        elif kind in _GONE:
+            self._gone(event, claim, obj, keys, effect)
+        elif kind in _STORES:
+            self._stored(event, keys, effect)
+        elif kind is Kind.HOST_COPY_LOST:
+            self._copy_lost(event, keys, effect)
+        for tier, key in pool.changed:
+            gained = tier == GPU and pool.on_gpu(key)
+            for owner, position in self._objects.owners(key):
+                touch = effect.touch(owner)
+                if tier == GPU:
+                    (touch.gained if gained else touch.lost).add(position)
+        for block, key in effect.freed:
+            for owner, position in self._objects.owners(key):
+                if (touch := effect.touched.get(owner)) and position in touch.lost:
+                    touch.blocks.add(block)
+        return effect
+
+    def _named_by_blocks(self, event: Event, keys: list[Key], effect: Effect) -> None:
+        """The fact means the claims that hold the keys or the blocks that it states."""
+        blocks = (self._pool.blocks.get(block) for block in event.block_ids)
+        for key in (*keys, *(key for key in blocks if key is not None)):
+            effect.direct.update(owner for owner, _ in self._objects.owners(key))
+        if not (keys or event.block_ids):
+            what = "names no claim, object or key, and no known block"
+            raise Contradiction(Code.NOTHING_NAMED, f"{event.kind} {what}")
+
+    def _keys(self, event: Event, claim: Claim | None, obj: Object | None) -> list[Key]:
+        """The keys that a fact states, by their names or by positions of what it is about."""
+        group = event.group or 0
+        if event.contents:
+            stated = event.cache_identity or (obj.identity if obj is not None else None)
+            named = ((stated or self._objects.identity_of(each), each) for each in event.contents)
+            return [Key(identity, group, each) for identity, each in named]
+        if obj is None:
+            return []
+        if event.positions:
+            return [obj.key(group, at) for at in event.positions]
+        if event.kind is Kind.LOAD_FINISHED and event.held is not None and claim is not None:
+            end = min(claim.start + event.held, claim.extent)
+            return [obj.key(group, at) for at in range(claim.start, end)]
+        return []
+
+    # The GPU.
+
+    def _cached(self, event: Event, keys: list[Key], effect: Effect) -> None:
+        tier = event.tier or GPU
+        if tier != GPU:
+            self._add_copies(tier, keys, at_least_one=False)
+        elif keys:
+            self._place(keys, event.block_ids)
+        else:
+            for block in event.block_ids:
+                self._put(None, block)
+
+    def _place(self, keys: list[Key], blocks: tuple[Block, ...]) -> None:
+        for place, key in enumerate(keys):
+            self._put(key, blocks[place] if place < len(blocks) else None)
+            if isinstance(key.of, Object):
+                key.of.places.add((key.group, int(key.name)))
+
+    def _put(self, key: Key | None, block: Block | None) -> None:
+        """A block holds a key from now on. Unless a claim counts on what it held, that is over."""
+        before = self._pool.place(key, block)
+        if before is not None and before != key:
+            if any(owner.live for owner, _ in self._objects.owners(before)):
+                text = f"facts contradict: block {block} holds two contents, with no loss between"
+                raise Contradiction(Code.BLOCK_HOLDS_TWO, text)
+
+    def _loaded(self, event: Event, claim: Claim | None, keys: list[Key], effect: Effect) -> None:
+        """A load brought copies back; raises Contradiction if no tier has them."""
+        if not keys and event.block_ids:
+            keys = [key for b in event.block_ids if (key := self._pool.blocks.get(b)) is not None]
+        if not keys and claim is None:
+            self._load_whole(effect)
+            return
+        if not keys and claim is not None:
+            self._load_whole(effect)
+            return
+        for key in keys:
+            if not (self._pool.in_tiers(key) or self._has_copy(effect)):
+                text = "facts contradict: a load is of blocks of which no tier has a copy"
+                raise Contradiction(Code.COPY_NOT_THERE, text)
+        self._place(keys, event.block_ids)
+        for key in keys:
+            for owner, position in self._objects.owners(key):
+                effect.touch(owner).brought.add(position)
+
+    @staticmethod
+    def _has_copy(effect: Effect) -> bool:
+        return any(any(claim.copies.values()) for claim in effect.direct)
+
+    def _load_whole(self, effect: Effect) -> None:
+        """A load does not state what it brought: it is known only of what is there already."""
+        for claim in effect.direct:
+            if not claim.over and claim.facts[AT["lead"]] < claim.threshold:
+                text = "a load does not state how many blocks it brought back"
+                raise Contradiction(Code.UNCLEAR_AMOUNT, text)
+
+    def _gone(
+        self, event: Event, claim: Claim | None, obj: Object | None, keys: list[Key], effect: Effect
+    ) -> None:
+        """Blocks of the GPU, or copies of a tier, are gone."""
+        tier, pool = event.tier or GPU, self._pool
+        if not event.block_ids and not keys:
+            self._all_gone(tier, claim, obj)
+            return
+        if tier != GPU:
+            for key in keys:
+                pool.drop(tier, key)
+            return
+        for place in range(max(len(event.block_ids), len(keys))):
+            block = event.block_ids[place] if place < len(event.block_ids) else None
+            key = keys[place] if place < len(keys) else None
+            self._free(block, key, effect, whose=obj is not None)
+
+    def _free(self, block: Block | None, key: Key | None, effect: Effect, *, whose: bool) -> None:
+        """A block is gone. If its content is stated, it is what the block held.
+
+        Args:
+            whose: the event names the claim or the object that it belonged to.
+        """
+        pool = self._pool
+        if block is None:
+            if key is not None:
+                pool.free_all(key)
+            return
+        if block in pool.blocks:
+            held = pool.free(block)
+            if held is not None:
+                effect.freed.append((block, held))
+            if key is not None and held is not None and held != key:
+                text = f"facts contradict: block {block} did not hold what is said to be gone"
+                raise Contradiction(Code.BLOCK_NOT_HELD, text)
+        elif key is not None and pool.free_unnamed(key):
+            pass
+        elif whose or pool.unnamed:
+            text = f"facts contradict: block {block} is gone, and no event stated that it was held"
+            raise Contradiction(Code.BLOCK_NOT_HELD, text)
+
+    def _all_gone(self, tier: str, claim: Claim | None, obj: Object | None) -> None:
+        """All of a claim, of an object or of a tier is gone."""
+        pool = self._pool
+        if obj is None:
+            pool.clear(tier)
+            return
+        end = len(obj.contents) if claim is None else min(claim.extent, len(obj.contents))
+        keys = [obj.key(g, at) for g in pool.groups for at in range(end)]
+        most = None if claim is None else claim.extent
+        keys += [Key(obj, g, at) for g, at in sorted(obj.places) if most is None or at < most]
+        for key in keys:
+            if tier == GPU:
+                pool.free_all(key)
+            elif key in pool.copies.get(tier, {}):
+                pool.drop(tier, key)
+
+    # Tiers.
+
+    def _stored(self, event: Event, keys: list[Key], effect: Effect) -> None:
+        once = event.kind is Kind.HOST_COPY_FOUND
+        tier = event.tier or _HOST
+        if keys:
+            self._add_copies(tier, keys, at_least_one=once)
+            return
+        for claim in effect.direct:
+            count = claim.copies.get(tier, 0)
+            claim.copies[tier] = max(count, 1) if once else count + 1
+
+    def _add_copies(self, tier: str, keys: Iterable[Key], *, at_least_one: bool) -> None:
+        for key in keys:
+            self._pool.copy(tier, key, at_least_one=at_least_one)
+            if isinstance(key.of, Object):
+                key.of.places.add((key.group, int(key.name)))
+
+    def _copy_lost(self, event: Event, keys: list[Key], effect: Effect) -> None:
+        tier = event.tier or _HOST
+        for key in keys:
+            self._pool.drop(tier, key)
+        if keys:
+            return
+        for claim in effect.direct:
+            if not claim.copies.get(tier, 0):
+                text = "facts contradict: a copy is lost that was not there"
+                raise Contradiction(Code.COPY_NOT_THERE, text)
+            claim.copies[tier] -= 1

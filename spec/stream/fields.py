@@ -1,0 +1,413 @@
+"""Defines the fields of an event as one claim sees it: a function for each, under its name.
+
+Counts are in blocks. None is an unknown value.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, Final
+
+from spec.claims.claim import Mode
+from spec.contract.vocabulary import EVENT_FIELDS
+from spec.events.alphabet import Kind
+from spec.events.fields import ROUTE_REPORTS, RUNTIME
+from spec.stream.capacity import Blame, Capacity
+from spec.stream.claim import AT, Claim
+from spec.stream.pool import Block, Pool
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Set
+
+    from spec.events.canonical import Event
+    from spec.stream.ranks import Ranks
+    from spec.stream.request import Request, Requests
+
+__all__ = ["FIELDS", "Moment", "Touch", "number", "route_value"]
+
+_OUTCOMES: Final = frozenset({"refusal", "demotion", "expiry", "harm"})
+
+
+@dataclass
+class Touch:
+    """What an event did to the blocks of one claim: positions that it gained, lost, or loads
+    brought; and the blocks that held what it lost.
+    """
+
+    gained: set[int] = field(default_factory=set)
+    lost: set[int] = field(default_factory=set)
+    brought: set[int] = field(default_factory=set)
+    blocks: set[Block | None] = field(default_factory=set)
+
+
+@dataclass
+class Moment:
+    """An event with the state of the stream: blocks as they are after it, the rest as before.
+
+    Attributes:
+        direct: the claims that it names or means, and not only shares content with.
+        touched: what it did to the blocks of claims.
+        mine: the claims that it is about, each with whether it names the claim.
+    """
+
+    event: Event
+    claims: Mapping[str, Claim]
+    pool: Pool
+    capacity: Capacity
+    requests: Requests
+    ranks: Ranks
+    request: Request | None
+    direct: Set[Claim] = frozenset()
+    touched: Mapping[Claim, Touch] = field(default_factory=dict)
+    mine: dict[Claim, tuple[bool, bool]] = field(default_factory=dict)
+
+    @cached_property
+    def accused(self) -> frozenset[str]:
+        """The ids that the event names as a cause."""
+        return frozenset(self.event.accused)
+
+    @cached_property
+    def blame(self) -> Blame:
+        """What the responsible claims among them would free."""
+        named = (self.claims.get(name) for name in self.accused)
+        return self.capacity.blame(frozenset(c for c in named if c is not None and c.responsible))
+
+    @cached_property
+    def idle(self) -> frozenset[str]:
+        """Those that free nothing, or are no responsible claims here."""
+        shares = {claim.claim_id: share for claim, share in self.blame.shares.items()}
+        return frozenset(name for name in self.accused if not shares.get(name))
+
+    @cached_property
+    def since(self) -> Capacity:
+        """The blocks of the claims that were responsible from the request's arrival until now."""
+        found = Capacity()
+        if self.request is not None and not self.request.restated:
+            for claim in self.capacity:
+                if claim.took <= self.request.since:
+                    found.add(claim)
+        return found
+
+    @property
+    def failed(self) -> Set[str]:
+        """The claims of which a load failed for the request."""
+        return frozenset() if self.request is None else self.request.failed
+
+
+# Whom it concerns.
+
+
+def mine(at: Moment, claim: Claim) -> bool:
+    """Whether the event concerns the claim's object, or the claim by name."""
+    return at.mine.get(claim, (False, False))[0]
+
+
+def named(at: Moment, claim: Claim) -> bool:
+    """Whether the event names the claim's id."""
+    return at.mine.get(claim, (False, False))[1]
+
+
+def here(at: Moment, claim: Claim) -> bool:
+    """False in the scope of the claim; the judge knows it of each request."""
+    return False
+
+
+# Blocks, and ranks.
+
+
+def lead(at: Moment, claim: Claim) -> int:
+    """Contiguous blocks held from the predicate's start, after the event."""
+    return at.pool.lead(claim.obj, claim.start, claim.extent)
+
+
+def stored(at: Moment, claim: Claim) -> bool:
+    """Whether the tiers have a copy of all that the predicate needs, after the event."""
+    if any(claim.copies.values()):
+        return True
+    if claim.predicate is None:
+        return False
+    needed = at.pool.needs(claim.obj, claim.start, claim.start + claim.threshold)
+    return all(map(at.pool.in_tiers, needed))
+
+
+def found(at: Moment, claim: Claim) -> bool:
+    """Whether the blocks were found in the cache."""
+    return at.event.found
+
+
+def covers(at: Moment, claim: Claim) -> bool:
+    """Whether the look-up asked for all blocks that the predicate needs."""
+    asked = at.event.asked
+    return asked is not None and claim.start + claim.threshold <= asked
+
+
+def breaks(at: Moment, claim: Claim) -> bool:
+    """Whether the predicate is false after the event; of a claim that is over, at its end."""
+    held = claim.facts[AT["lead"]] if claim.final else lead(at, claim)
+    return bool(held < claim.threshold)
+
+
+def new_loss(at: Moment, claim: Claim) -> bool:
+    """Whether the blocks reported lost were lost and in no earlier report."""
+    return bool(claim.lost) and (None in claim.lost or claim.lost.issuperset(at.event.block_ids))
+
+
+def lower_priority_available(at: Moment, claim: Claim) -> bool | None:
+    """Whether a claim of lower priority had a block to evict instead; None: unknown."""
+    return at.ranks.lower_available(at, claim) if mine(at, claim) else False
+
+
+def higher_priority_kept(at: Moment, claim: Claim) -> bool:
+    """Whether a claim of higher priority keeps its blocks."""
+    return at.ranks.higher_kept(claim)
+
+
+# Capacity.
+
+
+def footprint(at: Moment, claim: Claim) -> int | None:
+    """The blocks that a commitment or an acceptance states."""
+    return at.event.footprint
+
+
+def needed(at: Moment, claim: Claim) -> int | None:
+    """The blocks that the arriving request needs."""
+    return at.event.needed
+
+
+def usable(at: Moment, claim: Claim) -> int | None:
+    """The usable blocks of the pool."""
+    return at.event.usable
+
+
+def rest(at: Moment, claim: Claim) -> int | None:
+    """The blocks of the other responsible claims of the pool, each block once."""
+    return _rest(at.capacity, claim)
+
+
+def rest_since_arrival(at: Moment, claim: Claim) -> int | None:
+    """The same for the claims that were responsible since the request arrived."""
+    return _rest(at.since, claim)
+
+
+def _rest(capacity: Capacity, claim: Claim) -> int | None:
+    total = capacity.total
+    return None if total is None else total - capacity.alone(claim)
+
+
+def shared(at: Moment, claim: Claim) -> int:
+    """The claim's blocks that `rest` counts as well; at the end, `rest_since_arrival`."""
+    ends = at.event.kind is Kind.REQUEST_FINISHED
+    capacity = at.since if ends else at.capacity
+    return capacity.size(claim) - capacity.alone(claim)
+
+
+def others(at: Moment, claim: Claim) -> int | None:
+    """The blocks that the other unfinished requests need, in total."""
+    return at.requests.needs_of_others(at.request)
+
+
+# Blame.
+
+
+def accuses(at: Moment, claim: Claim) -> bool:
+    """Whether the event names a blocking id."""
+    return bool(at.accused)
+
+
+def blamed(at: Moment, claim: Claim) -> bool:
+    """Whether the claim is among the blocking ids."""
+    return claim.claim_id in at.accused
+
+
+def shared_unblamed(at: Moment, claim: Claim) -> int:
+    """The claim's blocks that responsible claims have which the event does not name."""
+    return at.capacity.beside(claim, at.blame.named)
+
+
+def blamed_rest(at: Moment, claim: Claim) -> int:
+    """The blocks that the other named claims free without this one."""
+    return at.blame.rest(claim)
+
+
+def blamed_least(at: Moment, claim: Claim) -> int:
+    """The blocks that only one other named claim frees, for the one that frees least."""
+    return at.blame.least(claim)
+
+
+def invalid_blocker(at: Moment, claim: Claim) -> bool:
+    """Whether another blocking id is not responsible here, or frees nothing."""
+    return bool(at.idle - {claim.claim_id})
+
+
+def proof(at: Moment, claim: Claim) -> bool:
+    """Whether there is a capacity proof to judge: the claims in the pool judge its sums."""
+    return at.event.proof is not None and claim.responsible
+
+
+def _of_proof(name: str) -> Callable[[Moment, Claim], int | None]:
+    def value(at: Moment, claim: Claim) -> int | None:
+        stated: int | None = getattr(at.event.proof, name, 0)
+        return stated
+
+    return value
+
+
+# Restores, and outcomes.
+
+
+def restore(at: Moment, claim: Claim) -> bool:
+    """Whether the restore of a claim failed; otherwise the refusal is for lack of capacity."""
+    return at.event.restore and bool(at.failed)
+
+
+def blames_unfailed(at: Moment, claim: Claim) -> bool:
+    """For a claim that is responsible, is named, or had a failed load: whether a claim is named
+    whose restore did not fail.
+    """
+    event, failed = at.event, at.failed
+    listed = {*(event.blocking_claim_ids or ()), event.outcome_claim_id} - {None}
+    part = claim.responsible or claim.claim_id in listed or claim.claim_id in failed
+    return part and not listed <= failed
+
+
+def unfounded_failure(at: Moment, claim: Claim) -> bool:
+    """Whether the refusal states a failed restore as its cause, and none failed."""
+    return at.event.restore and not at.failed
+
+
+def echo(at: Moment, claim: Claim) -> bool:
+    """Whether the report repeats a failure that was already reported."""
+    return at.event.repeats
+
+
+def outcome(at: Moment, claim: Claim) -> bool:
+    """Whether the report states an outcome and names the claim, or no claim."""
+    event, name = at.event, claim.claim_id
+    ours = event.outcome_claim_id in (None, name)
+    if event.outcome == "refusal" and event.blocking_claim_ids is not None:
+        ours = ours and name in event.blocking_claim_ids
+    return ours and event.outcome in _OUTCOMES
+
+
+def refusal(at: Moment, claim: Claim) -> bool:
+    """Whether the stated outcome is a refusal."""
+    return outcome(at, claim) and at.event.outcome == "refusal"
+
+
+def harm(at: Moment, claim: Claim) -> bool:
+    """Whether the stated outcome is harm."""
+    return outcome(at, claim) and at.event.outcome == "harm"
+
+
+def from_tier(at: Moment, claim: Claim) -> bool:
+    """Whether the report states it, and nothing that the predicate needs was computed since."""
+    return at.event.from_tier and _is_loaded(claim, claim.computed)
+
+
+def intact(at: Moment, claim: Claim) -> bool:
+    """Whether a copy of the claim was loaded: a load for other claims restores only one with a
+    copy.
+    """
+    if claim not in at.direct and not claim.facts[AT["host"]]:
+        return False
+    touch = at.touched.get(claim)
+    return _is_loaded(claim, claim.computed - (touch.brought if touch is not None else set()))
+
+
+def _is_loaded(claim: Claim, computed: Iterable[int]) -> bool:
+    return not any(claim.start <= at < claim.start + claim.threshold for at in computed)
+
+
+# Who acts, and routes.
+
+
+def authorised(at: Moment, claim: Claim) -> bool | None:
+    """Whether the owner is behind the end of a claim, or the runtime within its rights: it may
+    demote what is demotable, and expire what is over. An end without a stated caller is accepted.
+
+    None if the owner is known from the runtime's acceptance at most, or it is unknown whether the
+    duration is over.
+    """
+    by, kind = at.event.by, at.event.kind
+    if by is None:
+        return True
+    if by != RUNTIME:
+        return None if claim.owner is None else by == claim.owner
+    if kind is Kind.CLAIM_EXPIRED:
+        if claim.untimed is not None and not claim.elapsed:
+            return None
+        return claim.elapsed and not claim.early
+    return kind is Kind.CLAIM_DEMOTED and claim.mode is Mode.DEMOTABLE
+
+
+def by(at: Moment, claim: Claim) -> int:
+    """The caller of the step, as a number; 0 if it is not stated."""
+    return number(at.event.by)
+
+
+def cost(at: Moment, claim: Claim) -> int | None:
+    """The cost of the route."""
+    return at.event.cost
+
+
+def worker(at: Moment, claim: Claim) -> int:
+    """The worker of the route, as a number."""
+    return number(at.event.worker)
+
+
+def hit(at: Moment, claim: Claim) -> bool:
+    """Whether the routed request reused the claim's prefix."""
+    return bool(at.event.hit)
+
+
+def _unreported(at: Moment, claim: Claim) -> list[Any]:
+    return claim.routes.get((at.event.request_id or "", at.event.kind), [])
+
+
+def several_unreported(at: Moment, claim: Claim) -> bool:
+    """Whether several facts that the report could be about are not reported yet."""
+    return len(_unreported(at, claim)) > 1
+
+
+def matches_oldest(at: Moment, claim: Claim) -> bool:
+    """Whether the report agrees with the oldest fact that is not reported yet."""
+    return _unreported(at, claim)[:1] == [route_value(at.event, ROUTE_REPORTS[at.event.kind][1])]
+
+
+def route_value(event: Event, name: str) -> Any:
+    """The value of a field of a route, as terms compare it."""
+    value = getattr(event, name)
+    return number(value) if isinstance(value, str) else value or 0
+
+
+def number(text: str | None) -> int:
+    """Another number for each text, and 0 for none."""
+    return 0 if text is None else int.from_bytes(b"\1" + text.encode())
+
+
+_PROOF: Final = {
+    f"said_{name}": _of_proof(name)
+    for name in ("resident", "active", "total", "usable", "shortfall")
+}
+
+_OLD = dict(
+    smear="blames_unfailed",
+    alleges="unfounded_failure",
+    stranger="invalid_blocker",
+    tied="shared_unblamed",
+    stood="rest_since_arrival",
+    spared="higher_priority_kept",
+    passed="lower_priority_available",
+    behind="several_unreported",
+    oldest="matches_oldest",
+    unsaid="new_loss",
+)
+
+FIELDS: Final[Mapping[str, Callable[[Moment, Claim], Any]]] = MappingProxyType(
+    {name: _PROOF.get(name) or globals()[_OLD.get(name, name)] for name in EVENT_FIELDS}
+)
+"""One function a field, in the order of the vocabulary."""

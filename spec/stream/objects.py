@@ -1,0 +1,175 @@
+"""Finds the claims that a key belongs to: objects by their ids, and content keys by the objects."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Final
+
+from spec.events.canonical import Event
+from spec.stream.breaks import Contradiction
+from spec.stream.claim import Claim
+from spec.stream.codes import Code
+from spec.stream.pool import Content, Key, Object, Pool
+
+__all__ = ["Objects"]
+
+_IDLE: Final = 65_536
+"""Objects without a claim that are remembered."""
+
+
+class Objects:
+    """The objects of a stream, the claims on each, and the objects that hold each content."""
+
+    def __init__(self) -> None:
+        self._by_id: dict[str, list[Object]] = {}
+        self._idle: dict[Object, None] = {}
+        self._users: dict[Content, dict[Object, list[int]]] = {}
+        self.on: dict[Object, dict[Claim, None]] = {}
+
+    # Objects.
+
+    def meant(self, event: Event) -> Object | None:
+        """The object that an event states, which is new if there is none; None if it states none.
+
+        Raises:
+            Contradiction: it may be either of two.
+        """
+        if event.object_id is None:
+            return None
+        found = self.find(event.object_id, event.cache_identity, event.token_map)
+        if len(found) > 1:
+            raise Contradiction(Code.OBJECT_AMBIGUOUS, f"two objects are called {event.object_id}")
+        return (
+            found[0] if found else self.add(event.object_id, event.cache_identity, event.token_map)
+        )
+
+    def find(self, name: str, identity: str | None, token_map: str | None) -> list[Object]:
+        """The objects of this id that agree with what else is stated."""
+        return [o for o in self._by_id.get(name, ()) if o.agrees(identity, token_map)]
+
+    def add(self, name: str, identity: str | None, token_map: str | None) -> Object:
+        """A new object."""
+        obj = Object(name, identity, token_map)
+        self._by_id.setdefault(name, []).append(obj)
+        self._idle[obj] = None
+        if len(self._idle) > _IDLE:
+            self._forget(next(iter(self._idle)))
+        return obj
+
+    def _forget(self, obj: Object) -> None:
+        del self._idle[obj]
+        self._unlist(obj)
+        named = self._by_id.get(obj.object_id or "", [])
+        if obj in named:
+            named.remove(obj)
+            if not named:
+                del self._by_id[obj.object_id or ""]
+
+    def _unlist(self, obj: Object) -> None:
+        for content in obj.contents:
+            objects = self._users.get(content, {})
+            objects.pop(obj, None)
+            if not objects:
+                self._users.pop(content, None)
+
+    # Claims.
+
+    def join(self, claim: Claim) -> None:
+        """A claim is on its object."""
+        self._idle.pop(claim.obj, None)
+        self.on.setdefault(claim.obj, {})[claim] = None
+
+    def leave(self, claim: Claim) -> None:
+        """A claim is no longer followed."""
+        claims = self.on.get(claim.obj, {})
+        claims.pop(claim, None)
+        if claims:
+            return
+        self.on.pop(claim.obj, None)
+        if claim.obj.object_id is None:
+            self._unlist(claim.obj)
+        else:
+            self._idle[claim.obj] = None
+
+    def owners(self, key: Key) -> Iterator[tuple[Claim, int]]:
+        """The claims that a key belongs to, each with the position."""
+        if isinstance(key.of, Object):
+            places = {key.of: [int(key.name)]}
+        else:
+            places = self._users.get(key.name, {})
+        for obj, positions in places.items():
+            if obj is not key.of and obj.identity != key.of:
+                continue
+            for claim in self.on.get(obj, ()):
+                for position in positions:
+                    if position < claim.extent:
+                        yield claim, position
+
+    # Contents.
+
+    def identity_of(self, content: Content) -> str | None:
+        """The cache identity of the objects that hold a content, if any."""
+        return next((obj.identity for obj in self._users.get(content, ())), None)
+
+    def bind(self, obj: Object, event: Event, pool: Pool) -> bool:
+        """Take the identity and the map of positions that an event states of an object.
+
+        Returns:
+            Whether keys of the pool have another name now.
+        """
+        obj.token_map = obj.token_map or event.token_map
+        if obj.identity is not None or event.cache_identity is None:
+            return False
+        before = [obj.key(g, at) for g in pool.groups for at in range(len(obj.contents))]
+        obj.identity = event.cache_identity
+        after = [obj.key(g, at) for g in pool.groups for at in range(len(obj.contents))]
+        self._agree(obj, obj.contents)
+        pool.rename(zip(before, after, strict=True))
+        return bool(before)
+
+    def state(self, obj: Object, contents: tuple[Content, ...], pool: Pool) -> bool:
+        """The first positions of an object hold these; what was stated of positions is renamed.
+
+        Returns:
+            Whether that is news.
+
+        Raises:
+            Contradiction: other contents were stated, or one of them under another identity.
+        """
+        known = len(obj.contents)
+        if contents[:known] != obj.contents[: len(contents)]:
+            raise Contradiction(
+                Code.KEYS_CONTRADICT, "two contents of one position of an object are stated"
+            )
+        more = contents[known:]
+        if not more:
+            return False
+        if len(set(contents)) < len(contents):
+            raise Contradiction(
+                Code.KEYS_CONTRADICT, "an object has one content at two of its positions"
+            )
+        self._agree(obj, more)
+        places = [(g, at) for g, at in obj.places if known <= at < len(contents)]
+        renamed = [(obj.key(g, at), Key(obj.identity, g, contents[at])) for g, at in places]
+        if obj.identity is not None:
+            renamed += [
+                (Key(None, g, name), Key(obj.identity, g, name))
+                for g in pool.groups
+                for name in more
+            ]
+        obj.contents = contents
+        obj.places.difference_update(places)
+        for position in range(known, len(contents)):
+            self._users.setdefault(contents[position], {}).setdefault(obj, []).append(position)
+        pool.rename(renamed)
+        return True
+
+    def _agree(self, obj: Object, contents: tuple[Content, ...]) -> None:
+        for content in contents:
+            for other in self._users.get(content, ()):
+                if None not in (obj.identity, other.identity) and obj.identity != other.identity:
+                    raise Contradiction(
+                        Code.KEYS_CONTRADICT,
+                        f"the key {content} is stated under two cache identities: "
+                        f"{other.identity} and {obj.identity}",
+                    )

@@ -1,0 +1,106 @@
+"""States what a claim came to: the record that reports are made of, whichever judge made it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from enum import StrEnum
+from typing import NamedTuple
+
+from spec.claims.claim import Mode
+from spec.claims.states import ClaimState
+from spec.language.verdicts import Verdict
+from spec.stream.claim import Claim, Finding
+
+__all__ = ["ClaimOutcome", "ModeVerdict", "decide", "outcome_of"]
+
+
+class ModeVerdict(StrEnum):
+    """Whether the mode was kept."""
+
+    KEPT = "kept"
+    VIOLATED = "violated"
+    INCONCLUSIVE = "inconclusive"
+
+
+class ClaimOutcome(NamedTuple):
+    """One claim in one period of a stream.
+
+    Attributes:
+        mode: the one that judged it; None where it states none and none was given.
+        stated_mode: the word by which it states one.
+        entered: whether anything was owed to it: it was accepted, or it is watched.
+        final: whether only a late report can change the verdict.
+        why: what decided the verdict.
+    """
+
+    claim_id: str
+    mode: Mode | None
+    stated_mode: str | None
+    state: ClaimState
+    entered: bool
+    final: bool
+    verdict: ModeVerdict
+    why: str
+    findings: Mapping[str, Finding]
+    period: int = 0
+
+
+def outcome_of(claim: Claim) -> ClaimOutcome:
+    """What a claim came to so far."""
+    findings = claim.findings()
+    if not claim.entered:
+        findings = {name: _unentered(found) for name, found in findings.items()}
+    verdicts = {name: found.verdict for name, found in findings.items()}
+    absent = "" if claim.entered else f"not {'registered' if claim.watched else 'accepted'}"
+    if claim.mode is None:
+        absent = "it states no mode"
+    verdict, why = decide(verdicts, absent)
+    return ClaimOutcome(
+        claim.claim_id,
+        claim.mode,
+        claim.stated_mode,
+        claim.state,
+        claim.entered,
+        claim.final,
+        verdict,
+        why,
+        findings,
+        claim.period,
+    )
+
+
+def _unentered(found: Finding) -> Finding:
+    """A claim that nothing was owed to cannot show that an obligation was kept."""
+    return Finding(Verdict.UNEXERCISED) if found.verdict is Verdict.SATISFIED else found
+
+
+def decide(
+    obligations: Mapping[str, Verdict], absent: str, *, strict: bool = False
+) -> tuple[ModeVerdict, str]:
+    """The rule by which the verdicts of obligations make one, and what decided it.
+
+    Args:
+        absent: why nothing can be kept, if so.
+        strict: an obligation that no event exercised makes the verdict inconclusive.
+    """
+
+    def having(verdict: Verdict) -> list[str]:
+        return [name for name, found in obligations.items() if found is verdict]
+
+    def counted(names: list[str], what: str) -> str:
+        return f"{len(names)} of {len(obligations)} obligations {what}: {', '.join(names)}"
+
+    if broken := having(Verdict.VIOLATED):
+        return ModeVerdict.VIOLATED, f"not kept: {', '.join(broken)}"
+    if absent:
+        return ModeVerdict.INCONCLUSIVE, absent
+    if unclear := having(Verdict.INCONCLUSIVE):
+        return ModeVerdict.INCONCLUSIVE, counted(unclear, "undetermined")
+    if owed := having(Verdict.PENDING):
+        return ModeVerdict.INCONCLUSIVE, counted(owed, "still owed when the stream ended")
+    idle = having(Verdict.UNEXERCISED)
+    if idle and strict:
+        return ModeVerdict.INCONCLUSIVE, counted(idle, "not exercised")
+    if idle:
+        return ModeVerdict.KEPT, f"not exercised: {', '.join(idle)}"
+    return ModeVerdict.KEPT, "every obligation exercised"

@@ -1,0 +1,240 @@
+"""Tracks which content is held where: blocks and copies of keys by tier. It knows no claims.
+
+A **key** names the content of one logical block: the content key that the engine states, within a
+cache identity and a group; or, where none is stated, a position of an object. Keys are compared and
+hashed as values, so that what two claims have in common needs no rule of its own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from typing import Final, NamedTuple, TypeAlias
+
+from spec.stream.breaks import Contradiction
+from spec.stream.codes import Code
+
+__all__ = ["FULL", "GPU", "Block", "Group", "Key", "Object", "Pool"]
+
+Block: TypeAlias = int | str
+"""A physical block, as the engine names it."""
+
+Content: TypeAlias = int | str
+"""A content key, as the engine states it: its block hash."""
+
+GPU: Final = "gpu"
+
+
+class Key(NamedTuple):
+    """The content of one logical block in one group of caches.
+
+    `of` is the cache identity where `name` is a content key, and the object where it is a position.
+    """
+
+    of: str | Object | None
+    group: int
+    name: Content
+
+
+class Group(NamedTuple):
+    """A group of KV caches, and which blocks of it a hit needs: all of a `full` group, the last
+    `window` blocks of a `window` group, the last block of a `state` group.
+    """
+
+    kind: str = "full"
+    window: int = 0
+
+    def needs(self, start: int, end: int) -> range:
+        """The positions that a hit on positions `start` to `end` needs in this group."""
+        if self.kind == "full":
+            return range(start, end)
+        return range(max(start, end - (self.window if self.kind == "window" else 1)), end)
+
+
+FULL: Final = Group()
+
+
+@dataclass(eq=False)
+class Object:
+    """What claims are made for. `contents` are the keys of its first positions, once stated.
+
+    `places` are the groups and positions of which copies were stated before their content was.
+    """
+
+    object_id: str | None = None
+    identity: str | None = None
+    token_map: str | None = None
+    contents: tuple[Content, ...] = ()
+    places: set[tuple[int, int]] = field(default_factory=set)
+
+    def key(self, group: int, position: int) -> Key:
+        """The key of a position."""
+        if position < len(self.contents):
+            return Key(self.identity, group, self.contents[position])
+        return Key(self, group, position)
+
+    def agrees(self, identity: str | None, token_map: str | None) -> bool:
+        """Whether an event that states these may mean this object."""
+        pairs = ((self.identity, identity), (self.token_map, token_map))
+        return all(own is None or stated is None or own == stated for own, stated in pairs)
+
+
+class Pool:
+    """The blocks of the GPU and the copies in all tiers, by key.
+
+    `groups` are the groups of caches. `changed` has each key whose copies changed since it was last
+    emptied, with the tier.
+    """
+
+    def __init__(self) -> None:
+        self.groups: dict[int, Group] = {0: FULL}
+        self.blocks: dict[Block, Key | None] = {}
+        self.held: dict[Key, set[Block | None]] = {}
+        self.copies: dict[str, dict[Key, int]] = {}
+        self.unnamed = 0
+        self.changed: dict[tuple[str, Key], None] = {}
+
+    # What is there.
+
+    def on_gpu(self, key: Key) -> bool:
+        """Whether a block holds the key."""
+        return key in self.held
+
+    def in_tiers(self, key: Key) -> bool:
+        """Whether a tier other than the GPU has a copy of the key."""
+        return any(key in tier for tier in self.copies.values())
+
+    # What happens to it.
+
+    def place(self, key: Key | None, block: Block | None) -> Key | None:
+        """A block of the GPU holds this from now on; return the key that it held before.
+
+        A block whose id is not stated is counted once a key.
+        """
+        before = None if block is None else self.blocks.get(block)
+        if before is not None and before != key:
+            self._free(before, block)
+        if block is not None:
+            self.blocks[block] = key
+        if key is None:
+            return before
+        found = self.held.get(key)
+        if found is None:
+            found = self.held[key] = set()
+            self.changed[GPU, key] = None
+        if block is None and None not in found:
+            self.unnamed += 1
+        found.add(block)
+        return before
+
+    def free(self, block: Block) -> Key | None:
+        """A block of the GPU holds nothing any more; return what it held."""
+        key = self.blocks.pop(block, None)
+        if key is not None:
+            self._free(key, block)
+        return key
+
+    def free_unnamed(self, key: Key) -> bool:
+        """The same of the block without an id that holds a key; whether there is one."""
+        if None not in self.held.get(key, ()):
+            return False
+        self._free(key, None)
+        return True
+
+    def free_all(self, key: Key) -> None:
+        """No block of the GPU holds the key any more."""
+        for block in tuple(self.held.get(key, ())):
+            if block is not None:
+                del self.blocks[block]
+            self._free(key, block)
+
+    def _free(self, key: Key, block: Block | None) -> None:
+        found = self.held[key]
+        found.discard(block)
+        self.unnamed -= block is None
+        if not found:
+            del self.held[key]
+            self.changed[GPU, key] = None
+
+    def copy(self, tier: str, key: Key, *, at_least_one: bool = False) -> None:
+        """A tier has one more copy of the key, or at least one."""
+        copies = self.copies.setdefault(tier, {})
+        count = copies.get(key, 0)
+        copies[key] = max(count, 1) if at_least_one else count + 1
+        self.changed[tier, key] = None
+
+    def drop(self, tier: str, key: Key) -> None:
+        """A tier has one copy of the key less; raises Contradiction if it had none."""
+        copies = self.copies.get(tier, {})
+        if key not in copies:
+            raise Contradiction(
+                Code.COPY_NOT_THERE, f"the tier {tier} loses a copy that it did not have"
+            )
+        copies[key] -= 1
+        if not copies[key]:
+            del copies[key]
+        self.changed[tier, key] = None
+
+    def clear(self, tier: str) -> None:
+        """A tier holds nothing any more."""
+        if tier == GPU:
+            for key in self.held:
+                self.changed[GPU, key] = None
+            self.blocks.clear()
+            self.held.clear()
+            self.unnamed = 0
+        for key in self.copies.pop(tier, {}):
+            self.changed[tier, key] = None
+
+    # Names of keys.
+
+    def rename(self, renamed: Iterable[tuple[Key, Key]]) -> None:
+        """Move what is known of keys to their new names, which is neither gain nor loss."""
+        for old, new in renamed:
+            blocks = self.held.pop(old, None)
+            if blocks is not None:
+                others = self.held.setdefault(new, set())
+                self.unnamed -= None in blocks and None in others
+                others |= blocks
+                self.blocks.update((block, new) for block in blocks if block is not None)
+            for copies in self.copies.values():
+                if count := copies.pop(old, 0):
+                    copies[new] = copies.get(new, 0) + count
+
+    def lead(self, obj: Object, start: int, end: int, *, tiers: bool = False) -> int:
+        """The longest prefix from `start`, at most to `end`, that a hit could use on the GPU.
+
+        Args:
+            tiers: copies in all tiers count as well.
+        """
+        held = self._anywhere if tiers else self.on_gpu
+        if len(self.groups) == 1 and self.groups.get(0) is FULL:
+            at = start
+            while at < end and held(obj.key(0, at)):
+                at += 1
+            return at - start
+        return self._lead_of_groups(obj, start, end, tiers=tiers)
+
+    def _anywhere(self, key: Key) -> bool:
+        return key in self.held or self.in_tiers(key)
+
+    def _lead_of_groups(self, obj: Object, start: int, end: int, *, tiers: bool) -> int:
+        held = self._anywhere if tiers else self.on_gpu
+        full = [number for number, group in self.groups.items() if group.kind == "full"]
+        most = start
+        while most < end and all(held(obj.key(number, most)) for number in full):
+            most += 1
+        others = [(n, group) for n, group in self.groups.items() if group.kind != "full"]
+        for length in range(most - start, 0, -1):
+            needed = ((n, at) for n, g in others for at in g.needs(start, start + length))
+            if all(held(obj.key(number, at)) for number, at in needed):
+                return length
+        return 0
+
+    def needs(self, obj: Object, start: int, end: int) -> Iterator[Key]:
+        """The keys that a hit on these positions of an object needs, in every group."""
+        return (obj.key(n, at) for n, g in self.groups.items() for at in g.needs(start, end))
+
+    def keys_of(self, obj: Object, start: int, end: int) -> Iterator[Key]:
+        """Every key, in every group, of these positions of an object."""
+        return (obj.key(group, at) for group in self.groups for at in range(start, end))

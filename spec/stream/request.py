@@ -1,0 +1,153 @@
+"""Tracks requests: from the first event that names one to its end."""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Final
+
+from spec.events.alphabet import CONFLICT_ACTIONS, Kind
+from spec.events.canonical import Event
+from spec.events.fields import RENEWS, REQUEST_KINDS
+from spec.stream.breaks import Contradiction
+from spec.stream.codes import Code
+
+__all__ = ["Request", "Requests"]
+
+_NOT_OVER: Final = CONFLICT_ACTIONS | {
+    Kind.PREFIX_LOOKUP,
+    Kind.PREFIX_REUSED,
+    Kind.BLOCK_CACHED,
+}
+"""What contradicts that a request is over."""
+
+_REMEMBERED: Final = 65_536
+"""Requests that ended and are remembered."""
+
+
+@dataclass(eq=False)
+class Request:
+    """One request. It is in hand from its arrival to its end; None is an unknown number of blocks.
+
+    Attributes:
+        since: the number of the event by which it arrived.
+        failed: the claims of which a load failed for it.
+        found: by claim, the blocks that its last look-up found.
+        restated: whether it arrived before what is known begins.
+    """
+
+    name: str
+    needed: int | None = 0
+    usable: int | None = 0
+    since: int = 0
+    in_hand: bool = False
+    failed: set[str] = field(default_factory=set)
+    found: dict[str, int] = field(default_factory=dict)
+    restated: bool = False
+
+
+class Requests:
+    """The requests of a stream that are not over, and the ids of those that are.
+
+    Args:
+        most: how many are followed, and how many ids are remembered.
+    """
+
+    def __init__(self, most: int) -> None:
+        self._most = most
+        self._live: dict[str, Request] = {}
+        self._over: OrderedDict[str, Request] = OrderedDict()
+        self._needed = 0
+        self._unknown = 0
+        self.in_hand: dict[str, Request] = {}
+
+    def __iter__(self) -> Iterator[Request]:
+        return iter(self._live.values())
+
+    def get(self, name: str | None) -> Request | None:
+        """The request of this id that is not over."""
+        return None if name is None else self._live.get(name)
+
+    def is_over(self, name: str | None) -> bool:
+        """Whether the last request of this id has ended."""
+        return name in self._over
+
+    def needs_of_others(self, request: Request | None) -> int | None:
+        """What the other requests in hand need, all together."""
+        own = request if request is not None and request.in_hand else None
+        if self._unknown - (own is not None and own.needed is None):
+            return None
+        return self._needed - (0 if own is None else own.needed or 0)
+
+    def of(self, event: Event, *, observes: frozenset[Kind]) -> Request | None:
+        """The request that an event names, as it is before the event; a new one where it begins.
+
+        Raises:
+            Contradiction: the request cannot do or undergo that now.
+        """
+        name, kind = event.request_id, event.kind
+        if name is None or kind not in REQUEST_KINDS | {Kind.BLOCK_CACHED}:
+            return None
+        request = self._live.get(name)
+        self._check(name, event, request, observes)
+        if request is not None:
+            return request
+        if (ended := self._over.get(name)) is not None:
+            if kind not in RENEWS:
+                return ended
+            del self._over[name]
+        if kind is Kind.REQUEST_FINISHED or (kind in CONFLICT_ACTIONS and event.repeats):
+            return None
+        if len(self._live) >= self._most:
+            raise Contradiction(Code.LIMIT_REACHED, f"more than {self._most} requests are in hand")
+        request = self._live[name] = Request(name)
+        return request
+
+    def _check(
+        self, name: str, event: Event, request: Request | None, observes: frozenset[Kind]
+    ) -> None:
+        kind, over = event.kind, self.is_over(name)
+        in_hand = request is not None and request.in_hand
+        arrivals, ends = (
+            kind in observes for kind in (Kind.REQUEST_ARRIVED, Kind.REQUEST_FINISHED)
+        )
+        if kind is Kind.REQUEST_ARRIVED and in_hand and ends:
+            self._refuse("a request arrives that is still unfinished")
+        if kind is Kind.REQUEST_FINISHED and not in_hand and arrivals:
+            self._refuse("a request ends that has not arrived or has already ended")
+        if event.repeats:
+            return
+        if over and kind in _NOT_OVER:
+            self._refuse(f"{kind} is of a request that is over")
+        if kind in CONFLICT_ACTIONS and not in_hand and arrivals:
+            self._refuse(f"{kind} is of a request that has not arrived")
+
+    @staticmethod
+    def _refuse(text: str) -> None:
+        raise Contradiction(Code.REQUEST_CONTRADICTS, f"facts contradict: {text}")
+
+    def arrive(self, request: Request, event: Event, number: int) -> None:
+        """A request is in hand from now on."""
+        self._count(request, -1)
+        request.needed, request.usable = event.needed, event.usable
+        request.since, request.in_hand = number, True
+        request.restated = event.restated
+        self.in_hand[request.name] = request
+        self._count(request, 1)
+
+    def finish(self, name: str) -> None:
+        """A request is over."""
+        request = self._live.pop(name, None) or Request(name)
+        self._count(request, -1)
+        self.in_hand.pop(name, None)
+        request.in_hand = False
+        self._over[name] = request
+        self._over.move_to_end(name)
+        if len(self._over) > min(self._most, _REMEMBERED):
+            self._over.popitem(last=False)
+
+    def _count(self, request: Request, sign: int) -> None:
+        if request.in_hand:
+            self._needed += sign * (request.needed or 0)
+            self._unknown += sign * (request.needed is None)
