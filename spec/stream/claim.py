@@ -106,6 +106,7 @@ class Claim:
         owner: as its registration or its commitment states.
         footprint: the most that any event states, in blocks; None if none does.
         known: whether a registry holds it, an auditor's or the runtime's.
+        named: whether a report named it that presupposes a claim.
         took: the number of the event by which responsibility for it last began.
         least: the earliest time at which its duration can be over; `end` when it is; `untimed` the
             place since which that is unknown; `elapsed` whether it is.
@@ -134,6 +135,7 @@ class Claim:
     disputed: bool = False
     footprint: int | None = None
     known: bool = False
+    named: bool = False
     introduced: bool = False
     accepted: bool = False
     retired: bool = False
@@ -195,7 +197,12 @@ class Claim:
 
     @property
     def size(self) -> int | None:
-        """Blocks that it takes: what it declared, while the runtime is responsible."""
+        """Blocks that it takes: what it declared, while the runtime is responsible.
+
+        None if it is unknown, or whether its duration is over.
+        """
+        if self.responsible and self.lapses and self.unseen_end and not self.in_steps:
+            return None
         return self.facts[AT["declared"]] if self.responsible else 0
 
     @property
@@ -229,6 +236,11 @@ class Claim:
     def in_steps(self) -> bool:
         """Whether its duration counts scheduler steps, which a stream does not number."""
         return self.duration is not None and Duration.parse(self.duration).unit is TimeUnit.STEPS
+
+    @property
+    def unseen_end(self) -> bool:
+        """Whether it is unknown if its duration is over."""
+        return self.untimed is not None and not self.elapsed
 
     @property
     def lapses(self) -> bool:

@@ -69,7 +69,7 @@ class Facts:
         if kind is Kind.BLOCK_CACHED:
             self._cached(event, keys, effect)
         elif kind is Kind.LOAD_FINISHED:
-            self._loaded(event, claim, keys, effect)
+            self._loaded(event, keys, effect)
         elif kind in _GONE:
             self._gone(event, claim, obj, keys, effect)
         elif kind in _STORES:
@@ -83,9 +83,8 @@ class Facts:
                 if tier == GPU:
                     (touch.gained if gained else touch.lost).add(position)
         for block, key in effect.freed:
-            for owner, position in self._objects.owners(key):
-                if (touch := effect.touched.get(owner)) and position in touch.lost:
-                    touch.blocks.add(block)
+            for owner, _ in self._objects.owners(key):
+                effect.touch(owner).blocks.add(block)
         return effect
 
     def _named_by_blocks(self, event: Event, keys: list[Key], effect: Effect) -> None:
@@ -139,18 +138,15 @@ class Facts:
                 text = f"facts contradict: block {block} holds two contents, with no loss between"
                 raise Contradiction(Code.BLOCK_HOLDS_TWO, text)
 
-    def _loaded(self, event: Event, claim: Claim | None, keys: list[Key], effect: Effect) -> None:
+    def _loaded(self, event: Event, keys: list[Key], effect: Effect) -> None:
         """A load brought copies back; raises Contradiction if no tier has them."""
         if not keys and event.block_ids:
             keys = [key for b in event.block_ids if (key := self._pool.blocks.get(b)) is not None]
-        if not keys and claim is None:
+        if not keys and event.held is None:
             self._load_whole(effect)
-            return
-        if not keys and claim is not None:
-            self._load_whole(effect)
-            return
         for key in keys:
-            if not (self._pool.in_tiers(key) or self._has_copy(effect)):
+            counts = effect.direct or any(True for _ in self._objects.owners(key))
+            if counts and not (self._pool.in_tiers(key) or self._has_copy(effect)):
                 text = "facts contradict: a load is of blocks of which no tier has a copy"
                 raise Contradiction(Code.COPY_NOT_THERE, text)
         self._place(keys, event.block_ids)

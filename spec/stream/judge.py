@@ -147,10 +147,8 @@ class Judge:
         if self.order.cut:
             text = "the stream was cut: stream_closed is not its last line"
             self._break(Reason(Code.STREAM_CUT, text, self.order.opened))
-        for claim in self.claims.values():
-            if claim.lapses and claim.untimed is not None and not claim.elapsed:
-                if not (claim.in_steps and self._steps_stated):
-                    claim.distrust(self._untimed(claim))
+        for claim in self._alive():
+            self._time_end(claim)
 
     def _start(self) -> None:
         """Another run begins after a break; its claims are judged in a period of their own."""
@@ -163,10 +161,11 @@ class Judge:
         self._ids.clear()
         self._begin()
 
-    @staticmethod
-    def _untimed(claim: Claim) -> Reason:
-        text = "it is unknown when the duration of the claim is over"
-        return Reason(Code.DURATION_UNTIMED, text, claim.untimed)
+    def _time_end(self, claim: Claim) -> None:
+        """Nothing is concluded of an expiring claim whose end cannot be timed."""
+        if claim.lapses and claim.unseen_end and not (claim.in_steps and self._steps_stated):
+            text = "it is unknown when the duration of the claim is over"
+            claim.distrust(Reason(Code.DURATION_UNTIMED, text, claim.untimed))
 
     def _mark(self, line: Line) -> None:
         mark = line.mark
@@ -233,8 +232,10 @@ class Judge:
 
     def _untime(self, line: Line) -> None:
         """A line has no time: it may stand before or after the end of a duration that runs."""
-        for claim in self._timed:
-            claim.untimed = line.at if claim.untimed is None else claim.untimed
+        claims = [*self._timed]
+        with _resized(self.capacity, claims):
+            for claim in claims:
+                claim.untimed = line.at if claim.untimed is None else claim.untimed
         self._timed.clear()
 
     # Events.
@@ -273,6 +274,9 @@ class Judge:
                 self.ranks.follow(each, holds=self._holds(each))
         self._contradict(at, line)
         self._deliver(at, line)
+        if event.kind is Kind.PREFIX_REUSED:
+            for each in at.direct:
+                self._reuse(at, each)
         self._after(at, claim, line, binds=binds)
 
     def _unknown(self, event: Event, at: object) -> None:
@@ -303,7 +307,7 @@ class Judge:
         name = event.request_id
         over = self.requests.is_over(name)
         request = self.requests.of(event, observes=self.observes)
-        if request is not None and over and name is not None:
+        if over and name is not None and not self.requests.is_over(name):
             for claim in self.followers.pop(name, {}):
                 claim.drop_request(name)
         return request
@@ -327,16 +331,19 @@ class Judge:
     def _introduce(self, claim: Claim, event: Event, line: Line, *, binds: bool) -> None:
         """Take what an event states of the claim that it names."""
         if event.kind in _BEGINS and not claim.known and claim.stated_mode is None:
-            self._set_mode(claim, event.mode)
+            self._set_mode(claim, event.mode, line.at)
         elif event.kind in _TERMS and event.mode not in (None, claim.stated_mode):
             if claim.stated_mode is None and not claim.introduced:
-                self._set_mode(claim, event.mode)
+                self._set_mode(claim, event.mode, line.at)
             else:
                 text = f"it asked for {claim.stated_mode}, and {event.mode} is stated"
                 claim.distrust(Reason(Code.MODE_CONTRADICTS, text, line.at))
         if claim.watched and event.kind in _EARLY and not claim.introduced:
             text = "a report names the claim before it is registered"
             claim.distrust(Reason(Code.NOT_REGISTERED, text, line.at))
+        claim.named |= event.kind in _EARLY
+        if event.kind is Kind.CLAIM_EXPIRED and binds:
+            self._time_end(claim)
         if claim.final and event.kind is Kind.CLAIM_REGISTERED:
             claim.distrust(Reason(Code.ID_REUSED, "the claim ended before", line.at))
         if not binds:
@@ -361,9 +368,13 @@ class Judge:
             {"cache_identity", "object_id"} & claim.stated.keys()
         )
 
-    def _set_mode(self, claim: Claim, mode: str | None) -> None:
+    def _set_mode(self, claim: Claim, mode: str | None, at: object) -> None:
         claim.stated_mode = mode
-        claim.begin(_MODES.get(mode or "", self.default))
+        if (judged := _MODES.get(mode or "", self.default)) is not claim.mode:
+            claim.begin(judged)
+            if claim.named:
+                text = "a report names the claim before it is registered"
+                claim.distrust(Reason(Code.NOT_REGISTERED, text, at))
 
     def _place_on_object(self, claim: Claim, event: Event) -> bool:
         """Put a claim on the object that it states; return whether keys have other names now."""
@@ -372,10 +383,10 @@ class Judge:
         renamed = False
         if claim.obj.object_id is None and "object_id" in claim.stated:
             renamed = self._move(claim, event)
-        renamed = self.objects.bind(claim.obj, event, self.pool) or renamed
         self.objects.join(claim)
-        if event.kind in _TERMS and event.contents:
-            with _resized(self.capacity, self.objects.on.get(claim.obj, ())):
+        with _resized(self.capacity, self.objects.on[claim.obj]):
+            renamed = self.objects.bind(claim.obj, event, self.pool) or renamed
+            if event.kind in _TERMS and event.contents:
                 renamed = self.objects.state(claim.obj, event.contents, self.pool) or renamed
         return renamed
 
@@ -475,8 +486,8 @@ class Judge:
             return found
         if kind in FACTS_ABOUT_BLOCKS:
             gone = kind in BLOCKS_GONE
-            for each in effect.touched:
-                if not gone or effect.touched[each].lost:
+            for each, touch in effect.touched.items():
+                if not gone or touch.lost:
                     found[each] = True, True
             for each in () if gone else effect.direct:
                 found[each] = True, True
@@ -523,9 +534,6 @@ class Judge:
         if kind is Kind.PREFIX_LOOKUP and event.held is not None:
             for claim in at.direct:
                 self._look_up(at, claim)
-        if kind is Kind.PREFIX_REUSED:
-            for claim in at.direct:
-                self._reuse(at, claim)
 
     def _assume(self, at: Moment, claim: Claim, line: Line) -> None:
         event = at.event
@@ -784,7 +792,7 @@ class Judge:
         if event.kind is Kind.CLAIM_RETIRED:
             claim.early |= claim.duration is not None and not claim.elapsed
             self._timed.pop(claim, None)
-            claim.retired = True
+            claim.retired |= claim.elapsed or event.by == claim.owner is not None
         if event.kind in _BEGINS or event.kind is Kind.CLAIM_RETIRED:
             self.ranks.follow(claim, holds=self._holds(claim))
 
@@ -796,6 +804,7 @@ class Judge:
 
     def _end(self, claim: Claim) -> None:
         """Nothing changes the verdict any more but a late report."""
+        self._time_end(claim)
         claim.final = True
         self.objects.leave(claim)
         self.capacity.remove(claim)
