@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cache
 from heapq import heappop, heappush
@@ -30,7 +29,7 @@ from spec.stream.facts import FACTS_ABOUT_BLOCKS, Effect, Facts
 from spec.stream.fields import FIELDS, Moment, route_value
 from spec.stream.generate import in_three_values
 from spec.stream.objects import Objects
-from spec.stream.pool import Group, Pool
+from spec.stream.pool import Group, Object, Pool
 from spec.stream.ranks import Ranks
 from spec.stream.request import Request, Requests
 
@@ -110,9 +109,9 @@ class Judge:
     def _begin(self) -> None:
         """A run begins: nothing is held, and no request is in hand."""
         self.pool, self.objects = Pool(), Objects()
-        self.facts = Facts(self.pool, self.objects)
-        self.requests = Requests(self.limits.requests)
         self.capacity, self.ranks = Capacity(), Ranks()
+        self.facts = Facts(self.pool, self.objects, self.capacity)
+        self.requests = Requests(self.limits.requests)
         self.owing: dict[Claim, None] = {}
         self.followers: dict[str, dict[Claim, None]] = {}
         self._ends: list[tuple[int, int, Claim]] = []
@@ -233,7 +232,7 @@ class Judge:
     def _untime(self, line: Line) -> None:
         """A line has no time: it may stand before or after the end of a duration that runs."""
         claims = [*self._timed]
-        with _resized(self.capacity, claims):
+        with self.capacity.resized(claims):
             for claim in claims:
                 claim.untimed = line.at if claim.untimed is None else claim.untimed
         self._timed.clear()
@@ -384,7 +383,7 @@ class Judge:
         if claim.obj.object_id is None and "object_id" in claim.stated:
             renamed = self._move(claim, event)
         self.objects.join(claim)
-        with _resized(self.capacity, self.objects.on[claim.obj]):
+        with self.capacity.resized(self.objects.sharing(claim.obj)):
             renamed = self.objects.bind(claim.obj, event, self.pool) or renamed
             if event.kind in _TERMS and event.contents:
                 renamed = self.objects.state(claim.obj, event.contents, self.pool) or renamed
@@ -401,14 +400,14 @@ class Judge:
         own = claim.obj
         self.objects.leave(claim)
         new = found[0] if found else self.objects.add(*about)
-        with _resized(self.capacity, [claim]):
+        with self.capacity.resized([claim]):
             claim.obj = new
         places = sorted(own.places)
         self.pool.rename([(own.key(g, at), new.key(g, at)) for g, at in places])
         new.places |= {(g, at) for g, at in places if at >= len(new.contents)}
         return True
 
-    def _measure(self, obj: object) -> None:
+    def _measure(self, obj: Object) -> None:
         """What claims hold turns out to be otherwise than was known, and was so before."""
         at = Moment(
             Event(kind=Kind.BLOCK_CACHED),
@@ -419,20 +418,8 @@ class Judge:
             self.ranks,
             None,
         )
-        for claim in self._sharing(obj):
+        for claim in self.objects.sharing(obj):
             self._remeasure(claim, at)
-
-    def _sharing(self, obj: object) -> list[Claim]:
-        """The claims on an object, and on others with a content of it."""
-        found: dict[Claim, None] = {}
-        for claim in self.objects.on.get(obj, ()):  # type: ignore[call-overload]
-            found[claim] = None
-            for position in range(len(claim.obj.contents)):
-                for owner, _ in self.objects.owners(claim.obj.key(0, position)):
-                    found[owner] = None
-            break
-        found.update(self.objects.on.get(obj, {}))  # type: ignore[call-overload]
-        return [*found]
 
     def _remeasure(self, claim: Claim, at: Moment) -> None:
         facts, lead = claim.facts, FIELDS["lead"](at, claim)
@@ -823,19 +810,6 @@ class Judge:
             self._forget(oldest)
             if len(self._ids) > self.limits.ids:
                 self._ids.popitem(last=False)
-
-
-@contextmanager
-def _resized(capacity: Capacity, claims: Iterable[Claim]) -> Iterator[None]:
-    """Within the block, what claims take has other names."""
-    counted = [claim for claim in claims if claim in capacity]
-    for claim in counted:
-        capacity.remove(claim)
-    try:
-        yield
-    finally:
-        for claim in counted:
-            capacity.add(claim)
 
 
 @cache
