@@ -18,7 +18,7 @@ from spec.events.alphabet import Kind
 from spec.events.canonical import Event
 from spec.events.fields import IDENTITY
 from spec.language.verdicts import Verdict, pool
-from spec.stream.codes import Reason
+from spec.stream.codes import Code, Reason
 from spec.stream.generate import CLAIM, REQUEST, Values
 from spec.stream.pool import Block, Object
 
@@ -102,6 +102,7 @@ class Claim:
     Attributes:
         mode: the one that judges it; None judges nothing.
         stated_mode: the word by which its first event states one.
+        other_mode: the word of a later event that states another; then nothing is concluded.
         obj: what it is on; one of its own until an object is stated.
         owner: as its registration or its commitment states.
         footprint: the most that any event states, in blocks; None if none does.
@@ -126,6 +127,7 @@ class Claim:
     bundle: Bundle = Bundle.CONTRACT
     mode: Mode | None = None
     stated_mode: str | None = None
+    other_mode: str | None = None
     stated: dict[str, str] = field(default_factory=dict)
     obj: Object = field(default_factory=Object)
     predicate: MaterializationPredicate | None = None
@@ -331,8 +333,13 @@ class Claim:
         if scope is None:
             return
         for name, stand in zip(self.names, scope.stands, strict=True):
-            if stand is not None:
-                self.keep(name, _finding(name, stand))
+            if stand is None:
+                continue
+            found = _finding(name, stand)
+            self.keep(name, found)
+            if found.verdict is Verdict.PENDING and not self.owes:
+                text = f"request {request} ended, and what it owed was never settled"
+                self.leave_open(name, Reason(Code.REQUEST_FORGOTTEN, text, found.at))
 
     def keep(self, name: str, found: Finding) -> None:
         """What an observer came to stays, though its state is left; the first of the heaviest."""

@@ -336,6 +336,7 @@ class Judge:
                 self._set_mode(claim, event.mode, line.at)
             else:
                 text = f"it asked for {claim.stated_mode}, and {event.mode} is stated"
+                claim.other_mode = claim.other_mode or event.mode
                 claim.distrust(Reason(Code.MODE_CONTRADICTS, text, line.at))
         if claim.watched and event.kind in _EARLY and not claim.introduced:
             text = "a report names the claim before it is registered"
@@ -503,9 +504,7 @@ class Judge:
     @staticmethod
     def _is_moot(claim: Claim, kind: Kind) -> bool:
         """Whether nothing is owed of the claim that an event of this kind could be about."""
-        if claim.watched:
-            return bool(claim.retired) and not claim.responsible
-        return claim.final and kind in FACTS
+        return claim.final and (claim.watched or kind in FACTS)
 
     # What contradicts.
 
