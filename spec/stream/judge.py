@@ -284,7 +284,9 @@ class Judge:
             return
         if event.claim_id in self.claims and event.kind is not Kind.CLAIM_REGISTERED:
             return
-        claim = self._claim(event.claim_id, at, event=event)
+        claim = self._claim(event.claim_id, at)
+        if claim.mode is None and not claim.introduced:
+            self._set_mode(claim, event.mode, at)
         if claim.binds(event):
             claim.state_terms(event)
         if not claim.final:
@@ -311,7 +313,7 @@ class Judge:
                 claim.drop_request(name)
         return request
 
-    def _claim(self, name: str, at: object, event: Event | None = None) -> Claim:
+    def _claim(self, name: str, at: object) -> Claim:
         """The claim of this id, which is new if there is none."""
         claim = self.claims.get(name)
         if claim is not None:
@@ -508,10 +510,10 @@ class Judge:
         Late reports about blocks and routes of a claim that was only watched may be true of what
         happened since; of others the lifecycle judges late reports.
         """
-        if event.kind in FACTS:
-            return claim.final
         if not (claim.watched and claim.over):
-            return False
+            return claim.final and event.kind in FACTS
+        if event.kind in FACTS:
+            return True
         if event.kind in ROUTE_REPORTS:
             return not claim.routes.get((event.request_id or "", event.kind))
         return not claim.owes
