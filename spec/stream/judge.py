@@ -19,6 +19,7 @@ from spec.contract.observed import facts_of
 from spec.events.alphabet import BLOCKS_GONE, CONFLICT_ACTIONS, FACTS, REPORTS, Kind
 from spec.events.canonical import Event, Mark
 from spec.events.fields import REQUEST_KINDS, ROUTE_REPORTS
+from spec.language.terms import KindIn, parts
 from spec.language.verdicts import Verdict
 from spec.stream.breaks import Contradiction, Line, Order
 from spec.stream.capacity import Capacity
@@ -185,11 +186,9 @@ class Judge:
 
     def _blind(self, claim: Claim, at: object) -> None:
         """Leave open the obligations that rest on facts which the stream does not observe."""
-        for name in claim.names:
-            unseen = facts_of(OBLIGATIONS[name]) - self.told
-            if unseen:
-                text = f"not observed: {', '.join(sorted(unseen))}"
-                claim.leave_open(name, Reason(Code.NOT_OBSERVED, text, at))
+        for name, unseen in _unseen(claim.names, self.told).items():
+            text = f"not observed: {', '.join(sorted(unseen))}"
+            claim.leave_open(name, Reason(Code.NOT_OBSERVED, text, at))
 
     def _doubt(self, name: str | None, only: frozenset[str], why: str, at: object) -> None:
         """What the form of the stream does not state leaves open what depends on it."""
@@ -231,6 +230,8 @@ class Judge:
 
     def _untime(self, line: Line) -> None:
         """A line has no time: it may stand before or after the end of a duration that runs."""
+        if not self._timed:
+            return
         claims = [*self._timed]
         with self.capacity.resized(claims):
             for claim in claims:
@@ -348,7 +349,7 @@ class Judge:
             self._time_end(claim)
         if claim.final and event.kind is Kind.CLAIM_REGISTERED:
             claim.distrust(Reason(Code.ID_REUSED, "the claim ended before", line.at))
-        if not binds:
+        if not binds or (event.kind not in _TERMS and claim.knows(event)):
             return
         before = claim.obj, claim.predicate, claim.extent
         new = not claim.introduced and event.kind in _TERMS
@@ -382,7 +383,7 @@ class Judge:
         """Put a claim on the object that it states; return whether keys have other names now."""
         if claim.final:
             return False
-        renamed = False
+        renamed, claim.placed = False, True
         if claim.obj.object_id is None and "object_id" in claim.stated:
             renamed = self._move(claim, event)
         self.objects.join(claim)
@@ -535,8 +536,8 @@ class Judge:
 
     def _assume(self, at: Moment, claim: Claim, line: Line) -> None:
         event = at.event
-        for assumption, holds in _assumed(event.kind, claim.mode):
-            if claim.predicate is None or not assumption.rests_on <= self.observes:
+        for assumption, rests_on, holds in _assumed(event.kind, claim.mode):
+            if claim.predicate is None or not rests_on <= self.observes:
                 continue
             if assumption.name == ROOM and event.footprint is None:
                 continue
@@ -619,22 +620,15 @@ class Judge:
 
     def _pressed(self, at: Moment) -> dict[Claim, None]:
         """The claims that an event of a request may matter to for the sake of capacity."""
-        event, request = at.event, at.request
+        event = at.event
         if event.kind in CONFLICT_ACTIONS:
             found = dict.fromkeys(self.capacity)
             named = (self.claims.get(name) for name in at.accused)
             found.update((claim, None) for claim in named if claim is not None)
             return found
-        arrives = event.kind is Kind.REQUEST_ARRIVED
-        if arrives and event.restated:
+        if event.kind is Kind.REQUEST_ARRIVED and event.restated:
             return {}
-        needed = event.needed if arrives else (request.needed if request is not None else 0)
-        usable = event.usable if arrives else (request.usable if request is not None else 0)
-        total = self.capacity.total
-        if None not in (needed, usable, total):
-            if not needed <= usable < total + needed:  # type: ignore[operator]
-                return {}
-        return dict.fromkeys(self.capacity)
+        return dict.fromkeys(self.capacity) if at.presses else {}
 
     def _deliver_to(
         self, claim: Claim, at: Moment, here: set[str], perhaps: set[str], line: Line
@@ -667,9 +661,12 @@ class Judge:
                 delivery.opens(name, self.requests.get(name), over=self.requests.is_over(name))
         for name in delivery.opened:
             self.followers.setdefault(name, {})[claim] = None
-        responsible, size = claim.responsible, claim.size
-        claim.facts = delivery.now
-        self._counted(claim, responsible, size)
+        if delivery.now is not claim.facts:
+            responsible, size = claim.responsible, claim.size
+            claim.facts = delivery.now
+            self._counted(claim, responsible, size)
+        if delivery.moved:
+            self._note_owing(claim)
         if mine and named:
             claim.state = next_state(claim.state, event.kind) or claim.state
 
@@ -687,6 +684,8 @@ class Judge:
             self.capacity.remove(claim)
             if claim.responsible:
                 self.capacity.add(claim)
+
+    def _note_owing(self, claim: Claim) -> None:
         if claim.owes:
             self.owing[claim] = None
         else:
@@ -824,6 +823,19 @@ class Judge:
 
 
 @cache
-def _assumed(kind: Kind, mode: Mode | None) -> list[tuple[Assumption, Callable[..., bool | None]]]:
-    """The assumptions about facts of this kind, each in three values."""
-    return [(each, in_three_values(each.holds, kind, mode)) for each in FACTS_ARE_FACTS]
+def _assumed(
+    kind: Kind, mode: Mode | None
+) -> list[tuple[Assumption, frozenset[Kind], Callable[..., bool | None]]]:
+    """The assumptions about facts of this kind, what each rests on, and whether it holds."""
+    return [
+        (each, each.rests_on, in_three_values(each.holds, kind, mode))
+        for each in FACTS_ARE_FACTS
+        if any(kind in part.kinds for part in parts(each.holds) if isinstance(part, KindIn))
+    ]
+
+
+@cache
+def _unseen(names: tuple[str, ...], told: frozenset[Kind]) -> dict[str, frozenset[Kind]]:
+    """The obligations that rest on facts which a stream does not observe, with those."""
+    found = {name: facts_of(OBLIGATIONS[name]) - told for name in names}
+    return {name: unseen for name, unseen in found.items() if unseen}
