@@ -106,7 +106,7 @@ class Delivery:
             return found
         if not request.in_hand:
             return found
-        facts = {
+        facts: dict[str, Any] = {
             "seen": True,
             "arrived": True,
             "needed": request.needed,

@@ -26,7 +26,7 @@ from spec.stream.capacity import Capacity
 from spec.stream.claim import AT, Claim, verdicts_of
 from spec.stream.codes import Code, Reason
 from spec.stream.delivery import REQ, Delivery
-from spec.stream.facts import FACTS_ABOUT_BLOCKS, Effect, Facts
+from spec.stream.facts import FACTS_ABOUT_BLOCKS, Effect, Facts, of_tier
 from spec.stream.fields import FIELDS, Moment, route_value
 from spec.stream.generate import in_three_values
 from spec.stream.objects import Objects
@@ -241,6 +241,7 @@ class Judge:
     # Events.
 
     def _event(self, event: Event, line: Line) -> None:
+        event = of_tier(event)
         if event.restated and not self.restating:
             return
         if self.restating and not event.restated:
