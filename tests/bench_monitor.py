@@ -24,7 +24,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple, get_type_hints
 import msgspec
 
 from monitor.check.files import EXIT_CODES, check
-from monitor.engine import ModeVerdict
+from spec.stream.outcome import ModeVerdict
 from runtime_hooks.settings.config import TAKEN
 from spec.claims.claim import Mode
 from spec.contract.modes import Bundle

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from monitor.check.files import check
-from monitor.engine import ModeVerdict
+from spec.stream.outcome import ModeVerdict
 from spec.claims.claim import Mode
 from spec.contract.modes import Bundle
 from tests import bench_monitor, bench_reelay

@@ -13,7 +13,7 @@ from monitor.check.judging import ENDED, Judging
 from monitor.check.parts import place_of
 from monitor.check.snapshots import State
 from monitor.check.whole import Asked
-from monitor.engine import ModeVerdict
+from spec.stream.outcome import ModeVerdict
 from monitor.input.batches import form_of
 from monitor.input.errors import InputError, did_you_mean, shown
 from monitor.input.given import record_of

@@ -9,7 +9,7 @@ import time
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Final, Protocol
 
-from monitor.engine import ModeVerdict
+from spec.stream.outcome import ModeVerdict
 from monitor.follow.buffer import Batch, Break, Buffer, Drop, End
 from monitor.follow.outlet import Outlet
 

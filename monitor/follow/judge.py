@@ -10,7 +10,7 @@ import msgspec
 
 from monitor.check.events import EventMonitor
 from monitor.check.parts import place_of
-from monitor.engine import ModeVerdict
+from spec.stream.outcome import ModeVerdict
 from monitor.follow.judge_state import JudgeState, Stated, claim_line, standing_of, violated_of
 from monitor.follow.verdict_line import LimitLine, ViolationLine, key_of
 from monitor.input.batches import event_of

@@ -9,7 +9,7 @@ from urllib.parse import urlsplit
 
 import msgspec
 
-from monitor.engine import ModeVerdict
+from spec.stream.outcome import ModeVerdict
 from monitor.follow.poster import Poster, check_url
 from monitor.follow.verdict_line import LimitLine, ViolationLine
 from spec import __version__

@@ -7,7 +7,7 @@ from typing import Any, TypeAlias
 
 import msgspec
 
-from monitor.engine import ModeVerdict
+from spec.stream.outcome import ModeVerdict
 from monitor.report.verdict import Place
 from spec.claims.claim import Mode
 from spec.language.prose import printable

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Final
 
 from rich.text import Text
 
-from monitor.engine import ModeVerdict
+from spec.stream.outcome import ModeVerdict
 from monitor.report.layout import VERDICT_STYLES, Row, grid, place
 from monitor.report.quote import shortened
 from spec.language.prose import printable

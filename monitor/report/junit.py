@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from monitor.engine import ModeVerdict
+from spec.stream.outcome import ModeVerdict
 from monitor.report.headline import headline
 from monitor.report.layout import place
 from spec.cli.junit import JunitCase, junit_suites

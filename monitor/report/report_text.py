@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 from rich.table import Table
 from rich.text import Text
 
-from monitor.engine import ModeVerdict
+from spec.stream.outcome import ModeVerdict
 from monitor.report.findings import claim_text, places, shown_claims
 from monitor.report.headline import headline, summary
 from monitor.report.layout import (
@@ -22,7 +22,7 @@ from monitor.report.layout import (
 )
 from monitor.report.quote import quotes
 from monitor.report.tally import tallies
-from monitor.report.verdict import REFERENCE, ModeChoice
+from monitor.report.verdict import ModeChoice
 from spec.contract.obligations import OBLIGATIONS
 from spec.digest import SHORT
 from spec.language.prose import counted, printable
@@ -87,8 +87,6 @@ def _account(report: Report, found: Sequence[Tally], *, verbose: bool) -> Iterat
     yield from _unjudged(report)
     yield from _modes(found if len(found) > 1 else ())
     yield "judged by", _judged_by(report)
-    if report.judge == REFERENCE:
-        yield "judge", "the naive reference projection, not the monitor"
     if verbose:
         yield "with", f"resident-claims {report.tool}, spec {report.spec[:SHORT]}"
     files = [f"{file_name(i.file)}, {counted(i.lines, 'line')}" for i in report.inputs]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import textwrap
 from typing import TYPE_CHECKING, Final
 
-from monitor.engine import ModeVerdict
+from spec.stream.outcome import ModeVerdict
 from monitor.report.verdict import ModeChoice
 from spec.contract.modes import MODES
 from spec.digest import SHORT

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from monitor.engine import ModeVerdict
+from spec.stream.outcome import ModeVerdict
 from runtime_hooks.claims import ownership
 from runtime_hooks.claims.metadata import CLAIM, NULL
 from runtime_hooks.claims.ownership import (

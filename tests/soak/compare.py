@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from monitor.check.files import check
-from monitor.engine import ModeVerdict
+from spec.stream.outcome import ModeVerdict
 from monitor.follow.verdict_line import ClaimLine, VerdictLine, ViolationLine
 from monitor.report.verdict import ClaimReport
 from spec.claims.states import TERMINAL, ClaimState

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from monitor.check.files import check
-from monitor.engine import ModeVerdict
+from spec.stream.outcome import ModeVerdict
 from monitor.follow import judge as judge_module
 from monitor.follow.counts import Counts
 from monitor.follow.judge import Judge

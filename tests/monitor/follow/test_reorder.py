@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from monitor.__main__ import main
 from monitor.check.files import check
-from monitor.engine import ModeVerdict
+from spec.stream.outcome import ModeVerdict
 from monitor.follow.buffer import WhenFull
 from monitor.follow.counts import Counts
 from monitor.follow.follower import Follower

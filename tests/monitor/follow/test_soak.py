@@ -7,7 +7,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from monitor.engine import ModeVerdict
+from spec.stream.outcome import ModeVerdict
 from monitor.follow.counts import Counts
 from monitor.follow.judge import Judge
 from monitor.follow.verdict_line import ClaimLine, VerdictLine, ViolationLine

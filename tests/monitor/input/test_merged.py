@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from monitor.__main__ import main
 from monitor.check.events import EventMonitor
 from monitor.check.files import check
-from monitor.engine import ModeVerdict
+from spec.stream.outcome import ModeVerdict
 from monitor.input import rank_order
 from monitor.input.errors import InputError
 from monitor.input.given import record_of

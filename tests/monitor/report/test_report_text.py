@@ -9,7 +9,7 @@ import msgspec
 import pytest
 from rich.console import Console
 
-from monitor.engine import ModeVerdict
+from spec.stream.outcome import ModeVerdict
 from monitor.report.headline import headline
 from monitor.report.report_text import as_text
 from monitor.report.verdict import Report

@@ -11,7 +11,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from monitor.check.events import EventMonitor
-from monitor.engine import ModeVerdict
+from spec.stream.outcome import ModeVerdict
 from monitor.pool.bloom_filter import digest
 from monitor.pool.seen import Recent
 from monitor.stream import claim_store, retired_claims

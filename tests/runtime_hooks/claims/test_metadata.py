@@ -2,7 +2,7 @@
 
 import pytest
 
-from monitor.engine import ModeVerdict
+from spec.stream.outcome import ModeVerdict
 from runtime_hooks.claims.arrivals import Arrival
 from runtime_hooks.claims.metadata import NULL
 from runtime_hooks.trace.names import identity_text, name_of

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from monitor.engine import ModeVerdict
+from spec.stream.outcome import ModeVerdict
 from spec.claims.claim import Mode
 from tests.runtime_hooks.tiny import NS, TinyEngine
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from monitor.engine import ModeVerdict
+from spec.stream.outcome import ModeVerdict
 from runtime_hooks import claims
 from runtime_hooks.claims import preregistration
 from runtime_hooks.claims.arrivals import Arrival

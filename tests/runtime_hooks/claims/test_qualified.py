@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from monitor.engine import ModeVerdict
+from spec.stream.outcome import ModeVerdict
 from runtime_hooks.claims.metadata import CLAIM, PIN, RELEASE, RENEW
 from runtime_hooks.claims.ownership import prepare, signed
 from runtime_hooks.claims.preregistration import Prompt

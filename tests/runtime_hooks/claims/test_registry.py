@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from monitor.engine import ModeVerdict
+from spec.stream.outcome import ModeVerdict
 from runtime_hooks.claims.entry import Entry
 from spec.claims.claim import Mode
 from spec.claims.states import ClaimState

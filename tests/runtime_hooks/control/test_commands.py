@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from monitor.engine import ModeVerdict
+from spec.stream.outcome import ModeVerdict
 from runtime_hooks.__main__ import main
 from runtime_hooks.claims.preregistration import Prompt
 from runtime_hooks.control import client

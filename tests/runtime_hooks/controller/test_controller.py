@@ -1,6 +1,6 @@
 """Tests of the controller: the monitor judges what it reports."""
 
-from monitor.engine import ModeVerdict
+from spec.stream.outcome import ModeVerdict
 from runtime_hooks.claims.arrivals import Arrival
 from runtime_hooks.settings.config import Drill
 from spec.claims.claim import Mode

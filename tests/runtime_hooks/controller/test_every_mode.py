@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from monitor.engine import ModeVerdict
+from spec.stream.outcome import ModeVerdict
 from runtime_hooks.settings.config import TAKEN
 from spec.claims.claim import Mode
 from tests.runtime_hooks.requests import KEYS, RequestSteps, engine_of, looked, on, reused, verdict

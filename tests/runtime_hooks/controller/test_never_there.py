@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from monitor.engine import ModeVerdict
+from spec.stream.outcome import ModeVerdict
 from runtime_hooks.claims.arrivals import Arrival
 from runtime_hooks.control.text import claims_text, show_text
 from spec.claims.claim import Mode

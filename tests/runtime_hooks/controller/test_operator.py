@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from monitor.engine import ModeVerdict
+from spec.stream.outcome import ModeVerdict
 from runtime_hooks.claims.arrivals import Arrival
 from runtime_hooks.controller.operator import NotAllowed, UnknownClaim
 from runtime_hooks.settings.quotas import Quota

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from monitor.engine import ModeVerdict
+from spec.stream.outcome import ModeVerdict
 from runtime_hooks.claims.metadata import NULL, RENEW, TRY
 from runtime_hooks.claims.ownership import prepare, signed
 from runtime_hooks.settings.config import Settings

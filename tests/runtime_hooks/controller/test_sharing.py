@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from monitor.engine import ModeVerdict
+from spec.stream.outcome import ModeVerdict
 from runtime_hooks.claims.arrivals import Arrival
 from spec.claims.claim import Mode
 from tests.runtime_hooks.requests import on, verdict

@@ -2,7 +2,7 @@
 
 import pytest
 
-from monitor.engine import ModeVerdict
+from spec.stream.outcome import ModeVerdict
 from runtime_hooks.claims.arrivals import Arrival
 from spec.claims.claim import Mode
 from spec.events.alphabet import Kind

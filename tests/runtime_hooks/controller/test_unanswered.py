@@ -4,7 +4,7 @@ from functools import partial
 
 import pytest
 
-from monitor.engine import ModeVerdict
+from spec.stream.outcome import ModeVerdict
 from runtime_hooks.claims.arrivals import Arrival
 from runtime_hooks.claims.pins import Pins
 from spec.claims.claim import Mode

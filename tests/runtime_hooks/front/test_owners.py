@@ -15,7 +15,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from monitor.engine import ModeVerdict
+from spec.stream.outcome import ModeVerdict
 from runtime_hooks.claims.metadata import CLAIM, RELEASE
 from runtime_hooks.claims.ownership import CALLING, prepare, signed
 from runtime_hooks.claims.preregistration import Prompt

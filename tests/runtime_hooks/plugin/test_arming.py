@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from monitor.check.files import check
-from monitor.engine import ModeVerdict
+from spec.stream.outcome import ModeVerdict
 from runtime_hooks.claims.arrivals import Arrival
 from runtime_hooks.control.client import ask as ask_engine
 from runtime_hooks.control.folder import sockets

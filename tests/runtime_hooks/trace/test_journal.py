@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from monitor.check.files import check
-from monitor.engine import ModeVerdict
+from spec.stream.outcome import ModeVerdict
 from runtime_hooks.settings.config import SettingsError
 from runtime_hooks.trace.file import TraceFile
 from runtime_hooks.trace.journal import Journal, Line

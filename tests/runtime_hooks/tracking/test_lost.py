@@ -2,7 +2,7 @@
 
 import time
 
-from monitor.engine import ModeVerdict
+from spec.stream.outcome import ModeVerdict
 from runtime_hooks.claims.arrivals import Arrival
 from spec.claims.claim import Mode
 from spec.events.canonical import Event

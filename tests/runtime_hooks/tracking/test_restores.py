@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from monitor.engine import ModeVerdict
+from spec.stream.outcome import ModeVerdict
 from spec.claims.claim import Mode
 from tests.runtime_hooks.requests import (
     KEYS,
