@@ -114,9 +114,7 @@ class Stream:
         self.ended = Ended()
         self.forgotten = 0
         self._only, self._told = only, forget
-        self.judge = Judge(
-            default, bundle, first=form.first, limits=limits, forget=self._forget
-        )
+        self.judge = Judge(default, bundle, first=form.first, limits=limits, forget=self.forget)
 
     def take(self, line: Line) -> None:
         """The next line of the stream."""
@@ -131,7 +129,8 @@ class Stream:
             self._told(self, claim)
             self._list(outcome_of(claim), self.judge.limits.ended)
 
-    def _forget(self, claim: Claim) -> None:
+    def forget(self, claim: Claim) -> None:
+        """The judge keeps a claim no longer."""
         self.forgotten += 1
         self._told(self, claim)
         outcome = outcome_of(claim)
@@ -249,7 +248,7 @@ class Streams:
         self._forget = forget
         self._moved: dict[Stream, None] | None = None
         self._streams: dict[tuple[str, str], Stream] = {}
-        self._spoiled: dict[str, tuple[At, str]] = {}
+        self.spoiled: dict[str, tuple[At, str]] = {}
 
     def __iter__(self) -> Iterator[Stream]:
         return iter(self._streams.values())
@@ -284,8 +283,8 @@ class Streams:
         stream = self.add(file, name, stamp.form)
         opens = stamp.mark is Mark.STREAM_OPENED
         stream.begins = opens or (stamp.sequence is not None and stamp.sequence in stamp.form.first)
-        if file in self._spoiled:
-            at, why = self._spoiled[file]
+        if file in self.spoiled:
+            at, why = self.spoiled[file]
             self._pass(stream, Line(at, lost=why))
         return stream
 
@@ -308,7 +307,7 @@ class Streams:
         self.occurred.rejected += 1
         at = at_line(error.file, error.line or 0)
         why = f"line {at.line} could not be read"
-        self._spoiled.setdefault(at.file, (at, why))
+        self.spoiled.setdefault(at.file, (at, why))
         self.lose(at, why)
 
     def lose(self, at: At, why: str, name: str | None = None) -> None:
