@@ -4,32 +4,46 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, NamedTuple, cast
 
 from monitor.input.records import At, at_line
 from spec.claims.states import ClaimState
-from spec.contract.modes import MODES, Bundle
+from spec.contract.modes import Bundle
+from spec.contract.obligations import OBLIGATIONS
 from spec.events.alphabet import FACTS, Kind
 from spec.events.canonical import Mark, StreamMark
 from spec.language.verdicts import Verdict
 from spec.stream.breaks import Line
-from spec.stream.claim import AT
 from spec.stream.codes import Code, Reason
 from spec.stream.judge import Judge, Limits
 from spec.stream.outcome import ClaimOutcome, ModeVerdict, outcome_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from collections.abc import Callable, Iterator
 
     from monitor.input.errors import InputError
     from monitor.input.records import Form, Record
     from spec.claims.claim import Mode
-    from spec.stream.claim import Claim
+    from spec.stream.claim import Claim, Finding
 
-__all__ = ["ENDED", "Ended", "Limits", "Occurred", "Stream", "Streams", "owes_nothing"]
+__all__ = [
+    "ENDED",
+    "USUAL",
+    "Ended",
+    "Limits",
+    "Occurred",
+    "Said",
+    "Stream",
+    "Streams",
+    "obligation_said",
+    "owes_nothing",
+]
 
 ENDED: Final = 10_000
 """Claims of a stream that are listed after they have ended; others are counted."""
+
+USUAL: Final = Limits(ended=ENDED)
+"""How much of a stream is followed."""
 
 TROUBLED: Final = 1_000
 """Claims of a stream that are listed though others are counted: they were not kept."""
@@ -78,6 +92,29 @@ class Ended:
         self.obligations += other.obligations
         self.entered += other.entered
         self.away += other.away
+
+
+class Said(NamedTuple):
+    """What is said of a finding: why, what was expected instead, and the reason's code and name."""
+
+    at: At | None
+    why: str
+    allowed: str = ""
+    code: str = ""
+    reason: str = ""
+
+
+def obligation_said(name: str, found: Finding) -> Said:
+    """What one obligation of a claim came to, in words."""
+    at, observer = cast("At | None", found.at), OBLIGATIONS[name]
+    if found.reason is not None:
+        code = found.reason.code
+        return Said(at, found.reason.text, "", code.number, code.title)
+    if found.rule is None:
+        return Said(at, observer.states[0].says)
+    rule = observer.rules[found.rule]
+    why = rule.why if found.verdict is Verdict.VIOLATED else observer.state(rule.to).says
+    return Said(at, why, rule.allowed)
 
 
 def owes_nothing(outcome: ClaimOutcome) -> bool:
@@ -239,7 +276,7 @@ class Streams:
         default: Mode | None = None,
         bundle: Bundle = Bundle.CONTRACT,
         *,
-        limits: Limits = Limits(ended=ENDED),
+        limits: Limits = USUAL,
         only: str | None = None,
         forget: Callable[[Stream, Claim], None] = lambda stream, claim: None,
     ) -> None:

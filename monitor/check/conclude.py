@@ -6,7 +6,7 @@ from collections import Counter
 from typing import TYPE_CHECKING, NamedTuple
 
 from monitor.check.found import torn
-from monitor.core import ENDED, Ended, Limits, owes_nothing
+from monitor.core import USUAL, Ended, Limits, obligation_said, owes_nothing
 from monitor.input.resequencer import Disorder
 from monitor.report.verdict import (
     SCHEMA,
@@ -28,7 +28,6 @@ from monitor.report.verdict import (
 from spec import __version__
 from spec.claims.claim import Mode
 from spec.contract.modes import MODES, Bundle
-from spec.contract.obligations import OBLIGATIONS
 from spec.digest import spec_digest
 from spec.events.alphabet import FACTS, Kind
 from spec.language.prose import counted
@@ -36,7 +35,7 @@ from spec.language.verdicts import Verdict, pool
 from spec.stream.outcome import ModeVerdict, decide
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Iterable, Sequence
 
     from monitor.check.found import Found, StreamFound
     from monitor.input.records import At
@@ -45,7 +44,7 @@ if TYPE_CHECKING:
     from spec.stream.codes import Reason
     from spec.stream.outcome import ClaimOutcome
 
-__all__ = ["Asked", "concluded", "obligation_report", "place_of", "text_of"]
+__all__ = ["Asked", "absent_of", "concluded", "obligation_report", "place_of", "text_of"]
 
 
 class Asked(NamedTuple):
@@ -55,7 +54,7 @@ class Asked(NamedTuple):
     bundle: Bundle = Bundle.CONTRACT
     strict: bool = False
     claim: str | None = None
-    limits: Limits = Limits(ended=ENDED)
+    limits: Limits = USUAL
 
 
 class _Part(NamedTuple):
@@ -70,7 +69,9 @@ def concluded(asked: Asked, found: Found) -> Report:
     parts = _parts(asked, found)
     absent = _absent(asked, found)
     theorem = _theorem(found)
-    modes = [_mode_report(asked, found, mode, parts, absent, theorem) for mode in _modes(asked, parts)]
+    modes = [
+        _mode_report(asked, found, mode, parts, absent, theorem) for mode in _modes(asked, parts)
+    ]
     unjudged = Unjudged([])
     others: dict[Mode, int] = {}
     if asked.mode is None:
@@ -80,6 +81,7 @@ def concluded(asked: Asked, found: Found) -> Report:
         others = {m: n for m, n in _sizes(parts).items() if m not in (None, asked.mode) and n}
         verdict, why = modes[0].verdict, modes[0].why
     events, order = found.occurred, _order(found.accounts)
+    facts = [kind for kind in Kind if kind in FACTS]
     return Report(
         schema=SCHEMA,
         tool=__version__,
@@ -106,8 +108,8 @@ def concluded(asked: Asked, found: Found) -> Report:
             for stream, claim in parts[part.mode].claims
         ],
         trust=Trust(
-            {str(kind): events.kinds[kind] for kind in Kind if kind in FACTS and events.kinds[kind]},
-            [str(kind) for kind in Kind if kind in events.derived and kind in FACTS],
+            {str(kind): events.kinds[kind] for kind in facts if events.kinds[kind]},
+            [str(kind) for kind in facts if kind in events.derived],
         ),
         forgotten=_forgotten_of(modes),
         others=others,
@@ -179,12 +181,7 @@ def _mode_report(
         )
         for name in MODES[mode].names(asked.bundle)
     }
-    if not absent and not (ended.entered.total() or any(claim.entered for _, claim in claims)):
-        others = sorted(str(m) for m in parts if m not in (None, mode))
-        rest = f" of this mode, only of {', '.join(others)}" if others else ""
-        watched = MODES[mode].constants["watched"]
-        absent = f"no {'registered' if watched else 'accepted'} claim{rest}"
-    absent = absent or _gap(found.streams) or torn(found.streams)
+    absent = absent or _no_claim(mode, parts) or _gap(found.streams) or torn(found.streams)
     verdict, why = decide(obligations, absent, strict=asked.strict)
     forms = {s.form.name for s, claim in claims if claim.stated_mode and s.form.name != "canonical"}
     return ModeReport(
@@ -196,6 +193,22 @@ def _mode_report(
         theorem=theorem,
         read_from=sorted(forms) if asked.mode is None else [],
     )
+
+
+def absent_of(asked: Asked, found: Found, mode: Mode) -> str:
+    """Why no claim of a mode can be kept; empty where each can."""
+    return _absent(asked, found) or _no_claim(mode, _parts(asked, found)) or torn(found.streams)
+
+
+def _no_claim(mode: Mode, parts: dict[Mode | None, _Part]) -> str:
+    """Why there is no claim of a mode to which anything is owed; empty where there is one."""
+    part = parts.get(mode, _Part([], Ended()))
+    if part.ended.entered.total() or any(claim.entered for _, claim in part.claims):
+        return ""
+    others = sorted(str(m) for m in parts if m not in (None, mode))
+    rest = f" of this mode, only of {', '.join(others)}" if others else ""
+    watched = MODES[mode].constants["watched"]
+    return f"no {'registered' if watched else 'accepted'} claim{rest}"
 
 
 def _gap(streams: Iterable[StreamFound]) -> str:
@@ -322,16 +335,9 @@ def _claim_report(stream: StreamFound, claim: ClaimOutcome) -> ClaimReport:
 
 def obligation_report(name: str, found: Finding) -> ObligationReport:
     """What one obligation of a claim came to, with why in words."""
-    at = None if found.at is None else place_of(found.at)  # type: ignore[arg-type]
-    if found.reason is not None:
-        code = found.reason.code
-        return ObligationReport(found.verdict, at, found.reason.text, "", code.number, code.title)
-    observer = OBLIGATIONS[name]
-    if found.rule is None:
-        return ObligationReport(found.verdict, at, observer.states[0].says)
-    rule = observer.rules[found.rule]
-    why = rule.why if found.verdict is Verdict.VIOLATED else observer.state(rule.to).says
-    return ObligationReport(found.verdict, at, why, rule.allowed)
+    at, why, allowed, code, reason = obligation_said(name, found)
+    place = None if at is None else place_of(at)
+    return ObligationReport(found.verdict, place, why, allowed, code, reason)
 
 
 def _break(stream: StreamFound, reason: Reason) -> BreakReport:

@@ -11,7 +11,7 @@ from monitor.check.by_name import claim_asked
 from monitor.check.conclude import Asked, concluded, obligation_report
 from monitor.check.found import found_in
 from monitor.check.snapshots import restored, snapshot
-from monitor.core import ENDED, Limits, Stream, Streams
+from monitor.core import ENDED, Stream, Streams
 from monitor.input.errors import InputError, did_you_mean, shown
 from monitor.input.given import record_of
 from monitor.input.plain import form_of, plain_record

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, BinaryIO, Final, Protocol
 from monitor.check.conclude import Asked, concluded
 from monitor.check.found import found_in
 from monitor.check.jobs import judge_apart
-from monitor.core import ENDED, Limits, Streams
+from monitor.core import USUAL, Streams
 from monitor.durable.collector import seldom
 from monitor.input.errors import InputError
 from monitor.input.lines import STDIN
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
     from monitor.check.found import Found
+    from monitor.core import Limits
     from monitor.input.records import Record
     from monitor.input.reorder_window import Window
     from monitor.input.sources import Account
@@ -90,7 +91,7 @@ def check(
         InputError: a file or a line of it cannot be read.
         SpecError: there are too few open files or processes for so many jobs.
     """
-    asked = Asked(mode, bundle, strict, claim, limits or Limits(ended=ENDED))
+    asked = Asked(mode, bundle, strict, claim, limits or USUAL)
     judge = partial(_judge_files, asked, lenient, window)
     if jobs > 1 and len(set(paths) - {STDIN}) > 1 and not has_ranks(paths):
         several = [*dict.fromkeys(paths)]

@@ -108,7 +108,7 @@ class _Save:
             "ended": [self._claims[claim] for claim in judge._ended.values()],
             "timed": [self._claims[claim] for claim in judge._timed],
             "ends": [
-                [end, number, self._claims[claim]]
+                [_id(end), number, self._claims[claim]]
                 for end, number, claim in judge._ends
                 if claim in self._claims
             ],
@@ -132,7 +132,7 @@ class _Save:
 
     def _claim(self, claim: Claim) -> dict[str, Any]:
         return {
-            **{name: getattr(claim, name) for name in _PLAIN},
+            **{name: _id(getattr(claim, name)) for name in _PLAIN},
             "facts": [*map(_id, claim.facts)],
             "bundle": claim.bundle.value,
             "mode": claim.mode and claim.mode.value,
@@ -210,7 +210,7 @@ class _Load:
         judge.claims.update((claim.claim_id, claim) for claim in self._claims)
         judge._ended.update((self._claims[n].claim_id, self._claims[n]) for n in value["ended"])
         judge._timed.update(dict.fromkeys(self._claims[n] for n in value["timed"]))
-        judge._ends = [(end, number, self._claims[n]) for end, number, n in value["ends"]]
+        judge._ends = [(_of_id(end), number, self._claims[n]) for end, number, n in value["ends"]]
         heapify(judge._ends)
         self._index(value)
 
@@ -267,7 +267,7 @@ class _Load:
     def _claim(self, value: dict[str, Any]) -> Claim:
         claim = Claim(value["claim_id"], Bundle(value["bundle"]))
         for name in _PLAIN:
-            setattr(claim, name, value[name])
+            setattr(claim, name, _of_id(value[name]))
         claim.facts = [*map(_of_id, value["facts"])]
         claim.mode = None if value["mode"] is None else Mode(value["mode"])
         claim.obj = self._objects[value["obj"]]
