@@ -14,6 +14,7 @@ from spec.events.alphabet import FACTS, Kind
 from spec.events.canonical import Mark, StreamMark
 from spec.language.verdicts import Verdict
 from spec.stream.breaks import Line
+from spec.stream.claim import verdicts_of
 from spec.stream.codes import Code, Reason
 from spec.stream.judge import Judge, Limits
 from spec.stream.outcome import ClaimOutcome, ModeVerdict, outcome_of
@@ -35,6 +36,7 @@ __all__ = [
     "Said",
     "Stream",
     "Streams",
+    "is_violated",
     "obligation_said",
     "owes_nothing",
 ]
@@ -115,6 +117,17 @@ def obligation_said(name: str, found: Finding) -> Said:
     rule = observer.rules[found.rule]
     why = rule.why if found.verdict is Verdict.VIOLATED else observer.state(rule.to).says
     return Said(at, why, rule.allowed)
+
+
+def is_violated(claim: Claim) -> bool:
+    """Whether any obligation of a claim is violated."""
+    for place, name in enumerate(claim.names):
+        verdicts = verdicts_of(name)
+        for _, scope in claim.scopes():
+            stand = scope.stands[place]
+            if stand is not None and verdicts[stand.state] is Verdict.VIOLATED:
+                return True
+    return any(found.verdict is Verdict.VIOLATED for found in claim.left.values())
 
 
 def owes_nothing(outcome: ClaimOutcome) -> bool:

@@ -31,14 +31,32 @@ Place: TypeAlias = Callable[[Any], Any]
 
 _LARGE: Final = 2**63
 _CODES: Final = {code.number: code for code in Code}
-_PLAIN: Final = (
-    "claim_id stated_mode stated owner duration priority disputed footprint known introduced "
-    "accepted retired took least end elapsed early copies final period"
-).split()
+_PLAIN: Final = [
+    "claim_id",
+    "stated_mode",
+    "stated",
+    "owner",
+    "duration",
+    "priority",
+    "disputed",
+    "footprint",
+    "known",
+    "introduced",
+    "accepted",
+    "retired",
+    "took",
+    "least",
+    "end",
+    "elapsed",
+    "early",
+    "copies",
+    "final",
+    "period",
+]
 """What a claim has that is a plain value."""
 
-_REQUEST: Final = "name needed usable since in_hand restated".split()
-_SIMPLE: Final = "period restating _count _steps_stated".split()
+_REQUEST: Final = ["name", "needed", "usable", "since", "in_hand", "restated"]
+_SIMPLE: Final = ["period", "restating", "_count", "_steps_stated"]
 
 
 def save(judge: Judge, place: Place) -> dict[str, Any]:
@@ -140,7 +158,7 @@ class _Save:
             "untimed": self._at(claim.untimed),
             "computed": sorted(claim.computed),
             "waiting": sorted(claim.waiting),
-            "routes": [[name, kind.value, of] for (name, kind), of in claim.routes.items()],
+            "routes": [[n, kind.value, [*map(_id, of)]] for (n, kind), of in claim.routes.items()],
             "lost": [*map(_id, claim.lost)],
             "state": claim.state.value,
             "own": self._scope(claim.own),
@@ -275,7 +293,7 @@ class _Load:
             claim.predicate = predicate_of(claim.stated["predicate"])
         claim.untimed, claim.met = self._at(value["untimed"]), self._at(value["met"])
         claim.computed, claim.waiting = set(value["computed"]), set(value["waiting"])
-        claim.routes = {(name, Kind(kind)): of for name, kind, of in value["routes"]}
+        claim.routes = {(n, Kind(kind)): [*map(_of_id, of)] for n, kind, of in value["routes"]}
         claim.lost = {*map(_of_id, value["lost"])}
         claim.state, claim.own = ClaimState(value["state"]), self._scope(value["own"])
         claim.requests.update((name, self._scope(of)) for name, of in value["requests"])
