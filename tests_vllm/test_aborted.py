@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from vllm.v1.request import Request
 
-from monitor.engine import ModeVerdict
+from spec.stream.outcome import ModeVerdict
 from runtime_hooks.demo.engine import claim, sampling
 from runtime_hooks.demo.tiny import tokens
 from spec.claims.claim import Mode

@@ -11,7 +11,7 @@ from vllm import SamplingParams
 from vllm.v1.engine import FinishReason
 from vllm.v1.request import RequestStatus
 
-from monitor.engine import ModeVerdict
+from spec.stream.outcome import ModeVerdict
 from runtime_hooks.demo.engine import claim, without_epoch
 from runtime_hooks.demo.tiny import tokens
 from runtime_hooks.engines.shared.requests import arrival_of

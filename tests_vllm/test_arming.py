@@ -21,7 +21,7 @@ from vllm.v1.core.block_pool import BlockPool
 from vllm.v1.core.sched.scheduler import Scheduler
 from vllm.v1.request import Request
 
-from monitor.engine import ModeVerdict
+from spec.stream.outcome import ModeVerdict
 from runtime_hooks.demo.engine import claim
 from runtime_hooks.engines import adapter_of, checks, installed, package_of, shared
 from runtime_hooks.engines.shared.steps import StepHooks

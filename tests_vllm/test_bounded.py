@@ -6,7 +6,7 @@ from typing import Any
 
 from vllm import SamplingParams
 
-from monitor.engine import ModeVerdict
+from spec.stream.outcome import ModeVerdict
 from runtime_hooks.demo.engine import claim
 from runtime_hooks.demo.tiny import BLOCK, tokens
 from spec.claims.claim import Mode

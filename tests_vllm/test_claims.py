@@ -10,7 +10,7 @@ from collections import Counter
 
 import pytest
 
-from monitor.engine import ModeVerdict
+from spec.stream.outcome import ModeVerdict
 from runtime_hooks.demo.engine import claim
 from runtime_hooks.trace.file import TraceFile
 from spec.claims.claim import Mode, TimeUnit

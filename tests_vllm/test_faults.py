@@ -22,7 +22,7 @@ from vllm.v1.request import RequestStatus
 
 import runtime_hooks
 from monitor.check.files import check
-from monitor.engine import ModeVerdict
+from spec.stream.outcome import ModeVerdict
 from runtime_hooks.demo.engine import claim
 from runtime_hooks.engines.shared.hook_points import POINTS
 from spec.claims.claim import Mode

@@ -8,7 +8,7 @@ import pytest
 from vllm import SamplingParams
 from vllm.v1.request import RequestStatus
 
-from monitor.engine import ModeVerdict
+from spec.stream.outcome import ModeVerdict
 from runtime_hooks.demo.engine import claim
 from runtime_hooks.demo.scenes import offloading
 from runtime_hooks.demo.tiny import tokens

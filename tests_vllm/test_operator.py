@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from monitor.check.files import check
-from monitor.engine import ModeVerdict
+from spec.stream.outcome import ModeVerdict
 from runtime_hooks.__main__ import main
 from runtime_hooks.control.folder import sockets
 from runtime_hooks.demo.engine import claim

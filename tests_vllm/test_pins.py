@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from monitor.engine import ModeVerdict
+from spec.stream.outcome import ModeVerdict
 from spec.claims.claim import Mode
 from tests_vllm.conftest import Clock, Make
 from tests_vllm.engine import Engine

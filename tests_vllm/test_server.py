@@ -15,7 +15,7 @@ import openai
 import pytest
 
 from monitor.check.files import check
-from monitor.engine import ModeVerdict
+from spec.stream.outcome import ModeVerdict
 from runtime_hooks.demo.engine import claim, without_epoch
 from runtime_hooks.demo.tiny import tokens
 from runtime_hooks.engines import installed, package_of

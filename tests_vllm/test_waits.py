@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from monitor.engine import ModeVerdict
+from spec.stream.outcome import ModeVerdict
 from runtime_hooks.demo.engine import claim
 from spec.claims.claim import Mode
 from tests_vllm.conftest import Clock, Make
