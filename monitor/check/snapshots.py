@@ -137,18 +137,12 @@ def _outcome(outcome: ClaimOutcome) -> Any:
 
 
 def _outcome_of(value: Any) -> ClaimOutcome:
-    claim_id, mode, stated, state, entered, final, verdict, why, findings, period = value
-    return ClaimOutcome(
-        claim_id,
-        None if mode is None else Mode(mode),
-        stated,
-        ClaimState(state),
-        entered,
-        final,
-        ModeVerdict(verdict),
-        why,
-        {name: load_finding(each, _at) for name, each in findings.items()},
-        period,
+    found = ClaimOutcome(*value)
+    return found._replace(
+        mode=None if found.mode is None else Mode(found.mode),
+        state=ClaimState(found.state),
+        verdict=ModeVerdict(found.verdict),
+        findings={name: load_finding(each, _at) for name, each in found.findings.items()},
     )
 
 

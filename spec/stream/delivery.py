@@ -141,6 +141,7 @@ class Delivery:
                 steps = outcomes(watch, stand.state, stand.own, *inputs)
                 if len(steps) > 1:
                     claim.leave_open(name, self._unknown(name))
+                    self.at.moved[claim] = None
                     continue
                 ((state, own), number), *_ = steps.items()
                 if number is None:
@@ -157,6 +158,7 @@ class Delivery:
             if verdict is Verdict.SATISFIED:
                 self.claim.note_satisfied(name, before)
         scope.stands[place] = after
+        self.at.moved[self.claim] = None
 
     def _unknown(self, name: str) -> Reason:
         unknown = sorted(field for field, value in self.e.items() if value is None)

@@ -696,7 +696,7 @@ class Judge:
                 raise Contradiction(reason.code, reason.text)
             named.distrust(reason)
         ends = event.kind is Kind.REQUEST_FINISHED and event.request_id is not None
-        moved = dict.fromkeys(at.mine)
+        moved = {**dict.fromkeys(at.mine), **at.moved}
         if ends and event.request_id is not None:
             for claim in self.followers.get(event.request_id, {}):
                 claim.end_request(event.request_id)

@@ -18,6 +18,7 @@ from spec.language.verdicts import Verdict
 from spec.stream.claim import Claim, Finding, Scope, Stand, predicate_of
 from spec.stream.codes import Code, Reason
 from spec.stream.judge import Judge, Limits
+from spec.stream.objects import _indexed
 from spec.stream.pool import Group, Key, Object
 from spec.stream.request import Request
 
@@ -31,28 +32,11 @@ Place: TypeAlias = Callable[[Any], Any]
 
 _LARGE: Final = 2**63
 _CODES: Final = {code.number: code for code in Code}
-_PLAIN: Final = [
-    "claim_id",
-    "stated_mode",
-    "stated",
-    "owner",
-    "duration",
-    "priority",
-    "disputed",
-    "footprint",
-    "known",
-    "introduced",
-    "accepted",
-    "retired",
-    "took",
-    "least",
-    "end",
-    "elapsed",
-    "early",
-    "copies",
-    "final",
-    "period",
-]
+_PLAIN: Final = (
+    *("claim_id", "stated_mode", "other_mode", "stated", "owner", "duration", "priority"),
+    *("disputed", "footprint", "known", "introduced", "accepted", "named", "retired", "took"),
+    *("least", "end", "elapsed", "early", "copies", "final", "period"),
+)
 """What a claim has that is a plain value."""
 
 _REQUEST: Final = ["name", "needed", "usable", "since", "in_hand", "restated"]
@@ -145,8 +129,10 @@ class _Save:
         return [of, key.group, _id(key.name)]
 
     def _object(self, obj: Object) -> Any:
-        contents, places = [*map(_id, obj.contents)], sorted(map(list, obj.places))
-        return [obj.object_id, obj.identity, obj.token_map, contents, places]
+        stated = obj.object_id, obj.identity, obj.token_map
+        places, shared = (sorted(map(list, each)) for each in (obj.places, obj.shared))
+        same = [[*place, self._key(key)] for place, key in obj.same.items()]
+        return [*stated, [*map(_id, obj.contents)], places, shared, same]
 
     def _claim(self, claim: Claim) -> dict[str, Any]:
         return {
@@ -222,6 +208,9 @@ class _Load:
             setattr(judge, name, value[name])
         judge._ids.update(dict.fromkeys(value["ids"]))
         self._objects = [self._object(each) for each in value["objects"]]
+        for obj, (*_, same) in zip(self._objects, value["objects"], strict=True):
+            keys = ((group, at, self._key(key)) for group, at, key in same)
+            obj.same = {(group, at): key for group, at, key in keys if key is not None}
         self._pool(value)
         self._requests(value)
         self._claims = [self._claim(each) for each in value["claims"]]
@@ -251,9 +240,11 @@ class _Load:
 
     @staticmethod
     def _object(value: Any) -> Object:
-        name, identity, token_map, contents, places = value
+        name, identity, token_map, contents, places, shared, _ = value
         held = {(group, at) for group, at in places}
-        return Object(name, identity, token_map, tuple(map(_of_id, contents)), held)
+        obj = Object(name, identity, token_map, tuple(map(_of_id, contents)), held)
+        obj.shared = {(group, at) for group, at in shared}
+        return obj
 
     def _pool(self, value: dict[str, Any]) -> None:
         pool = self.judge.pool
@@ -326,8 +317,10 @@ class _Load:
         listed = {*value["named"]}
         for number, obj in enumerate(self._objects):
             if number in listed or obj in objects.on:
-                for position, content in enumerate(obj.contents):
-                    users = objects._users.setdefault(content, {})
+                places: list[tuple[Any, int]] = [(c, at) for at, c in enumerate(obj.contents)]
+                places += [(_indexed(key), at) for (_, at), key in obj.same.items()]
+                for name, position in places:
+                    users = objects._users.setdefault(name, {})
                     users.setdefault(obj, []).append(position)
         for claim in self._claims:
             if claim.final:
@@ -349,6 +342,12 @@ def _objects_of(judge: Judge) -> dict[Object, None]:
     keys: Iterable[Key | None] = pool.blocks.values()
     for several in (keys, pool.held, *pool.copies.values()):
         found |= {k.of: None for k in several if k is not None and isinstance(k.of, Object)}
+    todo = [*found]
+    while todo:
+        same = (key.of for key in todo.pop().same.values())
+        new = [of for of in same if isinstance(of, Object) and of not in found]
+        found |= dict.fromkeys(new)
+        todo += new
     return found
 
 
