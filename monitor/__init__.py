@@ -21,10 +21,10 @@ if TYPE_CHECKING:
     from monitor.check.by_name import check_files
     from monitor.check.events import EventMonitor, Violation
     from monitor.check.files import EXIT_CODES
-    from spec.stream.outcome import ModeVerdict
     from monitor.input.errors import InputError
     from monitor.report.verdict import ClaimReport, ObligationReport, Place, Report
     from monitor.trace_writer import TraceWriter
+    from spec.stream.outcome import ModeVerdict
 else:
     from spec.language.lazy import lazy
 

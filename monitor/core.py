@@ -37,6 +37,7 @@ __all__ = [
     "Stream",
     "Streams",
     "is_violated",
+    "line_of",
     "obligation_said",
     "owes_nothing",
 ]
@@ -318,7 +319,7 @@ class Streams:
         stream = self._streams.get(key)
         if stream is None:
             stream = self._begin(*key, record)
-        self._pass(stream, _line_of(record, foreign=stamp.form.name != stream.form.name))
+        self._pass(stream, line_of(record, foreign=stamp.form.name != stream.form.name))
         return stream
 
     def _pass(self, stream: Stream, line: Line) -> None:
@@ -385,7 +386,8 @@ class Streams:
             stream.judge.finish()
 
 
-def _line_of(record: Record, *, foreign: bool) -> Line:
+def line_of(record: Record, *, foreign: bool = False) -> Line:
+    """A record as a judge takes it; a `foreign` one has another form than the first."""
     stamp, mark = record.stamp, None
     if stamp.mark is not None:
         mark = StreamMark(kind=stamp.mark, groups=stamp.groups)

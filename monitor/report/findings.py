@@ -6,11 +6,11 @@ from typing import TYPE_CHECKING, Final
 
 from rich.text import Text
 
-from spec.stream.outcome import ModeVerdict
 from monitor.report.layout import VERDICT_STYLES, Row, grid, place
 from monitor.report.quote import shortened
 from spec.language.prose import printable
 from spec.language.verdicts import Verdict
+from spec.stream.outcome import ModeVerdict
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping

@@ -8,11 +8,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from spec.stream.outcome import ModeVerdict
 from monitor.report.findings import shown_claims
 from monitor.report.headline import headline
 from spec.language.prose import printable
 from spec.language.verdicts import Verdict
+from spec.stream.outcome import ModeVerdict
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -6,12 +6,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from spec.stream.outcome import ModeVerdict
 from monitor.report.headline import headline
 from monitor.report.layout import place
 from spec.cli.junit import JunitCase, junit_suites
 from spec.language.prose import counted, printable
 from spec.language.verdicts import Verdict
+from spec.stream.outcome import ModeVerdict
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Final
 from rich.table import Table
 from rich.text import Text
 
-from spec.stream.outcome import ModeVerdict
 from monitor.report.findings import claim_text, places, shown_claims
 from monitor.report.headline import headline, summary
 from monitor.report.layout import (
@@ -27,6 +26,7 @@ from spec.contract.obligations import OBLIGATIONS
 from spec.digest import SHORT
 from spec.language.prose import counted, printable
 from spec.language.verdicts import Verdict
+from spec.stream.outcome import ModeVerdict
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

@@ -7,14 +7,14 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
+from monitor.check.parts import place_of, text_of
+from monitor.stream.order import Order
 
 from models.framework.hooked import Hooked, facts_of
 from models.framework.lineage import Parted, Untried
 from models.loading import load_inferred
 from models.registry import parts, runtime
-from monitor.check.parts import place_of, text_of
 from monitor.input.sources import read
-from monitor.stream.order import Order
 from proofs.product.accepts import LIMIT, Accepted, Bounded, Rejected, accepts
 from spec.events.alphabet import FACTS
 from spec.language.errors import SpecError
