@@ -54,4 +54,9 @@ IdsOption: TypeAlias = Annotated[
 def limits_asked(live: int | None, requests: int | None, ids: int, *, ended: int = ENDED) -> Limits:
     """The limits of each stream; None for as many as are followed by default."""
     usual = Limits()
-    return Limits(live or usual.live, ended, ids, requests or usual.requests)
+    return Limits(
+        live=usual.live if live is None else live,
+        ended=ended,
+        ids=ids,
+        requests=usual.requests if requests is None else requests,
+    )

@@ -6,10 +6,10 @@ from typing import Any
 
 import msgspec
 import pytest
-
 from monitor.evaluate.compile import compile_mode
-from monitor.input.records import at_line
 from monitor.stream.projection import Stream
+
+from monitor.input.records import at_line
 from spec.claims.claim import Mode
 from spec.contract.modes import Bundle
 from spec.events.canonical import Event

@@ -6,11 +6,11 @@ from itertools import chain, count
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from monitor.engine import ModeVerdict, Monitor
+from monitor.stream.keep import Keep
 
 from monitor.check.events import EventMonitor
-from monitor.engine import ModeVerdict, Monitor
 from monitor.input.records import Record, at_line, stamp_of
-from monitor.stream.keep import Keep
 from spec.claims.claim import Mode
 from spec.contract.modes import MODES
 from spec.events.alphabet import Kind

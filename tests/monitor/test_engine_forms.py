@@ -6,10 +6,10 @@ import json
 from pathlib import Path
 
 import pytest
+from monitor.stream.order import Order
 
 from monitor.check.files import check
 from monitor.input.records import CANONICAL, Form, Stamp, at_line
-from monitor.stream.order import Order
 from spec.claims.claim import Mode
 from spec.contract.modes import Bundle
 from tests.monitor.traces import CLAIM, OTHER, Line, Trace, claim_of, judge, put, write

@@ -5,12 +5,12 @@ from __future__ import annotations
 import json
 
 import pytest
-
 from monitor.engine import Monitor
+from monitor.stream.keep import Keep
+
 from monitor.input.dialects import Reader
 from monitor.input.errors import InputError
 from monitor.input.records import Stamp, stamp_of
-from monitor.stream.keep import Keep
 from spec.claims.claim import Mode
 from spec.events.alphabet import FACTS, Kind
 from spec.events.canonical import Mark, StreamMark

@@ -8,10 +8,10 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-
 from monitor.evaluate.compile import compile_mode
-from monitor.input.records import at_line
 from monitor.stream.projection import Stream
+
+from monitor.input.records import at_line
 from spec.claims.claim import Mode
 from spec.contract.modes import Bundle
 from spec.events.alphabet import Kind

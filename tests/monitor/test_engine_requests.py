@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from monitor.evaluate.claim import ENDED_KEPT
+
 from spec.claims.claim import Mode
 from tests.monitor.traces import (
     CLAIM,

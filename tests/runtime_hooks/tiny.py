@@ -8,8 +8,8 @@ from itertools import islice, takewhile
 from typing import Any
 
 import msgspec
-
 from monitor.engine import Conclusion, Monitor
+
 from monitor.input.dialects import Reader
 from runtime_hooks.claims.arrivals import Arrival, Refusal
 from runtime_hooks.claims.preregistration import Prompt

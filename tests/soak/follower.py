@@ -12,6 +12,8 @@ import time
 from collections.abc import Callable, Sequence
 from random import Random
 
+from monitor.stream.stream_state import StreamState
+
 from monitor.__main__ import main
 from monitor.follow import follower
 from monitor.follow.buffer import Position
@@ -19,7 +21,6 @@ from monitor.follow.growing_file import GrowingFile
 from monitor.follow.outlet import Outlet
 from monitor.follow.splitting import Line
 from monitor.follow.verdicts_file import VerdictsFile
-from monitor.stream.stream_state import StreamState
 
 __all__ = ["BUGS"]
 

@@ -9,10 +9,10 @@ from pathlib import Path
 
 import msgspec
 import pytest
-
-from monitor.check.files import EXIT_CODES, check
 from monitor.check.reference import check_by_reference
 from monitor.engine import ModeVerdict, Monitor
+
+from monitor.check.files import EXIT_CODES, check
 from monitor.input.errors import InputError
 from monitor.input.records import at_line
 from monitor.report.report_text import as_text

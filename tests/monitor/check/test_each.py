@@ -11,10 +11,10 @@ from random import Random
 
 import msgspec
 import pytest
+from monitor.check.reference import check_by_reference
 
 from monitor.check.events import EventMonitor
 from monitor.check.files import check
-from monitor.check.reference import check_by_reference
 from monitor.input.dialects import Reader
 from monitor.input.errors import InputError
 from monitor.report.verdict import ModeChoice, Report

@@ -7,11 +7,11 @@ from functools import partial
 from pathlib import Path
 
 import pytest
+from monitor.engine import Monitor
 
 from monitor.__main__ import main
 from monitor.check import evidence as taking
 from monitor.check.evidence import take_evidence
-from monitor.engine import Monitor
 from monitor.input.sources import read
 from spec.claims.claim import Mode
 from spec.lowering.evidence import EvidenceFile

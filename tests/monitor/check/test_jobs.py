@@ -19,19 +19,19 @@ from unittest.mock import patch
 
 import msgspec
 import pytest
-
-from monitor.check import jobs as module
 from monitor.check.concluded import concluded
-from monitor.check.files import check
-from monitor.check.jobs import _context
 from monitor.check.judging import Judging
 from monitor.check.running import run, source_of
 from monitor.check.whole import Asked
+from monitor.stream.keep import Keep
+from monitor.stream.limits import Limits
+
+from monitor.check import jobs as module
+from monitor.check.files import check
+from monitor.check.jobs import _context
 from monitor.input.errors import InputError
 from monitor.input.reorder_window import Window
 from monitor.samples import sample
-from monitor.stream.keep import Keep
-from monitor.stream.limits import Limits
 from spec.claims.claim import Mode
 from spec.contract.modes import Bundle
 from tests.streams.rotated import rotated

@@ -12,14 +12,14 @@ import msgspec
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from monitor.durable.known import Known
+from monitor.durable.nodes import BUILT_IN, Nodes
+from monitor.durable.reader import read
 
 from monitor.check.events import EventMonitor
 from monitor.durable import frame
 from monitor.durable.checkpoints import Checkpoints, Saved
 from monitor.durable.frame import LIMIT, CorruptSnapshot, ForeignSnapshot, framed, unframed
-from monitor.durable.known import Known
-from monitor.durable.nodes import BUILT_IN, Nodes
-from monitor.durable.reader import read
 from spec.claims.claim import Mode
 from spec.language.errors import SpecError
 from tests.streams.wide import told

@@ -6,6 +6,8 @@ import json
 from pathlib import Path
 
 import pytest
+from monitor.stream import retired_claims
+from monitor.stream.limits import Limits
 
 from monitor.__main__ import main
 from monitor.check import judging
@@ -14,8 +16,6 @@ from monitor.follow.counts import Counts
 from monitor.follow.judge import Judge
 from monitor.follow.verdict_line import ClaimLine, LimitLine, VerdictLine
 from monitor.report.verdict import Report
-from monitor.stream import retired_claims
-from monitor.stream.limits import Limits
 from tests.monitor.follow.traces import LIVE, trace
 
 Capture = pytest.CaptureFixture[str]

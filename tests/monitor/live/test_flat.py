@@ -9,11 +9,11 @@ from typing import Final
 
 import msgspec
 import pytest
+from monitor.pool.bloom_filter import digest
 
 from monitor.live.feed import TROUBLED, Live
 from monitor.live.follow import Followed, live_line
 from monitor.live.lines import LiveLimit, LiveVerdict
-from monitor.pool.bloom_filter import digest
 from spec.claims.claim import Mode
 from spec.events.alphabet import Kind
 from spec.events.canonical import Event

@@ -9,17 +9,17 @@ import msgspec
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-
 from monitor.engine import Monitor
+from monitor.pool.seen import Seen
+from monitor.stream import retired_claims
+from monitor.stream.projection import Stream
+
 from monitor.input.records import Record, Stamp, at_line
 from monitor.live import feed as live
 from monitor.live import follow
 from monitor.live.feed import Live
 from monitor.live.follow import Followed, live_line
 from monitor.live.lines import LiveEnd, LiveLimit, LiveLine, LiveVerdict
-from monitor.pool.seen import Seen
-from monitor.stream import retired_claims
-from monitor.stream.projection import Stream
 from spec.claims.claim import Mode
 from spec.events.alphabet import CONFLICT_ACTIONS, Kind
 from spec.events.canonical import Event

@@ -9,12 +9,12 @@ import msgspec
 import pytest
 from rich.console import Console
 
-from spec.stream.outcome import ModeVerdict
 from monitor.report.headline import headline
 from monitor.report.report_text import as_text
 from monitor.report.verdict import Report
 from spec.claims.claim import Mode
 from spec.contract.modes import MODES
+from spec.stream.outcome import ModeVerdict
 from tests.monitor.traces import OTHER, Trace, changed, judge
 from tests.monitor.traces_allocator import allocator, allocator_refusal, allocator_victim
 from tests.monitor.traces_canonical import about, canonical, canonical_claim, canonical_refusal

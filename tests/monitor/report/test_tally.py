@@ -10,10 +10,10 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from monitor.engine import ModeVerdict, decide
 from rich.console import Console
 
 from monitor.check.files import check
-from monitor.engine import ModeVerdict, decide
 from monitor.report.headline import headline
 from monitor.report.report_text import as_text
 from monitor.report.tally import tallies

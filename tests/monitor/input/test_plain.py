@@ -1,20 +1,19 @@
-"""Reading many lines at once gives what reading them one by one gives, whatever the lines are."""
+"""Plain lines are read fast as what the reader of single lines makes of them."""
 
 from __future__ import annotations
 
 import gzip
 import io
-from itertools import pairwise
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from monitor.input.batches import Batch, event_of, run_of
+from monitor.input import sources
 from monitor.input.errors import InputError
 from monitor.input.lines import LINE_LIMIT
-from monitor.input.records import Record, Stamp, at_line
+from monitor.input.records import Record
 from monitor.input.sources import Account, Source, read
 from monitor.samples import sample
 from spec.claims.claim import Mode
@@ -24,7 +23,8 @@ from spec.events.fields import fields_of, required_of
 from tests.streams.traffic import Traffic, as_events
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from contextlib import nullcontext
+from unittest.mock import patch
 
 FIELDS = Event.__struct_fields__
 PREDICATE = "leading_prefix_at_least(1)"
@@ -116,22 +116,11 @@ def shown(record: Record) -> tuple[Any, ...]:
     return record.at, record.stamp, events, record.unknown, record.doubts
 
 
-def each_of(items: Iterable[Batch | Record]) -> Iterator[Record]:
-    for item in items:
-        if isinstance(item, Record):
-            yield item
-            continue
-        for line, event in zip(item.lines, item.events, strict=True):
-            at = at_line(item.file, line, event.sequence)
-            stamp = Stamp(event.stream or item.file, event.sequence, event.time_ns)
-            yield Record(at, stamp, ((event, at),))
-
-
 def account(of: Account) -> tuple[Any, ...]:
     return of.file, of.sha256, of.lines, of.rejected, str(of.rejection)
 
 
-def got(content: bytes, *, batches: bool, lenient: bool) -> Got:
+def got(content: bytes, *, plain: bool, lenient: bool) -> Got:
     """What is read of a file, up to the first error, where the reading is not lenient."""
     found: list[tuple[Any, ...]] = []
     source: Source
@@ -143,7 +132,8 @@ def got(content: bytes, *, batches: bool, lenient: bool) -> Got:
     )
     error = ""
     try:
-        found.extend(map(shown, each_of(source.batches()) if batches else source))
+        with nullcontext() if plain else patch.object(sources, "event_of", lambda line: None):
+            found.extend(map(shown, source))
     except InputError as refusal:
         error = str(refusal)
     return Got(found, [account(each) for each in source.accounts], error)
@@ -151,8 +141,8 @@ def got(content: bytes, *, batches: bool, lenient: bool) -> Got:
 
 def same(content: bytes) -> None:
     for lenient in (False, True):
-        one = got(content, batches=False, lenient=lenient)
-        assert one == got(content, batches=True, lenient=lenient)
+        one = got(content, plain=False, lenient=lenient)
+        assert one == got(content, plain=True, lenient=lenient)
 
 
 @st.composite
@@ -250,77 +240,3 @@ class TestSame:
         event = b'{"kind":"block_lost","stream":"sample:allocator"}'
         for lines in ([held, event], [EVENTS[0], held, event, EVENTS[1]], [event, held, event]):
             same(b"\n".join(lines))
-
-
-class TestBatches:
-    def test_plain_lines_are_read_many_at_once(self) -> None:
-        """A file of plain lines is a few batches, however its keys are ordered and spaced."""
-        spaced = [line.replace(b'":', b'": ').replace(b',"', b', "') for line in EVENTS]
-        for lines in (EVENTS, spaced):
-            source = read(["-"], stdin=io.BytesIO(b"\n".join(lines * 20)))
-            found = list(source.batches())
-            assert all(isinstance(each, Batch) for each in found)
-            assert len(found) < len(lines) / 10
-            assert len(lines) * 20 == source.accounts[0].lines
-
-    def test_one_odd_line_costs_its_batch_alone(self) -> None:
-        """Around a mark the lines are still read as batches."""
-        content = b"\n".join([MARKS[0], *EVENTS, MARKS[1]])
-        first, batch, last = read(["-"], stdin=io.BytesIO(content)).batches()
-        assert isinstance(batch, Batch)
-        assert list(range(2, len(EVENTS) + 2)) == list(batch.lines)
-        assert (Record, Record) == (type(first), type(last))
-
-
-class TestRuns:
-    @given(
-        st.lists(
-            st.tuples(
-                st.sampled_from((1, 1, 1, 1, 1, 0, 2, None)),
-                st.sampled_from((0, 0, 3, 3, 3, -1, None)),
-                st.sampled_from("aaaaaaaaab"),
-            ),
-            min_size=1,
-            max_size=6,
-        ),
-        st.sampled_from((0, 7, None)),
-    )
-    @settings(max_examples=400, deadline=None)
-    def test_nothing_is_missing(
-        self, steps: list[tuple[int | None, int | None, str]], number: int | None
-    ) -> None:
-        """Events are a run if they are of one stream, each with the next number and no earlier time
-        than the one before; each has its place, be they a run or not.
-        """
-        sequence, time_ns, lines = number, 50, []
-        for by, later, stream in steps:
-            at = None if sequence is None or by is None else sequence
-            then = None if later is None else time_ns + later
-            event = Event(kind=Kind.BLOCK_LOST, stream=stream, sequence=at, time_ns=then)
-            lines.append(EVENT_ENCODER.encode(event))
-            sequence = None if sequence is None or by is None else sequence + by
-            time_ns = time_ns if then is None else then
-        events = [event for event in map(event_of, lines) if event is not None]
-        assert len(lines) == len(events)
-        places, run = run_of(Batch("f", range(3, 3 + len(events)), events))
-        assert [at_line("f", 3 + i, event.sequence) for i, event in enumerate(events)] == places
-        numbers = [event.sequence for event in events]
-        times = [event.time_ns for event in events]
-        in_order = (
-            None not in numbers
-            and None not in times
-            and all(a + 1 == b for a, b in pairwise(numbers))
-            and all(a <= b for a, b in pairwise(times))
-            and len({event.stream for event in events}) == 1
-        )
-        assert in_order == (run is not None)
-        if run is not None:
-            assert ("f", events[0].stream, events, places) == run
-
-    def test_a_stream_without_a_name(self) -> None:
-        """Its name is that of the file."""
-        event = event_of(b'{"kind":"block_lost","sequence":0,"time_ns":0}')
-        assert event is not None
-        _, run = run_of(Batch("f", [1], [event]))
-        assert run is not None
-        assert "f" == run.stream
