@@ -7,11 +7,10 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final, NamedTuple, cast
 
 from monitor.input.records import At, at_line
-from spec.claims.states import ClaimState
 from spec.contract.modes import Bundle
 from spec.contract.obligations import OBLIGATIONS
 from spec.events.alphabet import FACTS, Kind
-from spec.events.canonical import Mark, StreamMark
+from spec.events.canonical import StreamMark
 from spec.language.verdicts import Verdict
 from spec.stream.breaks import Line
 from spec.stream.claim import verdicts_of
@@ -49,7 +48,7 @@ USUAL: Final = Limits(ended=ENDED)
 """How much of a stream is followed."""
 
 TROUBLED: Final = 1_000
-"""Claims of a stream that are listed though others are counted: they were not kept."""
+"""Claims of a stream that are listed though they ended long ago: they were not kept."""
 
 _OUT_OF_ORDER: Final = "lines of the stream are out of order"
 _IDS: Final = "ids of claims that ended were forgotten: a claim of such an id that begins again is "
@@ -133,8 +132,7 @@ def is_violated(claim: Claim) -> bool:
 
 def owes_nothing(outcome: ClaimOutcome) -> bool:
     """Whether a claim states no mode and was rejected: then no mode owes it anything."""
-    unstated = outcome.mode is None and outcome.stated_mode is None
-    return unstated and outcome.state is ClaimState.REFUSED and not outcome.entered
+    return outcome.turned_away and outcome.mode is None and outcome.stated_mode is None
 
 
 class Stream:
@@ -142,7 +140,7 @@ class Stream:
 
     Attributes:
         form: the form of its first line.
-        begins: whether its first line can be the first of a run.
+        first: the sequence number of its first line.
         past: claims of earlier periods, and claims that were not kept and are not in hand any more.
         ended: claims that are counted and not listed.
     """
@@ -160,7 +158,7 @@ class Stream:
         forget: Callable[[Stream, Claim], None],
     ) -> None:
         self.file, self.name, self.form = file, name, form
-        self.begins = False
+        self.first: int | None = None
         self.past: list[ClaimOutcome] = []
         self.ended = Ended()
         self.forgotten = 0
@@ -185,7 +183,9 @@ class Stream:
         self.forgotten += 1
         self._told(self, claim)
         outcome = outcome_of(claim)
-        self._list(outcome, TROUBLED if outcome.verdict is not ModeVerdict.KEPT else 0)
+        violated = outcome.verdict is ModeVerdict.VIOLATED
+        unclear = outcome.entered and outcome.verdict is ModeVerdict.INCONCLUSIVE
+        self._list(outcome, TROUBLED if violated or unclear else 0)
 
     def _list(self, outcome: ClaimOutcome, most: int) -> None:
         """List a claim that is not in hand, or count it where as many as this are listed."""
@@ -205,11 +205,12 @@ class Stream:
         return sum(not claim.final for claim in self.judge.claims.values())
 
     @property
-    def is_open(self) -> bool:
-        """Whether a claim is owed anything, and the stream did not end as it promised."""
-        if self.judge.order.closed and self.judge.order.opened is not None:
-            return False
-        return any(claim.entered and not claim.final for claim in self.judge.claims.values())
+    def open(self) -> frozenset[Mode | None]:
+        """The modes of claims that are owed anything, unless the stream ended as it promised."""
+        order, claims = self.judge.order, self.judge.claims.values()
+        if order.closed and order.opened is not None:
+            return frozenset()
+        return frozenset(claim.mode for claim in claims if claim.entered and not claim.over)
 
     @property
     def left(self) -> Reason | None:
@@ -332,8 +333,7 @@ class Streams:
     def _begin(self, file: str, name: str, record: Record) -> Stream:
         stamp = record.stamp
         stream = self.add(file, name, stamp.form)
-        opens = stamp.mark is Mark.STREAM_OPENED
-        stream.begins = opens or (stamp.sequence is not None and stamp.sequence in stamp.form.first)
+        stream.first = stamp.sequence
         if file in self.spoiled:
             at, why = self.spoiled[file]
             self._pass(stream, Line(at, lost=why))

@@ -181,7 +181,7 @@ def _mode_report(
         )
         for name in MODES[mode].names(asked.bundle)
     }
-    absent = absent or _no_claim(mode, parts) or _gap(found.streams) or torn(found.streams)
+    absent = absent or _no_claim(mode, parts) or _gap(found.streams) or torn(found.streams, mode)
     verdict, why = decide(obligations, absent, strict=asked.strict)
     forms = {s.form.name for s, claim in claims if claim.stated_mode and s.form.name != "canonical"}
     return ModeReport(
@@ -197,7 +197,9 @@ def _mode_report(
 
 def absent_of(asked: Asked, found: Found, mode: Mode) -> str:
     """Why no claim of a mode can be kept; empty where each can."""
-    return _absent(asked, found) or _no_claim(mode, _parts(asked, found)) or torn(found.streams)
+    return (
+        _absent(asked, found) or _no_claim(mode, _parts(asked, found)) or torn(found.streams, mode)
+    )
 
 
 def _no_claim(mode: Mode, parts: dict[Mode | None, _Part]) -> str:

@@ -267,12 +267,14 @@ def _judged(
     why = obligation_report(asking.name, found).why
     if found.verdict is Verdict.VIOLATED:
         return found.verdict, why
+    if claim.other_mode in MODES:  # the recorded dialects have other words
+        return Verdict.UNEXERCISED, f"the claim is of another mode, {claim.other_mode}"
     if asking.absent:
         return Verdict.INCONCLUSIVE, asking.absent
     entry, at = seen.entry(stream, claim), cast("At | None", found.at)
-    if found.verdict is Verdict.SATISFIED and entry is not None and at is not None:
-        if at.line < entry.line:
-            return Verdict.INCONCLUSIVE, "it was named before the claim was registered"
+    placed = entry is not None and at is not None and at.line < entry.line
+    if placed and found.verdict is Verdict.SATISFIED:
+        return Verdict.INCONCLUSIVE, "it was named before the claim was registered"
     return found.verdict, why
 
 

@@ -8,7 +8,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
-from monitor.core import Ended, owes_nothing
+from monitor.core import Ended
+from monitor.input.records import CANONICAL
+from spec.contract.modes import MODES
 from spec.stream.codes import Code
 
 if TYPE_CHECKING:
@@ -17,6 +19,7 @@ if TYPE_CHECKING:
     from monitor.core import Occurred, Stream, Streams
     from monitor.input.records import Form
     from monitor.input.sources import Account
+    from spec.claims.claim import Mode
     from spec.stream.codes import Reason
     from spec.stream.outcome import ClaimOutcome
 
@@ -27,8 +30,9 @@ class StreamFound(NamedTuple):
     """What one stream of one file came to.
 
     Attributes:
-        begins: whether its first line can be the first of a run.
-        is_open: whether a claim was owed anything where it ended, without the end that it promised.
+        first: its first sequence number, and `last` its last.
+        open: the modes of claims that were owed anything where it ended, without the end that it
+            promised.
         periods: how many runs it had.
         breaks: the reasons for which a period ended.
         left: where it leaves what the theorem assumes.
@@ -37,8 +41,9 @@ class StreamFound(NamedTuple):
     file: str
     name: str
     form: Form
-    begins: bool
-    is_open: bool
+    first: int | None
+    last: int | None
+    open: frozenset[Mode | None]
     periods: int
     breaks: tuple[Reason, ...]
     left: Reason | None
@@ -49,6 +54,21 @@ class StreamFound(NamedTuple):
     def gaps(self) -> list[Reason]:
         """The breaks by which events are missing or contradict each other."""
         return [each for each in self.breaks if each.code is not Code.NEW_RUN]
+
+    def entered(self, mode: Mode) -> bool:
+        """Whether anything was owed to a claim of a mode."""
+        listed = any(claim.entered and claim.mode is mode for claim in self.claims)
+        return listed or self.ended.entered[mode] > 0
+
+    def may_go_on_in(self, other: StreamFound) -> bool:
+        """Whether another file of this stream may hold the lines that follow. Recorded lines carry
+        the name of their run, and a run may have several engines with numbers of their own: lines
+        of another form, or numbers that begin before these end, are of another engine.
+        """
+        if self.form.name == CANONICAL.name:
+            return True
+        same = other.form.name == self.form.name
+        return same and (self.last is None or other.first is None or other.first > self.last)
 
 
 @dataclass
@@ -77,8 +97,9 @@ def _found(stream: Stream) -> StreamFound:
         stream.file,
         stream.name,
         stream.form,
-        stream.begins,
-        stream.is_open,
+        stream.first,
+        judge.order.sequence,
+        stream.open,
         judge.period + 1,
         tuple(judge.breaks),
         stream.left,
@@ -87,8 +108,9 @@ def _found(stream: Stream) -> StreamFound:
     )
 
 
-def torn(streams: Sequence[StreamFound]) -> str:
-    """Why a stream cannot be judged of which several files have a part; empty if each can.
+def torn(streams: Sequence[StreamFound], mode: Mode) -> str:
+    """Why the claims of a mode cannot be judged in a stream of which several files have a part;
+    empty if they can.
 
     Each file is judged by itself, so a claim that lives on in the next file cannot be.
     """
@@ -96,18 +118,22 @@ def torn(streams: Sequence[StreamFound]) -> str:
     for stream in streams:
         parts.setdefault(stream.name, []).append(stream)
     for name, several in parts.items():
-        if len(several) == 1:
+        if len(several) == 1 or not any(part.entered(mode) for part in several):
             continue
-        entered = {each.claim_id for part in several for each in part.claims if each.entered}
-        outside = (each for part in several for each in part.claims if not each.entered)
-        if any(each.claim_id in entered and not owes_nothing(each) for each in outside):
-            return f"run {name} continues in a file in which its claims are not accepted"
-        goes_on = [not part.begins for part in several]
-        if any(
-            part.is_open and any(goes_on[:place] + goes_on[place + 1 :])
-            for place, part in enumerate(several)
-        ):
-            return (
-                f"stream {name} continues in another file, and claims are alive where one file ends"
-            )
+        if _is_divided(several, mode):
+            entry = "registered" if MODES[mode].constants["watched"] else "accepted"
+            return f"run {name} continues in a file in which its claims are not {entry}"
+        for part in several:
+            if mode in part.open and any(part.may_go_on_in(e) for e in several if e is not part):
+                what = "continues in another file, and claims are alive where one file ends"
+                return f"stream {name} {what}"
     return ""
+
+
+def _is_divided(parts: Sequence[StreamFound], mode: Mode) -> bool:
+    """Whether one part has claims that entered in another."""
+    if not all(part.entered(mode) for part in parts):
+        return True
+    claims = [claim for part in parts for claim in part.claims if claim.mode in (mode, None)]
+    inside = {claim.claim_id for claim in claims if claim.entered}
+    return any(claim.claim_id in inside for claim in claims if not claim.entered)

@@ -49,7 +49,7 @@ class _Stream(msgspec.Struct, frozen=True, array_like=True):
     file: str
     name: str
     form: Form
-    begins: bool
+    first: int | None
     forgotten: int
     ended: _Counts
     past: list[Any]
@@ -128,7 +128,7 @@ def _stream(stream: Stream) -> _Stream:
     past = [_outcome(each) for each in stream.past]
     named = stream.file, stream.name, stream.form
     judge = save(stream.judge, _place)
-    return _Stream(*named, stream.begins, stream.forgotten, counts, past, judge)
+    return _Stream(*named, stream.first, stream.forgotten, counts, past, judge)
 
 
 def _outcome(outcome: ClaimOutcome) -> Any:
@@ -189,7 +189,7 @@ def _restored(
     streams.spoiled = {file: (_at(at), why) for file, at, why in state.spoiled}
     for each in state.streams:
         stream = streams.add(each.file, each.name, each.form)
-        stream.begins, stream.forgotten = each.begins, each.forgotten
+        stream.first, stream.forgotten = each.first, each.forgotten
         stream.past = [_outcome_of(value) for value in each.past]
         ended = stream.ended
         ended.verdicts.update({(mode, verdict): n for mode, verdict, n in each.ended.verdicts})

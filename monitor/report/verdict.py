@@ -58,8 +58,8 @@ class Place(msgspec.Struct, frozen=True, gc=False):
 class ObligationReport(msgspec.Struct, frozen=True, gc=False):
     """One obligation of one claim: its verdict, the event that decided it, and why.
 
-    `allowed` says what was expected instead where the obligation was violated. `code` is the code of
-    the reason where nothing is concluded, such as `RC101`, and `reason` its name, such as
+    `allowed` says what was expected instead where the obligation was violated. Where nothing is
+    concluded, `code` is the code of the reason, such as `RC101`, and `reason` its name, such as
     `lines-missing`. What a claim that never entered satisfies it did not exercise.
     """
 

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
 import pytest
-from monitor.engine import Monitor
 
 from monitor.__main__ import main
 from monitor.check import evidence as taking
@@ -125,13 +123,3 @@ class TestOtherCauses:
         assert {1} == files(evidence)
         whys = {u.why for u in evidence.unshown if u.file == 0}
         assert all(why.endswith("1 line could not be read") for why in whys)
-
-    @pytest.mark.parametrize("cause", [{"unknown": {"x": 1}}, {"rejected": 1}], ids=str)
-    def test_unplaced(
-        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, cause: dict[str, object]
-    ) -> None:
-        """A line that was not understood, nobody knows where, bars every file."""
-        conclude = Monitor.conclude
-        monkeypatch.setattr(Monitor, "conclude", lambda self: replace(conclude(self), **cause))
-        evidence = taken(tmp_path, connector_success(), in_run("run-2", connector_failure()))
-        assert set() == files(evidence)
