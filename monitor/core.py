@@ -184,7 +184,8 @@ class Stream:
         self._told(self, claim)
         outcome = outcome_of(claim)
         violated = outcome.verdict is ModeVerdict.VIOLATED
-        unclear = outcome.entered and outcome.verdict is ModeVerdict.INCONCLUSIVE
+        judged = outcome.entered and outcome.mode is not None
+        unclear = judged and outcome.verdict is ModeVerdict.INCONCLUSIVE
         self._list(outcome, TROUBLED if violated or unclear else 0)
 
     def _list(self, outcome: ClaimOutcome, most: int) -> None:

@@ -19,13 +19,13 @@ from pathlib import Path
 from typing import Any, Final, NamedTuple
 
 import msgspec
+from monitor.requests.ledger import LATE
+from monitor.stream.limits import Limits
+from monitor.stream.retired_claims import REMEMBERED
 
 from monitor.follow.counts import Counts
 from monitor.follow.judge import Judge
 from monitor.follow.verdict_line import ClaimLine, LimitLine
-from monitor.requests.ledger import LATE
-from monitor.stream.limits import Limits
-from monitor.stream.retired_claims import REMEMBERED
 from spec.claims.claim import Mode
 from spec.events.canonical import EVENT_ENCODER
 from tests.bench_memory import resident

@@ -7,8 +7,9 @@ import statistics
 import time
 from typing import TYPE_CHECKING, Final
 
-from monitor import EventMonitor
 from monitor.engine import Monitor
+
+from monitor import EventMonitor
 from monitor.input.records import Record, at_line, stamp_of
 from monitor.live.feed import Live
 from runtime_hooks.settings.config import TAKEN

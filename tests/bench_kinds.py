@@ -19,10 +19,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 from unittest import mock
 
-from monitor.check.files import check
 from monitor.engine import ModeVerdict, Monitor
 from monitor.stream.cached_events import WAYS
 from monitor.stream.projection import Stream
+
+from monitor.check.files import check
 from spec.claims.claim import Mode
 from spec.contract.modes import Bundle
 from tests.bench_monitor import EVERY, decode, judge, needed
@@ -33,6 +34,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from monitor.input.batches import Run
+
     from spec.events.alphabet import Kind
 
 RUNS: Final = 5

@@ -17,11 +17,12 @@ import tempfile
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
-from monitor.check.files import check
 from monitor.check.judging import ENDED
 from monitor.engine import Conclusion, Monitor
-from monitor.input.records import Record, at_line, stamp_of
 from monitor.stream.keep import Keep
+
+from monitor.check.files import check
+from monitor.input.records import Record, at_line, stamp_of
 from spec.claims.claim import Mode
 from spec.contract.modes import Bundle
 from spec.events.alphabet import Kind

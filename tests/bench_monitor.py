@@ -24,11 +24,11 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple, get_type_hints
 import msgspec
 
 from monitor.check.files import EXIT_CODES, check
-from spec.stream.outcome import ModeVerdict
 from runtime_hooks.settings.config import TAKEN
 from spec.claims.claim import Mode
 from spec.contract.modes import Bundle
 from spec.events.canonical import Event
+from spec.stream.outcome import ModeVerdict
 from tests import bench_reelay
 from tests.bench_inline import cold_requests, each_feed, looked, per_event, served
 from tests.native import NATIVE

@@ -22,6 +22,7 @@ from typing import Final
 from monitor.engine import Monitor
 from monitor.input.batches import Batch, run_of, whole
 from monitor.stream.keep import Keep
+
 from spec.claims.claim import Mode
 from spec.events.canonical import EVENT_ENCODER
 from tests.native import NATIVE

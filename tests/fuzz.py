@@ -25,6 +25,7 @@ _CHILD: Final = "RESIDENT_CLAIMS_FUZZ_CHILD"
 def lines(data: bytes) -> None:
     """A line, or several, is read as an event by both readers, or by one of them and refused."""
     from monitor.input.batches import event_of, whole
+
     from monitor.input.errors import InputError
     from monitor.input.given import records_of_line
 
@@ -46,8 +47,9 @@ def lines(data: bytes) -> None:
 
 def snapshot(data: bytes) -> None:
     """What a snapshot holds is a state, or refused."""
-    from monitor.check.snapshots import KNOWN, State
     from monitor.durable.reader import read
+
+    from monitor.check.snapshots import KNOWN, State
     from spec.language.errors import SpecError
 
     try:
@@ -61,9 +63,10 @@ def seeds(what: str) -> list[bytes]:
     texts = [path.read_bytes() for path in sorted(SAMPLES.glob("*.jsonl"))]
     if what == "lines":
         return [line for text in texts for line in text.splitlines()] + texts
+    from monitor.durable.writer import written
+
     from monitor import EventMonitor
     from monitor.check.snapshots import KNOWN, State
-    from monitor.durable.writer import written
     from monitor.input.errors import InputError
     from monitor.input.given import record_of_line
 
@@ -87,8 +90,9 @@ def _fuzz(what: str, seconds: int, folder: str) -> None:
     import atheris  # type: ignore[import-not-found]
 
     with atheris.instrument_imports(include=["monitor", "spec"]):
-        import monitor.check.snapshots
         import monitor.input.batches
+
+        import monitor.check.snapshots
         import monitor.input.given  # noqa: F401
     limits = [f"-max_total_time={seconds}", "-rss_limit_mb=4096", "-timeout=20", "-max_len=8192"]
     atheris.Setup([sys.argv[0], *limits, f"-artifact_prefix={folder}/", folder], TARGETS[what])

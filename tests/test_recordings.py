@@ -7,10 +7,10 @@ import re
 from pathlib import Path
 
 import pytest
+from monitor.check.reference import check_by_reference
 
 from monitor.check.events import EventMonitor
 from monitor.check.files import check
-from monitor.check.reference import check_by_reference
 from monitor.samples import sample
 from spec.claims.claim import Mode
 from spec.contract.modes import Bundle

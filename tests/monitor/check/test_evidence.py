@@ -103,7 +103,7 @@ class TestShown:
         } == of(evidence, "offload_restorability")
         failed = of(evidence, "restoration_failure_outcome", 1)
         # registered, load failed, refusal stated, refused
-        assert [0, 13, 15, 16] == failed["sequences"]
+        assert [0, 16] == failed["sequences"]
         assert ["claim_before_events", "failure_before_outcome_before_end"] == failed["order"]
 
     def test_orders(self, tmp_path: Path) -> None:

@@ -14,7 +14,7 @@ from monitor.input.sources import read
 from spec.claims.claim import Mode
 from spec.lowering.evidence import EvidenceFile
 from tests.monitor.traces import Line, Trace, text, write
-from tests.monitor.traces_canonical import about, canonical, canonical_refusal
+from tests.monitor.traces_canonical import canonical, canonical_refusal
 from tests.monitor.traces_connector import (
     connector_failure,
     connector_fallback,
@@ -100,14 +100,6 @@ class TestContradictions:
         evidence = self.taken(tmp_path, [*canonical_refusal(), self.TWICE, self.TWICE])
         assert () == evidence.shown
         assert all("facts contradict" in u.why for u in evidence.unshown)
-
-    def test_after_a_gap(self, tmp_path: Path) -> None:
-        """Nor where the theorem had ceased to apply before, for want of a line."""
-        over = [about("claim_retired", by="tenant:1"), about("claim_released", by="tenant:1")]
-        trace = [{**each, "sequence": n} for n, each in enumerate([*canonical_refusal(), *over])]
-        after = [{**self.TWICE, "sequence": len(trace) + n} for n in (1, 2)]
-        assert self.taken(tmp_path, [*trace, after[0]]).shown
-        assert () == self.taken(tmp_path, [*trace, *after]).shown
 
 
 class TestOtherCauses:

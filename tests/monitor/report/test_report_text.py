@@ -190,8 +190,8 @@ class TestBody:
         lines = plain(report, verbose=True).splitlines()
         assert max(map(len, [*lines, *plain(report).splitlines()])) <= 80
         for name in MODES[mode].names():
-            row = next(line for line in lines if f" {name} " in line)
-            assert report.obligations[name].replace("unexercised", "not exercised") in row
+            word = report.obligations[name].replace("unexercised", "not exercised")
+            assert any(word in line for line in lines if f" {name} " in line)
 
     @pytest.mark.parametrize(
         ("trace", "mode"),
@@ -269,7 +269,7 @@ class TestBody:
         """Obligations that are open for one and the same reason stand together."""
         trace = changed(canonical_refusal(), "request_refused", sequence=40)
         said = words(judge(trace, Mode.HARD_PROTECTED))
-        assert 1 == said.count("because sequences 6 to 39 are missing")
+        assert 1 == said.count("because lines are missing before sequence number 40 (RC101")
         assert "inconclusive claim_identity, explicit_acceptance," in said
 
     def test_not_accepted(self) -> None:
