@@ -149,13 +149,12 @@ class Live:
     def _forget(self, _: Stream, claim: Claim) -> None:
         """A claim is forgotten: its verdict is emitted for the last time."""
         outcome, key = outcome_of(claim), (claim.period, claim.claim_id)
-        counts, emitted = self._counts(outcome, key), self._emitted.pop(key, None)
+        counts, _ = self._counts(outcome, key), self._emitted.pop(key, None)
         if counts:
             verdict = _verdict(self.stream, outcome)
             last = msgspec.structs.replace(verdict, forgotten=True)
             self._last.append(last)
-            if verdict != emitted:
-                self._new.append(last)
+            self._new.append(last)
 
 
 def _limited(limit: str) -> Limited:

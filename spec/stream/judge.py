@@ -762,7 +762,8 @@ class Judge:
             for claim in self.followers.get(name, {}):
                 for report in ROUTE_REPORTS:
                     claim.routes.pop((name, report), None)
-            self.requests.finish(name)
+            if (gone := self.requests.finish(name)) is not None:
+                self.followers.pop(gone, None)
         if at.request is None:
             return
         if kind is Kind.LOAD_FAILED:

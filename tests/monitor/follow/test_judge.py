@@ -91,7 +91,7 @@ def test_some_end_before_the_stream() -> None:
     (line,) = judged(path)[0]
     assert isinstance(line, ClaimLine)
     assert (ModeVerdict.KEPT, False, 14) == (line.verdict, line.final, line.at.line)
-    assert b"resident-claims/followed-claim/1" in msgspec.json.encode(line)
+    assert b"resident-claims/followed-claim/2" in msgspec.json.encode(line)
 
 
 def test_claims_of_every_mode() -> None:

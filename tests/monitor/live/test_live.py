@@ -97,7 +97,7 @@ class TestBounds:
 
     def test_too_many_claims(self) -> None:
         """One more claim in hand breaks the stream, which is stated once."""
-        told = Told(most=2)
+        told = Told(most=2, ended=9)
         for claim in CLAIMS:
             told.take(accepted(claim, ""))
         (limit,) = told.limits
@@ -130,7 +130,7 @@ class TestBounds:
     def test_never_finished(self, monkeypatch: pytest.MonkeyPatch) -> None:
         """More requests in hand than are followed break the stream."""
         monkeypatch.setattr(live, "REQUESTS", 3)
-        told = Told()
+        told = Told(ended=9)
         told.take([*accepted(B, ""), *(arrived(f"request:{number}") for number in range(3))])
         assert [] == told.limits
         told.take([arrived("request:3")])
