@@ -34,8 +34,8 @@ _LARGE: Final = 2**63
 _CODES: Final = {code.number: code for code in Code}
 _PLAIN: Final = (
     *("claim_id", "stated_mode", "other_mode", "stated", "owner", "duration", "priority"),
-    *("disputed", "footprint", "known", "introduced", "accepted", "named", "retired", "took"),
-    *("least", "end", "elapsed", "early", "copies", "final", "period"),
+    *("disputed", "footprint", "known", "introduced", "accepted", "named", "placed", "retired"),
+    *("took", "least", "end", "elapsed", "early", "copies", "final", "period"),
 )
 """What a claim has that is a plain value."""
 
