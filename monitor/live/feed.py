@@ -149,7 +149,8 @@ class Live:
     def _forget(self, _: Stream, claim: Claim) -> None:
         """A claim is forgotten: its verdict is emitted for the last time."""
         outcome, key = outcome_of(claim), (claim.period, claim.claim_id)
-        counts, _ = self._counts(outcome, key), self._emitted.pop(key, None)
+        counts = self._counts(outcome, key)
+        self._emitted.pop(key, None)
         if counts:
             verdict = _verdict(self.stream, outcome)
             last = msgspec.structs.replace(verdict, forgotten=True)

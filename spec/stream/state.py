@@ -1,7 +1,8 @@
 """Saves a judge as plain values, and makes it again from them.
 
 The values are dictionaries, lists, texts, whole numbers, booleans and None. Indexes are not saved:
-they follow from the claims, the objects and the blocks.
+they follow from the claims, the objects and the blocks. Neither are `past` and `news`, which belong
+to whoever takes them.
 """
 
 from __future__ import annotations

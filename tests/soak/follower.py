@@ -12,9 +12,8 @@ import time
 from collections.abc import Callable, Sequence
 from random import Random
 
-from monitor.stream.stream_state import StreamState
-
 from monitor.__main__ import main
+from monitor.core import Streams
 from monitor.follow import follower
 from monitor.follow.buffer import Position
 from monitor.follow.growing_file import GrowingFile
@@ -69,7 +68,7 @@ def _write_twice() -> None:
 
 def _see_no_gap() -> None:
     """Missing lines are no reason for a verdict to be inconclusive."""
-    StreamState.lose = lambda *_, **__: None  # type: ignore[method-assign]
+    Streams.lose = lambda *_, **__: None  # type: ignore[method-assign]
 
 
 BUGS: dict[str, Callable[[], None]] = {
