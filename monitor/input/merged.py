@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 import msgspec
 
 from monitor.input import rank_order
-from monitor.input.batches import Batch
 from monitor.input.dialects.canonical import MOST_RANKS
 from monitor.input.errors import InputError
 from monitor.input.lines import STDIN, Lines
@@ -113,7 +112,7 @@ def _rank_of(path: str) -> Rank | None:
 class Merged:
     """The records of some files, those of the ranks of each engine as one stream.
 
-    Arguments are those of `read`. Iterate once, or over batches once.
+    Arguments are those of `read`. Iterate once.
 
     Args:
         engines: as `engines_in` finds them.
@@ -160,15 +159,6 @@ class Merged:
             else:
                 for record in self._source(path, self._on_reject):
                     yield self._told(record)
-
-    def batches(self) -> Iterator[Batch | Record]:
-        """The same; the lines of other streams many at a time."""
-        for path in self._paths:
-            if (of := self._engines.get(path)) is not None:
-                yield from self._merge(of)
-            else:
-                for found in self._source(path, self._on_reject).batches():
-                    yield found if isinstance(found, Batch) else self._told(found)
 
     def _told(self, record: Record) -> Record:
         """The record, with what is known of why nothing is concluded from its rank by itself."""

@@ -1,7 +1,7 @@
 """Defines what a guard may read: the fields of an event for one claim, and the claim's constants.
 
 The monitor computes these fields for each claim from the canonical stream
-(`monitor.stream.projection`); the prover lets a most general runtime choose them
+(`spec.stream.fields`); the prover lets a most general runtime choose them
 (`proofs.model.environment`). Both must offer exactly this list. Counts are in blocks.
 """
 

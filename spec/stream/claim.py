@@ -169,6 +169,8 @@ class Claim:
         """Judge the claim by a mode from now on."""
         self.mode = mode
         self.own.stands = [] if mode is None else [*_first(mode, self.bundle)]
+        for scope in self.requests.values():
+            scope.stands = self._scoped()
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -317,12 +319,15 @@ class Claim:
 
     def follow(self, request: str, facts: Values) -> Scope:
         """Follow a request from now on: its observers stand where the claim's do."""
-        stands = [
+        scope = self.requests[request] = Scope(facts, self._scoped())
+        return scope
+
+    def _scoped(self) -> list[Stand | None]:
+        """The observers that are followed for each request, where they stand for the claim."""
+        return [
             stand if OBLIGATIONS[name].per_request else None
             for name, stand in zip(self.names, self.own.stands, strict=True)
         ]
-        scope = self.requests[request] = Scope(facts, stands)
-        return scope
 
     def end_request(self, request: str) -> None:
         """A request ended: its scope is kept for late reports, as long as there are not many."""

@@ -142,6 +142,7 @@ class Delivery:
                 steps = outcomes(watch, stand.state, stand.own, *inputs)
                 if len(steps) > 1:
                     claim.leave_open(name, self._unknown(name))
+                    self.at.moved[claim] = None
                     self.moved = True
                     continue
                 ((state, own), number), *_ = steps.items()
@@ -159,6 +160,7 @@ class Delivery:
             if verdict is Verdict.SATISFIED:
                 self.claim.note_satisfied(name, before)
         scope.stands[place] = after
+        self.at.moved[self.claim] = None
         self.moved = True
 
     def _unknown(self, name: str) -> Reason:

@@ -51,6 +51,7 @@ class Moment:
         direct: the claims that it names or means, and not only shares content with.
         touched: what it did to the blocks of claims.
         mine: the claims that it is about, each with whether it names the claim.
+        moved: the claims of which an observer moved.
     """
 
     event: Event
@@ -63,6 +64,7 @@ class Moment:
     direct: Set[Claim] = frozenset()
     touched: Mapping[Claim, Touch] = field(default_factory=dict)
     mine: dict[Claim, tuple[bool, bool]] = field(default_factory=dict)
+    moved: dict[Claim, None] = field(default_factory=dict)
 
     @cached_property
     def accused(self) -> frozenset[str]:

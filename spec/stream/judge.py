@@ -711,7 +711,7 @@ class Judge:
                 raise Contradiction(reason.code, reason.text)
             named.distrust(reason)
         ends = event.kind is Kind.REQUEST_FINISHED and event.request_id is not None
-        moved = dict.fromkeys(at.mine)
+        moved = {**dict.fromkeys(at.mine), **at.moved}
         if ends and event.request_id is not None:
             for claim in self.followers.get(event.request_id, {}):
                 claim.end_request(event.request_id)
@@ -777,7 +777,8 @@ class Judge:
             for claim in self.followers.get(name, {}):
                 for report in ROUTE_REPORTS:
                     claim.routes.pop((name, report), None)
-            self.requests.finish(name)
+            if (gone := self.requests.finish(name)) is not None:
+                self.followers.pop(gone, None)
         if at.request is None:
             return
         if kind is Kind.LOAD_FAILED:

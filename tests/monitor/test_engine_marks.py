@@ -6,11 +6,9 @@ import json
 
 import pytest
 
-from monitor.engine import Monitor
 from monitor.input.dialects import Reader
 from monitor.input.errors import InputError
 from monitor.input.records import Stamp, stamp_of
-from monitor.stream.keep import Keep
 from spec.claims.claim import Mode
 from spec.events.alphabet import FACTS, Kind
 from spec.events.canonical import Mark, StreamMark
@@ -184,22 +182,6 @@ class TestObservesLater:
         blind, again = self.narrow("block_evicted"), about("claim_released", CLAIM, by="tenant:1")
         report = judge([*canonical_claim(), *released(CLAIM), blind, again, CLOSED], HARD)
         assert "inconclusive" == claim_of(report, CLAIM).verdict
-
-    @pytest.mark.parametrize("ended", [None, 0])
-    def test_forgotten(self, ended: int | None) -> None:
-        """So it is of a claim that was forgotten: it stays, until more is told of it."""
-        blind, again = self.narrow("block_evicted"), about("claim_released", CLAIM, by="tenant:1")
-        told = [*canonical_claim(), *released(CLAIM), blind]
-        assert {"kept"} == self.forgetting(told, ended)
-        assert {"inconclusive"} == self.forgetting([*told, again], ended)
-
-    def forgetting(self, trace: Trace, ended: int | None) -> set[str]:
-        """What is found where so many claims that ended are kept."""
-        monitor = Monitor(HARD, keep=Keep(ended=ended))
-        for number, line in enumerate([*trace, CLOSED], 1):
-            for record in Reader("f").feed(json.dumps(line).encode(), number):
-                monitor.take(record)
-        return {monitor.conclude().verdict.value}
 
 
 class TestForm:

@@ -9,8 +9,11 @@ from typing import Any
 
 import msgspec
 
-from monitor.engine import Conclusion, Monitor
+from monitor.check.conclude import Asked, concluded
+from monitor.check.found import found_in
+from monitor.core import Streams
 from monitor.input.dialects import Reader
+from monitor.report.verdict import Report
 from runtime_hooks.claims.arrivals import Arrival, Refusal
 from runtime_hooks.claims.preregistration import Prompt
 from runtime_hooks.controller.controller import Controller
@@ -279,13 +282,14 @@ class TinyEngine:
         """The events of some kinds."""
         return [event for event in self.events() if event.kind in kinds]
 
-    def judge(self, mode: Mode) -> Conclusion:
+    def judge(self, mode: Mode) -> Report:
         """What the monitor concludes, reading what was reported as it would be read from a file."""
-        monitor, reader = Monitor(mode), Reader("trace")
+        streams, reader = Streams(mode), Reader("trace")
         for number, line in enumerate(self.lines(), 1):
             for record in reader.feed(msgspec.json.encode(line), number):
-                monitor.take(record)
-        return monitor.conclude()
+                streams.take(record)
+        streams.finish()
+        return concluded(Asked(mode), found_in(streams, []))
 
 
 def claim(

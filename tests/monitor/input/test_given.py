@@ -15,10 +15,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from monitor.input.batches import form_of
 from monitor.input.dialects import Reader
 from monitor.input.errors import InputError
 from monitor.input.given import record_of
+from monitor.input.plain import form_of
 from monitor.input.records import Record, Stamp, at_line
 from spec.claims.claim import Mode
 from spec.events.alphabet import Kind

@@ -16,7 +16,6 @@ from hypothesis import strategies as st
 from monitor.__main__ import main
 from monitor.check.events import EventMonitor
 from monitor.check.files import check
-from monitor.engine import ModeVerdict
 from monitor.input import rank_order
 from monitor.input.errors import InputError
 from monitor.input.given import record_of
@@ -29,10 +28,10 @@ from spec.contract.modes import Bundle
 from spec.events.alphabet import Kind
 from spec.events.canonical import EVENT_ENCODER, Event
 from spec.events.fields import IDENTITY, STAMP, fields_of
-from tests.differential.compare import asking
+from spec.stream.outcome import ModeVerdict
+from tests.monitor.check.test_limits import SETTLED, Limits, judged, verdicts
 from tests.monitor.follow import traces
-from tests.monitor.stream.test_limits import SETTLED, Keep, judged, verdicts
-from tests.streams.strategies import Stamped, streams
+from tests.streams.strategies import Stamped, asking, streams
 from tests.streams.traffic import Traffic, as_events
 
 Line = dict[str, Any]
@@ -170,7 +169,7 @@ class TestMerged:
             report = data.draw(st.sampled_from(others))
             either = [
                 verdicts(
-                    judged(list(enumerate([*told[:at], *pair, *told[at + 1 :]])), mode, Keep())
+                    judged(list(enumerate([*told[:at], *pair, *told[at + 1 :]])), mode, Limits())
                 )
                 for pair in ([told[at], report], [report, told[at]])
             ]

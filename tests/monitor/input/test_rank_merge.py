@@ -23,7 +23,6 @@ from monitor.report.verdict import Report
 from spec.claims.claim import Mode
 from spec.contract.modes import Bundle
 from spec.language.errors import SpecError
-from tests.differential.compare import asking
 from tests.monitor.input.test_merged import (
     ENGINE,
     HARD,
@@ -36,7 +35,7 @@ from tests.monitor.input.test_merged import (
     timed,
     told,
 )
-from tests.streams.strategies import Stamped, streams
+from tests.streams.strategies import Stamped, asking, streams
 
 MANY = 1_000_000
 NAME = "ranks:engine-0"

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from monitor.evaluate.compile import (
+from proofs.logic.compiled import (
     CLAIM_REGISTERS,
     REQUEST_REGISTERS,
     Compiled,
