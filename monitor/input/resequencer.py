@@ -325,8 +325,7 @@ class _Stream:
 
 def _disordered(record: Record) -> Record:
     """The same line, which may belong to another place of its stream."""
-    disorder = Event(kind=Kind.STREAM_DISORDER)
-    return msgspec.structs.replace(record, events=((disorder, record.at), *record.events))
+    return record
 
 
 def _content(record: Record) -> _Said:

@@ -212,13 +212,11 @@ class ClaimStore(JoinedClaims):
         """The stream ran backwards, which breaks the order of every claim."""
         for claim in self._tell("disorder"):
             if claim.taint is None:
-                self.step(claim, EventView(Kind.STREAM_DISORDER, at), number)
                 claim.distrust(at, why)
 
         def break_order(run: ClaimRun) -> bool:
             trusted = run.taint is None
             if trusted:
-                run.step(EventView(Kind.STREAM_DISORDER, at))
                 run.distrust(at, why)
             return trusted
 

@@ -107,9 +107,6 @@ class Stream(CachedEvents):
         if self._track.missing != self._missing:
             self._missing = self._track.missing
             self._store.blocks.miss(self._count - 1)
-        if event.kind is Kind.STREAM_DISORDER:
-            self._step_back(at, "the stream is out of order: an event reports it")
-            return
         if event.kind in RENEWS and event.request_id is not None:
             self.requests.renew(event.request_id)
         if self.left is None and self.requests.is_out_of_hand(event):

@@ -333,7 +333,7 @@ class StreamState:
             view.footprint = event.footprint
         elif kind is Kind.CLAIM_COMMITTED:
             view.unsized = True
-        view.found, view.echo = event.found, event.echo
+        view.found, view.duplicate = event.found, event.repeats
         if event.from_tier:
             view.from_tier = claim.restored
         if event.cost is not None:

@@ -10,7 +10,7 @@ __all__ = ["Kind"]
 
 _MAY, _MUST, _NEVER = Names.MAY, Names.MUST, Names.NEVER
 _CHOICE, _OUTSIDE = Role.CHOICE, Role.ENVIRONMENT
-_REPORT, _STREAM = Role.REPORT, Role.STREAM
+_REPORT = Role.REPORT
 
 
 def _action(says: str, fields: str = "") -> Row:
@@ -379,9 +379,4 @@ class Kind(StrEnum):
             request=True,
             tells=("reuse_served", "hit"),
         ),
-    )
-    # What the reader of a stream found.
-    STREAM_DISORDER = (
-        "stream_disorder",
-        Row(_STREAM, "time or sequence ran backwards in the stream", _NEVER),
     )

@@ -14,7 +14,6 @@ class Role(Enum):
     CHOICE = "fact, chosen by the runtime"
     ENVIRONMENT = "fact, from outside the runtime"
     REPORT = "report"
-    STREAM = "a property of the stream itself"
 
 
 class Names(Enum):
