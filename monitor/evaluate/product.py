@@ -70,8 +70,8 @@ Slots: TypeAlias = "tuple[Any, ...]"
 
 _NUMBERS: Final = ("footprint", "ended_by", "losses", "failures", "declared", "lead")
 assert (
-    *("registered", "committed", "responsible", "footprint", "lead", "there", "host", "copied"),
-    *("ended_by", "losses", "failures", "declared", "unreported", "offloaded"),
+    *("registered", "committed", "responsible", "footprint", "lead", "there", "host", "whole"),
+    *("copied", "ended_by", "losses", "failures", "declared", "unreported", "offloaded"),
 ) == CLAIM_REGISTERS
 _LOSSES: Final = CLAIM_REGISTERS.index("losses")
 _FAILURES: Final = CLAIM_REGISTERS.index("failures")

@@ -35,7 +35,7 @@ from monitor.input.sound import are_sound, placed
 from spec.claims.claim import Mode
 from spec.events.alphabet import Kind
 from spec.events.canonical import EVENT_ENCODER, Event
-from spec.events.fields import IDENTITY, STAMP, fields_of, required_of
+from spec.events.fields import FLAGS, IDENTITY, STAMP, fields_of, required_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -182,7 +182,7 @@ def _form(kind: Kind) -> type[msgspec.Struct]:
 
     Of what is stored nothing can be part of a cycle, so the collector does not track them.
     """
-    names, needs = {*STAMP, *IDENTITY, *fields_of(kind)} - {"kind"}, required_of(kind)
+    names, needs = {*STAMP, *FLAGS, *IDENTITY, *fields_of(kind)} - {"kind"}, required_of(kind)
     fields: list[tuple[str, Any] | tuple[str, Any, Any]] = []
     others: dict[str, Any] = {"kind": kind}
     for info in msgspec.structs.fields(Event):
@@ -193,6 +193,7 @@ def _form(kind: Kind) -> type[msgspec.Struct]:
         elif info.name != "kind":
             others[info.name] = info.default
     others["checked"] = bool(names & {"block_ids", "positions", "duration"})
+    others["contents"], others["repeats"] = Event.contents, Event.repeats
     others["accused"] = Event.accused if names & {"blocking_claim_ids", "outcome_claim_id"} else ()
     return msgspec.defstruct(
         kind.value,

@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from monitor.input.dialects._json import known_predicate
 from monitor.input.dialects.canonical import duration_fault
 from monitor.input.records import At, source_of
-from spec.events.alphabet import Kind
+from spec.events.alphabet import FACTS, Kind
+from spec.events.fields import one_of
 from spec.language.errors import PredicateError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
 __all__ = ["are_sound", "placed"]
+
+_NEEDED: Final = frozenset(kind for kind in Kind if one_of(kind))
 
 
 def are_sound(events: Sequence[Any]) -> bool:
@@ -26,7 +29,13 @@ def are_sound(events: Sequence[Any]) -> bool:
     for event in events:
         if event.checked:
             blocks, positions = event.block_ids, event.positions
-            if len(positions) != len(blocks) and (positions or event.kind is Kind.BLOCK_CACHED):
+            cached = event.kind is Kind.BLOCK_CACHED and not event.contents
+            if len(positions) != len(blocks) and (positions or cached):
+                return False
+            keys = event.contents if event.kind in FACTS else ()
+            if keys and blocks and len(keys) != len(blocks):
+                return False
+            if event.kind in _NEEDED and not (blocks or keys):
                 return False
             if len(blocks) > 1 and (_is_repeated(blocks) or _is_repeated(positions)):
                 return False

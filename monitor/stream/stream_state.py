@@ -19,7 +19,7 @@ from monitor.stream.claim_store import ClaimStore
 from monitor.stream.keep import Keep
 from monitor.stream.order import Clock, Order
 from spec.contract.modes import MODES
-from spec.events.alphabet import CONFLICT_ACTIONS, ENDS, FACTS, REPORTS, Kind
+from spec.events.alphabet import BLOCKS_GONE, CONFLICT_ACTIONS, ENDS, FACTS, REPORTS, Kind
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -41,6 +41,8 @@ _NEW = INTRODUCES | {Kind.CLAIM_REJECTED}
 _ABOUT_CLAIMS = REPORTS | REGISTRY | BEGINS
 _NAMES_CLAIM = REPORTS - {Kind.CLAIM_REJECTED}  # what is turned away need not have been taken in
 FORGOT: Final = "ids of claims that ended were forgotten; if one begins again, that is not noticed"
+_TIERS: Final = frozenset({Kind.STORE_FINISHED, Kind.HOST_COPY_FOUND, Kind.HOST_COPY_LOST})
+_PLACED: Final = BLOCKS_GONE | {Kind.BLOCK_CACHED, Kind.LOAD_FINISHED}
 _TWO_CONTENTS: Final = "two contents of one position of an object are stated"
 _OTHER_OBJECT = "a fact names a claim with another object or cache than its own"
 
@@ -357,6 +359,10 @@ class StreamState:
         self, claim: ClaimRun, view: EventView, among: Restless[ClaimRun] | None = None
     ) -> None:
         claim.last_event = self._count
+        view.stored = view.kind is not Kind.HOST_COPY_LOST
+        copied = view.stored if view.kind in _TIERS else bool(claim.fact("host"))
+        held = view.lead if view.kind in _PLACED else claim.fact("lead")
+        view.restorable = copied or held >= claim.constants.threshold
         self._store.step(claim, view, self._count, among)
         if claim.unusual.contradicted is not None:
             self._note_broken(claim, view.kind)
