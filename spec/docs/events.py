@@ -131,8 +131,9 @@ def lifecycle_page() -> str:
         grid,
         "## Who may do what",
         may,
-        "Conditions: the runtime may demote only a claim whose mode is demotable, and expire "
-        "only a claim whose duration, counted from the commitment, is over. Anyone may raise "
+        "Conditions: the runtime may demote only a claim whose mode is demotable, or a "
+        "hard_protected one in a [standing conflict](interpretations.md#relax), and expire only "
+        "a claim whose duration, counted from the commitment, is over. Anyone may raise "
         "the protection of a claim; only its owner may change it otherwise. Refusing, "
         "deferring or otherwise acting on an active request is no transition of any claim "
         "that blocks it.",
