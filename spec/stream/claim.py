@@ -18,7 +18,7 @@ from spec.events.alphabet import Kind
 from spec.events.canonical import Event
 from spec.events.fields import IDENTITY
 from spec.language.verdicts import Verdict, pool
-from spec.stream.codes import Reason
+from spec.stream.codes import Code, Reason
 from spec.stream.generate import CLAIM, REQUEST, Values
 from spec.stream.pool import Block, Object
 
@@ -102,11 +102,13 @@ class Claim:
     Attributes:
         mode: the one that judges it; None judges nothing.
         stated_mode: the word by which its first event states one.
+        other_mode: the word of a later event that states another; then nothing is concluded.
         obj: what it is on; one of its own until an object is stated.
         owner: as its registration or its commitment states.
         asked: the duration that its registration asks for; `duration` is the one that was granted,
             and `footprint` the blocks: those of the commitment, before it those that were asked for.
         pressed: whether its entry ended while a request in hand was in a standing conflict.
+        placed: whether it was put on its object.
         known: whether a registry holds it, an auditor's or the runtime's.
         named: whether a report named it that presupposes a claim.
         took: the number of the event by which responsibility for it last began.
@@ -128,6 +130,7 @@ class Claim:
     bundle: Bundle = Bundle.CONTRACT
     mode: Mode | None = None
     stated_mode: str | None = None
+    other_mode: str | None = None
     stated: dict[str, str] = field(default_factory=dict)
     obj: Object = field(default_factory=Object)
     predicate: MaterializationPredicate | None = None
@@ -137,6 +140,7 @@ class Claim:
     priority: int | None = None
     disputed: bool = False
     footprint: int | None = None
+    placed: bool = False
     known: bool = False
     named: bool = False
     introduced: bool = False
@@ -263,6 +267,12 @@ class Claim:
                 return False
         return True
 
+    def knows(self, event: Event) -> bool:
+        """Whether the event states nothing that the claim is not bound to already."""
+        return self.placed and all(
+            getattr(event, name) is None or name in self.stated for name in IDENTITY
+        )
+
     def state_terms(self, event: Event) -> str:
         """Take what an event that binds states of the claim; return what contradicts, if anything.
 
@@ -348,8 +358,13 @@ class Claim:
         if scope is None:
             return
         for name, stand in zip(self.names, scope.stands, strict=True):
-            if stand is not None:
-                self.keep(name, _finding(name, stand))
+            if stand is None:
+                continue
+            found = _finding(name, stand)
+            self.keep(name, found)
+            if found.verdict is Verdict.PENDING and not self.owes:
+                text = f"request {request} ended, and what it owed was never settled"
+                self.leave_open(name, Reason(Code.REQUEST_FORGOTTEN, text, found.at))
 
     def keep(self, name: str, found: Finding) -> None:
         """What an observer came to stays, though its state is left; the first of the heaviest."""

@@ -55,6 +55,7 @@ class Delivery:
         self.partial = None in self.e.values() or None in self.was
         self.now = self._ledger()
         self.opened: list[str] = []
+        self.moved = False
 
     def _ledger(self) -> Values:
         two, three = self.kind.claim, self.kind.claim_three
@@ -105,7 +106,7 @@ class Delivery:
             return found
         if not request.in_hand:
             return found
-        facts = {
+        facts: dict[str, Any] = {
             "seen": True,
             "arrived": True,
             "needed": request.needed,
@@ -141,6 +142,7 @@ class Delivery:
                 steps = outcomes(watch, stand.state, stand.own, *inputs)
                 if len(steps) > 1:
                     claim.leave_open(name, self._unknown(name))
+                    self.moved = True
                     continue
                 ((state, own), number), *_ = steps.items()
                 if number is None:
@@ -157,6 +159,7 @@ class Delivery:
             if verdict is Verdict.SATISFIED:
                 self.claim.note_satisfied(name, before)
         scope.stands[place] = after
+        self.moved = True
 
     def _unknown(self, name: str) -> Reason:
         unknown = sorted(field for field, value in self.e.items() if value is None)

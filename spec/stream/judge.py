@@ -19,13 +19,14 @@ from spec.contract.observed import facts_of
 from spec.events.alphabet import BLOCKS_GONE, CONFLICT_ACTIONS, FACTS, REPORTS, Kind
 from spec.events.canonical import Event, Mark
 from spec.events.fields import REQUEST_KINDS, ROUTE_REPORTS
+from spec.language.terms import KindIn, parts
 from spec.language.verdicts import Verdict
 from spec.stream.breaks import Contradiction, Line, Order
 from spec.stream.capacity import Capacity
 from spec.stream.claim import AT, Claim, verdicts_of
 from spec.stream.codes import Code, Reason
 from spec.stream.delivery import REQ, Delivery
-from spec.stream.facts import FACTS_ABOUT_BLOCKS, Effect, Facts
+from spec.stream.facts import FACTS_ABOUT_BLOCKS, Effect, Facts, of_tier
 from spec.stream.fields import FIELDS, Moment, route_value
 from spec.stream.generate import in_three_values
 from spec.stream.objects import Objects
@@ -185,11 +186,9 @@ class Judge:
 
     def _blind(self, claim: Claim, at: object) -> None:
         """Leave open the obligations that rest on facts which the stream does not observe."""
-        for name in claim.names:
-            unseen = facts_of(OBLIGATIONS[name]) - self.told
-            if unseen:
-                text = f"not observed: {', '.join(sorted(unseen))}"
-                claim.leave_open(name, Reason(Code.NOT_OBSERVED, text, at))
+        for name, unseen in _unseen(claim.names, self.told).items():
+            text = f"not observed: {', '.join(sorted(unseen))}"
+            claim.leave_open(name, Reason(Code.NOT_OBSERVED, text, at))
 
     def _doubt(self, name: str | None, only: frozenset[str], why: str, at: object) -> None:
         """What the form of the stream does not state leaves open what depends on it."""
@@ -231,6 +230,8 @@ class Judge:
 
     def _untime(self, line: Line) -> None:
         """A line has no time: it may stand before or after the end of a duration that runs."""
+        if not self._timed:
+            return
         claims = [*self._timed]
         with self.capacity.resized(claims):
             for claim in claims:
@@ -240,6 +241,7 @@ class Judge:
     # Events.
 
     def _event(self, event: Event, line: Line) -> None:
+        event = of_tier(event)
         if event.restated and not self.restating:
             return
         if self.restating and not event.restated:
@@ -287,7 +289,9 @@ class Judge:
             return
         if event.claim_id in self.claims and event.kind is not Kind.CLAIM_REGISTERED:
             return
-        claim = self._claim(event.claim_id, at, event=event)
+        claim = self._claim(event.claim_id, at)
+        if claim.mode is None and not claim.introduced:
+            self._set_mode(claim, event.mode, at)
         if claim.binds(event):
             claim.state_terms(event)
         if not claim.final:
@@ -314,7 +318,7 @@ class Judge:
                 claim.drop_request(name)
         return request
 
-    def _claim(self, name: str, at: object, event: Event | None = None) -> Claim:
+    def _claim(self, name: str, at: object) -> Claim:
         """The claim of this id, which is new if there is none."""
         claim = self.claims.get(name)
         if claim is not None:
@@ -339,6 +343,7 @@ class Judge:
                 self._set_mode(claim, event.mode, line.at)
             else:
                 text = f"it asked for {claim.stated_mode}, and {event.mode} is stated"
+                claim.other_mode = claim.other_mode or event.mode
                 claim.distrust(Reason(Code.MODE_CONTRADICTS, text, line.at))
         if claim.watched and event.kind in _EARLY and not claim.introduced:
             text = "a report names the claim before it is registered"
@@ -348,7 +353,7 @@ class Judge:
             self._time_end(claim)
         if claim.final and event.kind is Kind.CLAIM_REGISTERED:
             claim.distrust(Reason(Code.ID_REUSED, "the claim ended before", line.at))
-        if not binds:
+        if not binds or (event.kind not in _TERMS and claim.knows(event)):
             return
         before = claim.obj, claim.predicate, claim.extent
         new = not claim.introduced and event.kind in _TERMS
@@ -382,7 +387,7 @@ class Judge:
         """Put a claim on the object that it states; return whether keys have other names now."""
         if claim.final:
             return False
-        renamed = False
+        renamed, claim.placed = False, True
         if claim.obj.object_id is None and "object_id" in claim.stated:
             renamed = self._move(claim, event)
         self.objects.join(claim)
@@ -486,7 +491,7 @@ class Judge:
                     found[each] = True, True
             for each in () if gone else effect.direct:
                 found[each] = True, True
-            return {each: both for each, both in found.items() if not self._is_moot(each, kind)}
+            return {each: both for each, both in found.items() if not self._is_moot(each, event)}
         if claim is None:
             return found
         if kind in FACTS:
@@ -494,7 +499,7 @@ class Judge:
             if own:
                 found[claim] = True, True
             return found
-        if not self._is_moot(claim, kind):
+        if not self._is_moot(claim, event):
             found[claim] = True, True
         if not claim.known:
             obj = claim.obj if event.object_id is not None else None
@@ -509,11 +514,19 @@ class Judge:
         return not (ended and (claim.lapses or not claim.facts[AT["committed"]]))
 
     @staticmethod
-    def _is_moot(claim: Claim, kind: Kind) -> bool:
-        """Whether nothing is owed of the claim that an event of this kind could be about."""
-        if claim.watched:
-            return bool(claim.retired) and not claim.responsible
-        return claim.final and kind in FACTS
+    def _is_moot(claim: Claim, event: Event) -> bool:
+        """Whether nothing is owed of the claim that the event could be about.
+
+        Late reports about blocks and routes of a claim that was only watched may be true of what
+        happened since; of others the lifecycle judges late reports.
+        """
+        if not (claim.watched and claim.over):
+            return claim.final and event.kind in FACTS
+        if event.kind in FACTS:
+            return True
+        if event.kind in ROUTE_REPORTS:
+            return not claim.routes.get((event.request_id or "", event.kind))
+        return not claim.owes
 
     # What contradicts.
 
@@ -532,8 +545,8 @@ class Judge:
 
     def _assume(self, at: Moment, claim: Claim, line: Line) -> None:
         event = at.event
-        for assumption, holds in _assumed(event.kind, claim.mode):
-            if claim.predicate is None or not assumption.rests_on <= self.observes:
+        for assumption, rests_on, holds in _assumed(event.kind, claim.mode):
+            if claim.predicate is None or not rests_on <= self.observes:
                 continue
             if assumption.name == ROOM and event.footprint is None:
                 continue
@@ -616,22 +629,15 @@ class Judge:
 
     def _pressed(self, at: Moment) -> dict[Claim, None]:
         """The claims that an event of a request may matter to for the sake of capacity."""
-        event, request = at.event, at.request
+        event = at.event
         if event.kind in CONFLICT_ACTIONS:
             found = dict.fromkeys(self.capacity)
             named = (self.claims.get(name) for name in at.accused)
             found.update((claim, None) for claim in named if claim is not None)
             return found
-        arrives = event.kind is Kind.REQUEST_ARRIVED
-        if arrives and event.restated:
+        if event.kind is Kind.REQUEST_ARRIVED and event.restated:
             return {}
-        needed = event.needed if arrives else (request.needed if request is not None else 0)
-        usable = event.usable if arrives else (request.usable if request is not None else 0)
-        total = self.capacity.total
-        if None not in (needed, usable, total):
-            if not needed <= usable < total + needed:  # type: ignore[operator]
-                return {}
-        return dict.fromkeys(self.capacity)
+        return dict.fromkeys(self.capacity) if at.presses else {}
 
     def _is_pressed(self) -> bool | None:
         """Whether a request in hand is in a standing conflict with the responsible claims."""
@@ -674,9 +680,12 @@ class Judge:
                 delivery.opens(name, self.requests.get(name), over=self.requests.is_over(name))
         for name in delivery.opened:
             self.followers.setdefault(name, {})[claim] = None
-        responsible, size = claim.responsible, claim.size
-        claim.facts = delivery.now
-        self._counted(claim, responsible, size)
+        if delivery.now is not claim.facts:
+            responsible, size = claim.responsible, claim.size
+            claim.facts = delivery.now
+            self._counted(claim, responsible, size)
+        if delivery.moved:
+            self._note_owing(claim)
         if mine and named:
             claim.state = next_state(claim.state, event.kind) or claim.state
 
@@ -694,6 +703,8 @@ class Judge:
             self.capacity.remove(claim)
             if claim.responsible:
                 self.capacity.add(claim)
+
+    def _note_owing(self, claim: Claim) -> None:
         if claim.owes:
             self.owing[claim] = None
         else:
@@ -831,6 +842,19 @@ class Judge:
 
 
 @cache
-def _assumed(kind: Kind, mode: Mode | None) -> list[tuple[Assumption, Callable[..., bool | None]]]:
-    """The assumptions about facts of this kind, each in three values."""
-    return [(each, in_three_values(each.holds, kind, mode)) for each in FACTS_ARE_FACTS]
+def _assumed(
+    kind: Kind, mode: Mode | None
+) -> list[tuple[Assumption, frozenset[Kind], Callable[..., bool | None]]]:
+    """The assumptions about facts of this kind, what each rests on, and whether it holds."""
+    return [
+        (each, each.rests_on, in_three_values(each.holds, kind, mode))
+        for each in FACTS_ARE_FACTS
+        if any(kind in part.kinds for part in parts(each.holds) if isinstance(part, KindIn))
+    ]
+
+
+@cache
+def _unseen(names: tuple[str, ...], told: frozenset[Kind]) -> dict[str, frozenset[Kind]]:
+    """The obligations that rest on facts which a stream does not observe, with those."""
+    found = {name: facts_of(OBLIGATIONS[name]) - told for name in names}
+    return {name: unseen for name, unseen in found.items() if unseen}

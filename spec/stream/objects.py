@@ -200,6 +200,8 @@ class Objects:
         if not fits:
             raise Contradiction(Code.BLOCK_HOLDS_TWO, "a block holds two contents")
         obj.same[other.group, int(position)] = one
+        if isinstance(one.of, Object):
+            one.of.shared.add((one.group, int(one.name)))
         self._users.setdefault(_indexed(one), {}).setdefault(obj, []).append(int(position))
         pool.rename([(other, one)])
         return obj

@@ -59,7 +59,8 @@ class Object:
     """What claims are made for. `contents` are the keys of its first positions, once stated.
 
     `places` are the groups and positions of which copies were stated before their content was, and
-    `same` those of them that turned out to have another key, since one block held both.
+    `same` those of them that turned out to have another key, since one block held both; `shared`
+    those that gave theirs to others so.
     """
 
     object_id: str | None = None
@@ -68,6 +69,7 @@ class Object:
     contents: tuple[Content, ...] = ()
     places: set[tuple[int, int]] = field(default_factory=set)
     same: dict[tuple[int, int], Key] = field(default_factory=dict)
+    shared: set[tuple[int, int]] = field(default_factory=set)
 
     def key(self, group: int, position: int) -> Key:
         """The key of a position."""
@@ -82,7 +84,7 @@ class Object:
     def named(self) -> int:
         """How many of its first positions have a key that other objects may have."""
         found = len(self.contents)
-        while (0, found) in self.same:
+        while (0, found) in self.same or (0, found) in self.shared:
             found += 1
         return found
 
