@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 import msgspec
 
 from monitor.input.records import CANONICAL, Record
-from spec.events.alphabet import Kind
-from spec.events.canonical import Event, Mark
+from spec.events.canonical import Mark
 
 if TYPE_CHECKING:
     from monitor.input.records import Stamp

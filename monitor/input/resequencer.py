@@ -13,8 +13,6 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 import msgspec
 
 from monitor.input.records import CANONICAL, Doubt, Record
-from spec.events.alphabet import Kind
-from spec.events.canonical import Event
 from spec.language.errors import SpecError
 
 if TYPE_CHECKING:

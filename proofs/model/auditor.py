@@ -44,7 +44,18 @@ _SORTS: dict[str, Sort] = {
     **{name: EVENT_FIELDS[name][0] for name in NAMES},
 }
 REPORT_FIELDS = frozenset(
-    {"named", "here", "duplicate", "outcome", "breaks", "cost", "worker", "hit", "from_tier", *NAMES}
+    {
+        "named",
+        "here",
+        "duplicate",
+        "outcome",
+        "breaks",
+        "cost",
+        "worker",
+        "hit",
+        "from_tier",
+        *NAMES,
+    }
 )
 
 

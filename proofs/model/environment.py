@@ -134,9 +134,9 @@ def replayable(alphabet: Iterable[Kind], *, identity: bool = True) -> Term:
     """The further conditions on a run that can be written as events and read back unchanged.
 
     One other claim stands for the rest, every block fact moves the run of held blocks, a request in
-    hand caches them, one tier has one copy of the whole claim or none, one owner acts, conflicts are met by refusing or deferring, and fields that an
-    event does not carry have their plain value. Where the mode is not owed from registration on,
-    the claim was registered before the run.
+    hand caches them, one tier has one copy of the whole claim or none, one owner acts, conflicts
+    are met by refusing or deferring, and fields that an event does not carry have their plain
+    value. Where the mode is not owed from registration on, the claim was registered before the run.
 
     Args:
         identity: each report names the claim that it is about.

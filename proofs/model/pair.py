@@ -102,7 +102,11 @@ class Pair:
             del made[name]
         for name in _OF_EACH:
             del made[name]
-        for name in (*_OF_EACH, "takeable", "keeps"):  # a block could be taken; the claim keeps some
+        for name in (
+            *_OF_EACH,
+            "takeable",
+            "keeps",
+        ):  # a block could be taken; the claim keeps some
             for side in _SIDES:
                 made[f"{name}.{side}"] = z3.Bool(f"e.{name}.{side}{suffix}")
         return made

@@ -16,7 +16,6 @@ from proofs.report.runs import print_run
 from proofs.report.soundness import counterexample_to_induction, how
 from proofs.report.verdict import sentence
 from spec.contract.modes import Bundle
-from spec.events.alphabet import Kind
 from spec.language.prose import counted, printable
 
 if TYPE_CHECKING:

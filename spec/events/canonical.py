@@ -149,7 +149,7 @@ MARKS = {
 
 
 class CacheGroup(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """A group of KV caches: its number, its kind (full, window or state), and its window in blocks."""
+    """A group of KV caches: its number, its kind (full, window, state), its window in blocks."""
 
     group: Blocks
     kind: Name

@@ -105,8 +105,8 @@ class Claim:
         other_mode: the word of a later event that states another; then nothing is concluded.
         obj: what it is on; one of its own until an object is stated.
         owner: as its registration or its commitment states.
-        asked: the duration that its registration asks for; `duration` is the one that was granted,
-            and `footprint` the blocks: those of the commitment, before it those that were asked for.
+        asked: the duration that its registration asks for. `duration` and `footprint` (in blocks)
+            are those of the commitment, and before it those that were asked for.
         pressed: whether its entry ended while a request in hand was in a standing conflict.
         placed: whether it was put on its object.
         known: whether a registry holds it, an auditor's or the runtime's.
@@ -315,9 +315,9 @@ class Claim:
     def _differs(self, event: Event) -> str:
         self.disputed |= self.priority is not None and event.priority not in (None, self.priority)
         stated = self.asked, event.duration
-        if event.kind is Kind.CLAIM_REGISTERED and None not in stated:
-            if len({Duration.parse(each or "") for each in stated}) > 1:
-                return "two durations of the claim are asked for"
+        again = event.kind is Kind.CLAIM_REGISTERED and None not in stated
+        if again and len({Duration.parse(each or "") for each in stated}) > 1:
+            return "two durations of the claim are asked for"
         if (
             event.kind is not Kind.CLAIM_ACCEPTED
             and len({self.owner, event.owner_scope} - {None}) > 1

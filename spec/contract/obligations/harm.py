@@ -36,7 +36,9 @@ _outcome_of_failure = (e.mine & kind(Kind.CLAIM_DEMOTED, Kind.CLAIM_EXPIRED)) | 
     )
 )
 
-_harm_stated = conj(e.mine, e.here, ~e.duplicate, kind(Kind.CLAIM_RESTORATION_FAILED), e.outcome, e.harm)
+_harm_stated = conj(
+    e.mine, e.here, ~e.duplicate, kind(Kind.CLAIM_RESTORATION_FAILED), e.outcome, e.harm
+)
 _good_news = kind(*ENDS, Kind.CLAIM_MATERIALIZED, Kind.CLAIM_RESTORED)
 _harms_owed = Var(Scope.OWN, "harms_owed", Sort.INT)
 

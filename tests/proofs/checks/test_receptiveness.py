@@ -38,7 +38,9 @@ class TestTheorem:
 class TestClock:
     """What a clock may do that no runtime answers for."""
 
-    @pytest.mark.parametrize(("times", "verdict"), [((5, 5, 5), "kept"), ((5, 5, 4), "inconclusive")])
+    @pytest.mark.parametrize(
+        ("times", "verdict"), [((5, 5, 5), "kept"), ((5, 5, 4), "inconclusive")]
+    )
     def test_a_stalled_clock_is_no_disorder(
         self,
         times: tuple[int, ...],

@@ -57,7 +57,9 @@ class TestTiers:
 
     def test_one_of_two(self) -> None:
         """Of two copies one is lost, and the other still counts."""
-        found = judged(*held("offloadable"), STORED, STORED, LOST, of(Kind.CLAIM_OFFLOADED), EVICTED)
+        found = judged(
+            *held("offloadable"), STORED, STORED, LOST, of(Kind.CLAIM_OFFLOADED), EVICTED
+        )
         assert Verdict.VIOLATED not in found.values()
 
     def test_both(self) -> None:
