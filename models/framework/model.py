@@ -51,7 +51,7 @@ CACHE: Final = "kv:model"
 """The cache identity of everything in a model: one model, one tokenizer, one block size."""
 
 
-_NOTHING: Final = Event(kind=Kind.STREAM_DISORDER)
+_NOTHING: Final = Event(kind=Kind.REQUEST_FINISHED)
 _KINDS: Final = frozenset(Kind)
 _FIELDS: Final = frozenset(Event.__struct_fields__)
 _UNWRITTEN: Final = frozenset(STAMP) - {"kind"}

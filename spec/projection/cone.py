@@ -22,7 +22,7 @@ __all__ = ["LOOKED_AT", "Cone", "cone_of"]
 LOOKED_AT: Final = frozenset(
     {
         *("registered", "committed", "responsible", "footprint", "declared"),
-        *("lead", "there", "host"),
+        *("lead", "there", "host", "whole"),
     }
 )
 """The registers of a claim that the projection looks at itself."""

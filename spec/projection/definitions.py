@@ -15,6 +15,7 @@ from spec.projection.pool import Claim, Request
 from spec.projection.room import Cells
 from spec.projection.sight import Sight
 
+_TIERS: Final = frozenset({Kind.STORE_FINISHED, Kind.HOST_COPY_FOUND, Kind.HOST_COPY_LOST})
 _OUTCOMES: Final = frozenset({"refusal", "demotion", "expiry", "harm"})
 
 
@@ -42,6 +43,17 @@ def here(sight: Sight) -> bool:
 def lead(sight: Sight) -> int:
     """Contiguous blocks held from the predicate's start, after the event."""
     return blocks.lead(sight.later, sight.claim)
+
+
+def stored(sight: Sight) -> bool:
+    """Whether a copy of the claim is there after the event."""
+    return sight.event.kind is not Kind.HOST_COPY_LOST
+
+
+def restorable(sight: Sight) -> bool:
+    """Whether the predicate holds on the GPU, or a copy of the claim is there, after the event."""
+    kept = stored(sight) if sight.event.kind in _TIERS else bool(sight.claim.facts["host"])
+    return kept or lead(sight) >= sight.claim.threshold
 
 
 def found(sight: Sight) -> bool:
@@ -84,6 +96,13 @@ def higher_priority_kept(sight: Sight) -> bool:
 def footprint(sight: Sight) -> int | None:
     """The blocks that a commitment or an acceptance states."""
     return sight.event.footprint
+
+
+def overstates(sight: Sight) -> bool:
+    """Whether the acceptance states more blocks than the commitment."""
+    stated = sight.event.footprint
+    committed = int(sight.claim.facts["footprint"])
+    return stated is not None and bool(sight.claim.facts["committed"]) and committed < stated
 
 
 def needed(sight: Sight) -> int | None:
@@ -225,9 +244,9 @@ def unfounded_failure(sight: Sight) -> bool:
     return sight.event.restore and not _request(sight).failed
 
 
-def echo(sight: Sight) -> bool:
+def duplicate(sight: Sight) -> bool:
     """Whether the report repeats a failure that was already reported."""
-    return sight.event.echo
+    return sight.event.repeats
 
 
 def outcome(sight: Sight) -> bool:

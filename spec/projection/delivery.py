@@ -66,9 +66,8 @@ class Delivery:
     request: terms over that ledger, over `STANDS` and over registers that are `known`. `left` are
     those that matter of a request that has ended before any scope tracked it.
 
-    `unmet` is how every event looks to a claim that no event before it was about. The reasons
-    `everyone`, with their scopes, may hold of such a claim all the same: what they deliver is to be
-    delivered to it, in order, at its first event.
+    `unmet` is how every event looks to a claim that no event before it was about. No reason of
+    `claim` or `opens` holds of such a claim.
 
     In `claim` nothing is `here`, and every request register has its first value.
     """
@@ -81,7 +80,6 @@ class Delivery:
     shared: frozenset[str]
     left: frozenset[str]
     unmet: Term
-    everyone: frozenset[tuple[str, str]]
 
     def term(self, scope: str) -> Term:
         """Whether an event is delivered: `claim`, `request` or `opens`, all reasons together."""
@@ -100,7 +98,6 @@ DELIVERY: Final = Delivery(
         "about the claim": e.mine | e.named,
         "due": _owes & CLOSES,
         "due before another's victim": _owes & c.ranked & _evicted,
-        "disorder": kind(Kind.STREAM_DISORDER),
     },
     request={
         "about the claim": e.mine,
@@ -121,5 +118,4 @@ DELIVERY: Final = Delivery(
     shared=frozenset({"needed", "usable"}),
     left=frozenset({"seen"}),
     unmet=conj(~e.mine, ~e.named, ~e.blamed),
-    everyone=frozenset({("claim", "disorder")}),
 )

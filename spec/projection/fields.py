@@ -37,6 +37,7 @@ _FINISHED: Final = frozenset({Kind.REQUEST_FINISHED})
 _CACHED: Final = frozenset({Kind.BLOCK_CACHED})
 _EVICTED: Final = frozenset({Kind.BLOCK_EVICTED})
 _PLACED: Final = BLOCKS_GONE | _CACHED | {Kind.LOAD_FINISHED}
+_TIERS: Final = frozenset({Kind.STORE_FINISHED, Kind.HOST_COPY_FOUND, Kind.HOST_COPY_LOST})
 _FAILED: Final = frozenset({Kind.CLAIM_RESTORATION_FAILED})
 _REFUSED: Final = frozenset({Kind.REQUEST_REFUSED})
 _ACTS: Final = CONFLICT_ACTIONS
@@ -45,7 +46,10 @@ _WHERE: Final[Mapping[str, frozenset[Kind]]] = {
     "named": _ALL,
     "here": REQUEST_KINDS | _CACHED,
     "lead": _PLACED,
+    "stored": _TIERS,
+    "restorable": _TIERS | _PLACED,
     "footprint": _STATED,
+    "overstates": frozenset({Kind.CLAIM_ACCEPTED}),
     "needed": _ARRIVED,
     "usable": _ARRIVED,
     "rest": _ARRIVED | _ACTS,
@@ -61,7 +65,7 @@ _WHERE: Final[Mapping[str, frozenset[Kind]]] = {
     "restore": _ACTS,
     "blames_unfailed": _FAILED | _REFUSED,
     "unfounded_failure": _REFUSED,
-    "echo": _FAILED | _REFUSED,
+    "duplicate": _FAILED | _REFUSED,
     "outcome": _FAILED,
     "refusal": _FAILED,
     "harm": _FAILED,

@@ -172,11 +172,8 @@ class Naive:
     def _disorder(self, at: int) -> None:
         """The stream steps back, which breaks the order of every claim that was met."""
         self._leave(at, "the stream is out of order")
-        moment = Moment(self.pool, self.pool, Event(kind=Kind.STREAM_DISORDER), self.mode)
         for case in self.cases.values():
             if case.claim.met:
-                judged = self.is_judged(case.claim)
-                case.take(moment.kind, views(Sight(moment, case.claim)), (), at, moves=judged)
                 case.distrust(at)
         self._lose_track()
         self._missing = self._count
@@ -191,9 +188,6 @@ class Naive:
     def _event(self, event: Event, line: Line) -> None:
         """What an event states, contradicts, is to each claim, and comes to."""
         self._count += 1
-        if event.kind is Kind.STREAM_DISORDER:
-            self._disorder(line.at)
-            return
         self._renew(event)
         if contradictions.out_of_hand(self.pool, event):
             self._leave(line.at, "an event names a request that has not arrived or has ended")

@@ -16,7 +16,7 @@ from spec.contract.vocabulary import EVENT_FIELDS
 from spec.events.alphabet import Kind
 from spec.events.fields import ROUTE_REPORTS, RUNTIME
 from spec.stream.capacity import Blame, Capacity
-from spec.stream.claim import AT, Claim
+from spec.stream.claim import AT, Claim, is_longer
 from spec.stream.pool import Block, Pool
 
 if TYPE_CHECKING:
@@ -157,6 +157,15 @@ def stored(at: Moment, claim: Claim) -> bool:
     return all(map(at.pool.in_tiers, needed))
 
 
+def restorable(at: Moment, claim: Claim) -> bool:
+    """Whether all that the predicate needs is on the GPU or in a tier, after the event."""
+    if any(claim.copies.values()):
+        return True
+    if claim.predicate is None:
+        return False
+    return at.pool.lead(claim.obj, claim.start, claim.extent, tiers=True) >= claim.threshold
+
+
 def found(at: Moment, claim: Claim) -> bool:
     """Whether the blocks were found in the cache."""
     return at.event.found
@@ -195,6 +204,19 @@ def higher_priority_kept(at: Moment, claim: Claim) -> bool:
 def footprint(at: Moment, claim: Claim) -> int | None:
     """The blocks that a commitment or an acceptance states."""
     return at.event.footprint
+
+
+def overstates(at: Moment, claim: Claim) -> bool | None:
+    """Whether the acceptance states more blocks or a longer duration than the commitment.
+
+    An acceptance that states no duration leaves the one that was asked for.
+    """
+    event, held = at.event, claim.facts[AT["footprint"]]
+    if event.restated or not claim.facts[AT["committed"]]:
+        return False
+    if event.footprint is not None and held is not None and held < event.footprint:
+        return True
+    return is_longer(event.duration or claim.asked, claim.duration)
 
 
 def needed(at: Moment, claim: Claim) -> int | None:
@@ -303,7 +325,7 @@ def unfounded_failure(at: Moment, claim: Claim) -> bool:
     return at.event.restore and not at.failed
 
 
-def echo(at: Moment, claim: Claim) -> bool:
+def duplicate(at: Moment, claim: Claim) -> bool:
     """Whether the report repeats a failure that was already reported."""
     return at.event.repeats
 
@@ -351,10 +373,11 @@ def _is_loaded(claim: Claim, computed: Iterable[int]) -> bool:
 
 def authorised(at: Moment, claim: Claim) -> bool | None:
     """Whether the owner is behind the end of a claim, or the runtime within its rights: it may
-    demote what is demotable, and expire what is over. An end without a stated caller is accepted.
+    demote what is demotable, or hard_protected and ended in a standing conflict, and expire what is
+    over. An end without a stated caller is accepted.
 
     None if the owner is known from the runtime's acceptance at most, or it is unknown whether the
-    duration is over.
+    duration is over, or whether there was a conflict.
     """
     by, kind = at.event.by, at.event.kind
     if by is None:
@@ -365,6 +388,8 @@ def authorised(at: Moment, claim: Claim) -> bool | None:
         if claim.untimed is not None and not claim.elapsed:
             return None
         return claim.elapsed and not claim.early
+    if kind is Kind.CLAIM_DEMOTED and claim.mode is Mode.HARD_PROTECTED:
+        return claim.pressed
     return kind is Kind.CLAIM_DEMOTED and claim.mode is Mode.DEMOTABLE
 
 

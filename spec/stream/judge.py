@@ -274,6 +274,9 @@ class Judge:
             if touch.gained or touch.lost:
                 self.ranks.follow(each, holds=self._holds(each))
         self._contradict(at, line)
+        if event.kind is Kind.CLAIM_RETIRED:
+            for each in at.mine:
+                each.pressed = self._is_pressed() if each.responsible else each.pressed
         self._deliver(at, line)
         if event.kind is Kind.PREFIX_REUSED:
             for each in at.direct:
@@ -428,10 +431,15 @@ class Judge:
 
     def _remeasure(self, claim: Claim, at: Moment) -> None:
         facts, lead = claim.facts, FIELDS["lead"](at, claim)
-        if lead == facts[AT["lead"]] and not claim.obj.contents:
+        if lead == facts[AT["lead"]] and not (claim.obj.contents or claim.obj.places):
             return
         facts[AT["lead"]] = lead
         facts[AT["there"]] = facts[AT["there"]] or lead >= claim.threshold
+        facts[AT["host"]] = FIELDS["stored"](at, claim)
+        facts[AT["whole"]] = FIELDS["restorable"](at, claim)
+        if claim.predicate is not None:
+            needed = self.pool.needs(claim.obj, claim.start, claim.start + claim.threshold)
+            facts[AT["copied"]] = facts[AT["copied"]] or any(map(self.pool.in_tiers, needed))
         for scope in claim.requests.values():
             if scope.facts[REQ["seen"]]:
                 scope.facts[REQ["away"]] = lead < claim.threshold
@@ -629,6 +637,16 @@ class Judge:
         if event.kind is Kind.REQUEST_ARRIVED and event.restated:
             return {}
         return dict.fromkeys(self.capacity) if at.presses else {}
+
+    def _is_pressed(self) -> bool | None:
+        """Whether a request in hand is in a standing conflict with the responsible claims."""
+        total, unknown = self.capacity.total, False
+        for request in self.requests.in_hand.values():
+            if request.needed is None or request.usable is None or total is None:
+                unknown = True
+            elif request.needed <= request.usable < total + request.needed:
+                return True
+        return None if unknown else False
 
     def _deliver_to(
         self, claim: Claim, at: Moment, here: set[str], perhaps: set[str], line: Line

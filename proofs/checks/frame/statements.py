@@ -115,7 +115,7 @@ LEMMAS: Final = (
     Lemma(
         UNMET,
         "To a claim that no event was about, none is delivered that does not name, blame or "
-        "concern it, but for the reasons that hold of everyone.",
+        "concern it.",
     ),
     Lemma(
         AGREEMENT,

@@ -88,23 +88,20 @@ def _each(
 
 def _sets() -> Iterator[DeliveryChange]:
     registers = {r.name for r in REQUEST_FACTS.registers}
-    everyone = {(scope, reason) for scope in ("claim", "opens") for reason in _names(scope)}
-    wholes: tuple[tuple[str, frozenset[Any], set[Any]], ...] = (
+    wholes: tuple[tuple[str, frozenset[str], set[str]], ...] = (
         ("known", DELIVERY.known, registers - set(DELIVERY.derived)),
         ("left", DELIVERY.left, registers),
         ("shared", DELIVERY.shared, {"mine", "named", "lead", "needed", "usable"}),
-        ("everyone", DELIVERY.everyone, everyone),
     )
     for field, before, possible in wholes:
         for each in sorted(possible):
             there = each in before
             operator = "fewer" if there else "more"
-            shown = each if isinstance(each, str) else ".".join(each)
             changed: dict[str, Any] = {field: before ^ {each}}
             yield DeliveryChange(
-                f"{field}:{operator}-{shown}",
+                f"{field}:{operator}-{each}",
                 operator,
-                f"{field}: {'without' if there else 'with'} {shown}",
+                f"{field}: {'without' if there else 'with'} {each}",
                 replace(DELIVERY, **changed),
             )
 

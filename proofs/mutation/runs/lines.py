@@ -27,11 +27,7 @@ __all__ = ["HAND", "RUNS", "Run", "Trace", "read_run", "runs", "traces", "usual"
 RUNS: Final = files("proofs.mutation.runs") / "runs.txt"
 HAND: Final = files("proofs.mutation.runs") / "traces.txt"
 
-_OF_NO_CLAIM: Final = CONFLICT_ACTIONS | {
-    Kind.REQUEST_ARRIVED,
-    Kind.REQUEST_FINISHED,
-    Kind.STREAM_DISORDER,
-}
+_OF_NO_CLAIM: Final = CONFLICT_ACTIONS | {Kind.REQUEST_ARRIVED, Kind.REQUEST_FINISHED}
 
 
 class Run(NamedTuple):

@@ -42,4 +42,3 @@ class TestReasons:
         registers = {register.name for register in REQUEST_FACTS.registers}
         assert DELIVERY.left <= DELIVERY.known <= registers
         assert DELIVERY.shared <= set(EVENT_FIELDS)
-        assert all(reason in DELIVERY.reasons[scope] for scope, reason in DELIVERY.everyone)
