@@ -48,7 +48,7 @@ class ClaimRequests(ClaimFindings):
     def unopened(
         self, seen: bool, arrived: bool, needed: int, usable: int, since: int
     ) -> Registers:
-        """The registers of a request that is not tracked (`spec.projection.delivery.DELIVERY`):
+        """The registers of a request that is not tracked (`spec.stream.scopes.DELIVERY`):
         what the pool knows of it, and what follows from the claim's own ledger.
 
         Args:

@@ -22,7 +22,7 @@ from spec.contract.observed import facts_of, reading
 from spec.events.alphabet import Kind
 from spec.language.terms import Scope, variables
 from spec.language.verdicts import Verdict
-from spec.projection.delivery import DELIVERY, STANDS
+from spec.stream.scopes import DELIVERY, STANDS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Hashable, Mapping
@@ -51,7 +51,7 @@ class Compiled:
     `steps[i](state, own, e, c, was, now, req_was, req)` gives state, own registers and the
     index of the rule taken, or -1. `contradicts(e, c, was)` gives the index of the assumption in
     `FACTS_ARE_FACTS` that an event breaks, or -1. `delivers[scope](e, c, was, now, req_was, req,
-    stands)` says whether an event is delivered there (`spec.projection.delivery`). `by_kind` says
+    stands)` says whether an event is delivered there (`spec.stream.scopes`). `by_kind` says
     that these are the mode's own functions, so that those for one kind may run in their place; with
     other functions (`dataclasses.replace`) it is false.
     """

@@ -17,7 +17,7 @@ from spec.contract.facts import FACTS_ARE_FACTS
 from spec.contract.ledgers import CLAIM_FACTS, DECLARED, REQUEST_FACTS
 from spec.language.partial_evaluation import specialize
 from spec.language.terms import FALSE, Compare, Const, Scope, Sort, Var, children, show, variables
-from spec.projection.delivery import DELIVERY
+from spec.stream.scopes import DELIVERY
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

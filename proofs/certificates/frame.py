@@ -27,7 +27,7 @@ from spec.claims.claim import Mode
 from spec.cli.common import json_page
 from spec.contract.modes import Bundle
 from spec.contract.obligations import OBLIGATIONS
-from spec.projection.delivery import DELIVERY
+from spec.stream.scopes import DELIVERY
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping

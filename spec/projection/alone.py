@@ -1,6 +1,6 @@
 """Steps the reference projection for one claim by itself, where nothing else can matter to it.
 
-What the frame theorem says of a claim that others share a pool with (`spec.projection.delivery`),
+What the frame theorem says of a claim that others share a pool with (`spec.stream.scopes`),
 this uses for a search: where an obligation reads nothing of other claims, events that concern
 neither the claim nor what is owed are left out, and so is what the pool knows of them. States that
 differ in that alone are one.

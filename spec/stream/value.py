@@ -6,15 +6,19 @@ to a limit is taken to be remembered for good.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import fields
+from operator import attrgetter
 from typing import Any, Final, TypeAlias
 
 from spec.events.alphabet import Kind
 from spec.stream.claim import Claim, Finding, Scope, Stand, predicate_of
 from spec.stream.codes import Code, Reason
 from spec.stream.fields import number
+from spec.stream.generate import CLAIM, REQUEST
 from spec.stream.judge import Judge
-from spec.stream.pool import Key, Object
+from spec.stream.objects import _indexed
+from spec.stream.pool import Key, Object, Pool
 from spec.stream.request import Request
 
 __all__ = ["Value", "freeze", "relabelled", "renamed", "thaw"]
@@ -22,40 +26,57 @@ __all__ = ["Value", "freeze", "relabelled", "renamed", "thaw"]
 Value: TypeAlias = tuple[Any, ...]
 """Nested tuples and frozen sets of plain values, which are compared and hashed."""
 
-_Names: TypeAlias = dict[Object, Value]
+_Ranks: TypeAlias = dict[Claim | Request, int]
 
 _DECIDED: Final = Reason(Code.UNKNOWN_POOL, "decided before")
-_PLAIN: Final = (
-    *("claim_id", "mode", "stated_mode", "owner", "duration", "priority", "disputed", "footprint"),
-    *("known", "introduced", "accepted", "retired", "least", "end", "elapsed", "early", "state"),
-    "final",
+_APART: Final = frozenset(
+    {
+        *("bundle", "predicate", "obj", "took", "untimed", "unclear", "met", "period", "stated"),
+        *("computed", "waiting", "routes", "lost", "copies", "facts", "own", "requests"),
+        *("open", "left"),
+    }
 )
+_PLAIN: Final = tuple(each.name for each in fields(Claim) if each.name not in _APART)
 """The fields of a claim that are plain values."""
+_plain: Final = attrgetter(*_PLAIN)
+
+_ENTRY: Final = frozenset({"registered", "committed", "responsible"})
+_LOOKED_AT: Final = _ENTRY | {"footprint", "declared", "lead", "there", "host"}
+"""The registers of a claim that the judge looks at itself, for the sake of others too."""
+_REQUEST: Final = tuple(register.initial for register in REQUEST)
 
 
 # To a value.
 
 
-def freeze(judge: Judge) -> Value:
-    """The state of a judge. Another of the same settings that goes on from it comes to the same."""
-    pool, order, requests = judge.pool, judge.order, judge.requests
-    claims, listed = judge.claims.values(), judge.objects._by_id.values()
-    own = {c.obj: (None, c.claim_id, None) for c in claims if c.obj.object_id is None}
-    names: _Names = {o: (o.object_id, o.identity, o.token_map) for each in listed for o in each}
-    names |= own
+def freeze(judge: Judge, judged: Collection[str] | None = None) -> Value:
+    """The state of a judge. Another of the same settings that goes on from it comes to the same.
+
+    Args:
+        judged: the claims whose verdicts matter, None for all: of the others the value has what
+            they mean to these.
+    """
+    pool, order, requests, claims = judge.pool, judge.order, judge.requests, judge.claims.values()
+    objects = (obj for named in judge.objects._by_id.values() for obj in named)
+    names: dict[Object, Value] = {o: (o.object_id, o.identity, o.token_map) for o in objects}
+    for claim in sorted(claims, key=attrgetter("claim_id")):
+        names.setdefault(claim.obj, (claim.claim_id,))  # no other event can mean it
     ranks = _ranks(judge)
 
     def key(of: Key) -> Value:
-        return (names[of.of], *of[1:]) if isinstance(of.of, Object) else of
+        return (names[of.of], of.group, of.name) if isinstance(of.of, Object) else of
 
     return (
         frozenset((block, k and key(k)) for block, k in pool.blocks.items()),
-        frozenset(_frozen_claim(judge, c, names[c.obj], ranks.get(c, 0)) for c in claims),
+        frozenset(
+            _frozen_claim(judge, claim, names[claim.obj], ranks.get(claim, 0), judged)
+            for claim in claims
+        ),
         frozenset(key(k) for k, blocks in pool.held.items() if None in blocks),
         frozenset((t, key(k), n) for t, tier in pool.copies.items() for k, n in tier.items()),
-        frozenset((name, o.identity, o.token_map, o.contents) for o, name in names.items()),
-        frozenset(_frozen_request(judge, r, ranks.get(r, 0)) for r in requests),
-        frozenset(_frozen_request(judge, r, ranks.get(r, 0)) for r in requests._over.values()),
+        frozenset((name, *_frozen_object(pool, obj, key)) for obj, name in names.items()),
+        frozenset(_frozen_request(each, ranks, over=False) for each in requests),
+        frozenset(_frozen_request(each, ranks, over=True) for each in requests._over.values()),
         frozenset(judge._ids),
         (order.sequence, order.time_ns, order.opened is not None, order.closed, order.mixed),
         (judge.broken is not None, judge.restating, judge._steps_stated),
@@ -63,42 +84,67 @@ def freeze(judge: Judge) -> Value:
     )
 
 
-def _ranks(judge: Judge) -> dict[Claim | Request, int]:
+def _ranks(judge: Judge) -> _Ranks:
     """For each responsible claim and each request a number, so that a claim's is at most a
     request's exactly if the runtime was responsible for the claim when the request arrived.
     """
-    requests = [r for r in judge.requests if r.in_hand]
-    if Kind.REQUEST_ARRIVED not in judge.observes:  # then it may end again
+    requests = [each for each in judge.requests if each.in_hand]
+    if Kind.REQUEST_ARRIVED not in judge.observes:  # then one that is over may end again
         requests += judge.requests._over.values()
-    came: list[tuple[int, int, Claim | Request]] = [(r.since, 1, r) for r in requests]
-    came += [(c.took, 0, c) for c in judge.claims.values() if c.responsible]
-    found, rank, last = dict[Claim | Request, int](), 1, 0
+    came: list[tuple[int, int, Claim | Request]] = [(each.since, 1, each) for each in requests]
+    came += [(each.took, 0, each) for each in judge.claims.values() if each.responsible]
+    found, rank, last = _Ranks(), 1, 0
     for _, arrives, each in sorted(came, key=lambda one: one[:2]):
         rank += last > arrives
         found[each], last = rank, arrives
     return found
 
 
-def _frozen_claim(judge: Judge, claim: Claim, obj: Value, rank: int) -> Value:
+def _frozen_object(pool: Pool, obj: Object, key: Callable[[Key], Value]) -> Value:
+    places = {place for place in obj.places if place in obj.shared or place in obj.same}
+    places |= {place for place in obj.places - places if pool._anywhere(Key(obj, *place))}
+    same = frozenset((place, key(other)) for place, other in obj.same.items())
+    stated = obj.object_id, obj.identity, obj.token_map, obj.contents
+    return stated, frozenset(places), same, frozenset(obj.shared)
+
+
+def _frozen_claim(
+    judge: Judge, claim: Claim, obj: Value, rank: int, judged: Collection[str] | None
+) -> Value:
     ranks = judge.ranks
+    followed = (claim in judge.followers.get(name, ()) for name in claim.requests)
+    scopes = zip(claim.requests, followed, claim.requests.values(), strict=True)
+    if judged is None or claim.claim_id in judged:
+        lost = frozenset(claim.lost)
+        came: Value = (
+            claim.unclear is not None,
+            frozenset(claim.computed),
+            frozenset(claim.waiting),
+            frozenset((*key, tuple(values)) for key, values in claim.routes.items() if values),
+            frozenset(claim.open),
+            frozenset((name, found.verdict) for name, found in claim.left.items()),
+            tuple(claim.facts),
+            _frozen_scope(claim.own),
+            frozenset((name, follows, *_frozen_scope(scope)) for name, follows, scope in scopes),
+        )
+    else:
+        lost, nobody = frozenset(), (None,) * len(claim.own.stands)
+        kept = _ENTRY if claim.final else _LOOKED_AT
+        facts = (
+            f if r.name in kept else r.initial for r, f in zip(CLAIM, claim.facts, strict=True)
+        )
+        requests = ((n, f, False, _REQUEST, nobody) for n, f, scope in scopes if not scope.ended)
+        own = (False, _REQUEST, nobody)
+        came = (False, *(frozenset(),) * 5, tuple(facts), own, frozenset(requests))
     return (
-        frozenset(claim.lost),
+        lost,
         obj,
         rank,
-        tuple(getattr(claim, name) for name in _PLAIN),
+        _plain(claim),
         frozenset(claim.stated.items()),
-        frozenset(claim.computed),
-        frozenset(claim.waiting),
-        frozenset((*key, tuple(values)) for key, values in claim.routes.items() if values),
         frozenset((tier, count) for tier, count in claim.copies.items() if count),
-        (claim.untimed is not None, claim.unclear is not None),
-        (frozenset(claim.open), frozenset((n, f.verdict) for n, f in claim.left.items())),
-        tuple(claim.facts),
-        _frozen_scope(claim.own),
-        frozenset(
-            (name, claim in judge.followers.get(name, ()), *_frozen_scope(scope))
-            for name, scope in claim.requests.items()
-        ),
+        claim.untimed is not None,
+        *came,
         (claim in judge.objects.on.get(claim.obj, ()), claim in judge.capacity),
         (claim in judge.owing, claim in judge._timed, claim.claim_id in judge._ended),
         (ranks._priority.get(claim), claim in ranks._unsure),
@@ -106,17 +152,17 @@ def _frozen_claim(judge: Judge, claim: Claim, obj: Value, rank: int) -> Value:
 
 
 def _frozen_scope(scope: Scope) -> Value:
-    stands = tuple(s and (s.state, s.own, s.exercised) for s in scope.stands)
+    stands = tuple(each and (each.state, each.own, each.exercised) for each in scope.stands)
     return scope.ended, tuple(scope.facts), stands
 
 
-def _frozen_request(judge: Judge, request: Request, rank: int) -> Value:
+def _frozen_request(request: Request, ranks: _Ranks, *, over: bool) -> Value:
     return (
         request.name,
-        rank,
+        ranks.get(request, 0),
         (request.needed, request.usable, request.in_hand, request.restated),
         frozenset(request.failed),
-        frozenset(request.found.items()),
+        frozenset() if over else frozenset(request.found.items()),
     )
 
 
@@ -127,87 +173,73 @@ def thaw(judge: Judge, value: Value) -> None:
     """Let a judge go on from what `freeze` returned for one of the same settings."""
     blocks, claims, unnamed, copies, objects, live, over, ids, order, flags, settings = value
     judge._begin()
-    judge.claims.clear()
-    judge._ended.clear()
-    judge.past.clear()
-    judge.breaks.clear()
-    judge.news.clear()
-    judge.left = None
-    judge.order.sequence, judge.order.time_ns, opened, judge.order.closed, judge.order.mixed = order
-    judge.order.opened = opened or None
-    broken, judge.restating, judge._steps_stated = flags
-    judge.broken = _DECIDED if broken else None
-    judge.observes, judge.told, groups = settings
-    judge._ids.clear()
+    for each in (judge.claims, judge.past, judge.breaks, judge.news, judge._ended, judge._ids):
+        each.clear()
     judge._ids.update(dict.fromkeys(ids))
-    pool, found = judge.pool, _thaw_objects(judge, objects)
-    if groups != frozenset(pool.groups.items()):
-        pool.groups = dict(sorted(groups))
+    last = judge.order
+    last.sequence, last.time_ns, opened, last.closed, last.mixed = order
+    last.opened = opened or None
+    broken, judge.restating, judge._steps_stated = flags
+    judge.broken, judge.left = _DECIDED if broken else None, None
+    judge.observes, judge.told, groups = settings
+    pool = judge.pool
+    pool.groups = dict(sorted(groups))
+    names = {name: Object(*stated) for name, stated, *_ in objects}
 
     def key(of: Value) -> Key:
-        return Key(found[of[0]], *of[1:]) if isinstance(of[0], tuple) else Key(*of)
+        return Key(names[of[0]], *of[1:]) if isinstance(of[0], tuple) else Key(*of)
 
+    for name, _, places, same, shared in objects:
+        obj = names[name]
+        obj.places, obj.shared = set(places), set(shared)
+        obj.same = {place: key(other) for place, other in same}
+        if len(name) > 1:
+            judge.objects._by_id.setdefault(name[0], []).append(obj)
+            judge.objects._idle[obj] = None
+            _list(judge, obj)
     for block, frozen in blocks:
         pool.place(frozen and key(frozen), block)
     for frozen in unnamed:
         pool.place(key(frozen), None)
     for tier, frozen, count in copies:
         pool.copies.setdefault(tier, {})[key(frozen)] = count
-    for held in (*pool.held, *(each for tier in pool.copies.values() for each in tier)):
-        if isinstance(held.of, Object):
-            held.of.places.add((held.group, int(held.name)))
-    pool.changed.clear()
-    _thaw_requests(judge, live, over)
-    for frozen in claims:
-        _thaw_claim(judge, frozen, found[frozen[1]])
-    judge._ends = [(c.end, at, c) for at, c in enumerate(judge._timed) if c.end is not None]
-    judge._ends.sort()
-    judge._count = 1 + len(claims) + len(live) + len(over)  # more than any rank
-
-
-def _thaw_objects(judge: Judge, objects: frozenset[Value]) -> dict[Value, Object]:
-    found = {}
-    for name, identity, token_map, contents in objects:
-        obj = found[name] = Object(name[0], identity, token_map, contents)
-        if name[0] is not None:
-            judge.objects._by_id.setdefault(name[0], []).append(obj)
-            judge.objects._idle[obj] = None
-            _list(judge, obj)
-    return found
-
-
-def _list(judge: Judge, obj: Object) -> None:
-    for position, content in enumerate(obj.contents):
-        judge.objects._users.setdefault(content, {}).setdefault(obj, []).append(position)
-
-
-def _thaw_requests(judge: Judge, live: frozenset[Value], over: frozenset[Value]) -> None:
     requests = judge.requests
-    for frozen in live:
-        request = _thawed_request(frozen)
-        requests._live[request.name] = request
+    requests._over.update((each[0], _request(each)) for each in over)
+    for each in live:
+        request = requests._live[each[0]] = _request(each)
         if request.in_hand:
             requests.in_hand[request.name] = request
             requests._count(request, 1)
-    for frozen in over:
-        requests._over[frozen[0]] = _thawed_request(frozen)
+    for frozen in claims:
+        _thaw_claim(judge, frozen, names[frozen[1]])
+    ends = (
+        (claim.end, at, claim) for at, claim in enumerate(judge._timed) if claim.end is not None
+    )
+    judge._ends = sorted(ends)
+    judge._count = 1 + len(claims) + len(live) + len(over)  # more than any rank
 
 
-def _thawed_request(frozen: Value) -> Request:
+def _list(judge: Judge, obj: Object) -> None:
+    """List an object under the contents that it holds."""
+    held = [*enumerate(obj.contents), *((at, _indexed(key)) for (_, at), key in obj.same.items())]
+    for position, content in held:
+        judge.objects._users.setdefault(content, {}).setdefault(obj, []).append(position)
+
+
+def _request(frozen: Value) -> Request:
     name, since, (needed, usable, in_hand, restated), failed, found = frozen
     return Request(name, needed, usable, since, in_hand, set(failed), dict(found), restated)
 
 
 def _thaw_claim(judge: Judge, frozen: Value, obj: Object) -> None:
-    lost, _, took, plain, stated, computed, waiting, routes, copies, *rest = frozen
-    (untimed, unclear), (opened, left), facts, own, requests, *places = rest
-    values = dict(zip(_PLAIN, plain, strict=True))
-    claim = Claim(**values, bundle=judge.bundle, obj=obj, took=took, stated=dict(stated))
+    lost, _, took, plain, stated, copies, untimed, unclear, computed, waiting, *rest = frozen
+    routes, opened, left, facts, own, requests, *places = rest
+    claim = Claim(**dict(zip(_PLAIN, plain, strict=True)), bundle=judge.bundle, obj=obj, took=took)
+    claim.stated, claim.copies, claim.facts = dict(stated), dict(copies), [*facts]
     if "predicate" in claim.stated:
         claim.predicate = predicate_of(claim.stated["predicate"])
     claim.lost, claim.computed, claim.waiting = set(lost), set(computed), set(waiting)
-    claim.routes = {(request, report): list(told) for request, report, told in routes}
-    claim.copies, claim.facts = dict(copies), list(facts)
+    claim.routes = {(request, report): [*values] for request, report, values in routes}
     claim.untimed, claim.unclear = untimed or None, _DECIDED if unclear else None
     claim.open = dict.fromkeys(opened, _DECIDED)
     claim.left = {name: Finding(verdict) for name, verdict in left}
@@ -217,22 +249,10 @@ def _thaw_claim(judge: Judge, frozen: Value, obj: Object) -> None:
         if followed:
             judge.followers.setdefault(request, {})[claim] = None
     judge.claims[claim.claim_id] = claim
-    _place(judge, claim, *places)
-
-
-def _thawed_scope(ended: bool, facts: Value, stands: Value) -> Scope:
-    return Scope([*facts], [s and Stand(s[0], s[1], exercised=s[2]) for s in stands], ended)
-
-
-def _place(
-    judge: Judge, claim: Claim, on: tuple[bool, bool], among: tuple[bool, ...], rank: Value
-) -> None:
-    """List a claim where the judge looks for it."""
-    joined, counted = on
-    owing, timed, ended = among
+    (joined, counted), (owing, timed, ended), (priority, unsure) = places
     if joined:
-        if claim.obj.object_id is None:
-            _list(judge, claim.obj)
+        if obj.object_id is None:
+            _list(judge, obj)
         judge.objects.join(claim)
     if counted:
         judge.capacity.add(claim)
@@ -242,12 +262,16 @@ def _place(
         judge._timed[claim] = None
     if ended:
         judge._ended[claim.claim_id] = claim
-    priority, unsure = rank
+    if unsure:
+        judge.ranks._unsure.add(claim)
     if priority is not None:
         judge.ranks._priority[claim] = priority
         judge.ranks._holders[priority] += 1
-    if unsure:
-        judge.ranks._unsure.add(claim)
+
+
+def _thawed_scope(ended: bool, facts: Value, stands: Value) -> Scope:
+    found = [each and Stand(each[0], each[1], exercised=each[2]) for each in stands]
+    return Scope([*facts], found, ended)
 
 
 # Other names.
@@ -259,9 +283,7 @@ def renamed(value: Value, names: Mapping[Any, Any] | Sequence[Any]) -> Value:
     return (
         frozenset((names[block], key) for block, key in blocks),
         frozenset(
-            (frozenset(b if b is None else names[b] for b in lost), *claim)
-            if lost
-            else (lost, *claim)
+            (frozenset(block if block is None else names[block] for block in lost), *claim)
             for lost, *claim in claims
         ),
         *rest,
@@ -269,12 +291,15 @@ def renamed(value: Value, names: Mapping[Any, Any] | Sequence[Any]) -> Value:
 
 
 def relabelled(value: Value, names: Mapping[str, str]) -> Value:
-    """The value where claims, requests, objects, owners and workers have other names."""
+    """The value where claims, requests, objects, owners and workers have other names.
+
+    No count or position may be as large as the number of a name, which is 256 or more.
+    """
     numbers = {number(old): number(new) for old, new in names.items()}
 
     def go(each: Any) -> Any:
-        if isinstance(each, str):
-            return names.get(each, each) if type(each) is str else each
+        if type(each) is str:
+            return names.get(each, each)
         if isinstance(each, frozenset):
             return frozenset(map(go, each))
         if isinstance(each, tuple):

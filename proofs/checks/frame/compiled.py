@@ -21,7 +21,7 @@ from proofs.checks.frame.sources import Source
 from proofs.checks.frame.space import CLAIM_FIRST, REQUEST_FIRST
 from spec.contract.modes import MODES, Bundle
 from spec.language.verdicts import Verdict
-from spec.projection.delivery import DELIVERY
+from spec.stream.scopes import DELIVERY
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
