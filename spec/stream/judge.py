@@ -284,7 +284,9 @@ class Judge:
             return
         if event.claim_id in self.claims and event.kind is not Kind.CLAIM_REGISTERED:
             return
-        claim = self._claim(event.claim_id, at, event=event)
+        claim = self._claim(event.claim_id, at)
+        if claim.mode is None and not claim.introduced:
+            self._set_mode(claim, event.mode, at)
         if claim.binds(event):
             claim.state_terms(event)
         if not claim.final:
@@ -311,7 +313,7 @@ class Judge:
                 claim.drop_request(name)
         return request
 
-    def _claim(self, name: str, at: object, event: Event | None = None) -> Claim:
+    def _claim(self, name: str, at: object) -> Claim:
         """The claim of this id, which is new if there is none."""
         claim = self.claims.get(name)
         if claim is not None:
@@ -479,7 +481,7 @@ class Judge:
                     found[each] = True, True
             for each in () if gone else effect.direct:
                 found[each] = True, True
-            return {each: both for each, both in found.items() if not self._is_moot(each, kind)}
+            return {each: both for each, both in found.items() if not self._is_moot(each, event)}
         if claim is None:
             return found
         if kind in FACTS:
@@ -487,7 +489,7 @@ class Judge:
             if own:
                 found[claim] = True, True
             return found
-        if not self._is_moot(claim, kind):
+        if not self._is_moot(claim, event):
             found[claim] = True, True
         if not claim.known:
             obj = claim.obj if event.object_id is not None else None
@@ -502,9 +504,19 @@ class Judge:
         return not (ended and (claim.lapses or not claim.facts[AT["committed"]]))
 
     @staticmethod
-    def _is_moot(claim: Claim, kind: Kind) -> bool:
-        """Whether nothing is owed of the claim that an event of this kind could be about."""
-        return claim.final and (claim.watched or kind in FACTS)
+    def _is_moot(claim: Claim, event: Event) -> bool:
+        """Whether nothing is owed of the claim that the event could be about.
+
+        Late reports about blocks and routes of a claim that was only watched may be true of what
+        happened since; of others the lifecycle judges late reports.
+        """
+        if not (claim.watched and claim.over):
+            return claim.final and event.kind in FACTS
+        if event.kind in FACTS:
+            return True
+        if event.kind in ROUTE_REPORTS:
+            return not claim.routes.get((event.request_id or "", event.kind))
+        return not claim.owes
 
     # What contradicts.
 
