@@ -89,7 +89,7 @@ class Stepper:
     def _take(self, configuration: int, event: int) -> int:
         judge, stated = self._judge, self._events[event]
         thaw(judge, self._value(configuration))
-        judge.take(Line(None, (stated,)))
+        judge.take(Line(1, (stated,)))  # where it is does not matter
         if judge.broken is not None:
             raise SpecError(f"{stated.kind}: {judge.broken.text}")
         number = self._add(freeze(judge, self._judged), self._found)

@@ -6,20 +6,28 @@ to a limit is taken to be remembered for good.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import fields
+from functools import cache
 from operator import attrgetter
 from typing import Any, Final, TypeAlias
 
+from spec.claims.claim import Mode
+from spec.contract.facts import FACTS_ARE_FACTS
+from spec.contract.ledgers import CLAIM_FACTS, DECLARED, REQUEST_FACTS
+from spec.contract.modes import MODES, Bundle
 from spec.events.alphabet import Kind
+from spec.language.machine import Register
+from spec.language.terms import variables
 from spec.stream.claim import Claim, Finding, Scope, Stand, predicate_of
 from spec.stream.codes import Code, Reason
 from spec.stream.fields import number
-from spec.stream.generate import CLAIM, REQUEST
+from spec.stream.generate import CLAIM, REQUEST, Values
 from spec.stream.judge import Judge
 from spec.stream.objects import _indexed
 from spec.stream.pool import Key, Object, Pool
 from spec.stream.request import Request
+from spec.stream.scopes import DELIVERY
 
 __all__ = ["Value", "freeze", "relabelled", "renamed", "thaw"]
 
@@ -41,9 +49,36 @@ _PLAIN: Final = tuple(each.name for each in fields(Claim) if each.name not in _A
 _plain: Final = attrgetter(*_PLAIN)
 
 _ENTRY: Final = frozenset({"registered", "committed", "responsible"})
-_LOOKED_AT: Final = _ENTRY | {"footprint", "declared", "lead", "there", "host"}
+_LOOKED_AT: Final = _ENTRY | {"footprint", "declared", "lead", "there", "host", "copied"}
 """The registers of a claim that the judge looks at itself, for the sake of others too."""
 _REQUEST: Final = tuple(register.initial for register in REQUEST)
+
+
+_FOLLOWING: Final = {**CLAIM_FACTS.following, **DECLARED.following, **REQUEST_FACTS.following}
+
+_EVERY: Final = frozenset(_FOLLOWING)
+
+
+@cache
+def _read(mode: Mode | None, bundle: Bundle) -> frozenset[str]:
+    """The registers of claims of a mode, and of their requests, that decide anything."""
+    observers = () if mode is None else MODES[mode].bundle(bundle)
+    rules = [rule for observer in observers for rule in observer.rules]
+    terms = [term for rule in rules for term in (rule.when, *rule.sets.values())]
+    terms += [*(each.holds for each in FACTS_ARE_FACTS), DELIVERY.term("opens")]
+    found, more = set[str](), {*_LOOKED_AT}
+    while more - found:
+        found |= more
+        read = {v.name for term in terms for v in variables(term)}
+        terms = [_FOLLOWING[name] for name in read & _FOLLOWING.keys()]
+        more = read & _FOLLOWING.keys()
+    return frozenset(found)
+
+
+def _kept(registers: Iterable[Register], values: Values, names: Collection[str]) -> Value:
+    return tuple(
+        [v if r.name in names else r.initial for r, v in zip(registers, values, strict=True)]
+    )
 
 
 # To a value.
@@ -115,7 +150,8 @@ def _frozen_claim(
     followed = (claim in judge.followers.get(name, ()) for name in claim.requests)
     scopes = zip(claim.requests, followed, claim.requests.values(), strict=True)
     if judged is None or claim.claim_id in judged:
-        lost = frozenset(claim.lost)
+        lost, read = frozenset(claim.lost), _read(claim.mode, claim.bundle)
+        read = read if claim.introduced else _EVERY  # else its mode is not known yet
         came: Value = (
             claim.unclear is not None,
             frozenset(claim.computed),
@@ -123,19 +159,22 @@ def _frozen_claim(
             frozenset((*key, tuple(values)) for key, values in claim.routes.items() if values),
             frozenset(claim.open),
             frozenset((name, found.verdict) for name, found in claim.left.items()),
-            tuple(claim.facts),
-            _frozen_scope(claim.own),
-            frozenset((name, follows, *_frozen_scope(scope)) for name, follows, scope in scopes),
+            _kept(CLAIM, claim.facts, read),
+            _frozen_scope(claim.own, read),
+            frozenset((n, follows, *_frozen_scope(scope, read)) for n, follows, scope in scopes),
         )
     else:
         lost, nobody = frozenset(), (None,) * len(claim.own.stands)
         kept = _ENTRY if claim.final else _LOOKED_AT
-        facts = (
-            f if r.name in kept else r.initial for r, f in zip(CLAIM, claim.facts, strict=True)
-        )
         requests = ((n, f, False, _REQUEST, nobody) for n, f, scope in scopes if not scope.ended)
         own = (False, _REQUEST, nobody)
-        came = (False, *(frozenset(),) * 5, tuple(facts), own, frozenset(requests))
+        came = (
+            False,
+            *(frozenset(),) * 5,
+            _kept(CLAIM, claim.facts, kept),
+            own,
+            frozenset(requests),
+        )
     return (
         lost,
         obj,
@@ -151,9 +190,9 @@ def _frozen_claim(
     )
 
 
-def _frozen_scope(scope: Scope) -> Value:
+def _frozen_scope(scope: Scope, read: Collection[str]) -> Value:
     stands = tuple(each and (each.state, each.own, each.exercised) for each in scope.stands)
-    return scope.ended, tuple(scope.facts), stands
+    return scope.ended, _kept(REQUEST, scope.facts, read), stands
 
 
 def _frozen_request(request: Request, ranks: _Ranks, *, over: bool) -> Value:
