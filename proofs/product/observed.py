@@ -28,7 +28,7 @@ class Observed:
         claims, requests = map(claim_of, graph.model.holders), graph.model.requests
         self._stepper = Stepper(mode, frozenset(claims), requests, claim_of(tracked))
         self.obligations = self._stepper.obligations
-        self._after: dict[tuple[int, tuple[Emitted, ...]], tuple[int, ...]] = {}
+        self._paths: dict[tuple[int, tuple[Emitted, ...]], tuple[int, ...]] = {}
         self._events: dict[tuple[Emitted, ...], list[int]] = {}
         self._names: dict[tuple[int, Names], int] = {}
 
@@ -49,26 +49,27 @@ class Observed:
         Raises:
             SpecError: an event contradicts those before it, or names what the model does not have.
         """
-        path = self._after.get((configuration, emits))
-        if path is None:
-            path = self._after[configuration, emits] = self._take(configuration, emits)
-        verdicts = self._stepper.verdicts
-        if not path:
-            return configuration, 0
+        path, verdicts = self.path(configuration, emits), self._stepper.verdicts
         if verdicts[path[-1]][obligation] is not Verdict.VIOLATED:
-            return path[-1], len(path)
+            return path[-1], len(path) - 1
         broken = [each for each in path if verdicts[each][obligation] is Verdict.VIOLATED]
-        return broken[0], len(path) - len(broken) + 1
+        return broken[0], len(path) - len(broken)
+
+    def path(self, configuration: int, emits: tuple[Emitted, ...]) -> tuple[int, ...]:
+        """The configuration, and the one after each event of what an action emitted."""
+        found = self._paths.get((configuration, emits))
+        if found is None:
+            found = self._paths[configuration, emits] = self._take(configuration, emits)
+        return found
 
     def _take(self, configuration: int, emits: tuple[Emitted, ...]) -> tuple[int, ...]:
         stepper, events = self._stepper, self._events.get(emits)
         if events is None:
             stated = events_of(self.shim, emits)
             events = self._events[emits] = list(map(stepper.number, stated))
-        path = []
+        path = [configuration]
         for event in events:
-            configuration = stepper.after(configuration, event)
-            path.append(configuration)
+            path.append(stepper.after(path[-1], event))
         return tuple(path)
 
     def renamed(self, configuration: int, names: Names) -> int:
