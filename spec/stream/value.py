@@ -107,7 +107,7 @@ def freeze(judge: Judge, judged: Collection[str] | None = None) -> Value:
             _frozen_claim(judge, claim, names[claim.obj], ranks.get(claim, 0), judged)
             for claim in claims
         ),
-        frozenset(key(k) for k, blocks in pool.held.items() if None in blocks),
+        frozenset(map(key, pool.unnamed)),
         frozenset((t, key(k), n) for t, tier in pool.copies.items() for k, n in tier.items()),
         frozenset((name, *_frozen_object(pool, obj, key)) for obj, name in names.items()),
         frozenset(_frozen_request(each, ranks, over=False) for each in requests),
