@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Mapping
 from typing import Any, Final
 
+from models.framework.reduction import reduce
 from spec.claims.claim import Mode
 from spec.contract.modes import MODES, Bundle
 from spec.events.canonical import Event
@@ -56,7 +57,7 @@ class Stepper:
         self._event_numbers: dict[Event, int] = {}
         self._after: dict[tuple[int, int], int] = {}
         self.verdicts: list[tuple[Verdict, ...]] = []
-        self._add(freeze(self._judge, self._judged), self._found)
+        self._add(freeze(self._judge), self._found)
 
     def __len__(self) -> int:
         return len(self._values)
@@ -92,7 +93,8 @@ class Stepper:
         judge.take(Line(1, (stated,)))  # where it is does not matter
         if judge.broken is not None:
             raise SpecError(f"{stated.kind}: {judge.broken.text}")
-        number = self._add(freeze(judge, self._judged), self._found)
+        reduce(judge, self._judged)
+        number = self._add(freeze(judge), self._found)
         self._after[configuration, event] = number
         return number
 

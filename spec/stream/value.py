@@ -6,28 +6,19 @@ to a limit is taken to be remembered for good.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import fields
-from functools import cache
 from operator import attrgetter
 from typing import Any, Final, TypeAlias
 
-from spec.claims.claim import Mode
-from spec.contract.facts import FACTS_ARE_FACTS
-from spec.contract.ledgers import CLAIM_FACTS, DECLARED, REQUEST_FACTS
-from spec.contract.modes import MODES, Bundle
 from spec.events.alphabet import Kind
-from spec.language.machine import Register
-from spec.language.terms import variables
 from spec.stream.claim import Claim, Finding, Scope, Stand, predicate_of
 from spec.stream.codes import Code, Reason
 from spec.stream.fields import number
-from spec.stream.generate import CLAIM, REQUEST, Values
 from spec.stream.judge import Judge
 from spec.stream.objects import _indexed
 from spec.stream.pool import Key, Object, Pool
 from spec.stream.request import Request
-from spec.stream.scopes import DELIVERY
 
 __all__ = ["Value", "freeze", "relabelled", "renamed", "thaw"]
 
@@ -48,49 +39,12 @@ _PLAIN: Final = tuple(each.name for each in fields(Claim) if each.name not in _A
 """The fields of a claim that are plain values."""
 _plain: Final = attrgetter(*_PLAIN)
 
-_ENTRY: Final = frozenset({"registered", "committed", "responsible"})
-_LOOKED_AT: Final = _ENTRY | {"footprint", "declared", "lead", "there", "host", "copied"}
-"""The registers of a claim that the judge looks at itself, for the sake of others too."""
-_REQUEST: Final = tuple(register.initial for register in REQUEST)
-
-
-_FOLLOWING: Final = {**CLAIM_FACTS.following, **DECLARED.following, **REQUEST_FACTS.following}
-
-_EVERY: Final = frozenset(_FOLLOWING)
-
-
-@cache
-def _read(mode: Mode | None, bundle: Bundle) -> frozenset[str]:
-    """The registers of claims of a mode, and of their requests, that decide anything."""
-    observers = () if mode is None else MODES[mode].bundle(bundle)
-    rules = [rule for observer in observers for rule in observer.rules]
-    terms = [term for rule in rules for term in (rule.when, *rule.sets.values())]
-    terms += [*(each.holds for each in FACTS_ARE_FACTS), DELIVERY.term("opens")]
-    found, more = set[str](), {*_LOOKED_AT}
-    while more - found:
-        found |= more
-        read = {v.name for term in terms for v in variables(term)}
-        terms = [_FOLLOWING[name] for name in read & _FOLLOWING.keys()]
-        more = read & _FOLLOWING.keys()
-    return frozenset(found)
-
-
-def _kept(registers: Iterable[Register], values: Values, names: Collection[str]) -> Value:
-    return tuple(
-        [v if r.name in names else r.initial for r, v in zip(registers, values, strict=True)]
-    )
-
 
 # To a value.
 
 
-def freeze(judge: Judge, judged: Collection[str] | None = None) -> Value:
-    """The state of a judge. Another of the same settings that goes on from it comes to the same.
-
-    Args:
-        judged: the claims whose verdicts matter, None for all: of the others the value has what
-            they mean to these.
-    """
+def freeze(judge: Judge) -> Value:
+    """The state of a judge. Another of the same settings that goes on from it comes to the same."""
     pool, order, requests, claims = judge.pool, judge.order, judge.requests, judge.claims.values()
     objects = (obj for named in judge.objects._by_id.values() for obj in named)
     names: dict[Object, Value] = {o: (o.object_id, o.identity, o.token_map) for o in objects}
@@ -104,8 +58,7 @@ def freeze(judge: Judge, judged: Collection[str] | None = None) -> Value:
     return (
         frozenset((block, k and key(k)) for block, k in pool.blocks.items()),
         frozenset(
-            _frozen_claim(judge, claim, names[claim.obj], ranks.get(claim, 0), judged)
-            for claim in claims
+            _frozen_claim(judge, claim, names[claim.obj], ranks.get(claim, 0)) for claim in claims
         ),
         frozenset(map(key, pool.unnamed)),
         frozenset((t, key(k), n) for t, tier in pool.copies.items() for k, n in tier.items()),
@@ -143,56 +96,36 @@ def _frozen_object(pool: Pool, obj: Object, key: Callable[[Key], Value]) -> Valu
     return stated, frozenset(places), same, frozenset(obj.shared)
 
 
-def _frozen_claim(
-    judge: Judge, claim: Claim, obj: Value, rank: int, judged: Collection[str] | None
-) -> Value:
+def _frozen_claim(judge: Judge, claim: Claim, obj: Value, rank: int) -> Value:
     ranks = judge.ranks
-    followed = (claim in judge.followers.get(name, ()) for name in claim.requests)
-    scopes = zip(claim.requests, followed, claim.requests.values(), strict=True)
-    if judged is None or claim.claim_id in judged:
-        lost, read = frozenset(claim.lost), _read(claim.mode, claim.bundle)
-        read = read if claim.introduced else _EVERY  # else its mode is not known yet
-        came: Value = (
-            claim.unclear is not None,
-            frozenset(claim.computed),
-            frozenset(claim.waiting),
-            frozenset((*key, tuple(values)) for key, values in claim.routes.items() if values),
-            frozenset(claim.open),
-            frozenset((name, found.verdict) for name, found in claim.left.items()),
-            _kept(CLAIM, claim.facts, read),
-            _frozen_scope(claim.own, read),
-            frozenset((n, follows, *_frozen_scope(scope, read)) for n, follows, scope in scopes),
-        )
-    else:
-        lost, nobody = frozenset(), (None,) * len(claim.own.stands)
-        kept = _ENTRY if claim.final else _LOOKED_AT
-        requests = ((n, f, False, _REQUEST, nobody) for n, f, scope in scopes if not scope.ended)
-        own = (False, _REQUEST, nobody)
-        came = (
-            False,
-            *(frozenset(),) * 5,
-            _kept(CLAIM, claim.facts, kept),
-            own,
-            frozenset(requests),
-        )
     return (
-        lost,
+        frozenset(claim.lost),
         obj,
         rank,
         _plain(claim),
         frozenset(claim.stated.items()),
         frozenset((tier, count) for tier, count in claim.copies.items() if count),
-        claim.untimed is not None,
-        *came,
+        (claim.untimed is not None, claim.unclear is not None),
+        frozenset(claim.computed),
+        frozenset(claim.waiting),
+        frozenset((*key, tuple(values)) for key, values in claim.routes.items() if values),
+        frozenset(claim.open),
+        frozenset((name, found.verdict) for name, found in claim.left.items()),
+        tuple(claim.facts),
+        _frozen_scope(claim.own),
+        frozenset(
+            (name, claim in judge.followers.get(name, ()), *_frozen_scope(scope))
+            for name, scope in claim.requests.items()
+        ),
         (claim in judge.objects.on.get(claim.obj, ()), claim in judge.capacity),
         (claim in judge.owing, claim in judge._timed, claim.claim_id in judge._ended),
         (ranks._priority.get(claim), claim in ranks._unsure),
     )
 
 
-def _frozen_scope(scope: Scope, read: Collection[str]) -> Value:
-    stands = tuple(each and (each.state, each.own, each.exercised) for each in scope.stands)
-    return scope.ended, _kept(REQUEST, scope.facts, read), stands
+def _frozen_scope(scope: Scope) -> Value:
+    stands = tuple([each and (each.state, each.own, each.exercised) for each in scope.stands])
+    return scope.ended, tuple(scope.facts), stands
 
 
 def _frozen_request(request: Request, ranks: _Ranks, *, over: bool) -> Value:
@@ -271,7 +204,7 @@ def _request(frozen: Value) -> Request:
 
 
 def _thaw_claim(judge: Judge, frozen: Value, obj: Object) -> None:
-    lost, _, took, plain, stated, copies, untimed, unclear, computed, waiting, *rest = frozen
+    lost, _, took, plain, stated, copies, (untimed, unclear), computed, waiting, *rest = frozen
     routes, opened, left, facts, own, requests, *places = rest
     claim = Claim(**dict(zip(_PLAIN, plain, strict=True)), bundle=judge.bundle, obj=obj, took=took)
     claim.stated, claim.copies, claim.facts = dict(stated), dict(copies), [*facts]

@@ -12,17 +12,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from models.framework.explore import simulate
-from models.framework.shims import Shim, claim_of
+from models.framework.shims import Shim
 from models.framework.symmetry import relabelled as relabelled_names
 from models.runtimes.vllm_pool import Prompt, VllmPool
 from proofs.product.runs import events_of
 from spec.claims.claim import Mode
-from spec.contract.ledgers import CLAIM_FACTS
 from spec.events.alphabet import Kind
 from spec.events.canonical import Event
-from spec.language.verdicts import Verdict
 from spec.stream.breaks import Line
-from spec.stream.claim import AT
 from spec.stream.judge import Judge
 from spec.stream.value import Value, freeze, relabelled, renamed, thaw
 from tests.streams import wide
@@ -158,20 +155,6 @@ def test_names_compose() -> None:
     assert value == relabelled(relabelled(value, OTHERS), OTHERS)
 
 
-@settings(max_examples=10, deadline=None)
-@given(seed=st.integers(0, 2**32), mode=st.sampled_from(Mode))
-def test_of_other_claims_only_what_they_mean(seed: int, mode: Mode) -> None:
-    """A claim comes to the same where nothing else is kept of the others."""
-    one = claim_of("a")
-    whole, other = Judge(mode), Judge(mode)
-    for event in events_of_pool(seed, mode):
-        whole.take(Line(1, (event,)))
-        other = went_on(mode, freeze(other, {one}))
-        other.take(Line(1, (event,)))
-        assert found_of(whole, one) == found_of(other, one)
-        assert freeze(whole, {one}) == freeze(other, {one})
-
-
 def test_places_do_not_matter() -> None:
     """Where events are in a stream makes no other value, nor how many there were."""
     mode = Mode.BEST_EFFORT
@@ -183,16 +166,3 @@ def test_places_do_not_matter() -> None:
     for at, event in enumerate((arrived, ended, arrived, ended)):
         again.take(Line(f"line {at}", (event,)))
     assert freeze(judge) == freeze(again)
-
-
-def test_counts_that_no_rule_reads_do_not_matter() -> None:
-    """Failures of loads are counted in a register that decides nothing."""
-    mode, about = Mode.OFFLOADABLE, {"object_id": "a", "cache_identity": "kv"}
-    terms: dict[str, Any] = {"claim_id": "c", "predicate": "leading_prefix_at_least(1)"}
-    kinds = (Kind.CLAIM_REGISTERED, Kind.CLAIM_COMMITTED, Kind.CLAIM_ACCEPTED)
-    judge = after(mode, [Event(kind=kind, footprint=1, **about, **terms) for kind in kinds])
-    assert "failures" in {register.name for register in CLAIM_FACTS.registers}
-    claim, value = judge.claims["c"], freeze(judge)
-    claim.facts[AT["failures"]] += 1
-    assert value == freeze(judge)
-    assert Verdict.SATISFIED is claim.findings()["explicit_acceptance"].verdict
