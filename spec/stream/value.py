@@ -57,6 +57,7 @@ def freeze(judge: Judge) -> Value:
 
     return (
         frozenset((block, k and key(k)) for block, k in pool.blocks.items()),
+        frozenset((claim.claim_id, block) for claim in claims for block in claim.lost),
         frozenset(
             _frozen_claim(judge, claim, names[claim.obj], ranks.get(claim, 0)) for claim in claims
         ),
@@ -99,7 +100,6 @@ def _frozen_object(pool: Pool, obj: Object, key: Callable[[Key], Value]) -> Valu
 def _frozen_claim(judge: Judge, claim: Claim, obj: Value, rank: int) -> Value:
     ranks = judge.ranks
     return (
-        frozenset(claim.lost),
         obj,
         rank,
         _plain(claim),
@@ -143,7 +143,10 @@ def _frozen_request(request: Request, ranks: _Ranks, *, over: bool) -> Value:
 
 def thaw(judge: Judge, value: Value) -> None:
     """Let a judge go on from what `freeze` returned for one of the same settings."""
-    blocks, claims, unnamed, copies, objects, live, over, ids, order, flags, settings = value
+    blocks, lost, claims, unnamed, copies, objects, live, over, ids, *others = value
+    order, (broken, judge.restating, judge._steps_stated), (judge.observes, judge.told, groups) = (
+        others
+    )
     judge._begin()
     for each in (judge.claims, judge.past, judge.breaks, judge.news, judge._ended, judge._ids):
         each.clear()
@@ -151,9 +154,7 @@ def thaw(judge: Judge, value: Value) -> None:
     last = judge.order
     last.sequence, last.time_ns, opened, last.closed, last.mixed = order
     last.opened = opened or None
-    broken, judge.restating, judge._steps_stated = flags
     judge.broken, judge.left = _DECIDED if broken else None, None
-    judge.observes, judge.told, groups = settings
     pool = judge.pool
     pool.groups = dict(sorted(groups))
     names = {name: Object(*stated) for name, stated, *_ in objects}
@@ -183,7 +184,9 @@ def thaw(judge: Judge, value: Value) -> None:
             requests.in_hand[request.name] = request
             requests._count(request, 1)
     for frozen in claims:
-        _thaw_claim(judge, frozen, names[frozen[1]])
+        _thaw_claim(judge, frozen, names[frozen[0]])
+    for name, block in lost:
+        judge.claims[name].lost.add(block)
     ends = (
         (claim.end, at, claim) for at, claim in enumerate(judge._timed) if claim.end is not None
     )
@@ -204,13 +207,13 @@ def _request(frozen: Value) -> Request:
 
 
 def _thaw_claim(judge: Judge, frozen: Value, obj: Object) -> None:
-    lost, _, took, plain, stated, copies, (untimed, unclear), computed, waiting, *rest = frozen
+    _, took, plain, stated, copies, (untimed, unclear), computed, waiting, *rest = frozen
     routes, opened, left, facts, own, requests, *places = rest
     claim = Claim(**dict(zip(_PLAIN, plain, strict=True)), bundle=judge.bundle, obj=obj, took=took)
     claim.stated, claim.copies, claim.facts = dict(stated), dict(copies), [*facts]
     if "predicate" in claim.stated:
         claim.predicate = predicate_of(claim.stated["predicate"])
-    claim.lost, claim.computed, claim.waiting = set(lost), set(computed), set(waiting)
+    claim.computed, claim.waiting = set(computed), set(waiting)
     claim.routes = {(request, report): [*values] for request, report, values in routes}
     claim.untimed, claim.unclear = untimed or None, _DECIDED if unclear else None
     claim.open = dict.fromkeys(opened, _DECIDED)
@@ -251,13 +254,10 @@ def _thawed_scope(ended: bool, facts: Value, stands: Value) -> Scope:
 
 def renamed(value: Value, names: Mapping[Any, Any] | Sequence[Any]) -> Value:
     """The value where each physical block has another name."""
-    blocks, claims, *rest = value
+    blocks, lost, *rest = value
     return (
         frozenset((names[block], key) for block, key in blocks),
-        frozenset(
-            (frozenset(block if block is None else names[block] for block in lost), *claim)
-            for lost, *claim in claims
-        ),
+        frozenset((claim, block if block is None else names[block]) for claim, block in lost),
         *rest,
     )
 
@@ -279,9 +279,9 @@ def relabelled(value: Value, names: Mapping[str, str]) -> Value:
             return type(each)(*parts) if hasattr(each, "_fields") else tuple(parts)
         return numbers.get(each, each) if type(each) is int else each
 
-    blocks, claims, *rest = value
+    blocks, lost, *rest = value
     return (
         frozenset((block, go(key)) for block, key in blocks),
-        frozenset((lost, *map(go, claim)) for lost, *claim in claims),
+        frozenset((go(claim), block) for claim, block in lost),
         *map(go, rest),
     )
