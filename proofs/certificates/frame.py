@@ -24,7 +24,7 @@ from proofs.checks.frame.verification_conditions import Prover
 from spec.claims.claim import Mode
 from spec.cli.common import json_page
 from spec.contract.modes import Bundle
-from spec.projection.delivery import DELIVERY
+from spec.stream.scopes import DELIVERY
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping

@@ -16,7 +16,7 @@ from spec.contract.facts import FACTS_ARE_FACTS
 from spec.contract.ledgers import CLAIM_FACTS, DECLARED, REQUEST_FACTS
 from spec.contract.modes import MODES
 from spec.language.terms import Scope
-from spec.projection.delivery import DELIVERY, STANDS
+from spec.stream.scopes import DELIVERY, STANDS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -60,7 +60,7 @@ class Compiled:
     `steps[i](state, own, e, c, was, now, req_was, req)` gives state, own registers and the
     index of the rule taken, or -1. `contradicts(e, c, was)` gives the index of the assumption in
     `FACTS_ARE_FACTS` that an event breaks, or -1. `delivers[scope](e, c, was, now, req_was, req,
-    stands)` says whether an event is delivered there (`spec.projection.delivery`).
+    stands)` says whether an event is delivered there (`spec.stream.scopes`).
     """
 
     mode: Mode

@@ -20,7 +20,7 @@ from spec.contract.modes import MODES, Bundle
 from spec.contract.obligations import OBLIGATIONS
 from spec.digest import spec_digest
 from spec.language.terms import Scope
-from spec.projection.delivery import DELIVERY, STANDS
+from spec.stream.scopes import DELIVERY, STANDS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from proofs.checks.frame.sources import Source
     from proofs.checks.frame.verification_conditions import Question
     from spec.language.machine import Observer
-    from spec.projection.delivery import Delivery
+    from spec.stream.scopes import Delivery
 
 __all__ = [
     "check_frame",

@@ -16,7 +16,7 @@ from proofs.logic.compiled import (
     delivery_source,
 )
 from spec.contract.modes import MODES, Bundle
-from spec.projection.delivery import DELIVERY
+from spec.stream.scopes import DELIVERY
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator

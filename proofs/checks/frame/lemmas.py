@@ -49,7 +49,7 @@ if TYPE_CHECKING:
     from proofs.checks.frame.space import Space
     from proofs.logic.encode import Expr
     from spec.language.machine import Observer
-    from spec.projection.delivery import Delivery
+    from spec.stream.scopes import Delivery
 
 __all__ = ["Frame"]
 

@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING, Any, Final
 from proofs.mutation.mutants.terms import slips
 from spec.contract.ledgers import REQUEST_FACTS
 from spec.language.terms import FALSE, Sort
-from spec.projection.delivery import DELIVERY
+from spec.stream.scopes import DELIVERY
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
     from spec.language.terms import Term
-    from spec.projection.delivery import Delivery
+    from spec.stream.scopes import Delivery
 
 __all__ = ["PART", "DeliveryChange", "delivery_changes"]
 

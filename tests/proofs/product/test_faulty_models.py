@@ -113,9 +113,9 @@ class NoEvent(Faulty):
 
 
 FAULTY: Final[dict[type[Faulty], str]] = {
-    EndsTwice: "an event names a request that has not arrived or has ended",
-    ArrivesTwice: "an event names a request that has not arrived or has ended",
-    CachesElsewhere: "a block is at two positions",
+    EndsTwice: "a request ends that has not arrived or has already ended",
+    ArrivesTwice: "a request arrives that is still unfinished",
+    CachesElsewhere: "holds two contents, with no loss between",
     NoKind: "no kind of event 'request_finnished'",
     NoKindByHand: "no kind of event 'request_finnished'",
     NoField: "block_lost has no field priority",
@@ -248,7 +248,7 @@ def test_no_model_of_the_registry_is_refused(name: str) -> None:
     for variant in found.names:
         check_facts(model_of(variant))
     for each in found.inferences:
-        check_facts(each.model(), each.shim, each.mode, each.tracked)
+        check_facts(each.model(), each.shim, each.mode)
 
 
 def test_symmetric_states_are_looked_at_once() -> None:

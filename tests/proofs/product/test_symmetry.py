@@ -44,7 +44,7 @@ def compare(model: VllmPool, mode: Mode, name: str) -> tuple[int, int, int, int]
     """States and transitions, with symmetry and of the full product; the rest is the same."""
     shim = Shim(mode, KEEP)
     one = search(model, shim, mode, name, "a")
-    all_ = search(model, shim, mode, name, "a", symmetric=False, whole=True)
+    all_ = search(model, shim, mode, name, "a", symmetric=False)
     assert one.answer is all_.answer
     assert (one.run is None) is (all_.run is None)
     if one.run is not None and all_.run is not None:

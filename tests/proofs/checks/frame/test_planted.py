@@ -22,7 +22,7 @@ from spec.claims.claim import Mode
 from spec.contract.modes import MODES, Bundle
 from spec.contract.obligations import OBLIGATIONS
 from spec.language.terms import Scope
-from spec.projection.delivery import DELIVERY, STANDS
+from spec.stream.scopes import DELIVERY, STANDS
 from tests.proofs.checks.frame.edits import BUGS, Text
 
 HARD = compile_mode(Mode.HARD_PROTECTED, Bundle.CONTRACT)

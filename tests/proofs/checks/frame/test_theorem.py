@@ -32,7 +32,7 @@ from spec.contract.vocabulary import e
 from spec.events.alphabet import CONFLICT_ACTIONS, Kind
 from spec.language.machine import Guard, Observer, Register, Rule
 from spec.language.terms import FALSE, TRUE, Scope, Sort, Var
-from spec.projection.delivery import DELIVERY
+from spec.stream.scopes import DELIVERY
 from tests.proofs.checks.frame.spaces import (
     answers,
     first_refuted,

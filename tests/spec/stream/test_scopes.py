@@ -7,7 +7,7 @@ import pytest
 from spec.contract.ledgers import REQUEST_FACTS
 from spec.contract.vocabulary import EVENT_FIELDS
 from spec.language.terms import Scope, Sort, Term, disj, variables
-from spec.projection.delivery import DELIVERY, STANDS
+from spec.stream.scopes import DELIVERY, STANDS
 
 REASONS = [
     pytest.param(scope, term, id=f"{scope}: {reason}")
