@@ -18,7 +18,7 @@ from spec.claims.claim import Mode
 from spec.events.alphabet import Kind
 from spec.events.canonical import Event
 from spec.events.fields import IDENTITY, fields_of, required_of
-from spec.projection.lines import Line
+from spec.stream.breaks import Line
 from tests.monitor.test_hostile import DUE, FOLDER
 from tests.obligations.test_handwritten import PAIRS
 from tests.projection_cases import FAMILIES

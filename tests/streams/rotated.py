@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from random import Random
 
     from spec.events.canonical import Event
-    from spec.projection.lines import Line
+    from spec.stream.breaks import Line
 
 __all__ = ["rotated"]
 

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from spec.claims.claim import Mode
 from spec.events.alphabet import CONFLICT_ACTIONS, FACTS, REPORTS, Kind
 from spec.events.canonical import CapacityProof, Event, Mark
-from spec.projection.lines import Line
+from spec.stream.breaks import Line
 from tests.streams.honest import CLAIMS, OWNER, REQUESTS, USABLE
 from tests.streams.honest_requests import Server
 

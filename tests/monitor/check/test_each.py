@@ -22,7 +22,7 @@ from spec.claims.claim import Mode
 from spec.contract.modes import Bundle
 from spec.events.canonical import EVENT_ENCODER, Event
 from spec.events.fields import IDENTITY, fields_of
-from spec.projection.lines import Line
+from spec.stream.breaks import Line
 from tests.monitor.traces import CLAIM, OTHER, RUN, Trace, text, write
 from tests.monitor.traces_allocator import allocator, allocator_refusal
 from tests.monitor.traces_canonical import about, canonical, canonical_claim, canonical_refusal

@@ -19,7 +19,7 @@ from runtime_hooks.engines.shared.refusals import as_metadata, for_caller
 from runtime_hooks.settings.config import Settings
 from spec.claims.claim import MAX_ID, Mode
 from spec.language.verdicts import Verdict
-from spec.projection.lines import Line
+from spec.stream.breaks import Line
 from spec.stream.outcome import ModeVerdict
 from tests.differential.compare import heard
 from tests.runtime_hooks.tiny import TinyEngine, claim
