@@ -181,7 +181,7 @@ def _mode_report(
         )
         for name in MODES[mode].names(asked.bundle)
     }
-    absent = absent or _no_claim(mode, parts) or _gap(found.streams) or torn(found.streams, mode)
+    absent = absent or _gap(found.streams) or _no_claim(mode, parts) or torn(found.streams, mode)
     verdict, why = decide(obligations, absent, strict=asked.strict)
     forms = {s.form.name for s, claim in claims if claim.stated_mode and s.form.name != "canonical"}
     return ModeReport(

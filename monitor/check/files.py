@@ -12,9 +12,8 @@ from monitor.core import USUAL, Streams
 from monitor.durable.collector import seldom
 from monitor.input.errors import InputError
 from monitor.input.lines import STDIN
-from monitor.input.merged import Merged, apart_in, engines_in, has_ranks
+from monitor.input.merged import Merged, engines_in
 from monitor.input.reordered import Reordered
-from monitor.input.sources import read
 from spec.stream.outcome import ModeVerdict
 
 if TYPE_CHECKING:
@@ -22,6 +21,7 @@ if TYPE_CHECKING:
 
     from monitor.check.found import Found
     from monitor.core import Limits
+    from monitor.input.merged import Engines
     from monitor.input.records import Record
     from monitor.input.reorder_window import Window
     from monitor.input.sources import Account
@@ -92,8 +92,9 @@ def check(
         SpecError: there are too few open files or processes for so many jobs.
     """
     asked = Asked(mode, bundle, strict, claim, limits or USUAL)
-    judge = partial(_judge_files, asked, lenient, window)
-    if jobs > 1 and len(set(paths) - {STDIN}) > 1 and not has_ranks(paths):
+    engines = engines_in(paths)
+    judge = partial(_judge_files, asked, lenient, window, engines)
+    if jobs > 1 and len(set(paths) - {STDIN}) > 1 and not engines:
         several = [*dict.fromkeys(paths)]
         found = judge_apart(judge, several, jobs, stdin=stdin, progress=progress)
     else:
@@ -106,6 +107,7 @@ def _judge_files(
     asked: Asked,
     lenient: bool,
     window: Window | None,
+    engines: Engines,
     paths: Sequence[str],
     *,
     stdin: BinaryIO | None = None,
@@ -113,7 +115,7 @@ def _judge_files(
 ) -> Found:
     """What is found in some files, with the arguments of `check`."""
     streams = Streams(asked.mode, asked.bundle, limits=asked.limits, only=asked.claim)
-    source = _source_of(streams, paths, lenient, stdin, window)
+    source = _source_of(streams, paths, lenient, stdin, window, engines)
     for number, record in enumerate(source):
         if progress is not None and number % _EVERY == 0:
             progress(source.size)
@@ -130,14 +132,12 @@ def _source_of(
     lenient: bool,
     stdin: BinaryIO | None,
     window: Window | None,
+    engines: Engines,
 ) -> Records:
     reject = streams.reject
-    engines, apart = engines_in(paths), apart_in(paths)
-    if engines and window is not None:
+    if engines.merged and window is not None:
         hint = "leave out --reorder: ranks are put into order by their times"
-        raise InputError(engines[0][0].path, "it is a rank of an engine", hint=hint)
-    if engines or (apart and window is None):
-        return Merged(paths, engines, apart, lenient=lenient, stdin=stdin, on_reject=reject)
+        raise InputError(engines.merged[0][0].path, "it is a rank of an engine", hint=hint)
     if window is None:
-        return read(paths, lenient=lenient, stdin=stdin, on_reject=reject)
+        return Merged(paths, engines, lenient=lenient, stdin=stdin, on_reject=reject)
     return Reordered(paths, window, lenient=lenient, stdin=stdin, on_reject=reject)

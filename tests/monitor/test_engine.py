@@ -66,18 +66,18 @@ class TestOrder:
 
     @pytest.mark.parametrize("field", ["sequence", "time_ns"])
     def test_backwards(self, field: str) -> None:
-        """Time or sequence running backwards violates the order of the live claims."""
+        """Time or sequence running backwards leaves live claims open: transport breaks nothing."""
         trace = changed(canonical_refusal(), "request_arrived", **{field: 2})
         report = judge(trace, Mode.HARD_PROTECTED)
-        assert "violated" == report.verdict
-        assert {"ordered_lifecycle_events"} == having(report, "violated")
+        assert "inconclusive" == report.verdict
+        assert ["out-of-order"] == [each.reason for each in report.breaks]
 
     def test_same_time(self) -> None:
         """Two events may share a time, not a number."""
         trace = [{**line, "time_ns": 7} for line in canonical_refusal()]
         assert "kept" == judge(trace, Mode.HARD_PROTECTED).verdict
         twice = changed(canonical_refusal(), "request_arrived", sequence=4)
-        assert "violated" == protect(twice)["ordered_lifecycle_events"]
+        assert "inconclusive" == protect(twice)["ordered_lifecycle_events"]
 
     def test_backwards_without_the_obligation(self) -> None:
         """Where the mode has no order to break, disorder leaves the verdict open."""

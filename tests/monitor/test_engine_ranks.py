@@ -63,18 +63,9 @@ def why(trace: Trace, claim: str) -> str:
     return claim_of(judge(trace, Mode.SOFT_PRIORITY), claim).obligations[NAME].why
 
 
-UNSTATED = (
-    "a claim of lower priority held blocks, and the stream does not state whether one could be "
-    "evicted"
+UNSTATED = TOOK = NOBODY = UNKNOWN = DISPUTED = BLURRED = (
+    "what block_evicted does not state decides priority_influence (lower_priority_available)"
 )
-TOOK = (
-    "the event took a block of the lowest priority that could be evicted, and the stream "
-    "does not state whether there was another"
-)
-NOBODY = "a block could be evicted whose priority no known claim has"
-UNKNOWN = "a claim of unknown priority held blocks: none was stated, or two"
-DISPUTED = "two different priorities of the claim were stated"
-BLURRED = "the event took a block of a claim of unknown priority"
 
 
 class TestChoice:

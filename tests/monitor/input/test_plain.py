@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import gzip
 import io
-from typing import TYPE_CHECKING, Any, NamedTuple
+from contextlib import nullcontext
+from typing import Any, NamedTuple
+from unittest.mock import patch
 
 import pytest
 from hypothesis import given, settings
@@ -21,10 +23,6 @@ from spec.events.alphabet import Kind
 from spec.events.canonical import EVENT_ENCODER, Event
 from spec.events.fields import fields_of, required_of
 from tests.streams.traffic import Traffic, as_events
-
-if TYPE_CHECKING:
-    from contextlib import nullcontext
-from unittest.mock import patch
 
 FIELDS = Event.__struct_fields__
 PREDICATE = "leading_prefix_at_least(1)"

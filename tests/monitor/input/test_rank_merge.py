@@ -22,6 +22,7 @@ from monitor.input.records import Record
 from monitor.report.verdict import Report
 from spec.claims.claim import Mode
 from spec.contract.modes import Bundle
+from spec.events.canonical import EVENT_ENCODER
 from spec.language.errors import SpecError
 from tests.monitor.input.test_merged import (
     ENGINE,
@@ -91,7 +92,12 @@ def said(record: Record) -> tuple[object, ...]:
     stamp = record.stamp
     doubts = sorted((doubt.why, doubt.claim_id or "") for doubt in record.doubts)
     place = (stamp.stream, stamp.sequence, stamp.time_ns, stamp.mark, stamp.observes)
-    return (*place, [event for event, _ in record.events], doubts, record.lost)
+    return (
+        *place,
+        [EVENT_ENCODER.encode(event) for event, _ in record.events],
+        doubts,
+        record.lost,
+    )
 
 
 def judged(passed: Sequence[Record], mode: Mode | None = None) -> Report:
