@@ -21,7 +21,7 @@ __all__ = ["REQ", "Delivery"]
 
 REQ: Final = {register.name: place for place, register in enumerate(REQUEST_FACTS.registers)}
 _FIRST: Final = [register.initial for register in REQUEST_FACTS.registers]
-_UNKNOWN: Final = ("away", "asks", "loaded", "failed", "broke", "routed", "served", "held")
+_UNKNOWN: Final = ("away", "asks", "loaded", "failed", "broke", "routed", "served")
 """What is not known of a request that arrived before what is known begins."""
 
 
@@ -115,7 +115,7 @@ class Delivery:
             "held": self.claim.responsible and self.claim.took <= request.since,
         }
         if request.restated:
-            facts |= dict.fromkeys(_UNKNOWN)
+            facts |= {**dict.fromkeys(_UNKNOWN), "held": False}
         for name, value in facts.items():
             found[REQ[name]] = value
         return found

@@ -612,20 +612,19 @@ class Judge:
         if kind is Kind.BLOCK_CACHED and name is None and not event.found:
             hands = self.requests.in_hand
             (here if len(hands) == 1 else perhaps).update(hands)
-        concerned = dict.fromkeys(at.mine)
-        if kind in _CLOSES:
-            ranked = kind is not Kind.BLOCK_EVICTED or any(
-                claim.mode is not None and MODES[claim.mode].constants["ranked"]
-                for claim in at.mine
-            )
-            if ranked:
-                concerned.update(self.owing)
-        for each in here:
-            concerned.update(self.followers.get(each, {}))
-        if kind in _OPENS_MANY:
-            concerned.update(self._pressed(at))
-        for claim in concerned:
+        for claim in self._concerned(at, here):
             self._deliver_to(claim, at, here, perhaps, line)
+
+    def _concerned(self, at: Moment, here: set[str]) -> dict[Claim, None]:
+        """The claims that an event may change anything of."""
+        kind, found = at.event.kind, dict.fromkeys(at.mine)
+        if kind in _CLOSES:
+            found.update(self.owing)
+        for request in here:
+            found.update(self.followers.get(request, {}))
+        if kind in _OPENS_MANY:
+            found.update(self._pressed(at))
+        return found
 
     def _pressed(self, at: Moment) -> dict[Claim, None]:
         """The claims that an event of a request may matter to for the sake of capacity."""
@@ -660,14 +659,18 @@ class Judge:
             gains = direct or claim.facts[AT["host"]]
             belongs = ((here if direct else set()) | claim.waiting) if gains else set()
         unsure = perhaps if self._matters_who(claim, mine=mine) else set()
-        shows = event.kind is not Kind.PREFIX_LOOKUP or event.held is not None
+        shows = True
+        if event.kind is Kind.PREFIX_LOOKUP:
+            shows = event.held is not None or not mine
+        elif event.kind is Kind.BLOCK_EVICTED:
+            shows = mine or any(map(_is_ranked, at.mine))
         delivery = Delivery(
             claim,
             at,
             belongs,
             unsure,
             line.at,
-            moves=shows or not mine,
+            moves=shows,
             exercised=not event.restated,
         )
         if mine or named or claim in self.owing:
@@ -839,6 +842,11 @@ class Judge:
             self._forget(oldest)
             if len(self._ids) > self.limits.ids:
                 self._ids.popitem(last=False)
+
+
+def _is_ranked(claim: Claim) -> bool:
+    """Whether each loss of the claim is to be reported before another one loses blocks."""
+    return claim.mode is not None and MODES[claim.mode].constants["ranked"]
 
 
 @cache
