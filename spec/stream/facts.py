@@ -239,7 +239,7 @@ class Facts:
                 raise Contradiction(Code.BLOCK_NOT_HELD, text)
         elif key is not None and pool.free_unnamed(key):
             pass
-        elif whose or pool.unnamed:
+        elif whose or any(c.live for each in pool.unnamed for c, _ in self._owners(each)):
             text = f"facts contradict: block {block} is gone, and no event stated that it was held"
             raise Contradiction(Code.BLOCK_NOT_HELD, text)
 
