@@ -162,7 +162,7 @@ class Stream:
         self.past: list[ClaimOutcome] = []
         self.ended = Ended()
         self.forgotten = 0
-        self._only, self._told = only, forget
+        self._only, self._on_forget = only, forget
         self.judge = Judge(default, bundle, first=form.first, limits=limits, forget=self.forget)
 
     def take(self, line: Line) -> None:
@@ -175,13 +175,13 @@ class Stream:
         """Keep what the claims of earlier periods came to."""
         past, self.judge.past = self.judge.past, []
         for claim in past:
-            self._told(self, claim)
+            self._on_forget(self, claim)
             self._list(outcome_of(claim), self.judge.limits.ended)
 
     def forget(self, claim: Claim) -> None:
         """The judge keeps a claim no longer."""
         self.forgotten += 1
-        self._told(self, claim)
+        self._on_forget(self, claim)
         outcome = outcome_of(claim)
         violated = outcome.verdict is ModeVerdict.VIOLATED
         judged = outcome.entered and outcome.mode is not None

@@ -181,7 +181,8 @@ def _mode_report(
         )
         for name in MODES[mode].names(asked.bundle)
     }
-    absent = absent or _gap(found.streams) or _no_claim(mode, parts) or torn(found.streams, mode)
+    absent = absent or _mixed(found, mode) or _gap(found.streams)
+    absent = absent or _no_claim(mode, parts) or torn(found.streams, mode)
     verdict, why = decide(obligations, absent, strict=asked.strict)
     forms = {s.form.name for s, claim in claims if claim.stated_mode and s.form.name != "canonical"}
     return ModeReport(
@@ -200,6 +201,17 @@ def absent_of(asked: Asked, found: Found, mode: Mode) -> str:
     return (
         _absent(asked, found) or _no_claim(mode, _parts(asked, found)) or torn(found.streams, mode)
     )
+
+
+def _mixed(found: Found, mode: Mode) -> str:
+    """Which claim asked for a mode and was accepted in another, if this is one of the two."""
+    for stream in found.streams:
+        for claim in stream.claims:
+            both = claim.stated_mode, claim.other_mode
+            if mode in both and {*both} <= MODES.keys():
+                asked, accepted = both
+                return f"claim {claim.claim_id} asked for {asked} and was accepted in {accepted}"
+    return ""
 
 
 def _no_claim(mode: Mode, parts: dict[Mode | None, _Part]) -> str:

@@ -166,9 +166,9 @@ class Merged:
                 yield from self._merge(of)
             else:
                 for record in self._source(path, self._on_reject):
-                    yield self._told(record)
+                    yield self._explained(record)
 
-    def _told(self, record: Record) -> Record:
+    def _explained(self, record: Record) -> Record:
         """The record, with what is known of why nothing is concluded from its rank by itself."""
         stamp, file = record.stamp, record.at.file
         if not stamp.alone or stamp.rank is None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import lru_cache
-from typing import TYPE_CHECKING, Final, TypeAlias
+from typing import TYPE_CHECKING, Final
 
 import msgspec
 
@@ -22,7 +22,6 @@ __all__ = [
     "Record",
     "Source",
     "Stamp",
-    "Trail",
     "at_line",
     "source_of",
     "stamp_of",
@@ -66,10 +65,6 @@ source_of = lru_cache(maxsize=1024)(Source)
 def at_line(file: str, line: int, sequence: int | None = None) -> At:
     """The place of a line of a file, with its sequence number if it has one."""
     return At(source_of(file, None if sequence is None else line - sequence), line)
-
-
-Trail: TypeAlias = "tuple[tuple[Kind, At | None], ...]"
-"""Events in their order, each with its place."""
 
 
 class Form(msgspec.Struct, frozen=True):

@@ -17,7 +17,7 @@ from spec.events.alphabet import Kind
 from spec.events.fields import ROUTE_REPORTS, RUNTIME
 from spec.stream.capacity import Blame, Capacity
 from spec.stream.claim import AT, Claim, is_longer
-from spec.stream.pool import Block, Pool
+from spec.stream.pool import Pool, Touch
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Set
@@ -26,21 +26,9 @@ if TYPE_CHECKING:
     from spec.stream.ranks import Ranks
     from spec.stream.request import Request, Requests
 
-__all__ = ["FIELDS", "Moment", "Touch", "number", "route_value"]
+__all__ = ["FIELDS", "Moment", "number", "route_value"]
 
 _OUTCOMES: Final = frozenset({"refusal", "demotion", "expiry", "harm"})
-
-
-@dataclass
-class Touch:
-    """What an event did to the blocks of one claim: positions that it gained or lost, or that loads
-    brought; and the blocks of its that are gone, of which another may hold the same.
-    """
-
-    gained: set[int] = field(default_factory=set)
-    lost: set[int] = field(default_factory=set)
-    brought: set[int] = field(default_factory=set)
-    blocks: set[Block | None] = field(default_factory=set)
 
 
 @dataclass
@@ -190,7 +178,7 @@ def new_loss(at: Moment, claim: Claim) -> bool:
 
 def lower_priority_available(at: Moment, claim: Claim) -> bool | None:
     """Whether a claim of lower priority had a block to evict instead; None: unknown."""
-    return at.ranks.lower_available(at, claim) if mine(at, claim) else False
+    return at.ranks.lower_available(at.event, at.touched, claim) if mine(at, claim) else False
 
 
 def higher_priority_kept(at: Moment, claim: Claim) -> bool:

@@ -863,7 +863,7 @@ def _assumed(
 
 
 @cache
-def _unseen(names: tuple[str, ...], told: frozenset[Kind]) -> dict[str, frozenset[Kind]]:
+def _unseen(names: tuple[str, ...], stated: frozenset[Kind]) -> dict[str, frozenset[Kind]]:
     """The obligations that rest on facts which a stream does not observe, with those."""
-    found = {name: facts_of(OBLIGATIONS[name]) - told for name in names}
+    found = {name: facts_of(OBLIGATIONS[name]) - stated for name in names}
     return {name: unseen for name, unseen in found.items() if unseen}

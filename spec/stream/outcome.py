@@ -75,8 +75,8 @@ def outcome_of(claim: Claim) -> ClaimOutcome:
 
 
 def _is_turned_away(claim: Claim) -> bool:
-    told = claim.accepted or claim.known or claim.named or claim.requests
-    return claim.state is ClaimState.REFUSED and not told
+    more = claim.accepted or claim.known or claim.named or claim.requests
+    return claim.state is ClaimState.REFUSED and not more
 
 
 def _unentered(found: Finding) -> Finding:

@@ -88,7 +88,7 @@ class _Save:
             "broken": self._reason(judge.broken),
             "left": self._reason(judge.left),
             "observes": _kinds(judge.observes),
-            "told": _kinds(judge.told),
+            "stated": _kinds(judge.told),
             **{name: getattr(judge, name) for name in _SIMPLE},
             "ids": [*judge._ids],
             "objects": [self._object(obj) for obj in self._objects],
@@ -204,7 +204,7 @@ class _Load:
         self._order(order)
         judge.breaks = [each for each in map(self._reason, value["breaks"]) if each is not None]
         judge.broken, judge.left = self._reason(value["broken"]), self._reason(value["left"])
-        judge.observes, judge.told = _facts(value["observes"]), _facts(value["told"])
+        judge.observes, judge.told = _facts(value["observes"]), _facts(value["stated"])
         for name in _SIMPLE:
             setattr(judge, name, value[name])
         judge._ids.update(dict.fromkeys(value["ids"]))

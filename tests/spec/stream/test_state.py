@@ -50,12 +50,13 @@ def test_anywhere(case: Case) -> None:
         name, line = record.stamp.stream, line_of(record)
         judges[name].take(line)
         saved[name].take(line)
-        if chance.random() < 0.3:
-            value = msgspec.msgpack.decode(msgspec.msgpack.encode(save(saved[name], place)))
-            saved[name] = load(value, lambda each: at_line(*each), lambda claim: None)
         assert stands(judges[name]) == stands(saved[name])
         judges[name].past.clear()  # is not saved: it belongs to whoever takes it
         saved[name].past.clear()
+        if chance.random() < 0.3:
+            value = msgspec.msgpack.decode(msgspec.msgpack.encode(save(saved[name], place)))
+            saved[name] = load(value, lambda each: at_line(*each), lambda claim: None)
+            assert stands(judges[name]) == stands(saved[name])
     for name, judge in judges.items():
         judge.finish()
         saved[name].finish()
