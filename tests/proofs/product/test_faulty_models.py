@@ -84,7 +84,7 @@ class NoField(Faulty):
 
 class WrongType(Faulty):
     def more(self, action: Action, emits: tuple[Emitted, ...]) -> tuple[Any, ...]:
-        return (fact(Kind.BLOCK_LOST, block_ids=("first",)),)
+        return (fact(Kind.BLOCK_LOST, block_ids=(1.5,)),)
 
 
 class Changeable(Faulty):
@@ -119,7 +119,7 @@ FAULTY: Final[dict[type[Faulty], str]] = {
     NoKind: "no kind of event 'request_finnished'",
     NoKindByHand: "no kind of event 'request_finnished'",
     NoField: "block_lost has no field priority",
-    WrongType: "block_lost: Expected `int`, got `str`",
+    WrongType: "block_lost: Expected `int | str`, got `float`",
     Changeable: "block_lost with block_ids: unhashable type: 'list'",
     ChangeableCall: "keep with block_ids: unhashable type: 'list'",
     Lacking: "request_finished has no request_id",
