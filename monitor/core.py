@@ -50,7 +50,6 @@ USUAL: Final = Limits(ended=ENDED)
 TROUBLED: Final = 1_000
 """Claims of a stream that are listed though they ended long ago: they were not kept."""
 
-_OUT_OF_ORDER: Final = "lines of the stream are out of order"
 _IDS: Final = "ids of claims that ended were forgotten: a claim of such an id that begins again is "
 _IDS_REST: Final = "taken for a new one"
 
@@ -394,8 +393,6 @@ def line_of(record: Record, *, foreign: bool = False) -> Line:
         mark = StreamMark(kind=stamp.mark, groups=stamp.groups)
     events = tuple([event for event, _ in record.events])
     lost = record.lost or stamp.alone
-    if events and events[0].kind is Kind.STREAM_DISORDER:
-        lost = lost or _OUT_OF_ORDER
     doubts = tuple([(each.claim_id, each.only, each.why) for each in record.doubts])
     form = stamp.form
     return Line(
