@@ -197,6 +197,19 @@ class Registry:
                 return entry
         return None
 
+    def left_exactly(self, entry: Entry) -> str | None:
+        """The same as the duration of a claim, never rounded up; None where it has none.
+
+        A duration may have 15 digits.
+        """
+        if (duration := entry.claim.duration) is None:
+            return None
+        left = _end_of(entry, duration) - self._now[duration.unit]
+        if duration.unit is TimeUnit.STEPS:
+            return f"{left} steps"
+        whole, rest = divmod(left, _PER[duration.unit])
+        return f"{whole}.{f'{rest:09}'[: max(0, 15 - len(str(whole)))]} s"
+
     def left(self, entry: Entry) -> str:
         """How much of a claim's duration is left; empty where it has none."""
         if (duration := entry.claim.duration) is None:

@@ -22,6 +22,7 @@ from runtime_hooks.controller.admission import Admission
 from runtime_hooks.controller.arbitration import Arbitration, SizedPool
 from runtime_hooks.controller.figures import Figures, MeasuredPool
 from runtime_hooks.controller.operator import Operator
+from runtime_hooks.controller.restatement import Restatement
 from runtime_hooks.enforce.victim_exclusion import EvictablePool
 from runtime_hooks.enforce.victim_order import RankedPool
 from runtime_hooks.trace.emitter import Emitter
@@ -114,6 +115,15 @@ class Controller:
             tick=self.tick,
             inbox=self.inbox,
         )
+        self._restatement = Restatement(
+            settings,
+            journal,
+            self._emitter,
+            self._registry,
+            self.tracker,
+            self.offloaded,
+            self._arbitration,
+        )
         self.operator = Operator(
             self._registry,
             self._admission,
@@ -167,6 +177,7 @@ class Controller:
         """A step begins; returns the ids of waiting requests that may run now, and refusals."""
         self.tick()
         self._admission.expire(TimeUnit.STEPS)  # claims that last until the step before
+        self._restate_if_due()
         self._now[TimeUnit.STEPS] += 1
         self.inbox.drain()
         return self._arbitration.decide_again()
@@ -292,6 +303,14 @@ class Controller:
     def fail(self) -> None:
         """Something was not observed: leave a gap in the stream."""
         self._emitter.gap()
+
+    def _restate_if_due(self) -> None:
+        """A fault here keeps nothing else from happening in the step."""
+        try:
+            self._restatement.write_if_due()
+        except Exception as fault:
+            self.fail()
+            self.faults.note("restatement", fault)
 
     def _finish(self, request_id: str) -> None:
         self._arbitration.finish(request_id)

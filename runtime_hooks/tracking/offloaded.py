@@ -12,7 +12,7 @@ from spec.claims.claim import Mode
 from spec.events.alphabet import Kind
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from runtime_hooks.claims.entry import Entry
     from runtime_hooks.claims.registry import Registry
@@ -137,6 +137,13 @@ class OffloadTracker:
                 entry.restores += 1
                 self._require(entry, request_id)
         return sorted(load.claims)
+
+    def awaited(self) -> Iterator[tuple[str, str]]:
+        """The requests that wait for a whole claim, each with the id of the claim."""
+        for request_id, load in self._loads.items():
+            for entry in self._live(load):
+                if entry.claim_id in load.whole:
+                    yield request_id, entry.claim_id
 
     def under_way(self, request_id: str) -> bool:
         """Whether a request waits for copies of claims."""

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from monitor.engine import ModeVerdict
 from runtime_hooks.claims.arrivals import Arrival
 from spec.claims.claim import Mode
+from spec.stream.outcome import ModeVerdict
 from tests.runtime_hooks.tiny import TinyEngine, TinyTier, claim, keys_of
 
 KEYS = keys_of("p", 60)

@@ -2,11 +2,11 @@
 
 import pytest
 
-from monitor.engine import ModeVerdict
 from runtime_hooks.claims.arrivals import Arrival
 from runtime_hooks.claims.metadata import NULL
 from runtime_hooks.trace.names import identity_text, name_of
 from spec.claims.claim import Mode
+from spec.stream.outcome import ModeVerdict
 from tests.runtime_hooks.tiny import IDENTITY, TinyEngine, claim, keys_of
 
 DEEP: list[object] = []

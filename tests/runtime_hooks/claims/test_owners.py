@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from monitor.engine import ModeVerdict
 from runtime_hooks.settings.quotas import Quota, Quotas
 from spec.claims.claim import Mode
+from spec.stream.outcome import ModeVerdict
 from tests.runtime_hooks.tiny import NS, TinyEngine, TinyTier, claim
 
 KEPT = ModeVerdict.KEPT

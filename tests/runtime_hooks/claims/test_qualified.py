@@ -11,7 +11,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from monitor.engine import ModeVerdict
 from runtime_hooks.claims.metadata import CLAIM, PIN, RELEASE, RENEW
 from runtime_hooks.claims.ownership import prepare, signed
 from runtime_hooks.claims.preregistration import Prompt
@@ -21,6 +20,7 @@ from runtime_hooks.settings.config import Settings
 from spec.claims.claim import MAX_ID, Mode
 from spec.language.verdicts import Verdict
 from spec.projection.lines import Line
+from spec.stream.outcome import ModeVerdict
 from tests.differential.compare import heard
 from tests.runtime_hooks.tiny import TinyEngine, claim
 from tests.streams.wide import told

@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from monitor.engine import ModeVerdict
 from runtime_hooks.claims.qualified import rejected_name
 from spec.claims.claim import MAX_ID, Mode
+from spec.stream.outcome import ModeVerdict
 from tests.runtime_hooks.tiny import TinyEngine, claim
 
 KEPT = ModeVerdict.KEPT

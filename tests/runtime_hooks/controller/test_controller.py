@@ -1,11 +1,11 @@
 """Tests of the controller: the monitor judges what it reports."""
 
-from monitor.engine import ModeVerdict
 from runtime_hooks.claims.arrivals import Arrival
 from runtime_hooks.settings.config import Drill
 from spec.claims.claim import Mode
 from spec.events.alphabet import Kind
 from spec.events.canonical import CapacityProof
+from spec.stream.outcome import ModeVerdict
 from tests.runtime_hooks.tiny import NS, TinyEngine, claim, keys_of
 
 HARD, KEPT, VIOLATED = Mode.HARD_PROTECTED, ModeVerdict.KEPT, ModeVerdict.VIOLATED

@@ -4,10 +4,10 @@ from functools import partial
 
 import pytest
 
-from monitor.engine import ModeVerdict
 from runtime_hooks.claims.arrivals import Arrival
 from runtime_hooks.claims.pins import Pins
 from spec.claims.claim import Mode
+from spec.stream.outcome import ModeVerdict
 from tests.runtime_hooks.tiny import TinyEngine, claim, keys_of
 
 HARD = Mode.HARD_PROTECTED

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from monitor.engine import ModeVerdict
 from spec.claims.claim import Mode
+from spec.stream.outcome import ModeVerdict
 from tests.runtime_hooks.requests import (
     KEYS,
     RequestSteps,

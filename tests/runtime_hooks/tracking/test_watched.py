@@ -5,11 +5,11 @@ from typing import Any
 
 import pytest
 
-from monitor.engine import ModeVerdict
 from runtime_hooks.settings.config import Drill
 from spec.claims.claim import Mode
 from spec.events.alphabet import Kind
 from spec.language.verdicts import Verdict
+from spec.stream.outcome import ModeVerdict
 from tests.runtime_hooks.tiny import NS, TinyEngine, claim, keys_of
 
 SOFT, BEST = Mode.SOFT_PRIORITY, Mode.BEST_EFFORT
