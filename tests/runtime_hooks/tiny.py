@@ -16,9 +16,10 @@ from runtime_hooks.settings.config import Settings
 from runtime_hooks.trace.journal import Journal, Line
 from spec.claims.claim import CacheIdentity, Mode
 from spec.events.canonical import EVENT_ENCODER, Event, Mark, StreamMark
+from spec.language.verdicts import Verdict, pool
 from spec.stream.breaks import line_of
 from spec.stream.judge import Judge
-from spec.stream.outcome import ClaimOutcome, ModeVerdict, outcome_of
+from spec.stream.outcome import ClaimOutcome, ModeVerdict, decide, outcome_of
 
 IDENTITY = CacheIdentity(
     key_domain="test", model_id="tiny", tokenizer_domain="none", namespace="", block_size=32
@@ -45,16 +46,23 @@ class Judged(NamedTuple):
     claims: tuple[ClaimOutcome, ...]
 
     @property
+    def obligations(self) -> dict[str, Verdict]:
+        """The heaviest verdict on each obligation."""
+        found: dict[str, list[Verdict]] = {}
+        for claim in self.claims:
+            for name, finding in claim.findings.items():
+                found.setdefault(name, []).append(finding.verdict)
+        return {name: pool(verdicts) for name, verdicts in found.items()}
+
+    @property
     def verdict(self) -> ModeVerdict:
-        """The heaviest verdict."""
-        found = {claim.verdict for claim in self.claims} or {ModeVerdict.INCONCLUSIVE}
-        order = ModeVerdict.VIOLATED, ModeVerdict.INCONCLUSIVE, ModeVerdict.KEPT
-        return next(verdict for verdict in order if verdict in found)
+        """The verdict on all of them."""
+        return decide(self.obligations, "" if self.claims else "no claim")[0]
 
     @property
     def why(self) -> str:
-        """The reasons of the claims with that verdict."""
-        return "; ".join(claim.why for claim in self.claims if claim.verdict is self.verdict)
+        """What decided it."""
+        return decide(self.obligations, "" if self.claims else "no claim")[1]
 
 
 def judged(lines: Iterable[Line], first: tuple[int, ...] = (0,)) -> Judge:
