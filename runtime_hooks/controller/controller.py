@@ -177,10 +177,13 @@ class Controller:
         """A step begins; returns the ids of waiting requests that may run now, and refusals."""
         self.tick()
         self._admission.expire(TimeUnit.STEPS)  # claims that last until the step before
-        self._restate_if_due()
         self._now[TimeUnit.STEPS] += 1
         self.inbox.drain()
         return self._arbitration.decide_again()
+
+    def restate_if_due(self) -> None:
+        """A step has begun, and what was refused has ended: state what stands, if it is time to."""
+        self._restatement.write_if_due()
 
     def bound_of(self, request_id: str) -> int:
         """The blocks to which a request that may run was bounded; 0 where it was not."""
@@ -303,14 +306,6 @@ class Controller:
     def fail(self) -> None:
         """Something was not observed: leave a gap in the stream."""
         self._emitter.gap()
-
-    def _restate_if_due(self) -> None:
-        """A fault here keeps nothing else from happening in the step."""
-        try:
-            self._restatement.write_if_due()
-        except Exception as fault:
-            self.fail()
-            self.faults.note("restatement", fault)
 
     def _finish(self, request_id: str) -> None:
         self._arbitration.finish(request_id)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from runtime_hooks.trace.names import cached_blocks, claim_terms, content_keys, name_of, object_of
+from runtime_hooks.trace.names import cached_blocks, name_of
 from spec.claims.states import ClaimState
 from spec.events.alphabet import Kind
 
@@ -92,9 +92,8 @@ class Restatement:
 
     def _introduce(self, entry: Entry) -> None:
         """State a claim, with what is left of its duration."""
-        terms = {**claim_terms(entry.claim), "object_id": object_of(entry.keys[-1])}
-        fields = {**terms, "duration": self._registry.left_exactly(entry)}
-        self._emitter.fact(Kind.CLAIM_REGISTERED, **fields, keys=content_keys(entry.keys))
+        fields = {**entry.terms, "duration": self._registry.left_exactly(entry)}
+        self._emitter.fact(Kind.CLAIM_REGISTERED, **fields, keys=entry.named)
         if not entry.watched:
             self._emitter.fact(Kind.CLAIM_COMMITTED, **fields)
             self._emitter.report(Kind.CLAIM_ACCEPTED, **fields)

@@ -272,6 +272,7 @@ class TinyEngine:
     def begin_step(self) -> tuple[list[str], list[Refusal]]:
         """A step begins; the requests that may run now, and all refusals since the last step."""
         ready, refused = self.controller.begin_step()
+        self.controller.restate_if_due()
         refused = [*self._to_refuse.values(), *refused]
         self._to_refuse.clear()
         return ready, refused

@@ -82,6 +82,10 @@ class FakeAdapter:
         """It can be hooked."""
         return ""
 
+    def groups(self, scheduler: Any) -> tuple[CacheGroup, ...]:
+        """One alone."""
+        return ()
+
     def attach(
         self, scheduler: Any, settings: Settings, journal: Journal, alarm: Callable[[], str]
     ) -> Any:
