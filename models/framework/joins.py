@@ -95,8 +95,8 @@ class _Joining:
             if claim is not None and event.kind is Kind.PREFIX_LOOKUP:
                 asked = self.asked.setdefault(request, {})
                 asked[claim] = max(asked.get(claim, 0), event.asked or 0)
-        elif claim is not None and event.content_keys:
-            self.keys[claim] = event.content_keys
+        elif claim is not None and event.contents:
+            self.keys[claim] = event.contents
 
     def _find(self, claim: str, blocks: Sequence[int]) -> None:
         """A claim found these blocks, stated one after another, and none that hold what comes

@@ -32,7 +32,7 @@ class Delivery:
         here: the requests that it belongs to; of those in `perhaps` that is unknown.
         place: the place of its line.
         moves: whether it can move an observer at all.
-        exercised: whether what it moves counts as exercised.
+        exercised: whether what it moves counts as exercised, and can violate anything.
     """
 
     def __init__(
@@ -155,6 +155,8 @@ class Delivery:
 
     def _move(self, scope: Scope, place: int, name: str, after: Stand) -> None:
         before = scope.stands[place]
+        if not self.exercised and verdicts_of(name)[after.state] is Verdict.VIOLATED:
+            return  # what led to a restated event, and would allow it, is not known
         if before is not None and before.state != after.state and before.exercised:
             verdict = verdicts_of(name)[before.state]
             if verdict is Verdict.SATISFIED:

@@ -299,13 +299,16 @@ class Judge:
             self._end(claim)
 
     def _restated(self) -> None:
-        """What stands is stated: what restated events alone made due is not owed."""
+        """What stands is stated: what restated events alone made due is not owed.
+
+        What a request in hand waits for, as a restore that was reported to be required, still is.
+        """
         self.restating = False
         for claim in self._alive():
-            for _, scope in claim.scopes():
-                for place, (name, stand) in enumerate(zip(claim.names, scope.stands, strict=True)):
-                    if stand is not None and verdicts_of(name)[stand.state] is Verdict.PENDING:
-                        scope.stands[place] = stand._replace(state=0, exercised=False)
+            stands = claim.own.stands
+            for place, (name, stand) in enumerate(zip(claim.names, stands, strict=True)):
+                if stand is not None and verdicts_of(name)[stand.state] is Verdict.PENDING:
+                    stands[place] = stand._replace(state=0, exercised=False)
         self.owing.clear()
 
     def _request(self, event: Event) -> Request | None:

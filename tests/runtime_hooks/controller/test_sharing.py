@@ -83,7 +83,7 @@ class TestRoom:
         assert engine.serve("first", 20, claim("claim:a", 20), prompt="p")
         assert engine.serve("second", 20, claim("claim:b", 15), prompt="p")
         assert engine.serve("third", 20, claim("claim:c", 20))
-        one, two, three = (event.content_keys for event in engine.kinds("claim_committed"))
+        one, two, three = (event.keys for event in engine.kinds("claim_registered"))
         assert (20, 15, 20) == (len(set(one)), len(set(two)), len(set(three)))
         assert one[:15] == two
         assert set(one).isdisjoint(three)

@@ -24,6 +24,7 @@ from runtime_hooks.trace.file import TraceFile
 from runtime_hooks.trace.journal import Journal, Line
 from spec.claims.claim import Mode
 from spec.contract.modes import Bundle
+from spec.events.canonical import CacheGroup
 from spec.stream.outcome import ModeVerdict
 from tests.runtime_hooks.tiny import IDENTITY, TinyPool, claim, keys_of, prompt_keys
 
@@ -81,6 +82,10 @@ class FakeAdapter:
     def unfit(self, scheduler: Any) -> str:
         """It can be hooked."""
         return ""
+
+    def groups(self, scheduler: Any) -> tuple[CacheGroup, ...]:
+        """One alone."""
+        return ()
 
     def attach(
         self, scheduler: Any, settings: Settings, journal: Journal, alarm: Callable[[], str]
