@@ -85,7 +85,7 @@ def looked(engine: TinyEngine, name: str = "claim:a") -> list[tuple[int | None, 
 
 def verdict(engine: TinyEngine, mode: Mode, name: str) -> ModeVerdict:
     """What the monitor concludes of a claim."""
-    (mine,) = (c.verdict for c in engine.judge(mode).claims if c.claim.claim_id == name)
+    (mine,) = (c.verdict for c in engine.judge(mode).claims if c.claim_id == name)
     return mine
 
 

@@ -92,7 +92,7 @@ class TestTurnedAway:
         assert all(answers["claim"] for answers in engine.answers[1:])
         assert len(BAD) == len(engine.kinds("claim_rejected"))
         assert [] == engine.kinds("claim_harmed")
-        verdict = {c.claim.claim_id: c for c in engine.judge(Mode.HARD_PROTECTED).claims}
+        verdict = {c.claim_id: c for c in engine.judge(Mode.HARD_PROTECTED).claims}
         assert ModeVerdict.KEPT is verdict["claim:kept"].verdict
         assert ModeVerdict.VIOLATED not in {c.verdict for c in verdict.values()}
 

@@ -295,9 +295,9 @@ class TestNeed:
 
         arrived = [e for e in engine.kinds("request_arrived") if e.request_id == "active"]
         assert [50] == [event.needed for event in arrived]
-        judged = {c.claim.claim_id: c.verdict for c in engine.judge(HARD).claims}
+        judged = {c.claim_id: c.verdict for c in engine.judge(HARD).claims}
         assert KEPT is judged["claim:h"]
-        judged = {c.claim.claim_id: c.verdict for c in engine.judge(Mode.EXPIRING).claims}
+        judged = {c.claim_id: c.verdict for c in engine.judge(Mode.EXPIRING).claims}
         assert KEPT is judged["claim:e"]
 
     def test_fits_again(self) -> None:

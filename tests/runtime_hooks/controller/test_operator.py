@@ -139,5 +139,5 @@ def test_valid(acts: list[tuple[Any, ...]]) -> None:
     accepted = {e.claim_id: e.mode for e in engine.kinds("claim_registered")}
     for mode in MODES:
         for concluded in engine.judge(Mode(mode)).claims:
-            if accepted.get(concluded.claim.claim_id) == mode:
+            if accepted.get(concluded.claim_id) == mode:
                 assert ModeVerdict.VIOLATED is not concluded.verdict

@@ -44,7 +44,7 @@ def test_arrival(monkeypatch: pytest.MonkeyPatch, place: str) -> None:
 
     # The runtime may not demote this claim, which the claim's lifecycle notices.
     engine.expected_faults = {("claim lifecycle", "OwnershipError"): 1}
-    judged = {c.claim.claim_id: c.verdict for c in engine.judge(HARD).claims}
+    judged = {c.claim_id: c.verdict for c in engine.judge(HARD).claims}
     assert ModeVerdict.VIOLATED not in judged.values()
     assert ModeVerdict.INCONCLUSIVE is judged["claim:lost"] is judged["claim:kept"]
 

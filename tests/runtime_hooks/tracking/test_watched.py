@@ -45,7 +45,7 @@ def left(engine: TinyEngine, *names: str) -> list[int]:
 
 def verdicts(engine: TinyEngine, mode: Mode) -> dict[str, ModeVerdict]:
     """What the monitor says of each claim."""
-    return {c.claim.claim_id: c.verdict for c in engine.judge(mode).claims}
+    return {c.claim_id: c.verdict for c in engine.judge(mode).claims}
 
 
 class TestOrder:
