@@ -61,9 +61,9 @@ class TestStated:
 
     def test_requests(self) -> None:
         """The same of requests."""
-        lines, report = judged(Limits(requests=1))
+        lines, report = judged(Limits(requests=0))
         numbers = [n for n, line in enumerate(trace(CLAIMS), 1) if b"request_arrived" in line]
-        assert {"requests": numbers[1]} == reached(lines)
+        assert {"requests": numbers[0]} == reached(lines)
         assert {"limit-reached"} == {each.reason for each in report.breaks}
 
     def test_ids(self) -> None:
@@ -71,7 +71,7 @@ class TestStated:
         lines, report = judged(Limits(ids=2))
         ends = [n for n, each in enumerate(lines, 1) if any(isinstance(x, ClaimLine) for x in each)]
         (at,) = reached(lines).values()
-        assert at in ends[4:]
+        assert at in ends[3:]
         rest = [[x for x in each if not isinstance(x, LimitLine)] for each in lines]
         assert judged(Limits())[0] == rest
         assert not report.theorem.applies
@@ -107,7 +107,7 @@ class TestCommand:
         path = tmp_path / "t.jsonl"
         path.write_bytes(b"".join(trace(CLAIMS)))
         args = ["check", str(path), "--format", "json"]
-        main([*args, "--max-requests", "1"])
+        main([*args, "--max-live", "1"])
         breaks = json.loads(capsys.readouterr().out)["breaks"]
         assert {"RC104"} == {each["code"] for each in breaks}
         main([*args, "--max-live", str(LIVE), "--max-ids", "2"])
