@@ -61,7 +61,11 @@ def _is_read(line: bytes) -> bool:
 
 def _line(line: Line) -> bytes:
     if line.mark is not None:
-        said = {"kind": line.mark, "sequence": line.sequence, "time_ns": line.time_ns}
+        said: dict[str, Any] = {
+            "kind": line.mark.kind,
+            "sequence": line.sequence,
+            "time_ns": line.time_ns,
+        }
         if line.observes is not None:
             said["observes"] = sorted(line.observes)
         return json.dumps({n: v for n, v in said.items() if v is not None}).encode() + b"\n"
