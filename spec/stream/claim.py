@@ -424,8 +424,8 @@ class Claim:
     def _found(self, place: int, name: str) -> Finding:
         stands = (scope.stands[place] for _, scope in self.scopes())
         found = [_finding(name, stand) for stand in stands if stand is not None]
-        if name in self.left:
-            found.insert(1, self.left[name])
+        if (kept := self.left.get(name)) is not None:
+            found.insert(0 if kept.verdict is Verdict.VIOLATED else 1, kept)
         verdict = pool(each.verdict for each in found)
         reason = self.unclear or self.open.get(name)
         if reason is not None and verdict is not Verdict.VIOLATED:

@@ -11,7 +11,7 @@ from typing import Any, Final
 
 from spec.contract.ledgers import REQUEST_FACTS
 from spec.language.verdicts import Verdict
-from spec.stream.claim import AT, Claim, Scope, Stand, verdicts_of
+from spec.stream.claim import AT, Claim, Finding, Scope, Stand, verdicts_of
 from spec.stream.codes import Code, Reason
 from spec.stream.fields import FIELDS, Moment
 from spec.stream.generate import Compiled, Values, Watch, compiled, outcomes
@@ -162,6 +162,8 @@ class Delivery:
             if verdict is Verdict.SATISFIED:
                 self.claim.note_satisfied(name, before)
         scope.stands[place] = after
+        if verdicts_of(name)[after.state] is Verdict.VIOLATED:
+            self.claim.keep(name, Finding(Verdict.VIOLATED, after.at, after.rule))
         self.at.moved[self.claim] = None
         self.moved = True
 

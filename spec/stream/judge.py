@@ -136,11 +136,11 @@ class Judge:
                 self._untime(line)
             for event in line.events:
                 self._event(event, line)
+            for name, only, why in line.doubts:
+                self._doubt(name, only, why, line.at)
         except Contradiction as found:
             self._leave(found.at(line.at))
             self._break(found.at(line.at))
-        for name, only, why in line.doubts:
-            self._doubt(name, only, why, line.at)
 
     def finish(self) -> None:
         """The stream is over: an end that was promised, and what durations came to, are known."""
@@ -159,6 +159,10 @@ class Judge:
             del self.claims[name]
         self._ended.clear()
         self._ids.clear()
+        most = self.limits.ended
+        for claim in self.past[:-most]:
+            self._forget(claim)
+        self.past = self.past[-most:]
         self._begin()
 
     def _time_end(self, claim: Claim) -> None:
@@ -224,8 +228,8 @@ class Judge:
         """Durations that are over by the time of this line elapse before it."""
         now = line.time_ns or 0
         while self._ends and self._ends[0][0] <= now:
-            _, _, claim = heappop(self._ends)
-            if claim in self._timed and claim.untimed is None and not claim.elapsed:
+            end, _, claim = heappop(self._ends)
+            if claim in self._timed and claim.end == end and claim.untimed is None and not claim.elapsed:
                 self._event(Event(kind=Kind.DURATION_ELAPSED, claim_id=claim.claim_id), line)
 
     def _untime(self, line: Line) -> None:

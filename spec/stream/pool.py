@@ -253,6 +253,7 @@ class Pool:
     def _lead_of_groups(self, obj: Object, start: int, end: int, *, tiers: bool) -> int:
         held = self._anywhere if tiers else self.on_gpu
         full = [number for number, group in self.groups.items() if group.kind == "full"]
+        end = min(end, max([len(obj.contents), *(at + 1 for _, at in obj.places)]))
         most = start
         while most < end and all(held(obj.key(number, most)) for number in full):
             most += 1
