@@ -109,11 +109,10 @@ def given_of(event: Event) -> dict[str, Any]:
 def renamed(emitted: Emitted, names: Mapping[int, int]) -> Emitted:
     """What is emitted where blocks have these names instead."""
     if isinstance(emitted, Fact):
-        blocks = emitted.event.block_ids
-        if not blocks:
+        if not emitted.event.block_ids:
             return emitted
         given = given_of(emitted.event)
-        blocks = tuple(names[each] for each in blocks)
+        blocks = tuple(names[each] for each in given["block_ids"])
         return fact(emitted.event.kind, **{**given, "block_ids": blocks})
     if "block_ids" not in emitted.fields:
         return emitted

@@ -194,7 +194,7 @@ class Journal:
         lines = list[Line]()
         for _ in range(min(len(waiting), _BATCH)):
             number, time_ns, kind, fields = waiting.popleft()
-            stamp = {"stream": self.stream, "sequence": number, "time_ns": time_ns}
+            stamp: dict[str, Any] = {"stream": self.stream, "sequence": number, "time_ns": time_ns}
             if isinstance(kind, Mark):
                 lines.append(StreamMark(kind=kind, **stamp, groups=self._groups))
             else:

@@ -465,9 +465,9 @@ class Judge:
     def _time(self, claim: Claim, event: Event, line: Line) -> None:
         """The duration of a claim runs from its commitment."""
         if event.kind not in _BEGINS or claim.duration is None:
-            if event.kind is Kind.CLAIM_ACCEPTED and event.duration and claim.end is None:
-                if claim.facts[AT["committed"]] and claim.untimed is None:
-                    claim.untimed = line.at
+            late = event.kind is Kind.CLAIM_ACCEPTED and event.duration and claim.end is None
+            if late and claim.facts[AT["committed"]] and claim.untimed is None:
+                claim.untimed = line.at
             return
         if not claim.in_steps and self.order.time_ns is not None:
             claim.least = self.order.time_ns + Duration.parse(claim.duration).nanoseconds
