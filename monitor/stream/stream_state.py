@@ -359,10 +359,13 @@ class StreamState:
         self, claim: ClaimRun, view: EventView, among: Restless[ClaimRun] | None = None
     ) -> None:
         claim.last_event = self._count
-        view.stored = view.kind is not Kind.HOST_COPY_LOST
-        copied = view.stored if view.kind in _TIERS else bool(claim.fact("host"))
-        held = view.lead if view.kind in _PLACED else claim.fact("lead")
-        view.restorable = copied or held >= claim.constants.threshold
+        if view.mine and view.kind in _TIERS | _PLACED:
+            view.stored = view.kind in _TIERS and view.kind is not Kind.HOST_COPY_LOST
+            copied = view.stored if view.kind in _TIERS else bool(claim.fact("host"))
+            held = view.lead if view.kind in _PLACED else claim.fact("lead")
+            view.restorable = copied or held >= claim.constants.threshold
+        if view.kind is Kind.CLAIM_ACCEPTED and claim.fact("committed"):
+            view.overstates = claim.fact("footprint") < view.footprint
         self._store.step(claim, view, self._count, among)
         if claim.unusual.contradicted is not None:
             self._note_broken(claim, view.kind)

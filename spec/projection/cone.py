@@ -22,7 +22,7 @@ __all__ = ["LOOKED_AT", "Cone", "cone_of"]
 LOOKED_AT: Final = frozenset(
     {
         *("registered", "committed", "responsible", "footprint", "declared"),
-        *("lead", "there", "host", "whole"),
+        *("lead", "there", "host"),
     }
 )
 """The registers of a claim that the projection looks at itself."""
