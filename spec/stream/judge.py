@@ -229,7 +229,12 @@ class Judge:
         now = line.time_ns or 0
         while self._ends and self._ends[0][0] <= now:
             end, _, claim = heappop(self._ends)
-            if claim in self._timed and claim.end == end and claim.untimed is None and not claim.elapsed:
+            if (
+                claim in self._timed
+                and claim.end == end
+                and claim.untimed is None
+                and not claim.elapsed
+            ):
                 self._event(Event(kind=Kind.DURATION_ELAPSED, claim_id=claim.claim_id), line)
 
     def _untime(self, line: Line) -> None:
