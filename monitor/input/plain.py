@@ -23,7 +23,7 @@ from monitor.input.records import Record, Stamp, at_line
 from spec.claims.claim import Mode
 from spec.events.alphabet import Kind
 from spec.events.canonical import EVENT_ENCODER, Event
-from spec.events.fields import IDENTITY, STAMP, fields_of, required_of
+from spec.events.fields import FLAGS, IDENTITY, STAMP, fields_of, one_of, required_of
 from spec.language.errors import PredicateError
 
 if TYPE_CHECKING:
@@ -40,6 +40,10 @@ _TYPES: Final[dict[str, Any]] = {
     "mode": Literal[tuple(mode.value for mode in Mode)] | None,
 }
 """Fields of which the type says less than the reader checks, with types that say it."""
+
+
+_ONE_OF: Final = {kind: one_of(kind) for kind in Kind}
+"""Fields of which an event of a kind states at least one."""
 
 
 def plain_record(event: Event, file: str, line: int) -> Record:
@@ -80,6 +84,8 @@ def _is_sound(event: Any) -> bool:
     """
     if event.checked:
         blocks, positions = event.block_ids, event.positions
+        if (some := _ONE_OF[event.kind]) and not any(getattr(event, name) for name in some):
+            return False
         if len(positions) != len(blocks) and (positions or event.kind is Kind.BLOCK_CACHED):
             return False
         if len(blocks) > 1 and (_is_repeated(blocks) or _is_repeated(positions)):
@@ -104,7 +110,7 @@ def _form(kind: Kind) -> type[msgspec.Struct]:
 
     Of what is stored nothing can be part of a cycle, so the collector does not track them.
     """
-    names, needs = {*STAMP, *IDENTITY, *fields_of(kind)} - {"kind"}, required_of(kind)
+    names, needs = {*STAMP, *FLAGS, *IDENTITY, *fields_of(kind)} - {"kind"}, required_of(kind)
     fields: list[tuple[str, Any] | tuple[str, Any, Any]] = []
     others: dict[str, Any] = {"kind": kind}
     for info in msgspec.structs.fields(Event):
