@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 import msgspec
 
-from monitor.input.records import CANONICAL, Record
+from monitor.input.records import CANONICAL, OUT_OF_ORDER, Record
 from spec.events.canonical import Mark
 
 if TYPE_CHECKING:
@@ -178,4 +178,4 @@ def fault_of(record: Record, rank: int) -> str:
 
 def _disordered(record: Record) -> Record:
     """The line, which is out of order."""
-    return record
+    return msgspec.structs.replace(record, lost=record.lost or OUT_OF_ORDER)

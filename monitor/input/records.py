@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "CANONICAL",
+    "OUT_OF_ORDER",
     "At",
     "Doubt",
     "Form",
@@ -85,6 +86,8 @@ class Form(msgspec.Struct, frozen=True):
 
 _ALONE: Final = "what the others observed is missing"
 CANONICAL: Final = Form("canonical")
+OUT_OF_ORDER: Final = "lines of the stream are out of order"
+"""Why lines may be missing before one that may belong to another place of its stream."""
 
 
 class Stamp(msgspec.Struct, frozen=True):

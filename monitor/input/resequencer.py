@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 import msgspec
 
-from monitor.input.records import CANONICAL, Doubt, Record
+from monitor.input.records import CANONICAL, OUT_OF_ORDER, Doubt, Record
 from spec.language.errors import SpecError
 
 if TYPE_CHECKING:
@@ -323,7 +323,7 @@ class _Stream:
 
 def _disordered(record: Record) -> Record:
     """The same line, which may belong to another place of its stream."""
-    return record
+    return msgspec.structs.replace(record, lost=record.lost or OUT_OF_ORDER)
 
 
 def _content(record: Record) -> _Said:
