@@ -88,6 +88,8 @@ def _is_sound(event: Any) -> bool:
             return False
         if len(positions) != len(blocks) and (positions or event.kind is Kind.BLOCK_CACHED):
             return False
+        if event.contents and blocks and len(event.contents) != len(blocks):
+            return False
         if len(blocks) > 1 and (_is_repeated(blocks) or _is_repeated(positions)):
             return False
         if event.duration is not None and duration_fault(event.duration):

@@ -93,6 +93,8 @@ class Order:
         number, now = line.sequence, line.time_ns
         self.sequence = last if number is None else number
         opens = line.mark is not None and line.mark.kind is Mark.STREAM_OPENED
+        if opens and self.closed:
+            then = None  # a run that was closed is followed by another, perhaps by another clock
         again = number is not None and last is not None and number <= last
         cut = opens and self.cut
         if cut or (again and number in self.first):
