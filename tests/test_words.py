@@ -1,7 +1,7 @@
 """Words that a first reader would not guess: each is used as often as it is pinned here, or less.
 
-They stand for something else than they say, in names and in prose. A new use needs another word. Lower a pin when
-uses are taken away.
+They stand for something else than they say, in names and in prose. A new use needs another word.
+Lower a pin when uses are taken away.
 """
 
 import re
