@@ -269,7 +269,7 @@ class TestToys:
     def test_obligation(self, copies: Callable[[Toy], Copy]) -> None:
         """It is kept, violated where the notice is missing, and no clause of the theorem needs it.
 
-        The monitor computes every field that it reads (`unsaid`), as the naive projection does.
+        The monitor computes every field that it reads (`new_loss`), as the naive projection does.
 
         The theorem is proved with it, somebody can always keep it, the story of its mode exercises
         it, and each of its states and rules is reached.

@@ -151,7 +151,7 @@ class Compiled:
     @cached_property
     def of_losses(self) -> frozenset[str]:
         """Those of them that read whether a lost block was reported."""
-        return reading("unsaid", self.mode) & self.names
+        return reading("new_loss", self.mode) & self.names
 
     @cached_property
     def tiered(self) -> bool:

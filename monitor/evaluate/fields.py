@@ -7,6 +7,9 @@ from typing import Final
 __all__ = ["POOL"]
 
 POOL: Final = frozenset(
-    {"rest", "stood", "shared", "others", "tied", "blamed_rest", "blamed_least", "stranger"}
+    {
+        *("rest", "rest_since_arrival", "shared", "others"),
+        *("shared_unblamed", "blamed_rest", "blamed_least", "invalid_blocker"),
+    }
 )
 """The fields that rest on all claims of the pool."""

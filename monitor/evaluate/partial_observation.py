@@ -36,7 +36,7 @@ __all__ = [
 Step: TypeAlias = Callable[..., tuple[int, Any, int]]
 """A compiled observer: see `monitor.evaluate.compile.Compiled`."""
 
-FAILURES: Final = frozenset({"smear", "alleges"})
+FAILURES: Final = frozenset({"blames_unfailed", "unfounded_failure"})
 """The fields that rest on all failures of a request."""
 AUTHORITY: Final = frozenset({"authorised"})
 """The field that rests on who owns the claim and when its duration is over."""
@@ -44,7 +44,7 @@ NAMES: Final = frozenset({"named"})
 """The field that rests on who was registered."""
 BLOCKS: Final = frozenset({"lead"})
 """The field that rests on which blocks a claim holds."""
-RIVALS: Final = frozenset({"passed"})
+RIVALS: Final = frozenset({"lower_priority_available"})
 """The field that rests on which blocks of other claims could be taken."""
 NEED: Final = frozenset({"needed", "usable"})
 """The fields that rest on what the request itself needs."""

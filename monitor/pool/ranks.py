@@ -115,13 +115,17 @@ class Ranks:
             elif claim.unusual.disputed:
                 claim.doubt(RIVALS, view.at, _DISPUTED)
             else:
-                view.passed, unknown = self._passed(claim.priority or 0, evicted, taken)
+                view.lower_priority_available, unknown = self._lower_priority_available(
+                    claim.priority or 0, evicted, taken
+                )
                 if unknown:
                     claim.doubt(RIVALS, view.at, unknown)
             higher = bool(self._priorities) and self._priorities[-1] > (claim.priority or 0)
-            view.spared = higher and not claim.unusual.disputed
+            view.higher_priority_kept = higher and not claim.unusual.disputed
 
-    def _passed(self, rank: int, evicted: Evicted, taken: set[int]) -> tuple[bool, str]:
+    def _lower_priority_available(
+        self, rank: int, evicted: Evicted, taken: set[int]
+    ) -> tuple[bool, str]:
         """Whether a block of lower priority could have been taken instead, or why it is unknown."""
         lowest, least, blurred = evicted.lowest, evicted.least or 0, evicted.blurred
         lower = bool(self._priorities) and self._priorities[0] < rank

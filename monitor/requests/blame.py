@@ -45,8 +45,8 @@ class Blame:
         self.named = frozenset(event.accused)
         blamed = self.named | ({event.outcome_claim_id} if event.outcome_claim_id else set())
         self._restore = event.restore and bool(request.failed)
-        self._alleges = event.restore and not request.failed
-        self._smear = bool(blamed - request.failed)
+        self._unfounded_failure = event.restore and not request.failed
+        self._blames_unfailed = bool(blamed - request.failed)
         known = [name for name in self.named if name in claims and claims[name].responsible]
         freed = sums.freed(known)
         self._blocks: int = freed.blocks
@@ -69,20 +69,20 @@ class Blame:
         """What of it concerns one claim: whether it is named, and what the others named free."""
         share, idle = self._shares.get(name, 0), self._idle
         view.blamed = name in self.named
-        view.tied = 0 if claim is None else claim.declared - share
+        view.shared_unblamed = 0 if claim is None else claim.declared - share
         view.blamed_rest = self._blocks - share
         view.blamed_least = 0
         for blocks, other in self._least:
             if other != name:
                 view.blamed_least = blocks
                 break
-        view.stranger = len(idle) > 1 or (bool(idle) and name not in idle)
+        view.invalid_blocker = len(idle) > 1 or (bool(idle) and name not in idle)
 
     def tell_all(self, view: EventView) -> None:
         """What of it concerns all claims alike."""
         event = self._event
-        view.restore, view.smear = self._restore, self._smear
-        view.alleges = self._alleges
+        view.restore, view.blames_unfailed = self._restore, self._blames_unfailed
+        view.unfounded_failure = self._unfounded_failure
         view.accuses = bool(self.named)
         if event.proof is not None:
             view.proof = True
@@ -127,7 +127,8 @@ class Early:
                 view = EventView(event.kind, at, event.request_id)
                 blame.tell(view, None, name)
                 view.proof = False  # its sums are judged by those who were there
-            action = (view.kind, view.restore, view.smear, view.alleges, bool(unknown))
+            failure = (view.restore, view.blames_unfailed, view.unfounded_failure)
+            action = (view.kind, *failure, bool(unknown))
             self._named.setdefault(name, {}).setdefault(action, (view, unknown, blind))
 
     def tell(self, claim: ClaimRun, at: At) -> None:
@@ -159,4 +160,4 @@ def tell_outcome(view: EventView, event: Event, claim_id: str, request: Request)
     )
     view.refusal = view.outcome and event.outcome == "refusal"
     view.harm = view.outcome and event.outcome == "harm"
-    view.smear = bool(named - request.failed)
+    view.blames_unfailed = bool(named - request.failed)

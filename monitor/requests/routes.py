@@ -28,8 +28,8 @@ def follow_routes(claim: ClaimRun, view: EventView, *, take: bool = True) -> Non
     """Note a fact about a routed request, or find what a report of one could tell.
 
     Args:
-        view: the event, which is about the claim; the fields `behind` and `oldest` of a report are
-            set.
+        view: the event, which is about the claim; the fields `several_unreported` and
+            `matches_oldest` of a report are set.
         take: the event is taken in; or else nothing is noted yet.
     """
     request = view.request_id or ""
@@ -41,6 +41,6 @@ def follow_routes(claim: ClaimRun, view: EventView, *, take: bool = True) -> Non
                 owed = claim.owed.setdefault(request, {}).setdefault(report, deque())
                 owed.append(value)
         elif values := claim.owed.get(request, {}).get(report):
-            view.behind, view.oldest = len(values) > 1, values[0] == value
+            view.several_unreported, view.matches_oldest = len(values) > 1, values[0] == value
             if take:
                 values.popleft()

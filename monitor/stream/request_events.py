@@ -246,7 +246,7 @@ class RequestEvents(StreamState):
     def _crowd(self, view: EventView, claim: ClaimRun, sums: Sums) -> None:
         """The room that the claims take, as a claim in the pool sees it."""
         alone = sums.alone(claim.claim_id)
-        view.rest = view.stood = sums.total - alone
+        view.rest = view.rest_since_arrival = sums.total - alone
         view.shared = claim.declared - alone
 
     def _ends(self, event: Event, request: Request) -> Ends:

@@ -346,7 +346,7 @@ class StreamState:
             view.by = number_of("by", event.by)
         if kind is Kind.CLAIM_BLOCK_LOST:
             view.breaks = last_lead(claim) < claim.constants.threshold
-            view.unsaid = is_unreported(claim, event)
+            view.new_loss = is_unreported(claim, event)
         elif kind is Kind.PREFIX_LOOKUP and claim.predicate is not None:
             view.covers = event.asked is not None and event.asked >= claim.predicate.end
         elif kind in ENDS:

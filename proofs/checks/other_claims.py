@@ -174,7 +174,7 @@ class _Pool:
 
     Of the others: `least` is the least share of one that is blamed and frees something, `every`
     says that each blamed one frees more than `bound`, `named` that one is blamed at all, and
-    `stranger` that one of those is not responsible or frees nothing.
+    `invalid_blocker` that one of those is not responsible or frees nothing.
     """
 
     blocks: Mapping[_Owners, Expr]
@@ -182,7 +182,7 @@ class _Pool:
     least: Expr
     every: Expr
     named: Expr
-    stranger: Expr
+    invalid_blocker: Expr
     bound: Expr
 
     @property
@@ -206,7 +206,7 @@ class _Pool:
     def empty(self) -> Expr:
         """There are no others."""
         none = [n == 0 if who.kept or who.blamed else n >= 0 for who, n in self.blocks.items()]
-        no_claim = [self.least == 0, self.every, z3.Not(self.named), z3.Not(self.stranger)]
+        no_claim = [self.least == 0, self.every, z3.Not(self.named), z3.Not(self.invalid_blocker)]
         return z3.And(*none, *no_claim)
 
     def _owned(self, who: _Owners) -> Expr:
@@ -267,11 +267,11 @@ class _Pool:
         none_blamed = [n == 0 for who, n in self.blocks.items() if who.blamed]
         return z3.And(
             *(n >= 0 for n in self.blocks.values()),
-            z3.Or(self.named, z3.And(*none_blamed, self.least == 0, z3.Not(self.stranger))),
-            z3.Implies(self.named, z3.Or(self.least >= 1, self.stranger)),
+            z3.Or(self.named, z3.And(*none_blamed, self.least == 0, z3.Not(self.invalid_blocker))),
+            z3.Implies(self.named, z3.Or(self.least >= 1, self.invalid_blocker)),
             (self.least >= 1) == (free >= 1),
             z3.And(self.least >= 0, self.least <= free),
-            z3.Or(self.stranger, _each(self.every, self.least, self.bound)),
+            z3.Or(self.invalid_blocker, _each(self.every, self.least, self.bound)),
         )
 
     def true_of(self, occupied: Expr) -> Expr:
@@ -289,7 +289,7 @@ class _Pool:
         crowded = z3.And(fits, crowded, self.usable < self.total + occupied)
         explained = z3.And(bound >= 0, *needed, self.every)
         return z3.And(
-            z3.Not(self.stranger),
+            z3.Not(self.invalid_blocker),
             *(z3.Implies(side.blamed, side.responsible) for side, _ in blamed),
             z3.If(self.conflict, explained, z3.Or(none_blamed, z3.And(crowded, explained))),
         )
@@ -318,7 +318,7 @@ class _Pool:
         values = {
             "rest": self.count(rest),
             "shared": self.count({who: rest[who] for who in self.blocks if mine[who]}),
-            "tied": self.count({who: kept(who) for who in self.blocks if mine[who]}),
+            "shared_unblamed": self.count({who: kept(who) for who in self.blocks if mine[who]}),
             "others": self.elsewhere,
             "blamed": me.blamed,
             "blamed_rest": self.count({who: named(who) for who in self.blocks}),
@@ -326,7 +326,7 @@ class _Pool:
                 self.least == 0, share, z3.If(share == 0, self.least, _lesser(self.least, share))
             ),
             "accuses": z3.Or(me.blamed, other.blamed, self.named),
-            "stranger": z3.Or(self.stranger, strange),
+            "invalid_blocker": z3.Or(self.invalid_blocker, strange),
         }
         own = z3.Sum([n for who, n in self.blocks.items() if mine[who]])
         return _Seen(
@@ -351,8 +351,8 @@ def _arbitrary() -> _Pool:
     }
     sides = {x: _Side(z3.Bool(f"responsible.{x}"), z3.Bool(f"blamed.{x}")) for x in "AB"}
     least, bound = z3.Ints("least bound")
-    every, named, stranger = z3.Bools("every named stranger")
-    return _Pool(blocks, sides, least, every, named, stranger, bound)
+    every, named, invalid_blocker = z3.Bools("every named invalid_blocker")
+    return _Pool(blocks, sides, least, every, named, invalid_blocker, bound)
 
 
 class _More(NamedTuple):
@@ -379,7 +379,7 @@ def _one_more(pool: _Pool) -> tuple[_More, _More]:
         least=z3.If(share == 0, pool.least, _lesser(pool.least, share)),
         every=z3.And(pool.every, pool.bound < share),
         named=z3.BoolVal(True),
-        stranger=z3.Or(pool.stranger, share == 0),
+        invalid_blocker=z3.Or(pool.invalid_blocker, share == 0),
     )
     claim = z3.And(*given, fresh >= 0)
     return _More(replace(pool, blocks=spared), claim), _More(blamed, claim)

@@ -186,7 +186,8 @@ def _others(space: _Space, questions: _Questions) -> None:
                 same = [*given, e["mine"], e["named"], elsewhere]
                 questions.prove(f"others: {move.name}, at another request", same, fine)
         else:
-            given += [apart, space.now.quiet, z3.Not(z3.Or(e["smear"], e["alleges"], e["proof"]))]
+            blame = z3.Or(e["blames_unfailed"], e["unfounded_failure"], e["proof"])
+            given += [apart, space.now.quiet, z3.Not(blame)]
             questions.prove(f"others: {move.name}, another", [*given, elsewhere], fine)
             if move.kind is Kind.REQUEST_REFUSED:
                 questions.prove("others: refuse, for another claim", [*given, rightly], fine)

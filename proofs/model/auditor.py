@@ -20,7 +20,10 @@ __all__ = ["BELIEFS", "NAMES", "REPORT_FIELDS", "believed", "believes", "check_r
 _B, _I = Sort.BOOL, Sort.INT
 NAMES = tuple(
     name
-    for name in ("blamed", "blamed_rest", "blamed_least", "tied", "accuses", "stranger")
+    for name in (
+        *("blamed", "blamed_rest", "blamed_least"),
+        *("shared_unblamed", "accuses", "invalid_blocker"),
+    )
     if name in EVENT_FIELDS
 )
 """What a report says of those whom it blames, by the names in it."""

@@ -23,16 +23,16 @@ if TYPE_CHECKING:
 __all__ = ["POOL", "faithful", "replayable"]
 
 
-_stood = Var(Scope.WAS, "stood", Sort.INT)
-_unreported = Var(Scope.WAS, "unsaid", Sort.BOOL)
+_rest_since_arrival = Var(Scope.WAS, "rest_since_arrival", Sort.INT)
+_unreported = Var(Scope.WAS, "new_loss", Sort.BOOL)
 
 POOL = Ledger(
     name="pool",
     registers=(
         Register("rest", Sort.INT, 0),
-        Register("stood", Sort.INT, 0),
+        Register("rest_since_arrival", Sort.INT, 0),
         Register("other", Sort.BOOL, False),
-        Register("unsaid", Sort.BOOL, False),
+        Register("new_loss", Sort.BOOL, False),
     ),
     following={
         "rest": (~e.mine & kind(Kind.CLAIM_COMMITTED)).ite(
@@ -40,12 +40,12 @@ POOL = Ledger(
             (~e.mine & kind(Kind.CLAIM_RETIRED)).ite(e.rest - e.footprint, e.rest),
         ),
         # Exact where one other claim represents the rest, as in every run written as events.
-        "stood": (e.here & kind(Kind.REQUEST_ARRIVED)).ite(
-            e.rest, (~e.mine & kind(Kind.CLAIM_RETIRED)).ite(0, _stood)
+        "rest_since_arrival": (e.here & kind(Kind.REQUEST_ARRIVED)).ite(
+            e.rest, (~e.mine & kind(Kind.CLAIM_RETIRED)).ite(0, _rest_since_arrival)
         ),
         "other": Var(Scope.WAS, "other", Sort.BOOL) | (~e.mine & kind(Kind.CLAIM_COMMITTED)),
         # Exact where a report names no blocks, as in every run written as events.
-        "unsaid": e.mine.ite(
+        "new_loss": e.mine.ite(
             kind(*BLOCKS_GONE) | (_unreported & ~kind(Kind.CLAIM_BLOCK_LOST)),
             _unreported,
         ),
@@ -71,8 +71,9 @@ def faithful() -> Term:
     """What holds of every event in the scope of one claim: facts and fields are faithful."""
     mine = e.mine
     counts = (
-        *(e.lead, e.footprint, e.needed, e.usable, e.cost, e.worker, e.by, e.stood, e.shared),
-        *(e.others, e.tied, e.blamed_rest, e.blamed_least, e.said_resident, e.said_active),
+        *(e.lead, e.footprint, e.needed, e.usable, e.cost, e.worker, e.by),
+        *(e.rest_since_arrival, e.shared, e.others, e.shared_unblamed),
+        *(e.blamed_rest, e.blamed_least, e.said_resident, e.said_active),
         *(e.said_total, e.said_usable, e.said_shortfall),
     )
     return conj(
@@ -97,15 +98,15 @@ def faithful() -> Term:
         _if(e.here & kind(*(_AT_REQUEST & FACTS)), req_was.arrived),
         _if(e.here, kind(*_AT_REQUEST, Kind.REQUEST_ARRIVED, Kind.BLOCK_CACHED)),
         _if(e.here & kind(Kind.BLOCK_CACHED), req_was.arrived),
-        # Capacity: shared and tied blocks belong to this claim and are among those of the others.
-        e.stood <= e.rest,
+        # Capacity: what is shared belongs to this claim, and is among the blocks of the others.
+        e.rest_since_arrival <= e.rest,
         e.shared <= was.footprint,
         e.shared <= e.rest,
-        e.tied <= e.shared,
+        e.shared_unblamed <= e.shared,
         # Blocking ids: the blocks that other named claims free are among those of the others.
         e.blamed_rest <= e.rest,
         (e.blamed_rest >= 1).implies(e.blamed_least >= 1),
-        e.accuses.eq(disj(e.blamed, e.blamed_least >= 1, e.stranger)),
+        e.accuses.eq(disj(e.blamed, e.blamed_least >= 1, e.invalid_blocker)),
         # Ranks: only the loss of a block is a choice among blocks.
         _if(e.refusal | e.harm, e.outcome & ~(e.refusal & e.harm)),
     )
@@ -140,18 +141,18 @@ def replayable(alphabet: Iterable[Kind], *, identity: bool = True) -> Term:
         _if(c.ranked & e.mine & kind(*_OF_LOSS), live(was)),
         _if(~e.mine & kind(Kind.CLAIM_COMMITTED), e.rest.eq(0) & ~other),
         _if(~e.mine & kind(Kind.CLAIM_RETIRED), e.footprint.eq(e.rest)),
-        _if(kind(Kind.REQUEST_FINISHED), e.stood.eq(_stood)),
-        *(number.eq(0) for number in (e.shared, e.tied, e.others)),
+        _if(kind(Kind.REQUEST_FINISHED), e.rest_since_arrival.eq(_rest_since_arrival)),
+        *(number.eq(0) for number in (e.shared, e.shared_unblamed, e.others)),
         _if(kind(Kind.BLOCK_CACHED), ~e.found & (e.here | ~req_was.arrived)),
         _if(e.mine & kind(Kind.BLOCK_CACHED), was.lead < e.lead),
         _if(e.mine & kind(*BLOCKS_GONE), e.lead < was.lead),
-        _if(e.mine & kind(Kind.CLAIM_BLOCK_LOST), e.unsaid.eq(_unreported)),
+        _if(e.mine & kind(Kind.CLAIM_BLOCK_LOST), e.new_loss.eq(_unreported)),
         ~kind(*(CONFLICT_ACTIONS - {Kind.REQUEST_REFUSED, Kind.REQUEST_DEFERRED})),
         _if(e.restore, refused & req_was.failed),
         _if(~kind(*CONFLICT_ACTIONS), ~e.accuses & ~e.proof),
         disj(e.blamed_rest.eq(0), e.blamed_rest.eq(e.rest)),
         e.blamed_least.eq(e.blamed_rest),
-        e.smear.eq(refused & (e.stranger | (e.blamed_rest >= 1))),
+        e.blames_unfailed.eq(refused & (e.invalid_blocker | (e.blamed_rest >= 1))),
         ~e.echo,
         e.authorised,
         _if(kind(*_OF_AN_OWNER), e.by.eq(1)),

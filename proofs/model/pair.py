@@ -96,7 +96,7 @@ class Pair:
             del made[name]
             for side in _SIDES:
                 made[f"{name}.{side}"] = z3.Bool(f"e.{name}.{side}{suffix}")
-        for name in ("passed", "spared"):
+        for name in ("lower_priority_available", "higher_priority_kept"):
             del made[name]
         for name in ("takeable", "keeps"):  # a block of the claim could be taken; it keeps some
             for side in _SIDES:
@@ -167,7 +167,9 @@ class Pair:
             wanted = switch(REPLAY) if self._switched else z3.BoolVal(True)
             possible.append(z3.Implies(wanted, self._readable(state, event)))
         passed = [
-            z3.Implies(lost[side], z3.Not(self._ranks(state, event, side)["passed"]))
+            z3.Implies(
+                lost[side], z3.Not(self._ranks(state, event, side)["lower_priority_available"])
+            )
             for side in _SIDES
         ]
         lower_first = z3.If(
@@ -208,8 +210,10 @@ class Pair:
         own, theirs = state[f"{side}/priority"], state[f"{other}/priority"]
         there = self._live(state, other)
         return {
-            "passed": z3.And(self._lower(state, side), event[f"takeable.{other}"]),
-            "spared": z3.And(there, own < theirs, event[f"keeps.{other}"]),
+            "lower_priority_available": z3.And(
+                self._lower(state, side), event[f"takeable.{other}"]
+            ),
+            "higher_priority_kept": z3.And(there, own < theirs, event[f"keeps.{other}"]),
         }
 
     def _lower(self, state: Mapping[str, Expr], side: str) -> Expr:

@@ -99,7 +99,7 @@ def _blame(last: _Last) -> str:
     mine = last.was("was.footprint") if last.was("was.responsible") else 0
     total = _kept(last) + last.was("req_was.needed")
     named = (mine if event["blamed"] else 0) + int(event["blamed_rest"])
-    if event["stranger"]:
+    if event["invalid_blocker"]:
         return "a blamed id is not a responsible claim of the pool"
     if not (last.was("req_was.arrived") and last.was("req_was.needed") <= usable < total):
         return "claims are blamed, and none of them keeps the request out"

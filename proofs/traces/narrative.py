@@ -32,8 +32,10 @@ _BELIEF = {
     "believed.acted": ("received a report of an action", ""),
     "believed.restored": ("believes it restored", "believes a restore is due"),
 }
-_DERIVED = frozenset({"intact", "alleges", "behind", "oldest"})  # no event carries these fields
-_OTHER_SENTENCES = _DERIVED | {"smear", "echo", "authorised", "passed", "spared", *CHOICE}
+# No event carries these fields.
+_DERIVED = frozenset({"intact", "unfounded_failure", "several_unreported", "matches_oldest"})
+_RANKS = ("lower_priority_available", "higher_priority_kept")
+_OTHER_SENTENCES = _DERIVED | {"blames_unfailed", "echo", "authorised", *_RANKS, *CHOICE}
 _FIELDS: dict[Kind, tuple[str, ...]] = {
     kind: tuple(name for name in names if name not in _OTHER_SENTENCES)
     for kind, names in CARRIES.items()
@@ -112,7 +114,7 @@ def tell(model: Model, found: Found) -> list[Line]:
     return lines
 
 
-_ONLY_WHERE_SO = frozenset({"shared", "stood", "found", "covers", "by"})
+_ONLY_WHERE_SO = frozenset({"shared", "rest_since_arrival", "found", "covers", "by"})
 
 
 def _named(model: Model, side: str) -> str:
@@ -156,7 +158,7 @@ def _about(model: Model, kind: Kind, event: Mapping[str, Value]) -> str:
 def _choice(model: Model, event: Mapping[str, Value]) -> list[str]:
     """The claims whose blocks the eviction could have taken, where claims are ranked."""
     if len(model.sides) == 1:
-        return ["passed over a lower one"] if event["passed"] else []
+        return ["passed over a lower one"] if event["lower_priority_available"] else []
     others = [side for side in model.sides if not event[model.mine(side)]]
     return [f"claim {side} had one to take" for side in others if event[f"takeable.{side}"]]
 
@@ -172,7 +174,7 @@ def _who(side: str) -> str:
 def _blames(event: Mapping[str, Value]) -> list[str]:
     blamed = ["the claim"] if event["blamed"] else []
     blamed += ["others"] if event["blamed_rest"] else []
-    blamed += ["a stranger"] if event["stranger"] else []
+    blamed += ["a stranger"] if event["invalid_blocker"] else []
     parts = [f"blames {' and '.join(blamed) or 'no claim'}"]
     if event["restore"]:
         parts.append("for a failed restore")

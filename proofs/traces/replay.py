@@ -153,7 +153,7 @@ def _about_claim(
             fields["from_tier"] = bool(event["from_tier"])
         case Kind.CLAIM_RESTORATION_FAILED:
             fields["outcome"] = _outcome(event)
-            fields["outcome_claim_id"] = _STRANGER if event["smear"] else claim.claim_id
+            fields["outcome_claim_id"] = _STRANGER if event["blames_unfailed"] else claim.claim_id
         case Kind.CLAIM_DEMOTED | Kind.CLAIM_EXPIRED | Kind.CLAIM_RELEASED | Kind.CLAIM_RETIRED:
             fields["by"] = _OWNER
         case Kind.REQUEST_ROUTED:
@@ -197,7 +197,7 @@ def _about_request(
     elif kind in CONFLICT_ACTIONS:
         blamed = [TRACKED] if event["blamed"] else []
         blamed += [rest.claim_id] if event["blamed_rest"] else []
-        blamed += [_STRANGER] if event["stranger"] else []
+        blamed += [_STRANGER] if event["invalid_blocker"] else []
         fields |= {"blocking_claim_ids": tuple(blamed), "restore": bool(event["restore"])}
         if event["proof"]:
             names = ("resident", "active", "total", "usable", "shortfall")

@@ -256,7 +256,7 @@ def contends(own: Term, request: _Registers) -> Term:
 
 def endures(own: Term, request: _Registers) -> Term:
     """A conflict with what was responsible from the arrival on; this claim has a part in it."""
-    return conj(was.responsible, request.held, conflict(own, request, e.stood))
+    return conj(was.responsible, request.held, conflict(own, request, e.rest_since_arrival))
 
 
 chosen = disj(

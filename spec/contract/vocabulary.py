@@ -36,19 +36,20 @@ EVENT_FIELDS: dict[str, tuple[Sort, str]] = {
     "needed": (_I, "blocks that the arriving request needs"),
     "usable": (_I, "usable blocks of the pool"),
     "rest": (_I, "blocks of the other responsible claims of the pool, each block once"),
-    "stood": (
+    "rest_since_arrival": (
         _I,
-        "the same for the claims that were responsible when the unfinished request arrived",
+        "the same, of those claims only that are responsible since before the request arrived",
     ),
     "shared": (
         _I,
-        "blocks of this claim that `rest` counts as well; at the end of a request, `stood`",
+        "blocks of this claim that `rest` counts as well; at the end of a request, those that "
+        "`rest_since_arrival` counts as well",
     ),
     "others": (_I, "blocks that the other unfinished requests need, in total"),
     "blamed": (_B, "this claim is among the blocking ids"),
-    "tied": (
+    "shared_unblamed": (
         _I,
-        "blocks of this claim that are shared with responsible claims that the event does not name",
+        "blocks that this claim shares with responsible claims that the event does not name",
     ),
     "blamed_rest": (_I, "blocks that the other named claims free without this one, in total"),
     "blamed_least": (
@@ -56,13 +57,13 @@ EVENT_FIELDS: dict[str, tuple[Sort, str]] = {
         "blocks that only the other named claim with the least such blocks frees; 0 for none",
     ),
     "accuses": (_B, "the event names at least one blocking id"),
-    "stranger": (
+    "invalid_blocker": (
         _B,
-        "a blocking id is no responsible claim of this pool, or ending that claim frees nothing",
+        "a blocking id names no responsible claim of this pool, or one whose end frees no block",
     ),
-    "restore": (_B, "the refusal is for a restore that did fail, not for lack of capacity"),
-    "smear": (_B, "an id is named whose restore for this request did not fail"),
-    "alleges": (
+    "restore": (_B, "the refusal is for a restore that failed, not for lack of capacity"),
+    "blames_unfailed": (_B, "a claim is named whose restore for this request did not fail"),
+    "unfounded_failure": (
         _B,
         "the refusal states a failed restore as its cause, and none failed for the request",
     ),
@@ -76,16 +77,22 @@ EVENT_FIELDS: dict[str, tuple[Sort, str]] = {
     "from_tier": (_B, "the restore came from the offload tier, not from recomputation"),
     "intact": (
         _B,
-        "a copy of the claim is loaded, and nothing was computed in place of a restore",
+        "a copy of the claim is loaded, and no block was computed in place of a restore",
     ),
     "authorised": (_B, "the transition is by the owner, or by the runtime within its rights"),
     "by": (_I, "the caller of the step, as a number; 0 where it is not stated"),
     "found": (_B, "the blocks were found in the cache; no request computed them"),
     "covers": (_B, "the look-up asked for all blocks that the predicate needs"),
     "breaks": (_B, "the report of a lost block implies that the predicate became false"),
-    "unsaid": (_B, "the blocks that are reported lost were lost, and no earlier report named them"),
-    "passed": (_B, "a claim of lower priority had a block that could have been evicted instead"),
-    "spared": (_B, "a claim of higher priority keeps its blocks"),
+    "new_loss": (
+        _B,
+        "the blocks that are reported lost were lost, and no earlier report named them",
+    ),
+    "lower_priority_available": (
+        _B,
+        "a claim of lower priority had a block that could have been evicted instead",
+    ),
+    "higher_priority_kept": (_B, "a claim of higher priority keeps its blocks"),
     "proof": (_B, "the report carries a capacity proof"),
     "said_resident": (_I, "protected resident blocks, as the capacity proof says"),
     "said_active": (_I, "active blocks required, as the capacity proof says"),
@@ -95,8 +102,8 @@ EVENT_FIELDS: dict[str, tuple[Sort, str]] = {
     "cost": (_I, "cost of the route"),
     "worker": (_I, "the worker of the route, as a number"),
     "hit": (_B, "the routed request reused the claim's prefix"),
-    "behind": (_B, "several facts that the report could be about are not reported yet"),
-    "oldest": (_B, "the report agrees with the oldest fact that is not reported yet"),
+    "several_unreported": (_B, "several facts that the report could be about are not reported yet"),
+    "matches_oldest": (_B, "the report agrees with the oldest fact that is not reported yet"),
 }
 
 CONSTANTS: dict[str, tuple[Sort, str]] = {

@@ -25,7 +25,7 @@ from spec.projection.unknown import FAILURES, POOL
 
 __all__ = ["Alone", "Shared", "stands_alone"]
 
-_RANKS: Final = frozenset({"passed", "spared"})
+_RANKS: Final = frozenset({"lower_priority_available", "higher_priority_kept"})
 _OF_REQUESTS: Final = FAILURES | {"restore"}
 
 

@@ -28,8 +28,8 @@ __all__ = [
     "is_mine",
     "is_named",
     "loses",
+    "new_loss",
     "strays",
-    "unsaid",
 ]
 
 
@@ -180,7 +180,7 @@ def _is_moot(sight: Sight) -> bool:
     ranked = MODES[claim.goes_by(sight.moment.mode)].constants["ranked"]
     if not ranked or kind not in (Kind.CLAIM_BLOCK_LOST, Kind.CLAIM_UNMATERIALIZED):
         return False
-    return not unsaid(claim, sight.event)
+    return not new_loss(claim, sight.event)
 
 
 def _is_of_later(claim: Claim, kind: Kind) -> bool:
@@ -192,7 +192,7 @@ def _is_of_later(claim: Claim, kind: Kind) -> bool:
     return claim.unwatched and kind in since
 
 
-def unsaid(claim: Claim, event: Event) -> bool:
+def new_loss(claim: Claim, event: Event) -> bool:
     """Whether a report of lost blocks is of blocks that no report named; if their ids are unknown
     it may.
     """

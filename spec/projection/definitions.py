@@ -62,20 +62,20 @@ def breaks(sight: Sight) -> bool:
     return held < claim.threshold
 
 
-def unsaid(sight: Sight) -> bool:
+def new_loss(sight: Sight) -> bool:
     """Whether the blocks reported lost were lost and in no earlier report."""
-    return concerns.unsaid(sight.claim, sight.event)
+    return concerns.new_loss(sight.claim, sight.event)
 
 
-def passed(sight: Sight) -> bool | None:
+def lower_priority_available(sight: Sight) -> bool | None:
     """Whether a claim of lower priority had a block to evict instead; None: unknown."""
     loses = ranks.is_ranked(sight.claim) and concerns.is_mine(sight)
-    return ranks.passed(sight) if loses else False
+    return ranks.lower_priority_available(sight) if loses else False
 
 
-def spared(sight: Sight) -> bool:
+def higher_priority_kept(sight: Sight) -> bool:
     """Whether a claim of higher priority keeps its blocks."""
-    return ranks.is_ranked(sight.claim) and ranks.spared(sight)
+    return ranks.is_ranked(sight.claim) and ranks.higher_priority_kept(sight)
 
 
 # Room.
@@ -109,13 +109,13 @@ def rest(sight: Sight) -> int:
     return len(room.rest_of(_everyone(sight), sight.claim))
 
 
-def stood(sight: Sight) -> int:
+def rest_since_arrival(sight: Sight) -> int:
     """The same for the claims that were responsible since the request arrived."""
     return len(room.rest_of(_since_arrival(sight), sight.claim))
 
 
 def shared(sight: Sight) -> int:
-    """The claim's blocks that `rest` counts as well; at the end of a request, `stood`."""
+    """The claim's blocks that `rest` counts as well, or `rest_since_arrival` as a request ends."""
     ends = sight.event.kind is Kind.REQUEST_FINISHED
     return room.shared_by((_since_arrival if ends else _everyone)(sight), sight.claim)
 
@@ -142,9 +142,9 @@ def blamed(sight: Sight) -> bool:
     return sight.claim.claim_id in sight.event.accused
 
 
-def tied(sight: Sight) -> int:
+def shared_unblamed(sight: Sight) -> int:
     """The claim's blocks that are shared with responsible claims that the event does not name."""
-    return room.tied(_everyone(sight), sight.claim, _named(sight))
+    return room.shared_unblamed(_everyone(sight), sight.claim, _named(sight))
 
 
 def blamed_rest(sight: Sight) -> int:
@@ -157,7 +157,7 @@ def blamed_least(sight: Sight) -> int:
     return room.least_share(_everyone(sight), sight.claim, _named(sight))
 
 
-def stranger(sight: Sight) -> bool:
+def invalid_blocker(sight: Sight) -> bool:
     """Whether another blocking id is not responsible here, or frees nothing."""
     others = set(sight.event.accused) - {sight.claim.claim_id}
     return room.frees_nothing(_everyone(sight), others, _named(sight))
@@ -210,7 +210,7 @@ def restore(sight: Sight) -> bool:
     return sight.event.restore and bool(_request(sight).failed)
 
 
-def smear(sight: Sight) -> bool:
+def blames_unfailed(sight: Sight) -> bool:
     """For a claim that is responsible, is named, or had a failed load: whether a claim is named
     whose restore did not fail.
     """
@@ -220,7 +220,7 @@ def smear(sight: Sight) -> bool:
     return part and not blamed <= failed
 
 
-def alleges(sight: Sight) -> bool:
+def unfounded_failure(sight: Sight) -> bool:
     """Whether the refusal states a failed restore as its cause, and none failed."""
     return sight.event.restore and not _request(sight).failed
 
@@ -295,11 +295,11 @@ def hit(sight: Sight) -> bool:
     return bool(sight.event.hit)
 
 
-def behind(sight: Sight) -> bool:
+def several_unreported(sight: Sight) -> bool:
     """Whether several facts that the report could be about are not reported yet."""
     return len(routes.owed(sight)) > 1
 
 
-def oldest(sight: Sight) -> bool:
+def matches_oldest(sight: Sight) -> bool:
     """Whether the report agrees with the oldest fact that is not reported yet."""
     return routes.owed(sight)[:1] == [routes.reported(sight.event)]

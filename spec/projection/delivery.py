@@ -39,7 +39,7 @@ STANDS: Final[Mapping[str, tuple[Sort, str]]] = MappingProxyType(
             "something is owed in the scope of the claim itself: one of its observers is in a "
             "state whose verdict is pending",
         ),
-        "elder": (
+        "responsible_at_arrival": (
             Sort.BOOL,
             "the request of the event arrived, and responsibility for the claim last began before",
         ),
@@ -48,7 +48,9 @@ STANDS: Final[Mapping[str, tuple[Sort, str]]] = MappingProxyType(
 """What is derived of where a claim stands before an event: sort, and meaning."""
 
 _owes: Final = Var(Scope.STANDS, "owes", STANDS["owes"][0])
-_elder: Final = Var(Scope.STANDS, "elder", STANDS["elder"][0])
+_at_arrival: Final = Var(
+    Scope.STANDS, "responsible_at_arrival", STANDS["responsible_at_arrival"][0]
+)
 
 
 @dataclass(frozen=True)
@@ -114,7 +116,7 @@ DELIVERY: Final = Delivery(
     },
     known=frozenset({"seen", "arrived", "needed", "usable"}),
     derived=MappingProxyType(
-        {"away": req_was.seen & (was.lead < c.threshold), "held": was.responsible & _elder}
+        {"away": req_was.seen & (was.lead < c.threshold), "held": was.responsible & _at_arrival}
     ),
     shared=frozenset({"needed", "usable"}),
     left=frozenset({"seen"}),

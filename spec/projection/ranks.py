@@ -7,7 +7,7 @@ from spec.projection.concerns import is_mine
 from spec.projection.pool import Claim, Pool, held_by, owners
 from spec.projection.sight import Sight
 
-__all__ = ["is_ranked", "passed", "ranked_losers", "spared"]
+__all__ = ["higher_priority_kept", "is_ranked", "lower_priority_available", "ranked_losers"]
 
 
 def is_ranked(claim: Claim) -> bool:
@@ -35,7 +35,7 @@ def ranked_losers(sight: Sight) -> list[Claim]:
     return [claim for claim in claims if is_mine(Sight(sight.moment, claim))]
 
 
-def passed(sight: Sight) -> bool | None:
+def lower_priority_available(sight: Sight) -> bool | None:
     """Whether a block of a claim of lower priority could be taken instead; None if it is unknown.
 
     It could if one such claim still holds blocks, and the event states a lowest priority of what
@@ -88,7 +88,7 @@ def _blurred(sight: Sight) -> bool:
     return any(c in on or is_mine(Sight(sight.moment, c)) for c in _unsure(sight))
 
 
-def spared(sight: Sight) -> bool:
+def higher_priority_kept(sight: Sight) -> bool:
     """Whether a claim of higher priority holds a block after the event."""
     own = sight.claim.priority or 0
     higher = (claim for rank, claim in _ranked(sight.pool) if own < rank)

@@ -37,12 +37,12 @@ __all__ = [
     "needs_of_others",
     "one_block",
     "responsible_of",
+    "responsible_since_arrival",
     "rest_of",
     "share",
     "shared_by",
+    "shared_unblamed",
     "spots",
-    "stood",
-    "tied",
 ]
 
 Place: TypeAlias = tuple[str, int]
@@ -146,7 +146,7 @@ def shared_by(room: Cells, claim: Claim) -> int:
     return sum(cell in others for (name, _), cell in room.items() if name == claim.claim_id)
 
 
-def stood(pool: Pool, request_id: str) -> list[str]:
+def responsible_since_arrival(pool: Pool, request_id: str) -> list[str]:
     """The claims that the runtime has been responsible for since a request arrived."""
     request = pool.requests.get(request_id)
     if request is None:
@@ -178,7 +178,7 @@ def share(room: Cells, names: Set[str], name: str) -> int:
     return freed(room, names) - freed(room, names - {name})
 
 
-def tied(room: Cells, claim: Claim, names: Set[str]) -> int:
+def shared_unblamed(room: Cells, claim: Claim, names: Set[str]) -> int:
     """How many blocks of this claim others have whom the event does not name."""
     kept = {cell for (n, _), cell in room.items() if n not in names and n != claim.claim_id}
     return sum(cell in kept for (name, _), cell in room.items() if name == claim.claim_id)

@@ -9,7 +9,7 @@ from spec.events.alphabet import Kind
 from spec.events.canonical import Event
 from spec.events.fields import REQUEST_KINDS
 from spec.projection.pool import Claim, Pool, attributed, in_hand
-from spec.projection.room import Cells, Sharing, cells, stood
+from spec.projection.room import Cells, Sharing, cells, responsible_since_arrival
 
 __all__ = ["Moment", "Sight"]
 
@@ -35,7 +35,7 @@ class Moment:
         arrived.
         """
         if (sharing, since) not in self._rooms:
-            among = None if since is None else stood(self.pool, since)
+            among = None if since is None else responsible_since_arrival(self.pool, since)
             self._rooms[sharing, since] = cells(self.pool, sharing, among)
         return self._rooms[sharing, since]
 

@@ -39,7 +39,7 @@ _AS_THEY_ARE: Final = tuple(
 )
 
 
-_FIELDS: Final = frozenset({"mine", "named", "passed", "blamed"})
+_FIELDS: Final = frozenset({"mine", "named", "lower_priority_available", "blamed"})
 """The fields that the projection reads itself."""
 
 RANK: Final = 1
@@ -100,7 +100,7 @@ class Stepper(Naive):
             for name in known
         }
         self._room = bool(POOL & fields)
-        self._unsaid = "unsaid" in fields or bool(self.constants["ranked"])
+        self._new_loss = "new_loss" in fields or bool(self.constants["ranked"])
 
     def _case(self, claim: Claim, names: tuple[str, ...]) -> Case:
         """A claim with the observers, the scopes and the registers that matter to these names."""
@@ -190,7 +190,7 @@ class Stepper(Naive):
             tuple((key, tuple(values)) for key, values in claim.owed.items() if values),
             None if claim.unclear is None else claim.unclear[1],
             tuple(claim.facts.values()),
-            claim.unsaid if self._unsaid else frozenset(),
+            claim.unsaid if self._new_loss else frozenset(),
             *(getattr(claim, name) for name in _AS_THEY_ARE),
         )
 

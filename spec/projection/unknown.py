@@ -40,14 +40,14 @@ __all__ = [
 
 POOL: Final = frozenset(
     {
-        *("rest", "stood", "shared", "others", "tied"),
-        *("blamed_rest", "blamed_least", "stranger"),
+        *("rest", "rest_since_arrival", "shared", "others", "shared_unblamed"),
+        *("blamed_rest", "blamed_least", "invalid_blocker"),
     }
 )
 """The fields that rest on all claims and requests of the pool."""
 OTHERS: Final = frozenset({"others"})
 """The field that rests on what all requests in hand need."""
-FAILURES: Final = frozenset({"smear", "alleges"})
+FAILURES: Final = frozenset({"blames_unfailed", "unfounded_failure"})
 """The fields that rest on all failures of a request."""
 AUTHORITY: Final = frozenset({"authorised"})
 """The field that rests on who owns the claim and when its duration is over."""
@@ -55,7 +55,7 @@ NAMES: Final = frozenset({"named"})
 """The field that rests on who was registered."""
 BLOCKS: Final = frozenset({"lead"})
 """The field, and the register, that rest on which blocks a claim holds."""
-CHOICE: Final = frozenset({"passed"})
+CHOICE: Final = frozenset({"lower_priority_available"})
 """The field that rests on what else could have been taken."""
 NEED: Final = frozenset({"needed", "usable"})
 """The fields, and the registers, that rest on what a request needs."""
@@ -87,7 +87,7 @@ def unknown_of(sight: Sight, seen: Mapping[str, object], lost: int) -> frozenset
     found: set[str] = set()
     if event.kind in ENDS and seen["mine"] and owner_unknown(sight):
         found |= AUTHORITY
-    if _ranked_loss(sight, seen) and (seen["passed"] is None or lost >= 0):
+    if _ranked_loss(sight, seen) and (seen["lower_priority_available"] is None or lost >= 0):
         found |= CHOICE
     if event.kind in _AT_REQUEST and (claim.responsible or seen["blamed"]):
         arrives = event.kind is Kind.REQUEST_ARRIVED
@@ -193,7 +193,7 @@ def may_mean_another(sight: Sight) -> frozenset[str]:
     behind its end it may mean these, which are none of its loss.
     """
     of_loss = sight.event.kind is Kind.CLAIM_BLOCK_LOST and sight.claim.strayed
-    return reading("unsaid", sight.moment.mode) if of_loss else frozenset()
+    return reading("new_loss", sight.moment.mode) if of_loss else frozenset()
 
 
 # What a stream does not observe.

@@ -94,7 +94,8 @@ class Order:
         self.sequence = last if number is None else number
         opens = line.mark is not None and line.mark.kind is Mark.STREAM_OPENED
         again = number is not None and last is not None and number <= last
-        if (opens and self.opened is not None) or (again and number in self.first):
+        cut = opens and self.cut
+        if cut or (again and number in self.first):
             self.time_ns, self.closed = now, False
             self.opened = line.at if opens else None
             return Step(

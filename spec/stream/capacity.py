@@ -7,7 +7,9 @@ spans, so a footprint of a million blocks costs no more than one of ten.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterable, Iterator
+from contextlib import contextmanager
+from itertools import pairwise
 from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
@@ -48,7 +50,7 @@ class Capacity:
     """The blocks that claims take. `total` counts each block once; None if a size is unknown."""
 
     def __init__(self) -> None:
-        self._sizes: dict[Claim, tuple[int, int]] = {}  # end of keys, end of the span behind them
+        self._sizes: dict[Claim, tuple[tuple[Key, ...], int]] = {}  # keys, end of the span behind
         self._owners: dict[Key, set[Claim]] = {}
         self._spans: dict[Object, dict[Claim, tuple[int, int]]] = {}
         self._behind: dict[Object, int] = {}
@@ -73,26 +75,37 @@ class Capacity:
         if size is None:
             self._unknown.add(claim)
             return
-        keys = min(size, len(claim.obj.contents))
+        keys = tuple(claim.obj.key(0, at) for at in range(min(size, claim.obj.named)))
         self._sizes[claim] = keys, size
-        for position in range(keys):
-            self._owners.setdefault(claim.obj.key(0, position), set()).add(claim)
-        if keys < size:
-            self._spans.setdefault(claim.obj, {})[claim] = keys, size
+        for key in keys:
+            self._owners.setdefault(key, set()).add(claim)
+        if len(keys) < size:
+            self._spans.setdefault(claim.obj, {})[claim] = len(keys), size
             self._measure(claim.obj)
 
     def remove(self, claim: Claim) -> None:
-        """A claim takes no blocks any more. Its object has the contents that it had."""
+        """A claim takes no blocks any more. It is on the object that it was on."""
         self._unknown.discard(claim)
-        keys, size = self._sizes.pop(claim, (0, 0))
-        for position in range(keys):
-            key = claim.obj.key(0, position)
+        keys, size = self._sizes.pop(claim, ((), 0))
+        for key in keys:
             self._owners[key].discard(claim)
             if not self._owners[key]:
                 del self._owners[key]
-        if keys < size:
+        if len(keys) < size:
             del self._spans[claim.obj][claim]
             self._measure(claim.obj)
+
+    @contextmanager
+    def resized(self, claims: Iterable[Claim]) -> Iterator[None]:
+        """Within the block, the keys or the sizes of these claims change."""
+        counted = [claim for claim in claims if claim in self]
+        for claim in counted:
+            self.remove(claim)
+        try:
+            yield
+        finally:
+            for claim in counted:
+                self.add(claim)
 
     def _measure(self, obj: Object) -> None:
         """Count the blocks behind the stated contents of an object."""
@@ -107,15 +120,15 @@ class Capacity:
 
     def cells(self, claim: Claim) -> Iterator[tuple[object, Cell]]:
         """The blocks of one claim by who takes them, each with what identifies it."""
-        keys, size = self._sizes.get(claim, (0, 0))
-        for position in range(keys):
-            key = claim.obj.key(0, position)
+        named, size = self._sizes.get(claim, ((), 0))
+        for key in named:
             yield key, Cell(1, frozenset(self._owners[key]))
+        keys = len(named)
         if keys == size:
             return
         spans = self._spans[claim.obj]
         edges = sorted({edge for span in spans.values() for edge in span if keys <= edge <= size})
-        for low, high in zip(edges, edges[1:], strict=False):
+        for low, high in pairwise(edges):
             owners = frozenset(c for c, (a, b) in spans.items() if a <= low and high <= b)
             yield (claim.obj, low), Cell(high - low, owners)
 
@@ -125,7 +138,7 @@ class Capacity:
 
     def size(self, claim: Claim) -> int:
         """Blocks that the claim takes, by itself or with others."""
-        return self._sizes.get(claim, (0, 0))[1]
+        return self._sizes.get(claim, ((), 0))[1]
 
     def beside(self, claim: Claim, named: Collection[Claim]) -> int:
         """Blocks of the claim that others take too, of whom one is not among the named."""

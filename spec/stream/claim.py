@@ -18,7 +18,7 @@ from spec.events.alphabet import Kind
 from spec.events.canonical import Event
 from spec.events.fields import IDENTITY
 from spec.language.verdicts import Verdict, pool
-from spec.stream.codes import Reason
+from spec.stream.codes import Code, Reason
 from spec.stream.generate import CLAIM, REQUEST, Values
 from spec.stream.pool import Block, Object
 
@@ -102,10 +102,12 @@ class Claim:
     Attributes:
         mode: the one that judges it; None judges nothing.
         stated_mode: the word by which its first event states one.
+        other_mode: the word of a later event that states another; then nothing is concluded.
         obj: what it is on; one of its own until an object is stated.
         owner: as its registration or its commitment states.
         footprint: the most that any event states, in blocks; None if none does.
         known: whether a registry holds it, an auditor's or the runtime's.
+        named: whether a report named it that presupposes a claim.
         took: the number of the event by which responsibility for it last began.
         least: the earliest time at which its duration can be over; `end` when it is; `untimed` the
             place since which that is unknown; `elapsed` whether it is.
@@ -125,6 +127,7 @@ class Claim:
     bundle: Bundle = Bundle.CONTRACT
     mode: Mode | None = None
     stated_mode: str | None = None
+    other_mode: str | None = None
     stated: dict[str, str] = field(default_factory=dict)
     obj: Object = field(default_factory=Object)
     predicate: MaterializationPredicate | None = None
@@ -134,6 +137,7 @@ class Claim:
     disputed: bool = False
     footprint: int | None = None
     known: bool = False
+    named: bool = False
     introduced: bool = False
     accepted: bool = False
     retired: bool = False
@@ -195,7 +199,12 @@ class Claim:
 
     @property
     def size(self) -> int | None:
-        """Blocks that it takes: what it declared, while the runtime is responsible."""
+        """Blocks that it takes: what it declared, while the runtime is responsible.
+
+        None if it is unknown, or whether its duration is over.
+        """
+        if self.responsible and self.lapses and self.unseen_end and not self.in_steps:
+            return None
         return self.facts[AT["declared"]] if self.responsible else 0
 
     @property
@@ -229,6 +238,11 @@ class Claim:
     def in_steps(self) -> bool:
         """Whether its duration counts scheduler steps, which a stream does not number."""
         return self.duration is not None and Duration.parse(self.duration).unit is TimeUnit.STEPS
+
+    @property
+    def unseen_end(self) -> bool:
+        """Whether it is unknown if its duration is over."""
+        return self.untimed is not None and not self.elapsed
 
     @property
     def lapses(self) -> bool:
@@ -319,8 +333,13 @@ class Claim:
         if scope is None:
             return
         for name, stand in zip(self.names, scope.stands, strict=True):
-            if stand is not None:
-                self.keep(name, _finding(name, stand))
+            if stand is None:
+                continue
+            found = _finding(name, stand)
+            self.keep(name, found)
+            if found.verdict is Verdict.PENDING and not self.owes:
+                text = f"request {request} ended, and what it owed was never settled"
+                self.leave_open(name, Reason(Code.REQUEST_FORGOTTEN, text, found.at))
 
     def keep(self, name: str, found: Finding) -> None:
         """What an observer came to stays, though its state is left; the first of the heaviest."""

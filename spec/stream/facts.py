@@ -8,6 +8,7 @@ from typing import Final
 from spec.events.alphabet import Kind
 from spec.events.canonical import Event
 from spec.stream.breaks import Contradiction
+from spec.stream.capacity import Capacity
 from spec.stream.claim import AT, Claim
 from spec.stream.codes import Code
 from spec.stream.fields import Touch
@@ -47,8 +48,8 @@ class Effect:
 class Facts:
     """Reads facts about blocks. A fact that contradicts the pool raises Contradiction."""
 
-    def __init__(self, pool: Pool, objects: Objects) -> None:
-        self._pool, self._objects = pool, objects
+    def __init__(self, pool: Pool, objects: Objects, capacity: Capacity) -> None:
+        self._pool, self._objects, self._capacity = pool, objects, capacity
 
     def take(self, event: Event, claim: Claim | None, observes: frozenset[Kind]) -> Effect:
         """What one fact about blocks did.
@@ -69,7 +70,7 @@ class Facts:
         if kind is Kind.BLOCK_CACHED:
             self._cached(event, keys, effect)
         elif kind is Kind.LOAD_FINISHED:
-            self._loaded(event, claim, keys, effect)
+            self._loaded(event, keys, effect)
         elif kind in _GONE:
             self._gone(event, claim, obj, keys, effect)
         elif kind in _STORES:
@@ -83,9 +84,8 @@ class Facts:
                 if tier == GPU:
                     (touch.gained if gained else touch.lost).add(position)
         for block, key in effect.freed:
-            for owner, position in self._objects.owners(key):
-                if (touch := effect.touched.get(owner)) and position in touch.lost:
-                    touch.blocks.add(block)
+            for owner, _ in self._objects.owners(key):
+                effect.touch(owner).blocks.add(block)
         return effect
 
     def _named_by_blocks(self, event: Event, keys: list[Key], effect: Effect) -> None:
@@ -120,40 +120,54 @@ class Facts:
         if tier != GPU:
             self._add_copies(tier, keys, at_least_one=False)
         elif keys:
-            self._place(keys, event.block_ids)
+            self._place(keys, event.block_ids, effect)
         else:
             for block in event.block_ids:
-                self._put(None, block)
+                self._put(None, block, effect)
 
-    def _place(self, keys: list[Key], blocks: tuple[Block, ...]) -> None:
+    def _place(self, keys: list[Key], blocks: tuple[Block, ...], effect: Effect) -> None:
         for place, key in enumerate(keys):
-            self._put(key, blocks[place] if place < len(blocks) else None)
+            self._put(key, blocks[place] if place < len(blocks) else None, effect)
             if isinstance(key.of, Object):
                 key.of.places.add((key.group, int(key.name)))
 
-    def _put(self, key: Key | None, block: Block | None) -> None:
-        """A block holds a key from now on. Unless a claim counts on what it held, that is over."""
-        before = self._pool.place(key, block)
+    def _put(self, key: Key | None, block: Block | None, effect: Effect) -> None:
+        """A block holds a key from now on. If a claim counts on what it held, both are one."""
+        before = None if block is None else self._pool.blocks.get(block)
         if before is not None and before != key:
             if any(owner.live for owner, _ in self._objects.owners(before)):
-                text = f"facts contradict: block {block} holds two contents, with no loss between"
-                raise Contradiction(Code.BLOCK_HOLDS_TWO, text)
+                self._unite(before, key, block, effect)
+                return
+        self._pool.place(key, block)
 
-    def _loaded(self, event: Event, claim: Claim | None, keys: list[Key], effect: Effect) -> None:
+    def _unite(self, before: Key, key: Key | None, block: Block | None, effect: Effect) -> None:
+        if key is None:
+            return
+        objects = (each.of for each in (before, key) if isinstance(each.of, Object))
+        claims = [claim for obj in objects for claim in self._objects.on.get(obj, ())]
+        try:
+            with self._capacity.resized(claims):
+                obj = self._objects.unite(before, key, self._pool)
+        except Contradiction as found:
+            text = f"facts contradict: block {block} holds two contents, with no loss between"
+            raise Contradiction(found.code, text) from None
+        position = int(key.name if key.of is obj else before.name)
+        for owner in self._objects.on.get(obj, ()):
+            if position < owner.extent:
+                effect.touch(owner).gained.add(position)
+
+    def _loaded(self, event: Event, keys: list[Key], effect: Effect) -> None:
         """A load brought copies back; raises Contradiction if no tier has them."""
         if not keys and event.block_ids:
             keys = [key for b in event.block_ids if (key := self._pool.blocks.get(b)) is not None]
-        if not keys and claim is None:
+        if not keys and event.held is None:
             self._load_whole(effect)
-            return
-        if not keys and claim is not None:
-            self._load_whole(effect)
-            return
         for key in keys:
-            if not (self._pool.in_tiers(key) or self._has_copy(effect)):
+            counts = effect.direct or any(True for _ in self._objects.owners(key))
+            if counts and not (self._pool.in_tiers(key) or self._has_copy(effect)):
                 text = "facts contradict: a load is of blocks of which no tier has a copy"
                 raise Contradiction(Code.COPY_NOT_THERE, text)
-        self._place(keys, event.block_ids)
+        self._place(keys, event.block_ids, effect)
         for key in keys:
             for owner, position in self._objects.owners(key):
                 effect.touch(owner).brought.add(position)

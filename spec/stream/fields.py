@@ -33,8 +33,8 @@ _OUTCOMES: Final = frozenset({"refusal", "demotion", "expiry", "harm"})
 
 @dataclass
 class Touch:
-    """What an event did to the blocks of one claim: positions that it gained, lost, or loads
-    brought; and the blocks that held what it lost.
+    """What an event did to the blocks of one claim: positions that it gained or lost, or that loads
+    brought; and the blocks of its that are gone, of which another may hold the same.
     """
 
     gained: set[int] = field(default_factory=set)
@@ -90,6 +90,11 @@ class Moment:
                 if claim.took <= self.request.since:
                     found.add(claim)
         return found
+
+    @property
+    def unknown(self) -> bool:
+        """Whether it is unknown how many blocks some claim takes."""
+        return self.capacity.total is None
 
     @property
     def failed(self) -> Set[str]:
@@ -223,24 +228,24 @@ def blamed(at: Moment, claim: Claim) -> bool:
     return claim.claim_id in at.accused
 
 
-def shared_unblamed(at: Moment, claim: Claim) -> int:
+def shared_unblamed(at: Moment, claim: Claim) -> int | None:
     """The claim's blocks that responsible claims have which the event does not name."""
-    return at.capacity.beside(claim, at.blame.named)
+    return None if at.unknown else at.capacity.beside(claim, at.blame.named)
 
 
-def blamed_rest(at: Moment, claim: Claim) -> int:
+def blamed_rest(at: Moment, claim: Claim) -> int | None:
     """The blocks that the other named claims free without this one."""
-    return at.blame.rest(claim)
+    return None if at.unknown else at.blame.rest(claim)
 
 
-def blamed_least(at: Moment, claim: Claim) -> int:
+def blamed_least(at: Moment, claim: Claim) -> int | None:
     """The blocks that only one other named claim frees, for the one that frees least."""
-    return at.blame.least(claim)
+    return None if at.unknown else at.blame.least(claim)
 
 
-def invalid_blocker(at: Moment, claim: Claim) -> bool:
+def invalid_blocker(at: Moment, claim: Claim) -> bool | None:
     """Whether another blocking id is not responsible here, or frees nothing."""
-    return bool(at.idle - {claim.claim_id})
+    return None if at.unknown and at.accused else bool(at.idle - {claim.claim_id})
 
 
 def proof(at: Moment, claim: Claim) -> bool:
@@ -394,20 +399,7 @@ _PROOF: Final = {
     for name in ("resident", "active", "total", "usable", "shortfall")
 }
 
-_OLD = dict(
-    smear="blames_unfailed",
-    alleges="unfounded_failure",
-    stranger="invalid_blocker",
-    tied="shared_unblamed",
-    stood="rest_since_arrival",
-    spared="higher_priority_kept",
-    passed="lower_priority_available",
-    behind="several_unreported",
-    oldest="matches_oldest",
-    unsaid="new_loss",
-)
-
 FIELDS: Final[Mapping[str, Callable[[Moment, Claim], Any]]] = MappingProxyType(
-    {name: _PROOF.get(name) or globals()[_OLD.get(name, name)] for name in EVENT_FIELDS}
+    {name: _PROOF.get(name) or globals()[name] for name in EVENT_FIELDS}
 )
 """One function a field, in the order of the vocabulary."""

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cache
 from heapq import heappop, heappush
@@ -30,7 +29,7 @@ from spec.stream.facts import FACTS_ABOUT_BLOCKS, Effect, Facts
 from spec.stream.fields import FIELDS, Moment, route_value
 from spec.stream.generate import in_three_values
 from spec.stream.objects import Objects
-from spec.stream.pool import Group, Pool
+from spec.stream.pool import Group, Object, Pool
 from spec.stream.ranks import Ranks
 from spec.stream.request import Request, Requests
 
@@ -110,9 +109,9 @@ class Judge:
     def _begin(self) -> None:
         """A run begins: nothing is held, and no request is in hand."""
         self.pool, self.objects = Pool(), Objects()
-        self.facts = Facts(self.pool, self.objects)
-        self.requests = Requests(self.limits.requests)
         self.capacity, self.ranks = Capacity(), Ranks()
+        self.facts = Facts(self.pool, self.objects, self.capacity)
+        self.requests = Requests(self.limits.requests)
         self.owing: dict[Claim, None] = {}
         self.followers: dict[str, dict[Claim, None]] = {}
         self._ends: list[tuple[int, int, Claim]] = []
@@ -147,10 +146,8 @@ class Judge:
         if self.order.cut:
             text = "the stream was cut: stream_closed is not its last line"
             self._break(Reason(Code.STREAM_CUT, text, self.order.opened))
-        for claim in self.claims.values():
-            if claim.lapses and claim.untimed is not None and not claim.elapsed:
-                if not (claim.in_steps and self._steps_stated):
-                    claim.distrust(self._untimed(claim))
+        for claim in self._alive():
+            self._time_end(claim)
 
     def _start(self) -> None:
         """Another run begins after a break; its claims are judged in a period of their own."""
@@ -163,10 +160,11 @@ class Judge:
         self._ids.clear()
         self._begin()
 
-    @staticmethod
-    def _untimed(claim: Claim) -> Reason:
-        text = "it is unknown when the duration of the claim is over"
-        return Reason(Code.DURATION_UNTIMED, text, claim.untimed)
+    def _time_end(self, claim: Claim) -> None:
+        """Nothing is concluded of an expiring claim whose end cannot be timed."""
+        if claim.lapses and claim.unseen_end and not (claim.in_steps and self._steps_stated):
+            text = "it is unknown when the duration of the claim is over"
+            claim.distrust(Reason(Code.DURATION_UNTIMED, text, claim.untimed))
 
     def _mark(self, line: Line) -> None:
         mark = line.mark
@@ -233,8 +231,10 @@ class Judge:
 
     def _untime(self, line: Line) -> None:
         """A line has no time: it may stand before or after the end of a duration that runs."""
-        for claim in self._timed:
-            claim.untimed = line.at if claim.untimed is None else claim.untimed
+        claims = [*self._timed]
+        with self.capacity.resized(claims):
+            for claim in claims:
+                claim.untimed = line.at if claim.untimed is None else claim.untimed
         self._timed.clear()
 
     # Events.
@@ -273,6 +273,9 @@ class Judge:
                 self.ranks.follow(each, holds=self._holds(each))
         self._contradict(at, line)
         self._deliver(at, line)
+        if event.kind is Kind.PREFIX_REUSED:
+            for each in at.direct:
+                self._reuse(at, each)
         self._after(at, claim, line, binds=binds)
 
     def _unknown(self, event: Event, at: object) -> None:
@@ -281,7 +284,9 @@ class Judge:
             return
         if event.claim_id in self.claims and event.kind is not Kind.CLAIM_REGISTERED:
             return
-        claim = self._claim(event.claim_id, at, event=event)
+        claim = self._claim(event.claim_id, at)
+        if claim.mode is None and not claim.introduced:
+            self._set_mode(claim, event.mode, at)
         if claim.binds(event):
             claim.state_terms(event)
         if not claim.final:
@@ -303,12 +308,12 @@ class Judge:
         name = event.request_id
         over = self.requests.is_over(name)
         request = self.requests.of(event, observes=self.observes)
-        if request is not None and over and name is not None:
+        if over and name is not None and not self.requests.is_over(name):
             for claim in self.followers.pop(name, {}):
                 claim.drop_request(name)
         return request
 
-    def _claim(self, name: str, at: object, event: Event | None = None) -> Claim:
+    def _claim(self, name: str, at: object) -> Claim:
         """The claim of this id, which is new if there is none."""
         claim = self.claims.get(name)
         if claim is not None:
@@ -327,16 +332,20 @@ class Judge:
     def _introduce(self, claim: Claim, event: Event, line: Line, *, binds: bool) -> None:
         """Take what an event states of the claim that it names."""
         if event.kind in _BEGINS and not claim.known and claim.stated_mode is None:
-            self._set_mode(claim, event.mode)
+            self._set_mode(claim, event.mode, line.at)
         elif event.kind in _TERMS and event.mode not in (None, claim.stated_mode):
             if claim.stated_mode is None and not claim.introduced:
-                self._set_mode(claim, event.mode)
+                self._set_mode(claim, event.mode, line.at)
             else:
                 text = f"it asked for {claim.stated_mode}, and {event.mode} is stated"
+                claim.other_mode = claim.other_mode or event.mode
                 claim.distrust(Reason(Code.MODE_CONTRADICTS, text, line.at))
         if claim.watched and event.kind in _EARLY and not claim.introduced:
             text = "a report names the claim before it is registered"
             claim.distrust(Reason(Code.NOT_REGISTERED, text, line.at))
+        claim.named |= event.kind in _EARLY
+        if event.kind is Kind.CLAIM_EXPIRED and binds:
+            self._time_end(claim)
         if claim.final and event.kind is Kind.CLAIM_REGISTERED:
             claim.distrust(Reason(Code.ID_REUSED, "the claim ended before", line.at))
         if not binds:
@@ -361,9 +370,13 @@ class Judge:
             {"cache_identity", "object_id"} & claim.stated.keys()
         )
 
-    def _set_mode(self, claim: Claim, mode: str | None) -> None:
+    def _set_mode(self, claim: Claim, mode: str | None, at: object) -> None:
         claim.stated_mode = mode
-        claim.begin(_MODES.get(mode or "", self.default))
+        if (judged := _MODES.get(mode or "", self.default)) is not claim.mode:
+            claim.begin(judged)
+            if claim.named:
+                text = "a report names the claim before it is registered"
+                claim.distrust(Reason(Code.NOT_REGISTERED, text, at))
 
     def _place_on_object(self, claim: Claim, event: Event) -> bool:
         """Put a claim on the object that it states; return whether keys have other names now."""
@@ -372,10 +385,10 @@ class Judge:
         renamed = False
         if claim.obj.object_id is None and "object_id" in claim.stated:
             renamed = self._move(claim, event)
-        renamed = self.objects.bind(claim.obj, event, self.pool) or renamed
         self.objects.join(claim)
-        if event.kind in _TERMS and event.contents:
-            with _resized(self.capacity, self.objects.on.get(claim.obj, ())):
+        with self.capacity.resized(self.objects.sharing(claim.obj)):
+            renamed = self.objects.bind(claim.obj, event, self.pool) or renamed
+            if event.kind in _TERMS and event.contents:
                 renamed = self.objects.state(claim.obj, event.contents, self.pool) or renamed
         return renamed
 
@@ -390,14 +403,14 @@ class Judge:
         own = claim.obj
         self.objects.leave(claim)
         new = found[0] if found else self.objects.add(*about)
-        with _resized(self.capacity, [claim]):
+        with self.capacity.resized([claim]):
             claim.obj = new
         places = sorted(own.places)
         self.pool.rename([(own.key(g, at), new.key(g, at)) for g, at in places])
         new.places |= {(g, at) for g, at in places if at >= len(new.contents)}
         return True
 
-    def _measure(self, obj: object) -> None:
+    def _measure(self, obj: Object) -> None:
         """What claims hold turns out to be otherwise than was known, and was so before."""
         at = Moment(
             Event(kind=Kind.BLOCK_CACHED),
@@ -408,20 +421,8 @@ class Judge:
             self.ranks,
             None,
         )
-        for claim in self._sharing(obj):
+        for claim in self.objects.sharing(obj):
             self._remeasure(claim, at)
-
-    def _sharing(self, obj: object) -> list[Claim]:
-        """The claims on an object, and on others with a content of it."""
-        found: dict[Claim, None] = {}
-        for claim in self.objects.on.get(obj, ()):  # type: ignore[call-overload]
-            found[claim] = None
-            for position in range(len(claim.obj.contents)):
-                for owner, _ in self.objects.owners(claim.obj.key(0, position)):
-                    found[owner] = None
-            break
-        found.update(self.objects.on.get(obj, {}))  # type: ignore[call-overload]
-        return [*found]
 
     def _remeasure(self, claim: Claim, at: Moment) -> None:
         facts, lead = claim.facts, FIELDS["lead"](at, claim)
@@ -475,12 +476,12 @@ class Judge:
             return found
         if kind in FACTS_ABOUT_BLOCKS:
             gone = kind in BLOCKS_GONE
-            for each in effect.touched:
-                if not gone or effect.touched[each].lost:
+            for each, touch in effect.touched.items():
+                if not gone or touch.lost:
                     found[each] = True, True
             for each in () if gone else effect.direct:
                 found[each] = True, True
-            return {each: both for each, both in found.items() if not self._is_moot(each, kind)}
+            return {each: both for each, both in found.items() if not self._is_moot(each, event)}
         if claim is None:
             return found
         if kind in FACTS:
@@ -488,7 +489,7 @@ class Judge:
             if own:
                 found[claim] = True, True
             return found
-        if not self._is_moot(claim, kind):
+        if not self._is_moot(claim, event):
             found[claim] = True, True
         if not claim.known:
             obj = claim.obj if event.object_id is not None else None
@@ -503,11 +504,19 @@ class Judge:
         return not (ended and (claim.lapses or not claim.facts[AT["committed"]]))
 
     @staticmethod
-    def _is_moot(claim: Claim, kind: Kind) -> bool:
-        """Whether nothing is owed of the claim that an event of this kind could be about."""
-        if claim.watched:
-            return bool(claim.retired) and not claim.responsible
-        return claim.final and kind in FACTS
+    def _is_moot(claim: Claim, event: Event) -> bool:
+        """Whether nothing is owed of the claim that the event could be about.
+
+        Late reports about blocks and routes of a claim that was only watched may be true of what
+        happened since; of others the lifecycle judges late reports.
+        """
+        if not (claim.watched and claim.over):
+            return claim.final and event.kind in FACTS
+        if event.kind in FACTS:
+            return True
+        if event.kind in ROUTE_REPORTS:
+            return not claim.routes.get((event.request_id or "", event.kind))
+        return not claim.owes
 
     # What contradicts.
 
@@ -523,9 +532,6 @@ class Judge:
         if kind is Kind.PREFIX_LOOKUP and event.held is not None:
             for claim in at.direct:
                 self._look_up(at, claim)
-        if kind is Kind.PREFIX_REUSED:
-            for claim in at.direct:
-                self._reuse(at, claim)
 
     def _assume(self, at: Moment, claim: Claim, line: Line) -> None:
         event = at.event
@@ -784,7 +790,7 @@ class Judge:
         if event.kind is Kind.CLAIM_RETIRED:
             claim.early |= claim.duration is not None and not claim.elapsed
             self._timed.pop(claim, None)
-            claim.retired = True
+            claim.retired |= claim.elapsed or event.by == claim.owner is not None
         if event.kind in _BEGINS or event.kind is Kind.CLAIM_RETIRED:
             self.ranks.follow(claim, holds=self._holds(claim))
 
@@ -796,6 +802,7 @@ class Judge:
 
     def _end(self, claim: Claim) -> None:
         """Nothing changes the verdict any more but a late report."""
+        self._time_end(claim)
         claim.final = True
         self.objects.leave(claim)
         self.capacity.remove(claim)
@@ -814,19 +821,6 @@ class Judge:
             self._forget(oldest)
             if len(self._ids) > self.limits.ids:
                 self._ids.popitem(last=False)
-
-
-@contextmanager
-def _resized(capacity: Capacity, claims: Iterable[Claim]) -> Iterator[None]:
-    """Within the block, what claims take has other names."""
-    counted = [claim for claim in claims if claim in capacity]
-    for claim in counted:
-        capacity.remove(claim)
-    try:
-        yield
-    finally:
-        for claim in counted:
-            capacity.add(claim)
 
 
 @cache

@@ -23,7 +23,7 @@ class Objects:
     def __init__(self) -> None:
         self._by_id: dict[str, list[Object]] = {}
         self._idle: dict[Object, None] = {}
-        self._users: dict[Content, dict[Object, list[int]]] = {}
+        self._users: dict[Content | Key, dict[Object, list[int]]] = {}
         self.on: dict[Object, dict[Claim, None]] = {}
 
     # Objects.
@@ -66,11 +66,11 @@ class Objects:
                 del self._by_id[obj.object_id or ""]
 
     def _unlist(self, obj: Object) -> None:
-        for content in obj.contents:
-            objects = self._users.get(content, {})
+        for name in (*obj.contents, *map(_indexed, obj.same.values())):
+            objects = self._users.get(name, {})
             objects.pop(obj, None)
             if not objects:
-                self._users.pop(content, None)
+                self._users.pop(name, None)
 
     # Claims.
 
@@ -93,17 +93,26 @@ class Objects:
 
     def owners(self, key: Key) -> Iterator[tuple[Claim, int]]:
         """The claims that a key belongs to, each with the position."""
+        positional = isinstance(key.of, Object)
+        places = self._users.get(key if positional else key.name, {})
         if isinstance(key.of, Object):
-            places = {key.of: [int(key.name)]}
-        else:
-            places = self._users.get(key.name, {})
+            places = {key.of: [int(key.name)], **places}
         for obj, positions in places.items():
-            if obj is not key.of and obj.identity != key.of:
+            if not positional and key.of not in (obj.identity, None):
                 continue
             for claim in self.on.get(obj, ()):
                 for position in positions:
                     if position < claim.extent:
                         yield claim, position
+
+    def sharing(self, obj: Object) -> list[Claim]:
+        """The claims on an object, and on those that have a key in common with it."""
+        objects = {obj: None}
+        keys = [obj.key(0, at) for at in range(len(obj.contents))]
+        keys += [Key(obj, group, at) for group, at in obj.places]
+        for key in (*keys, *obj.same.values()):
+            objects.update(dict.fromkeys(self._users.get(_indexed(key), ())))
+        return [claim for each in objects for claim in self.on.get(each, ())]
 
     # Contents.
 
@@ -151,6 +160,10 @@ class Objects:
         self._agree(obj, more)
         places = [(g, at) for g, at in obj.places if known <= at < len(contents)]
         renamed = [(obj.key(g, at), Key(obj.identity, g, contents[at])) for g, at in places]
+        if any(not isinstance(old.of, Object) and old.name != new.name for old, new in renamed):
+            raise Contradiction(
+                Code.KEYS_CONTRADICT, "a block held two contents of one position of an object"
+            )
         if obj.identity is not None:
             renamed += [
                 (Key(None, g, name), Key(obj.identity, g, name))
@@ -164,6 +177,35 @@ class Objects:
         pool.rename(renamed)
         return True
 
+    def unite(self, one: Key, other: Key, pool: Pool) -> Object:
+        """One block holds both: a position has the key of the other from now on.
+
+        Returns:
+            The object of the position.
+
+        Raises:
+            Contradiction: they cannot be one content.
+        """
+        if not isinstance(other.of, Object):
+            one, other = other, one
+        obj, position = other.of, other.name
+        if not isinstance(obj, Object) or one.group != other.group:
+            raise Contradiction(Code.BLOCK_HOLDS_TWO, "a block holds two contents")
+        if isinstance(one.of, Object):
+            fits = one.of is not obj and one.name == position
+            fits = fits and one.of.agrees(obj.identity, None)
+        else:
+            places = (at for o, at in self._users.get(one.name, {}).items() if o.identity == one.of)
+            fits = obj.identity in (None, one.of) and any(position in at for at in places)
+        if not fits:
+            raise Contradiction(Code.BLOCK_HOLDS_TWO, "a block holds two contents")
+        obj.same[other.group, int(position)] = one
+        if isinstance(one.of, Object):
+            one.of.shared.add((one.group, int(one.name)))
+        self._users.setdefault(_indexed(one), {}).setdefault(obj, []).append(int(position))
+        pool.rename([(other, one)])
+        return obj
+
     def _agree(self, obj: Object, contents: tuple[Content, ...]) -> None:
         for content in contents:
             for other in self._users.get(content, ()):
@@ -173,3 +215,8 @@ class Objects:
                         f"the key {content} is stated under two cache identities: "
                         f"{other.identity} and {obj.identity}",
                     )
+
+
+def _indexed(key: Key) -> Content | Key:
+    """What the objects that hold a key are listed under."""
+    return key if isinstance(key.of, Object) else key.name

@@ -27,7 +27,7 @@ class ClaimOutcome(NamedTuple):
 
     Attributes:
         mode: the one that judged it; None where it states none and none was given.
-        stated_mode: the word by which it states one.
+        stated_mode: the word by which it states one; `other_mode` a second word, if there is one.
         entered: whether anything was owed to it: it was accepted, or it is watched.
         final: whether only a late report can change the verdict.
         why: what decided the verdict.
@@ -36,6 +36,7 @@ class ClaimOutcome(NamedTuple):
     claim_id: str
     mode: Mode | None
     stated_mode: str | None
+    other_mode: str | None
     state: ClaimState
     entered: bool
     final: bool
@@ -59,6 +60,7 @@ def outcome_of(claim: Claim) -> ClaimOutcome:
         claim.claim_id,
         claim.mode,
         claim.stated_mode,
+        claim.other_mode,
         claim.state,
         claim.entered,
         claim.final,

@@ -58,7 +58,9 @@ FULL: Final = Group()
 class Object:
     """What claims are made for. `contents` are the keys of its first positions, once stated.
 
-    `places` are the groups and positions of which copies were stated before their content was.
+    `places` are the groups and positions of which copies were stated before their content was, and
+    `same` those of them that turned out to have another key, since one block held both; `shared`
+    those that gave theirs to others so.
     """
 
     object_id: str | None = None
@@ -66,12 +68,25 @@ class Object:
     token_map: str | None = None
     contents: tuple[Content, ...] = ()
     places: set[tuple[int, int]] = field(default_factory=set)
+    same: dict[tuple[int, int], Key] = field(default_factory=dict)
+    shared: set[tuple[int, int]] = field(default_factory=set)
 
     def key(self, group: int, position: int) -> Key:
         """The key of a position."""
         if position < len(self.contents):
             return Key(self.identity, group, self.contents[position])
-        return Key(self, group, position)
+        other = self.same.get((group, position)) if self.same else None
+        if other is None:
+            return Key(self, group, position)
+        return other.of.key(group, position) if isinstance(other.of, Object) else other
+
+    @property
+    def named(self) -> int:
+        """How many of its first positions have a key that other objects may have."""
+        found = len(self.contents)
+        while (0, found) in self.same or (0, found) in self.shared:
+            found += 1
+        return found
 
     def agrees(self, identity: str | None, token_map: str | None) -> bool:
         """Whether an event that states these may mean this object."""
@@ -191,6 +206,8 @@ class Pool:
     def rename(self, renamed: Iterable[tuple[Key, Key]]) -> None:
         """Move what is known of keys to their new names, which is neither gain nor loss."""
         for old, new in renamed:
+            if old == new:
+                continue
             blocks = self.held.pop(old, None)
             if blocks is not None:
                 others = self.held.setdefault(new, set())

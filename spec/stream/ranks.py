@@ -61,7 +61,7 @@ class Ranks:
         rivals = bool(lower or self._unsure)
         if lowest is None:
             return None if rivals else False
-        losers = [each for each, touch in at.touched.items() if touch.lost]
+        losers = [each for each, touch in at.touched.items() if touch.lost or touch.blocks]
         unsure = any(each.mode is Mode.SOFT_PRIORITY and each.priority is None for each in losers)
         unsure = unsure or any(each.disputed for each in losers)
         ranks = {each: each.priority or 0 for each in losers if self._is_ranked(each)}

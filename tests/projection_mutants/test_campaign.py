@@ -22,10 +22,13 @@ DOCS: Final = Path(__file__).parents[2] / "docs"
 
 KILLED: Final = (
     *("ranks.is_ranked:negate-1", "ranks._ranked:affirm-1"),
-    *("ranks.ranked_losers:lack-1", "ranks.passed:branch-7", "ranks.passed:branch-3"),
-    *("ranks.passed:compare-2", "ranks.passed:flip-2", "ranks.passed:join-1"),
-    *("ranks.passed:swap-1", "ranks.passed:lack-9", "ranks.passed:negate-3"),
-    *("ranks.spared:compare-1", "ranks.spared:quantify-1", "ranks.spared:swap-1"),
+    "ranks.ranked_losers:lack-1",
+    *("ranks.lower_priority_available:branch-7", "ranks.lower_priority_available:branch-3"),
+    *("ranks.lower_priority_available:compare-2", "ranks.lower_priority_available:flip-2"),
+    *("ranks.lower_priority_available:join-1", "ranks.lower_priority_available:swap-1"),
+    *("ranks.lower_priority_available:lack-9", "ranks.lower_priority_available:negate-3"),
+    *("ranks.higher_priority_kept:compare-1", "ranks.higher_priority_kept:quantify-1"),
+    "ranks.higher_priority_kept:swap-1",
     *("rights.begin:branch-2", "rights.begin:negate-1", "rights.begin:sum-1"),
     *("rights.is_due:lack-6", "rights.is_due:join-2", "rights.unclear:branch-2"),
     *("rights.authorised:branch-5", "rights.authorised:more-1", "rights.authorised:negate-4"),

@@ -16,7 +16,7 @@ from tests.projection_mutants.changes import changes
 from tests.projection_mutants.grow import as_items, as_lines, main
 from tests.projection_mutants.live import Stream
 
-NAME = "ranks.spared:swap-1"
+NAME = "ranks.higher_priority_kept:swap-1"
 """A change that is noticed by some hand-written trace."""
 
 

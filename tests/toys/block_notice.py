@@ -82,7 +82,7 @@ STATED: Final = (
                 "tell the lost blocks",
                 Kind.CLAIM_BLOCK_LOST,
                 ("owed",),
-                {"breaks": was.lead < c.threshold, "unsaid": UNREPORTED},
+                {"breaks": was.lead < c.threshold, "new_loss": UNREPORTED},
             ),
         ),
         invariants=(

@@ -82,7 +82,7 @@ class Frame:
         kept = space.view("request", req_was=first, event=nowhere).req()
         skipped, req = self._not("request"), space.view("request").req()
         closed, ended = self._not("opens"), space.event["kind"] == _kind(Kind.REQUEST_FINISHED)
-        after = self._unopened(now, self._elder(now), space.view("request").req())
+        after = self._unopened(now, self._at_arrival(now), space.view("request").req())
         for ledger in REQUEST_LEDGERS:
             for name in (r.name for r in ledger.registers):
                 was, plain, then = space.req_was[name], first[name], req[name]
@@ -208,7 +208,7 @@ class Frame:
                     self._unless_broken(space.claim, space.claim, space.request),
                 ),
             ]
-            first = self._unopened(space.was, space.elder, space.req_was)
+            first = self._unopened(space.was, space.at_arrival, space.req_was)
             record = {n: v if n in delivery.known else first[n] for n, v in space.req_was.items()}
             followed = space.view("request", req_was=ledger)
             opened = space.view("request", req_was=record)
@@ -226,7 +226,7 @@ class Frame:
             )
             still = z3.And(z3.Not(follows), z3.Not(opens))
             known = {n: v for n, v in req.items() if n not in delivery.known}
-            then = self._unopened(now, self._elder(now), req)
+            then = self._unopened(now, self._at_arrival(now), req)
             agree += [
                 z3.If(still, same(known, then), same(some_req, req)),
                 z3.If(
@@ -259,29 +259,29 @@ class Frame:
     @property
     def _ledger_unopened(self) -> Expr:
         """The request's registers equal those of a request that is not followed."""
-        plain = self._unopened(self.space.was, self.space.elder, self.space.req_was)
+        plain = self._unopened(self.space.was, self.space.at_arrival, self.space.req_was)
         was = self.space.req_was.items()
         return z3.And([v == plain[n] for n, v in was if n not in self.delivery.known])
 
     def _unopened(
-        self, was: Mapping[str, Expr], elder: Expr, req: Mapping[str, Expr]
+        self, was: Mapping[str, Expr], at_arrival: Expr, req: Mapping[str, Expr]
     ) -> dict[str, Expr]:
         """The registers of a request that is not followed, except those that the pool keeps.
 
         Args:
             was: the claim's registers.
-            elder: `stands.elder`.
+            at_arrival: `stands.responsible_at_arrival`.
             req: the request's registers, of which only those that the pool keeps are read.
         """
         space = self.space
         known = {name: req[name] for name in self.delivery.known}
         req_was = {**constants_of(REQUEST_FIRST), **known}
-        view = View(was, req_was, space.event, space.constants, space.owes, elder)
+        view = View(was, req_was, space.event, space.constants, space.owes, at_arrival)
         derived = {name: view.term(term) for name, term in self.delivery.derived.items()}
         return {**constants_of(REQUEST_FIRST), **derived}
 
-    def _elder(self, now: Mapping[str, Expr]) -> Expr:
-        return self.space.elder_after(now, self.space.event)
+    def _at_arrival(self, now: Mapping[str, Expr]) -> Expr:
+        return self.space.at_arrival_after(now, self.space.event)
 
 
 def _fresh(values: Mapping[str, Expr], word: str) -> dict[str, Expr]:

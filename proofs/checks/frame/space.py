@@ -105,7 +105,7 @@ class View:
         event: Mapping[str, Expr],
         constants: Mapping[str, Expr],
         owes: Expr,
-        elder: Expr | None = None,
+        at_arrival: Expr | None = None,
         *,
         now: Mapping[str, Expr] | None = None,
         req: Mapping[str, Expr] | None = None,
@@ -120,7 +120,10 @@ class View:
             Scope.REQ_WAS: first if req_was is None else dict(req_was),
             Scope.NOW: dict(now or {}),
             Scope.REQ: first if req_was is None else dict(req or {}),
-            Scope.STANDS: {"owes": owes, "elder": z3.BoolVal(False) if elder is None else elder},
+            Scope.STANDS: {
+                "owes": owes,
+                "responsible_at_arrival": z3.BoolVal(False) if at_arrival is None else at_arrival,
+            },
         }
 
     def term(self, term: Term, own: Mapping[str, Expr] | None = None) -> Expr:
@@ -191,7 +194,7 @@ class Space:
             z3.Or([z3.And([self.constants[n] == v for n, v in each]) for each in sorted(fixed)]),
             *(self._in_range(standing) for standing in (self.claim, self.request)),
         ]
-        self.elder = z3.Bool("stands.elder")
+        self.at_arrival = z3.Bool("stands.responsible_at_arrival")
         self.owes = z3.Bool("stands.owes of another observer")
         if observer is not None:
             self.owes = z3.Or(self.owes, self.having(self.claim, Verdict.PENDING))
@@ -237,7 +240,7 @@ class Space:
         for name, value in self.event.items():
             if name != "kind":
                 found.append(Unknown(name, value, _plain(value), True))
-        found.append(Unknown("stands.elder", self.elder, constant(False)))
+        found.append(Unknown("stands.responsible_at_arrival", self.at_arrival, constant(False)))
         for name, value in self.constants.items():
             found.append(Unknown(f"c.{name}", value, _plain(value, 1)))
         for scope, values, first in (
@@ -261,13 +264,15 @@ class Space:
     ) -> View:
         """The view of a scope, with other request registers or another event if given."""
         request = None if scope == "claim" else (req_was or self.req_was)
-        return View(self.was, request, event or self.event, self.constants, self.owes, self.elder)
+        return View(
+            self.was, request, event or self.event, self.constants, self.owes, self.at_arrival
+        )
 
-    def elder_after(self, now: Mapping[str, Expr], event: Mapping[str, Expr]) -> Expr:
-        """`stands.elder` after an event, by its definition."""
+    def at_arrival_after(self, now: Mapping[str, Expr], event: Mapping[str, Expr]) -> Expr:
+        """`stands.responsible_at_arrival` after an event, by its definition."""
         arrives = z3.And(event["here"], event["kind"] == constant(_ARRIVED))
         begins = z3.And(now["responsible"], z3.Not(self.was["responsible"]))
-        return z3.Or(arrives, z3.And(self.elder, z3.Not(begins)))
+        return z3.Or(arrives, z3.And(self.at_arrival, z3.Not(begins)))
 
 
 def _plain(value: Expr, number: int = 0) -> Expr:

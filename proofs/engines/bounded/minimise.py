@@ -33,14 +33,14 @@ _BLAME = (
     "blamed",
     "blamed_rest",
     "blamed_least",
-    "stranger",
+    "invalid_blocker",
     "accuses",
-    "smear",
-    "alleges",
+    "blames_unfailed",
+    "unfounded_failure",
     "restore",
 )
-_ROOM = ("shared", "tied", "others")
-_ORDER = ("behind", "oldest")
+_ROOM = ("shared", "shared_unblamed", "others")
+_ORDER = ("several_unreported", "matches_oldest")
 CHOICE = ("takeable", "keeps")
 """What an eviction says of each of two ranked claims."""
 CARRIES: dict[Kind, tuple[str, ...]] = {
@@ -49,11 +49,11 @@ CARRIES: dict[Kind, tuple[str, ...]] = {
     Kind.CLAIM_RETIRED: ("footprint", "by"),
     Kind.CLAIM_ACCEPTED: ("footprint",),
     Kind.BLOCK_CACHED: ("lead", "found"),
-    Kind.BLOCK_EVICTED: ("lead", "passed", "spared", *CHOICE),
+    Kind.BLOCK_EVICTED: ("lead", "lower_priority_available", "higher_priority_kept", *CHOICE),
     Kind.BLOCK_LOST: ("lead",),
     Kind.LOAD_FINISHED: ("lead", "intact"),
     Kind.REQUEST_ARRIVED: ("needed", "usable", "shared"),
-    Kind.REQUEST_FINISHED: ("stood", "shared"),
+    Kind.REQUEST_FINISHED: ("rest_since_arrival", "shared"),
     Kind.PREFIX_LOOKUP: ("covers",),
     Kind.REQUEST_ROUTED: ("cost", "worker"),
     Kind.REUSE_SERVED: ("hit",),
@@ -61,8 +61,8 @@ CARRIES: dict[Kind, tuple[str, ...]] = {
     Kind.ROUTE_PLACEMENT_REPORTED: ("worker", *_ORDER),
     Kind.ROUTE_REUSE_REPORTED: ("hit", *_ORDER),
     Kind.CLAIM_RESTORED: ("from_tier",),
-    Kind.CLAIM_RESTORATION_FAILED: ("outcome", "refusal", "harm", "smear", "echo"),
-    Kind.CLAIM_BLOCK_LOST: ("breaks", "unsaid"),
+    Kind.CLAIM_RESTORATION_FAILED: ("outcome", "refusal", "harm", "blames_unfailed", "echo"),
+    Kind.CLAIM_BLOCK_LOST: ("breaks", "new_loss"),
     Kind.CLAIM_DEMOTED: ("authorised", "by"),
     Kind.CLAIM_EXPIRED: ("authorised", "by"),
     Kind.CLAIM_RELEASED: ("authorised", "by"),

@@ -81,7 +81,9 @@ class Ranked:
             if after_b is None:
                 return None
             loses_a, loses_b = evicted and mine_a and there_a, evicted and mine_b and there_b
-            failed = ("promise",) * bool((loses_a and a.passed) or (loses_b and b.passed))
+            instead_a = loses_a and a.lower_priority_available
+            instead_b = loses_b and b.lower_priority_available
+            failed = ("promise",) * bool(instead_a or instead_b)
             if loses_a != loses_b and not first:
                 either = bool((there_b and e.takeable_B) if loses_a else (there_a and e.takeable_A))
             if loses_a or loses_b:
@@ -122,12 +124,12 @@ class _View:
         self._there, self._rank, self._other = there, rank, other
 
     @property
-    def passed(self) -> bool:
+    def lower_priority_available(self) -> bool:
         lower = self._there and self._rank < 0
         return bool(lower and getattr(self._event, f"takeable_{self._other}"))
 
     @property
-    def spared(self) -> bool:
+    def higher_priority_kept(self) -> bool:
         higher = self._there and self._rank > 0
         return bool(higher and getattr(self._event, f"keeps_{self._other}"))
 

@@ -16,7 +16,7 @@ __all__ = ["SHARED", "TERMS"]
 
 _stage = Var(Scope.OWN, "stage", Sort.INT)
 _OWN = (was.declared, was.footprint)
-_BESIDE = (e.rest, e.stood)
+_BESIDE = (e.rest, e.rest_since_arrival)
 TERMS: Final[dict[str, tuple[Term, ...]]] = {
     "closes": (CLOSES,),
     "rises": (terms.rises,),

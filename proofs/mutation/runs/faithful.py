@@ -31,7 +31,7 @@ def well_formed() -> Term:
     """The condition on the fields of an event by its kind and subject; reads only the event."""
     return conj(
         kind(Kind.STREAM_DISORDER).implies(~e.mine & ~e.named),
-        e.mine | ~(e.passed | e.spared),
+        e.mine | ~(e.lower_priority_available | e.higher_priority_kept),
         *(_carried(name, sort) for name, (sort, _) in EVENT_FIELDS.items() if name not in _WHOM),
     )
 

@@ -30,7 +30,7 @@ FAILED: Final = "an answer owed follows a failure"
 OF_REGISTERED: Final = "a route owed is of a registered claim"
 """Invariants that several obligations share (`While.name`)."""
 
-UNREPORTED: Final = Var(Scope.WAS, "unsaid", Sort.BOOL)
+UNREPORTED: Final = Var(Scope.WAS, "new_loss", Sort.BOOL)
 """A block of the claim was lost and no report named it (a register of the proofs' environment)."""
 
 NOT_PROMISED: Final = (

@@ -178,7 +178,7 @@ def blame_is_right(own: Term) -> Term:
     Args:
         own: blocks of this claim while it is responsible, as declared or as committed.
     """
-    share = was.responsible.ite(own - e.tied, Const(0))
+    share = was.responsible.ite(own - e.shared_unblamed, Const(0))
     total = req_was.needed + resident(own)
     room = req_was.usable + e.blamed.ite(share, Const(0)) + e.blamed_rest
     most = total + e.others
@@ -192,7 +192,7 @@ def blame_is_right(own: Term) -> Term:
         _irredundant(room, most, share),
     )
     return conj(
-        ~e.stranger,
+        ~e.invalid_blocker,
         e.blamed.implies(was.responsible),
         conflict(own, req_was).ite(standing, ~e.accuses | transient),
     )
@@ -236,7 +236,7 @@ BLOCKING_CLAIM_IDS = Observer(
         Rule(
             Guard.FALSE_REPORT,
             "restore_refusal_blames_wrong_claims",
-            _restore_refused & (_has_part & e.smear | (req_was.failed & ~e.accuses)),
+            _restore_refused & (_has_part & e.blames_unfailed | (req_was.failed & ~e.accuses)),
             VIOLATED,
             why="a refusal for a failed restore names no claim, or one whose restore did not fail",
             allowed="exactly the claims whose restore failed for this request",
@@ -308,7 +308,7 @@ PRIORITY_INFLUENCE = Observer(
         Rule(
             Guard.FORBIDDEN,
             "evicted_before_lower_priority",
-            _lost & e.passed,
+            _lost & e.lower_priority_available,
             VIOLATED,
             why="a block of this claim was evicted, although one of a claim of lower priority "
             "could be taken",
@@ -317,7 +317,7 @@ PRIORITY_INFLUENCE = Observer(
         Rule(
             Guard.DISCHARGED,
             "evicted_before_higher_priority",
-            _lost & e.spared,
+            _lost & e.higher_priority_kept,
             "ordered",
             why="this claim lost blocks, and a claim of higher priority kept its own",
         ),

@@ -28,7 +28,7 @@ __all__ = ["RESTORATION_FAILURE_OUTCOME", "STATED"]
 
 _refused = e.here & kind(Kind.REQUEST_REFUSED) & ~e.echo
 _reported = ours & kind(Kind.CLAIM_RESTORATION_FAILED)
-_alleged = conj(e.here, kind(Kind.REQUEST_REFUSED), e.blamed, e.alleges)
+_alleged = conj(e.here, kind(Kind.REQUEST_REFUSED), e.blamed, e.unfounded_failure)
 _stated = _reported & e.outcome & ~e.echo
 _relaxed = e.mine & kind(Kind.CLAIM_DEMOTED, Kind.CLAIM_EXPIRED, Kind.CLAIM_HARMED)
 _served = reused | computed
@@ -80,7 +80,9 @@ RESTORATION_FAILURE_OUTCOME = Observer(
         Rule(
             Guard.FALSE_REPORT,
             "outcome_blames_wrong_claim",
-            ((e.here & kind(Kind.REQUEST_REFUSED)) | _reported) & e.smear & req_was.failed,
+            ((e.here & kind(Kind.REQUEST_REFUSED)) | _reported)
+            & e.blames_unfailed
+            & req_was.failed,
             VIOLATED,
             why="the outcome names a claim whose restore did not fail",
             allowed="an outcome that names this claim, and only claims whose restore failed",

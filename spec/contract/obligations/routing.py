@@ -71,7 +71,7 @@ def _attribution(
             Rule(
                 Guard.FALSE_REPORT,
                 f"oldest_{noun}_misreported",
-                ours & kind(report) & ~(known & e.behind.ite(e.oldest, agrees)),
+                ours & kind(report) & ~(known & e.several_unreported.ite(e.matches_oldest, agrees)),
                 VIOLATED,
                 source=("owed",),
                 why=f"the report of {what} does not agree with the oldest fact not yet reported",
@@ -80,7 +80,7 @@ def _attribution(
             Rule(
                 Guard.DISCHARGED,
                 f"{noun}_reported",
-                ours & kind(report) & ~e.behind,
+                ours & kind(report) & ~e.several_unreported,
                 "reported",
                 why=f"{what} is reported for the claim",
             ),

@@ -159,7 +159,7 @@ CLAIM_SCOPED_TELEMETRY = Observer(
             e.mine
             & c.ranked
             & (
-                (kind(Kind.CLAIM_BLOCK_LOST) & ~(_lost & e.unsaid))
+                (kind(Kind.CLAIM_BLOCK_LOST) & ~(_lost & e.new_loss))
                 | (kind(Kind.CLAIM_UNMATERIALIZED, Kind.CLAIM_HARMED) & ~_lost)
             ),
             VIOLATED,
@@ -171,7 +171,7 @@ CLAIM_SCOPED_TELEMETRY = Observer(
         Rule(
             Guard.FALSE_REPORT,
             "wrong_block_reported_lost",
-            e.mine & c.ranked & kind(Kind.CLAIM_BLOCK_LOST) & ~e.unsaid,
+            e.mine & c.ranked & kind(Kind.CLAIM_BLOCK_LOST) & ~e.new_loss,
             VIOLATED,
             source=("fallen", "thinned"),
             why="a block is reported lost that was not lost, or was reported before, and the "
@@ -282,14 +282,16 @@ STATED: Final = (
                 "tell the lost block",
                 Kind.CLAIM_BLOCK_LOST,
                 ("thinned",),
-                {"breaks": was.lead < c.threshold, "unsaid": UNREPORTED},
+                {"breaks": was.lead < c.threshold, "new_loss": UNREPORTED},
             ),
         ),
         invariants=(
             While("a fall owed is not held", ("fallen",), was.lead < c.threshold),
             While("a loss owed is registered", ("fallen", "thinned"), was.registered & live(was)),
             While(
-                "a lost block owed is unsaid", ("fallen", "thinned"), c.ranked.implies(UNREPORTED)
+                "a lost block owed is unreported",
+                ("fallen", "thinned"),
+                c.ranked.implies(UNREPORTED),
             ),
         ),
     ),

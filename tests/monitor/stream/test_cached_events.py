@@ -330,13 +330,13 @@ READ = {
     Kind.CLAIM_RESTORED: {"from_tier", "here"},
     Kind.BLOCK_CACHED: {"found", "here", "lead"},
     Kind.LOAD_FINISHED: {"here", "intact", "lead"},
-    Kind.BLOCK_EVICTED: {"lead", "passed", "spared"},
+    Kind.BLOCK_EVICTED: {"lead", "lower_priority_available", "higher_priority_kept"},
     Kind.BLOCK_LOST: {"lead"},
-    Kind.REQUEST_FINISHED: {"here", "shared", "stood"},
+    Kind.REQUEST_FINISHED: {"here", "shared", "rest_since_arrival"},
 }
 """What of an event is read, by kinds; of the others remembered nothing is. No claim with a rank is
 moved by what is remembered of an eviction, and at the end of a request that fits beside all claims
-no conflict can be read from `shared` and `stood`.
+no conflict can be read from `shared` and `rest_since_arrival`.
 """
 OTHERS = (
     *(Kind.CLAIM_MATERIALIZED, Kind.CLAIM_UNMATERIALIZED, Kind.CLAIM_OFFLOADED),
@@ -383,7 +383,7 @@ COMPARED = {
     **{key: {frozenset({"ended_by"}), frozenset({"by", "ended_by"})} for key in ENDS},
     Kind.REQUEST_FINISHED: {
         frozenset({"needed", "usable"}),
-        frozenset({"needed", "usable", "declared", "shared", "stood"}),
+        frozenset({"needed", "usable", "declared", "shared", "rest_since_arrival"}),
     },
 }
 """What numbers are compared with, beside what is held with a predicate's threshold."""

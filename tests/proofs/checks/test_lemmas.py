@@ -120,7 +120,7 @@ class TestOthers:
         monkeypatch.setattr(
             other_claims,
             "blame_is_right",
-            lambda own: blame_is_right(own) | (e.stranger & was.responsible),
+            lambda own: blame_is_right(own) | (e.invalid_blocker & was.responsible),
         )
         assert ["what is seen is true"] == failing("two claims")
 
@@ -142,7 +142,9 @@ class TestOthers:
     def test_world(self, monkeypatch: pytest.MonkeyPatch) -> None:
         """A world that took more for granted of the numbers than is so would be found out."""
         faithful = other_claims.faithful()
-        monkeypatch.setattr(other_claims, "faithful", lambda: faithful & (e.blamed_least <= e.tied))
+        monkeypatch.setattr(
+            other_claims, "faithful", lambda: faithful & (e.blamed_least <= e.shared_unblamed)
+        )
 
         assert ["any pool"] == failing("fields")
 

@@ -89,7 +89,7 @@ REFUSED: dict[str, object] = {
     "blamed": True,
     "blamed_rest": 3,
     "blamed_least": 2,
-    "tied": 1,
+    "shared_unblamed": 1,
 }
 
 
@@ -125,4 +125,7 @@ class TestMemory:
         assert {
             (Scope.BELIEVES, name) for name in ("blamed", "blamed_rest", "blamed_least")
         } <= read
-        assert not {(Scope.EVENT, name) for name in ("blamed_rest", "blamed_least", "tied")} & read
+        assert (
+            not {(Scope.EVENT, name) for name in ("blamed_rest", "blamed_least", "shared_unblamed")}
+            & read
+        )

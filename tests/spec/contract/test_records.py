@@ -76,6 +76,6 @@ class TestDerived:
 
     def test_reading(self) -> None:
         """Those whose rules read a field are found, under the constants of the mode."""
-        assert {"claim_scoped_telemetry"} == reading("unsaid", Mode.SOFT_PRIORITY)
-        assert frozenset() == reading("unsaid", Mode.BEST_EFFORT)
+        assert {"claim_scoped_telemetry"} == reading("new_loss", Mode.SOFT_PRIORITY)
+        assert frozenset() == reading("new_loss", Mode.BEST_EFFORT)
         assert frozenset() == reading("no such field", Mode.SOFT_PRIORITY)

@@ -367,7 +367,7 @@ class TestCase:
         course = Course(BLAME)
         course.arrives(3, 6)
         blame = {**ELSEWHERE, "blamed": True, "accuses": True, "rest": 2, "others": 2}
-        standing, transient = view(**blame), view(**blame, shared=1, tied=1)
+        standing, transient = view(**blame), view(**blame, shared=1, shared_unblamed=1)
         course.take(Kind.REQUEST_REFUSED, standing, transient, here="r")
         assert Verdict.SATISFIED is course.found(BLAME).verdict
 

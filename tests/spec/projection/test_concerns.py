@@ -292,10 +292,12 @@ class TestRoutes:
 class TestPassed:
     """Whether a claim of lower priority could have lost instead."""
 
-    def passed(self, made: Pool, name: str, *blocks: int, **fields: Any) -> bool | None:
+    def available(self, made: Pool, name: str, *blocks: int, **fields: Any) -> bool | None:
         terms: dict[str, Any] = {"block_ids": blocks, **fields}
         mode = Mode.HARD_PROTECTED
-        return definitions.passed(sight(made, name, Kind.BLOCK_EVICTED, mode, **terms))
+        return definitions.lower_priority_available(
+            sight(made, name, Kind.BLOCK_EVICTED, mode, **terms)
+        )
 
     def test_of_the_highest(self) -> None:
         """A block that goes has the priority of the highest of its claims: what could be taken was
@@ -305,8 +307,8 @@ class TestPassed:
             claim("mid", priority=50, held="7"),
             claim("low", priority=1, held="3"),
         )
-        assert self.passed(made, "mid", 7, lowest_priority=60) is False
-        assert self.passed(made, "mid", 7, lowest_priority=1) is True
+        assert self.available(made, "mid", 7, lowest_priority=60) is False
+        assert self.available(made, "mid", 7, lowest_priority=1) is True
 
     def test_unknown_block(self) -> None:
         """So has a block that nobody is known to hold, of those that may have lost it."""
@@ -316,7 +318,7 @@ class TestPassed:
             claim("low", priority=1, held="3"),
         )
         for name in ("top", "mid"):
-            found = self.passed(made, name, 99, object_id="o", lowest_priority=90)
+            found = self.available(made, name, 99, object_id="o", lowest_priority=90)
             assert found is False, name
 
     def test_shared_with_a_higher(self) -> None:
@@ -326,7 +328,7 @@ class TestPassed:
             claim("top", priority=90, held="7"),
             claim("low", priority=10, held="7 8"),
         )
-        assert self.passed(made, "top", 7, lowest_priority=10) is None
+        assert self.available(made, "top", 7, lowest_priority=10) is None
 
     def test_copy_of_zero(self) -> None:
         """A copy that goes may be what could be taken, of a claim of priority 0, too."""
@@ -334,10 +336,10 @@ class TestPassed:
             pool(claim("hi", priority=5, held="7"), claim("zero", priority=0, held="3")),
             ("zero", 0, 4),
         )
-        assert self.passed(made, "hi", 7, 4, lowest_priority=0) is None
+        assert self.available(made, "hi", 7, 4, lowest_priority=0) is None
 
     def test_zero(self) -> None:
         """A priority of 0 is one like any other, above those that are negative."""
         made = pool(claim("hi", priority=0, held="7"), claim("low", priority=-1, held="3"))
-        assert self.passed(made, "hi", 7, lowest_priority=-1) is True
-        assert self.passed(made, "hi", 7, lowest_priority=0) is False
+        assert self.available(made, "hi", 7, lowest_priority=-1) is True
+        assert self.available(made, "hi", 7, lowest_priority=0) is False

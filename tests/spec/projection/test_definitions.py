@@ -111,13 +111,13 @@ class TestBlocks:
 class TestBlame:
     """Fields of an action that names claims."""
 
-    def test_stranger(self) -> None:
+    def test_invalid_blocker(self) -> None:
         """Of those that are named the claim itself is no stranger, even if nobody answers for it;
         one that is not responsible is one to the others."""
         made = pool(claim("a", responsible=False), claim("b"), claim("c"))
-        assert not definitions.stranger(act(made, "a", "a", "b"))
-        assert definitions.stranger(act(made, "b", "a", "b"))
-        assert not definitions.stranger(act(made, "b", "b", "c"))
+        assert not definitions.invalid_blocker(act(made, "a", "a", "b"))
+        assert definitions.invalid_blocker(act(made, "b", "a", "b"))
+        assert not definitions.invalid_blocker(act(made, "b", "b", "c"))
 
     def test_proof(self) -> None:
         """A capacity proof is judged by the claims that are in the pool."""
@@ -132,21 +132,23 @@ class TestBlame:
 
         def said(*, restore: bool, **requests: Request) -> tuple[bool, bool]:
             seen = act(pool(claim("a"), **requests), "a", restore=restore)
-            return definitions.restore(seen), definitions.alleges(seen)
+            return definitions.restore(seen), definitions.unfounded_failure(seen)
 
         assert (True, False) == said(restore=True, r=failed("a"))
         assert (False, True) == said(restore=True, r=failed())
         assert (False, True) == said(restore=True)
         assert (False, False) == said(restore=False, r=failed("a"))
 
-    def test_smear(self) -> None:
+    def test_blames_unfailed(self) -> None:
         """Who is named beside those of which a load failed is smeared; that matters to a claim
         that is responsible, or named, or of which a load failed, and to no other."""
         rest = (claim(name, responsible=False) for name in "bcd")
         made = pool(claim("a"), *rest, r=failed("b"))
 
         def smeared(*blamed: str, **fields: Any) -> set[str]:
-            return {n for n in "abcd" if definitions.smear(act(made, n, *blamed, **fields))}
+            return {
+                n for n in "abcd" if definitions.blames_unfailed(act(made, n, *blamed, **fields))
+            }
 
         assert {"a", "b", "c"} == smeared("b", "c")
         assert {"a", "b", "c"} == smeared(outcome_claim_id="c")
@@ -206,15 +208,21 @@ class TestRoom:
         found = {
             name: sight(made, "a", Kind.REQUEST_FINISHED, request_id=name) for name in ("r", None)
         }
-        assert (0, 0) == (definitions.shared(found["r"]), definitions.stood(found["r"]))
+        assert (0, 0) == (
+            definitions.shared(found["r"]),
+            definitions.rest_since_arrival(found["r"]),
+        )
         assert 2 == definitions.shared(sight(made, "a", Kind.REQUEST_ARRIVED, request_id="r"))
-        assert 0 == definitions.stood(found[None])
+        assert 0 == definitions.rest_since_arrival(found[None])
 
-    def test_stood(self) -> None:
+    def test_rest_since_arrival(self) -> None:
         """A claim for which nobody is responsible any more did not stand to the end."""
         ended = claim("b", took=1, responsible=False)
         made = pool(claim("a", took=1), ended, claim("c", took=5), r=Request(1, 8, since=3))
-        assert (["a"], []) == (room.stood(made, "r"), room.stood(made, "s"))
+        assert (["a"], []) == (
+            room.responsible_since_arrival(made, "r"),
+            room.responsible_since_arrival(made, "s"),
+        )
 
     def test_one_side(self) -> None:
         """What one of two claims states, or holds, decides nothing of the other one's blocks."""
@@ -247,11 +255,13 @@ class TestRoom:
         made = pool(claim("a"), claim("b", responsible=False))
         assert {"a"} == room.responsible_of(made, ("a", "b", "nobody"))
 
-    def test_tied(self) -> None:
+    def test_shared_unblamed(self) -> None:
         """What a claim has alone is tied to nobody, whether or not it is named itself."""
         made = pool(claim("a", 3, keys="xyz"), claim("b", keys="xy"), claim("c", keys="vw"))
         cells = room.cells(made, Sharing.LEAST)
-        found = [room.tied(cells, made.claims["a"], names) for names in ({"b"}, {"a"}, {"c"})]
+        found = [
+            room.shared_unblamed(cells, made.claims["a"], names) for names in ({"b"}, {"a"}, {"c"})
+        ]
         assert [0, 2, 2] == found
 
 

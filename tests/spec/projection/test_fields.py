@@ -77,7 +77,7 @@ def test_ledgers_are_certain() -> None:
     """No ledger reads what may be unknown at an event: registers are always certain."""
     for ledger in (CLAIM_FACTS, DECLARED, REQUEST_FACTS):
         for term in ledger.following.values():
-            assert not reads(term) & (POOL | {"passed"})
+            assert not reads(term) & (POOL | {"lower_priority_available"})
 
 
 def test_no_number_hangs_on_the_unknown() -> None:

@@ -127,12 +127,15 @@ class TestShares:
         assert 2 == room.least_share(cells, first, {"a", "b", "c"})
         assert 0 == room.least_share(cells, first, {"a"})
 
-    def test_tied(self) -> None:
+    def test_shared_unblamed(self) -> None:
         """What is shared with a claim that is not named is not freed."""
         cells, first = room.cells(self.made, Sharing.LEAST), self.made.claims["a"]
-        assert (2, 0) == (room.tied(cells, first, {"a"}), room.tied(cells, first, {"a", "b"}))
+        assert (2, 0) == (
+            room.shared_unblamed(cells, first, {"a"}),
+            room.shared_unblamed(cells, first, {"a", "b"}),
+        )
 
-    def test_stranger(self) -> None:
+    def test_invalid_blocker(self) -> None:
         """Who is not there, or frees nothing besides, explains nothing."""
         cells = room.cells(self.made, Sharing.LEAST)
         ids = {"d", "b", "c"}
@@ -144,7 +147,7 @@ class TestSums:
     """The fields of an event that rest on the room."""
 
     def seen(self, made: Pool, name: str, kind: Kind, **fields: object) -> list[tuple[object, ...]]:
-        names = ("rest", "shared", "blamed_rest", "tied", "others")
+        names = ("rest", "shared", "blamed_rest", "shared_unblamed", "others")
         found = views(sight(made, name, kind, request_id="r", **fields))
         return [tuple(view[field] for field in names) for view in found]
 
@@ -157,7 +160,7 @@ class TestSums:
         both_ends = [(2, 0, 2, 0, 0), (2, 2, 0, 0, 0)]
         assert both_ends == self.seen(unknown, "a", act, blocking_claim_ids=("a", "b"))
 
-    def test_tied_without_blame(self) -> None:
+    def test_shared_unblamed_without_blame(self) -> None:
         """What this claim and one that is not named share stays."""
         made = pool(claim("a", on="o"), claim("b", 4, on="o"), r=Request(1, 8))
         found = self.seen(made, "a", Kind.REQUEST_REFUSED, blocking_claim_ids=("a",))
@@ -167,9 +170,9 @@ class TestSums:
         """The end of a request is judged by the claims that were there since it arrived (B01)."""
         made = pool(claim("a", took=1), claim("b", took=5), r=Request(7, 8, since=3))
         at_end = sight(made, "a", Kind.REQUEST_FINISHED, request_id="r")
-        assert (0, 0) == (definitions.stood(at_end), definitions.shared(at_end))
+        assert (0, 0) == (definitions.rest_since_arrival(at_end), definitions.shared(at_end))
         later = sight(made, "b", Kind.REQUEST_FINISHED, request_id="r")
-        assert 2 == definitions.stood(later)
+        assert 2 == definitions.rest_since_arrival(later)
 
     def test_others(self) -> None:
         """What the other requests in hand need counts."""

@@ -20,7 +20,7 @@ from tests.spec.projection.pools import claim, pool, sight
 NEVER = -1
 """ObservabilityLoss of the stream was never lost."""
 NEED = {"needed", "usable"}
-FAILURES = {"smear", "alleges"}
+FAILURES = {"blames_unfailed", "unfounded_failure"}
 OFFLOADS = frozenset({"offload_restorability", "materialization_predicate"})
 
 
@@ -61,14 +61,18 @@ class TestRanked:
 
     def test_unstated(self) -> None:
         """It is not known where the event does not say it."""
-        assert {"passed"} == unsure(self.made, "hi", Kind.BLOCK_EVICTED, block_ids=(2,))
+        assert {"lower_priority_available"} == unsure(
+            self.made, "hi", Kind.BLOCK_EVICTED, block_ids=(2,)
+        )
 
     @pytest.mark.parametrize("lost", [0, 3])
     def test_lost_track(self, lost: int) -> None:
         """Once track is lost it is never known, as others of lower priority may be there."""
         fields: dict[str, Any] = {"block_ids": (2,), "lowest_priority": 90}
         assert set() == unsure(self.made, "hi", Kind.BLOCK_EVICTED, **fields)
-        assert {"passed"} == unsure(self.made, "hi", Kind.BLOCK_EVICTED, lost, **fields)
+        assert {"lower_priority_available"} == unsure(
+            self.made, "hi", Kind.BLOCK_EVICTED, lost, **fields
+        )
 
     def test_no_loss(self) -> None:
         """It matters to a claim that loses a block by the eviction, and to nothing else."""

@@ -126,8 +126,13 @@ class Fast(Naive):
 
     def unfollowed(self, name: str) -> tuple[Any, ...]:
         """The registers of a request that is not followed: known to the pool, or derived."""
-        elder = self.known[name][ARRIVED] and self.began < self.arrived[name]
-        names = {"was": self.facts, "req_was": self.known[name], "elder": elder, "owes": self.owes}
+        at_arrival = self.known[name][ARRIVED] and self.began < self.arrived[name]
+        names = {
+            "was": self.facts,
+            "req_was": self.known[name],
+            "responsible_at_arrival": at_arrival,
+            "owes": self.owes,
+        }
         names["c"] = self.constants
         made = {register: eval(code, dict(names)) for register, code in self.derived.items()}
         return tuple(

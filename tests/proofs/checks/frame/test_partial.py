@@ -94,31 +94,33 @@ class TestPlanted:
 
     def test_state_unknown(self) -> None:
         """A rule of one state is no proof of a violation where nobody knows the state."""
-        unknown = Rule(Guard.NOTED, "turn", e.smear, "told", why="")
+        unknown = Rule(Guard.NOTED, "turn", e.blames_unfailed, "told", why="")
         sure = Rule(
             Guard.FORBIDDEN, "bad", kind(Kind.BLOCK_LOST), VIOLATED, why="", source=("told",)
         )
         observer = an_observer(unknown, sure)
-        left = partial_of(observer, frozenset({"smear"}))
+        left = partial_of(observer, frozenset({"blames_unfailed"}))
         assert left is not None
         assert (False, False) == left.kept
         assert left.lost
-        assert "proved" == judged(observer, left, frozenset({"smear"})).result
+        assert "proved" == judged(observer, left, frozenset({"blames_unfailed"})).result
         kept = Partial(replace(observer, rules=(left.observer.rules[0], sure)), lost=True)
-        assert "refuted" == judged(observer, kept, frozenset({"smear"})).result
+        assert "refuted" == judged(observer, kept, frozenset({"blames_unfailed"})).result
 
     def test_sure_rules_stay(self) -> None:
         """A violation that is one in any state stays, where it comes before what is unknown."""
         sure = Rule(Guard.FORBIDDEN, "bad", kind(Kind.BLOCK_LOST), VIOLATED, why="")
-        unknown = Rule(Guard.NOTED, "turn", e.smear, "told", why="")
+        unknown = Rule(Guard.NOTED, "turn", e.blames_unfailed, "told", why="")
         for rules, kept in (((sure, unknown), (True, False)), ((unknown, sure), (False, False))):
-            left = partial_of(an_observer(*rules), frozenset({"smear"}))
+            left = partial_of(an_observer(*rules), frozenset({"blames_unfailed"}))
             assert left is not None
             assert kept == left.kept
-            assert "proved" == judged(an_observer(*rules), left, frozenset({"smear"})).result
+            assert (
+                "proved" == judged(an_observer(*rules), left, frozenset({"blames_unfailed"})).result
+            )
 
     def test_registers_that_rest_on_fields(self) -> None:
         """A register that an unknown field may have changed is unknown, too."""
         left = Partial(OBLIGATIONS["claim_harm_attribution"], lost=False)
-        assert ("now", "losses") not in left.resting_on(frozenset({"smear"}))
+        assert ("now", "losses") not in left.resting_on(frozenset({"blames_unfailed"}))
         assert ("now", "lead") in left.resting_on(frozenset({"lead"}))
