@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
+import msgspec
+
 from monitor.input.dialects.canonical import CanonicalDialect, recognises
 from monitor.input.dialects._json import parse
 from monitor.input.errors import InputError
@@ -37,12 +39,6 @@ def read(text: bytes, number: int) -> Event | StreamMark | None:
         return None
     if record.events:
         return record.events[0][0]
-    return StreamMark(**{name: found[name] for name in ()}) if False else _mark(found)
-
-
-def _mark(found: dict[str, object]) -> StreamMark:
-    import msgspec
-
     return msgspec.convert(found, StreamMark)
 
 
@@ -77,13 +73,13 @@ def differs(
             if (native_at.refused == "") != (given is not None):
                 return Difference(number, given, native_at.refused)
         if given is None:
-            continue
+            break
         judge.take(line_of(given, number))
         if (found := _compared(judge, native, number)) is not None:
             return found
     judge.finish()
     native.finish()
-    return _compared(judge, native, 0)
+    return _compared(judge, native, 0) if native.summary() else None
 
 
 def _at(native: NativeJudge) -> int:
@@ -95,7 +91,7 @@ def _compared(judge: Judge, native: NativeJudge, number: int) -> Difference | No
     if ours != theirs:
         pairs = [(a, b) for a, b in zip(ours, theirs, strict=False) if a != b]
         return Difference(number, *(pairs[0] if pairs else (len(ours), len(theirs))))
-    (said,) = native.summary()
+    said = native.summary()[0]
     for mine, other in (
         ([(r.code.name, r.text, r.at) for r in judge.breaks], said.breaks),
         (judge.left and (judge.left.code.name, judge.left.text, judge.left.at), said.left),

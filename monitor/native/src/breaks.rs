@@ -137,7 +137,7 @@ impl Order {
         let opens = kind == Some(Mark::Opened);
         let again = line.sequence.is_some_and(|number| last.is_some_and(|last| number <= last));
         let is_first = line.sequence.is_some_and(|number| self.first.contains(&number));
-        if (opens && self.opened != 0) || (again && is_first) {
+        if (opens && self.is_cut()) || (again && is_first) {
             (self.time_ns, self.closed) = (line.time_ns, false);
             self.opened = if opens { line.at } else { 0 };
             let text = "the numbers of the stream begin again";

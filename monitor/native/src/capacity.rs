@@ -14,9 +14,8 @@ use crate::record;
 use crate::tables::Tables;
 
 record! {
-    /// What one claim takes: the end of its keys, and of the span behind them; since which event.
-    #[derive(Clone, Copy)]
-    pub struct Size { keys: i64, end: i64, took: u64, object: u32 }
+    /// What one claim takes: keys, the end of the span behind them, and since which event.
+    pub struct Size { keys: Vec<Key>, end: i64, took: u64, object: u32 }
 }
 
 record! {
@@ -30,6 +29,13 @@ record! {
         spanned: i64,
         unknown: Map<u32, u64>,
         by_took: BTreeSet<(u64, u32)>,
+    }
+}
+
+impl Size {
+    /// The end of the keys, where the span begins.
+    fn start(&self) -> i64 {
+        self.keys.len() as i64
     }
 }
 
@@ -70,6 +76,18 @@ impl Capacity {
         self.sizes.keys().chain(self.unknown.keys())
     }
 
+    /// Whether it is unknown how many blocks some claim takes.
+    pub fn is_unknown(&self) -> bool {
+        !self.unknown.is_empty()
+    }
+
+    /// Take claims out while their keys or sizes change; return those that were in.
+    pub fn uncount(&mut self, mut claims: Vec<u32>) -> Vec<u32> {
+        claims.retain(|number| self.contains(*number));
+        claims.iter().for_each(|number| self.remove(*number));
+        claims
+    }
+
     /// A claim takes its blocks.
     pub fn add(&mut self, number: u32, claims: &Claims, objects: &Objects, tables: &Tables) {
         let claim = &claims[number];
@@ -78,35 +96,35 @@ impl Capacity {
             return;
         };
         let object = objects.get(claim.object);
-        let keys = end.min(object.contents.len() as i64);
-        for position in 0..keys {
-            self.owners.entry(object.key(0, position as u64)).or_default().add(number);
+        let keys = 0..end.min(object.named());
+        let keys: Vec<Key> = keys.map(|at| objects.key(object, 0, at as u64)).collect();
+        for key in &keys {
+            self.owners.entry(*key).or_default().add(number);
         }
+        let behind = (keys.len() as i64) < end;
         let size = Size { keys, end, took: claim.took, object: claim.object };
         self.sizes.insert(number, size);
         self.by_took.insert((claim.took, number));
-        if keys < end {
+        if behind {
             self.spans.entry(claim.object).or_default().add(number);
             self.measure(claim.object);
         }
     }
 
-    /// A claim takes no blocks any more. Its object has the contents that it had.
-    pub fn remove(&mut self, number: u32, objects: &Objects) {
+    /// A claim takes no blocks any more.
+    pub fn remove(&mut self, number: u32) {
         self.unknown.remove(number);
         let Some(size) = self.sizes.remove(number) else { return };
         self.by_took.remove(&(size.took, number));
-        let object = objects.get(size.object);
-        for position in 0..size.keys {
-            let key = object.key(0, position as u64);
-            if let Some(owners) = self.owners.get_mut(&key) {
+        for key in &size.keys {
+            if let Some(owners) = self.owners.get_mut(key) {
                 owners.remove(number);
                 if owners.is_empty() {
-                    self.owners.remove(&key);
+                    self.owners.remove(key);
                 }
             }
         }
-        if size.keys < size.end {
+        if size.start() < size.end {
             if let Some(spans) = self.spans.get_mut(&size.object) {
                 spans.remove(number);
             }
@@ -132,12 +150,12 @@ impl Capacity {
         let on = self.spans.get(&object).into_iter().flat_map(Set::keys);
         let sizes = on.filter_map(|each| self.sizes.get(each)).filter(|s| s.took <= until);
         let (least, most) =
-            sizes.fold((i64::MAX, 0), |(a, b), s| (a.min(s.keys), b.max(s.end)));
+            sizes.fold((i64::MAX, 0), |(a, b), s| (a.min(s.start()), b.max(s.end)));
         (most - least).max(0)
     }
 
     /// Blocks of all claims that took them by then, each once; None if a size is unknown.
-    pub fn total(&self, until: u64, objects: &Objects) -> Option<i64> {
+    pub fn total(&self, until: u64) -> Option<i64> {
         if self.unknown.iter().any(|(_, took)| *took <= until) {
             return None;
         }
@@ -149,13 +167,12 @@ impl Capacity {
         let mut spans = Set::default();
         for &(_, claim) in self.by_took.range((until + 1, 0)..) {
             let Some(size) = self.sizes.get(claim) else { continue };
-            if size.keys < size.end && spans.add(size.object) {
+            if size.start() < size.end && spans.add(size.object) {
                 let all = self.behind.get(&size.object).copied().unwrap_or(0);
                 total -= all - self.span(size.object, until);
             }
-            let object = objects.get(size.object);
-            for position in 0..size.keys {
-                let owners = self.owners.get(&object.key(0, position as u64));
+            for key in &size.keys {
+                let owners = self.owners.get(key);
                 let first = owners.is_some_and(|owners| {
                     owners.iter().next() == Some(claim) && owners.iter().all(is_late)
                 });
@@ -166,23 +183,21 @@ impl Capacity {
     }
 
     /// Call a function with the cells of one claim: so many blocks that the same claims take.
-    fn cells(&self, number: u32, objects: &Objects, mut each: impl FnMut(i64, &mut dyn Iterator<Item = u32>)) {
+    fn cells(&self, number: u32, mut each: impl FnMut(i64, &mut dyn Iterator<Item = u32>)) {
         let Some(size) = self.sizes.get(number) else { return };
-        let object = objects.get(size.object);
-        for position in 0..size.keys {
-            if let Some(owners) = self.owners.get(&object.key(0, position as u64)) {
-                each(1, &mut owners.iter());
-            }
+        for owners in size.keys.iter().filter_map(|key| self.owners.get(key)) {
+            each(1, &mut owners.iter());
         }
-        if size.keys == size.end {
+        let start = size.start();
+        if start == size.end {
             return;
         }
         let Some(on) = self.spans.get(&size.object) else { return };
         if on.len() == 1 {
-            return each(size.end - size.keys, &mut std::iter::once(number));
+            return each(size.end - start, &mut std::iter::once(number));
         }
-        let of = |claim: u32| self.sizes.get(claim).map_or((0, 0), |s| (s.keys, s.end));
-        let own = size.keys..=size.end;
+        let of = |claim: u32| self.sizes.get(claim).map_or((0, 0), |s| (s.start(), s.end));
+        let own = start..=size.end;
         let edges = on.keys().flat_map(|claim| <[i64; 2]>::from(of(claim)));
         let edges: BTreeSet<i64> = edges.filter(|edge| own.contains(edge)).collect();
         for (low, high) in edges.iter().zip(edges.iter().skip(1)) {
@@ -192,11 +207,11 @@ impl Capacity {
     }
 
     /// Blocks that only this claim takes, of the claims that took them by then.
-    pub fn alone(&self, claim: u32, until: u64, objects: &Objects) -> i64 {
+    pub fn alone(&self, claim: u32, until: u64) -> i64 {
         let mut alone = 0;
         let early = |each: &u32| self.sizes.get(*each).is_some_and(|size| size.took <= until);
         if early(&claim) {
-            self.cells(claim, objects, |blocks, owners| {
+            self.cells(claim, |blocks, owners| {
                 alone += if owners.filter(early).count() == 1 { blocks } else { 0 };
             });
         }
@@ -209,9 +224,9 @@ impl Capacity {
     }
 
     /// Blocks of the claim that others take too, of whom one is not among the named.
-    pub fn beside(&self, claim: u32, named: &Set<u32>, objects: &Objects) -> i64 {
+    pub fn beside(&self, claim: u32, named: &Set<u32>) -> i64 {
         let mut beside = 0;
-        self.cells(claim, objects, |blocks, owners| {
+        self.cells(claim, |blocks, owners| {
             let other = owners.filter(|o| *o != claim && !named.contains(*o)).count() > 0;
             beside += if other { blocks } else { 0 };
         });
@@ -219,14 +234,14 @@ impl Capacity {
     }
 
     /// What these claims would free all together.
-    pub fn blame(&self, named: Set<u32>, objects: &Objects) -> Blame {
+    pub fn blame(&self, named: Set<u32>) -> Blame {
         let mut made = Blame::default();
         for claim in named.keys() {
             made.shares.insert(claim, 0);
         }
         let (shares, freed) = (&mut made.shares, &mut made.freed);
         for claim in named.keys() {
-            self.cells(claim, objects, |blocks, owners| {
+            self.cells(claim, |blocks, owners| {
                 let owners: Vec<u32> = owners.collect();
                 if owners[0] == claim && owners.iter().all(|owner| named.contains(*owner)) {
                     *freed += blocks;

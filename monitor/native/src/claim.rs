@@ -6,7 +6,7 @@ use std::ops::{Index, IndexMut};
 use crate::breaks::{Code, Place, Reason};
 use crate::event::{self, Event, Kind, Kinds};
 use crate::map::Set;
-use crate::names::Name;
+use crate::names::{Name, Names};
 use crate::record;
 use crate::tables::{
     Tables, Verdict, INCONCLUSIVE, PENDING, SATISFIED, UNEXERCISED, UNKNOWN, VIOLATED,
@@ -73,6 +73,7 @@ record! {
         serial: u64,
         mode: usize,
         stated_mode: Option<Name>,
+        other_mode: Option<Name>,
         stated: Stated,
         predicate: Option<Predicate>,
         object: u32,
@@ -82,6 +83,7 @@ record! {
         disputed: bool,
         footprint: Option<i64>,
         known: bool,
+        named: bool,
         introduced: bool,
         accepted: bool,
         retired: bool,
@@ -187,8 +189,13 @@ impl Claim {
     pub fn responsible(&self, tables: &Tables) -> bool {
         self.facts[tables.at.responsible] == 1
     }
-    /// Blocks that it takes: what it declared, while the runtime is responsible.
+    /// Blocks that it takes: what it declared, while the runtime is responsible. None if it is
+    /// unknown, or whether its duration is over.
     pub fn size(&self, tables: &Tables) -> Option<i64> {
+        let untimed = self.lapses(tables) && self.unseen_end() && !self.in_steps();
+        if untimed && self.responsible(tables) {
+            return None;
+        }
         let declared = self.facts[tables.at.declared];
         let size = if self.responsible(tables) { declared } else { 0 };
         (size != UNKNOWN).then_some(size)
@@ -225,6 +232,10 @@ impl Claim {
     }
     pub fn in_steps(&self) -> bool {
         self.duration.is_some_and(|duration| duration.steps)
+    }
+    /// Whether it is unknown if its duration is over.
+    pub fn unseen_end(&self) -> bool {
+        self.untimed != 0 && !self.elapsed
     }
     pub fn has_copy(&self) -> bool {
         self.copies.iter().any(|row| row.1 > 0)
@@ -307,7 +318,7 @@ impl Claim {
 
     /// A request ended: its scope is kept for late reports, as long as there are not many. Returns
     /// the requests that are no longer followed.
-    pub fn end_request(&mut self, request: Name, tables: &Tables) -> Vec<Name> {
+    pub fn end_request(&mut self, request: Name, tables: &Tables, names: &Names) -> Vec<Name> {
         let Some(at) = self.seen.requests.iter().position(|row| row.0 == request) else {
             return Vec::new();
         };
@@ -317,17 +328,25 @@ impl Claim {
         let ended = self.seen.requests.iter().filter(|row| row.1.ended);
         let ended: Vec<Name> = ended.map(|row| row.0).collect();
         let dropped = &ended[..ended.len().saturating_sub(KEPT)];
-        dropped.iter().for_each(|name| self.drop_request(*name, tables));
+        dropped.iter().for_each(|name| self.drop_request(*name, tables, names));
         dropped.to_vec()
     }
 
     /// Keep of a request what its observers came to.
-    pub fn drop_request(&mut self, request: Name, tables: &Tables) {
+    pub fn drop_request(&mut self, request: Name, tables: &Tables, names: &Names) {
         let Some(at) = self.seen.requests.iter().position(|row| row.0 == request) else { return };
         let (_, scope) = self.seen.requests.remove(at);
         for (stand, &number) in scope.stands.iter().zip(&tables.modes[self.mode].obligations) {
-            if !stand.absent {
-                self.seen.keep(number, finding(tables, number, stand));
+            if stand.absent {
+                continue;
+            }
+            let found = finding(tables, number, stand);
+            self.seen.keep(number, found);
+            if found.verdict == PENDING && !self.owes(tables) {
+                let request = names.show(request);
+                let text = format!("request {request} ended, and what it owed was never settled");
+                let reason = Reason::new(Code::RequestForgotten, text, found.at);
+                self.seen.leave_open(number, reason);
             }
         }
     }

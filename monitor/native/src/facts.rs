@@ -1,12 +1,13 @@
 //! Takes facts about blocks and copies into the pool, and finds what they did to claims.
 
 use crate::breaks::{Code, Contradiction, Fine};
+use crate::capacity::Capacity;
 use crate::claim::Claims;
 use crate::event::{self, Event, Kinds};
 use crate::map::{Map, Set};
 use crate::names::{Name, Names};
 use crate::objects::Objects;
-use crate::pool::{Key, Pool};
+use crate::pool::{Key, Of, Pool};
 use crate::tables::Tables;
 
 /// The kinds of facts about blocks.
@@ -25,8 +26,8 @@ pub const ABOUT_BLOCKS: Kinds = Kinds::of(&[
     event::HOST_COPY_LOST,
 ]);
 
-/// What an event did to the blocks of one claim: positions that it gained, lost, or loads brought;
-/// and the blocks that held what it lost.
+/// What an event did to the blocks of one claim: positions that it gained or lost, or that loads
+/// brought; and the blocks of its that are gone, of which another may hold the same.
 #[derive(Default, Debug)]
 pub struct Touch {
     pub gained: Set<u64>,
@@ -55,6 +56,7 @@ impl Effect {
 pub struct Facts<'a> {
     pub pool: &'a mut Pool,
     pub objects: &'a mut Objects,
+    pub capacity: &'a mut Capacity,
     pub claims: &'a mut Claims,
     pub tables: &'a Tables,
     pub names: &'a Names,
@@ -117,10 +119,8 @@ impl Facts<'_> {
             });
         }
         for &(block, key) in &self.effect.freed {
-            self.objects.owners(self.claims, key, |owner, position| {
-                if let Some(touch) = touched.get_mut(owner).filter(|t| t.lost.contains(position)) {
-                    touch.blocks.add(block);
-                }
+            self.objects.owners(self.claims, key, |owner, _| {
+                touched.entry(owner).blocks.add(block);
             });
         }
     }
@@ -157,14 +157,14 @@ impl Facts<'_> {
             return Vec::new();
         };
         if !event.positions.is_empty() {
-            return event.positions.iter().map(|&at| object.key(group, at)).collect();
+            return event.positions.iter().map(|&at| self.objects.key(object, group, at)).collect();
         }
         match (event.held, claim) {
             (Some(held), Some(claim)) if event.kind == event::LOAD_FINISHED => {
                 let claim = &self.claims[claim];
                 let start = claim.start() as u64;
                 let end = (start + held as u64).min(claim.extent());
-                (start..end).map(|at| object.key(group, at)).collect()
+                (start..end).map(|at| self.objects.key(object, group, at)).collect()
             }
             _ => Vec::new(),
         }
@@ -193,20 +193,43 @@ impl Facts<'_> {
         Ok(())
     }
 
-    /// A block holds a key from now on. Unless a claim counts on what it held, that is over.
+    /// A block holds a key from now on. If a claim counts on what it held, both are one.
     fn put(&mut self, key: Option<Key>, block: Option<Name>) -> Fine {
-        let before = self.pool.place(key, block);
+        let before = block.and_then(|block| self.pool.blocks.get(&block).copied().flatten());
         if let (Some(before), Some(block)) = (before.filter(|_| before != key), block) {
             let mut counted = false;
             self.objects.owners(self.claims, before, |owner, _| {
                 counted |= self.claims[owner].live(self.tables);
             });
             if counted {
-                let text = format!(
-                    "facts contradict: block {} holds two contents, with no loss between",
-                    self.names.show(block)
-                );
-                return contradicts(Code::BlockHoldsTwo, text);
+                return key.map_or(Ok(()), |key| self.unite(before, key, block));
+            }
+        }
+        self.pool.place(key, block);
+        Ok(())
+    }
+
+    fn unite(&mut self, before: Key, key: Key, block: Name) -> Fine {
+        let mut claims = Set::default();
+        for each in [before, key] {
+            if let Of::Object(object) = each.of {
+                claims.extend(self.objects.get(object).on.keys());
+            }
+        }
+        let counted = self.capacity.uncount(claims.keys().collect());
+        let united = self.objects.unite(before, key, self.pool);
+        for number in counted {
+            self.capacity.add(number, self.claims, self.objects, self.tables);
+        }
+        let Some(object) = united else {
+            let block = self.names.show(block);
+            let text = format!("block {block} holds two contents, with no loss between");
+            return contradicts(Code::BlockHoldsTwo, format!("facts contradict: {text}"));
+        };
+        let position = if key.of == Of::Object(object) { key.name } else { before.name };
+        for owner in self.objects.get(object).on.keys() {
+            if position < self.claims[owner].extent() {
+                self.effect.touched.entry(owner).gained.add(position);
             }
         }
         Ok(())
@@ -218,12 +241,14 @@ impl Facts<'_> {
             let blocks = event.block_ids.iter();
             keys = blocks.filter_map(|b| self.pool.blocks.get(b).copied()?).collect();
         }
-        if keys.is_empty() {
-            return self.load_whole();
+        if keys.is_empty() && event.held.is_none() {
+            self.load_whole()?;
         }
         let copied = self.effect.direct.keys().any(|claim| self.claims[claim].has_copy());
         for key in &keys {
-            if !self.pool.in_tiers(*key) && !copied {
+            let mut counts = !self.effect.direct.is_empty();
+            self.objects.owners(self.claims, *key, |_, _| counts = true);
+            if counts && !self.pool.in_tiers(*key) && !copied {
                 let text = "facts contradict: a load is of blocks of which no tier has a copy";
                 return contradicts(Code::CopyNotThere, text.into());
             }
@@ -303,7 +328,7 @@ impl Facts<'_> {
         let end = most.min(object.contents.len() as u64);
         let mut keys = Vec::new();
         for (group, _) in &self.pool.groups {
-            keys.extend((0..end).map(|at| object.key(*group, at)));
+            keys.extend((0..end).map(|at| self.objects.key(object, *group, at)));
         }
         let places = object.places.iter().filter(|place| place.1 < most);
         keys.extend(places.map(|place| Key::position(object.number, place.0, place.1)));

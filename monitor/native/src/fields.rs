@@ -47,15 +47,15 @@ macro_rules! fields {
 }
 fields! {
     Mine "mine", Named "named", Here "here", Lead "lead", Footprint "footprint", Needed "needed",
-    Usable "usable", Rest "rest", RestSinceArrival "stood", Shared "shared", Others "others",
-    Blamed "blamed", SharedUnblamed "tied", BlamedRest "blamed_rest", BlamedLeast "blamed_least",
-    Accuses "accuses", InvalidBlocker "stranger", Restore "restore", BlamesUnfailed "smear",
-    UnfoundedFailure "alleges", Echo "echo", Outcome "outcome", Refusal "refusal", Harm "harm",
+    Usable "usable", Rest "rest", RestSinceArrival "rest_since_arrival", Shared "shared", Others "others",
+    Blamed "blamed", SharedUnblamed "shared_unblamed", BlamedRest "blamed_rest", BlamedLeast "blamed_least",
+    Accuses "accuses", InvalidBlocker "invalid_blocker", Restore "restore", BlamesUnfailed "blames_unfailed",
+    UnfoundedFailure "unfounded_failure", Echo "echo", Outcome "outcome", Refusal "refusal", Harm "harm",
     FromTier "from_tier", Intact "intact", Authorised "authorised", By "by", Found "found",
-    Covers "covers", Breaks "breaks", NewLoss "unsaid", LowerAvailable "passed",
-    HigherKept "spared", Proof "proof", SaidResident "said_resident", SaidActive "said_active",
+    Covers "covers", Breaks "breaks", NewLoss "new_loss", LowerAvailable "lower_priority_available",
+    HigherKept "higher_priority_kept", Proof "proof", SaidResident "said_resident", SaidActive "said_active",
     SaidTotal "said_total", SaidUsable "said_usable", SaidShortfall "said_shortfall", Cost "cost",
-    Worker "worker", Hit "hit", SeveralUnreported "behind", MatchesOldest "oldest",
+    Worker "worker", Hit "hit", SeveralUnreported "several_unreported", MatchesOldest "matches_oldest",
     Stored "stored",
 }
 
@@ -107,8 +107,16 @@ impl Moment<'_> {
             Field::RestSinceArrival => return self.since().map_or(0, |at| self.rest(number, at)),
             Field::Shared => return self.shared(number),
             Field::Others => return known(state.requests.needs_of_others(self.request())),
+            Field::SharedUnblamed | Field::BlamedRest | Field::BlamedLeast
+                if capacity.is_unknown() =>
+            {
+                return UNKNOWN;
+            }
+            Field::InvalidBlocker if capacity.is_unknown() && !self.accused().is_empty() => {
+                return UNKNOWN;
+            }
             Field::SharedUnblamed => {
-                return capacity.beside(number, &self.blame().named, &state.objects);
+                return capacity.beside(number, &self.blame().named);
             }
             Field::BlamedRest => return self.blame().rest(number),
             Field::BlamedLeast => return self.blame().least(number),
@@ -189,13 +197,13 @@ impl Moment<'_> {
     /// Contiguous blocks held from the predicate's start, after the event.
     pub fn lead(&self, claim: &Claim) -> i64 {
         let object = self.state.objects.get(claim.object);
-        self.state.pool.lead(object, claim.start(), claim.extent() as i64, false)
+        self.state.pool.lead((&self.state.objects, object), claim.start(), claim.extent() as i64, false)
     }
 
     fn stores(&self, claim: &Claim) -> bool {
         claim.predicate.is_some_and(|predicate| {
             let object = self.state.objects.get(claim.object);
-            self.state.pool.stores(object, predicate.start, predicate.end())
+            self.state.pool.stores((&self.state.objects, object), predicate.start, predicate.end())
         })
     }
 
@@ -218,13 +226,13 @@ impl Moment<'_> {
     // Capacity.
 
     fn rest(&self, number: u32, until: u64) -> i64 {
-        let (capacity, objects) = (&self.state.capacity, &self.state.objects);
+        let capacity = &self.state.capacity;
         let total = if until == ALWAYS {
-            capacity.total(ALWAYS, objects)
+            capacity.total(ALWAYS)
         } else {
-            *self.found.total.get_or_init(|| capacity.total(until, objects))
+            *self.found.total.get_or_init(|| capacity.total(until))
         };
-        known(total.map(|total| total - capacity.alone(number, until, objects)))
+        known(total.map(|total| total - capacity.alone(number, until)))
     }
 
     /// The event by which claims were responsible that count since the request arrived; None if
@@ -237,8 +245,8 @@ impl Moment<'_> {
         let ends = self.event.kind == event::REQUEST_FINISHED;
         let until = if ends { self.since() } else { Some(ALWAYS) };
         until.map_or(0, |until| {
-            let (capacity, objects) = (&self.state.capacity, &self.state.objects);
-            capacity.size(number, until) - capacity.alone(number, until, objects)
+            let capacity = &self.state.capacity;
+            capacity.size(number, until) - capacity.alone(number, until)
         })
     }
 
@@ -264,7 +272,7 @@ impl Moment<'_> {
             let mut named = Set::default();
             let claims = self.named().filter_map(|(_, claim)| claim);
             named.extend(claims.filter(|&c| self.state.claims[c].responsible(self.tables)));
-            self.state.capacity.blame(named, &self.state.objects)
+            self.state.capacity.blame(named)
         })
     }
 

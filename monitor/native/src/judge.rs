@@ -213,15 +213,17 @@ impl Judge {
             let text = "the stream was cut: stream_closed is not its last line";
             self.break_off(Reason::new(Code::StreamCut, text, self.state.order.opened));
         }
-        for number in self.state.ids.iter().map(|row| *row.1).collect::<Vec<_>>() {
-            let steps = self.state.steps_stated;
-            let claim = &mut self.state.claims[number];
-            if claim.lapses(&self.tables) && claim.untimed != 0 && !claim.elapsed {
-                if !(claim.in_steps() && steps) {
-                    let text = "it is unknown when the duration of the claim is over";
-                    claim.distrust_for(Code::DurationUntimed, text, claim.untimed);
-                }
-            }
+        self.alive().into_iter().for_each(|number| self.time_end(number));
+    }
+
+    /// Nothing is concluded of an expiring claim whose end cannot be timed.
+    fn time_end(&mut self, number: u32) {
+        let steps = self.state.steps_stated;
+        let claim = &mut self.state.claims[number];
+        let timed = claim.in_steps() && steps;
+        if claim.lapses(&self.tables) && claim.unseen_end() && !timed {
+            let text = "it is unknown when the duration of the claim is over";
+            claim.distrust_for(Code::DurationUntimed, text, claim.untimed);
         }
     }
 
@@ -347,10 +349,17 @@ impl Judge {
 
     /// A line has no time: it may stand before or after the end of a duration that runs.
     fn untime(&mut self, line: &Line) {
-        while let Some((number, ())) = self.state.timed.pop_first() {
+        if self.state.timed.is_empty() {
+            return;
+        }
+        let timed: Vec<u32> = self.state.timed.keys().collect();
+        let counted = self.state.capacity.uncount(timed.clone());
+        for number in timed {
             let claim = &mut self.state.claims[number];
             claim.untimed = if claim.untimed == 0 { line.at } else { claim.untimed };
         }
+        self.recount(&counted);
+        self.state.timed.clear();
     }
 
     // Events.
@@ -393,9 +402,9 @@ impl Judge {
         mine: &mut Map<u32, (bool, bool)>,
     ) -> Fine {
         if ABOUT_BLOCKS.has(event.kind) && binds {
-            let State { pool, objects, claims, .. } = &mut self.state;
+            let State { pool, objects, capacity, claims, .. } = &mut self.state;
             let (tables, names) = (&*self.tables, &self.names);
-            Facts { pool, objects, claims, tables, names, effect }.take(event, claim)?;
+            Facts { pool, objects, capacity, claims, tables, names, effect }.take(event, claim)?;
         }
         self.mine(event, claim, effect, binds, mine);
         for (number, touch) in effect.touched.iter() {
@@ -406,6 +415,10 @@ impl Judge {
         let found = Found::default();
         self.contradict(&self.moment(event, request, effect, mine, &found), line)?;
         self.deliver(event, request, effect, mine, &found, line);
+        if event.kind == event::PREFIX_REUSED {
+            let at = self.moment(event, request, effect, mine, &found);
+            at.direct.keys().try_for_each(|number| self.reuse(&at, number))?;
+        }
         self.after(event, request, effect, mine, claim, line, binds)
     }
 
@@ -438,7 +451,7 @@ impl Judge {
             return;
         }
         let ranked = Ranks::is_ranked(number, &state.claims, &self.tables)
-            && state.pool.holds(state.objects.get(claim.object), claim.extent());
+            && state.pool.holds((&state.objects, state.objects.get(claim.object)), claim.extent());
         state.ranks.follow(number, ranked, &state.claims);
     }
 
@@ -449,6 +462,10 @@ impl Judge {
             return Ok(());
         }
         let number = self.claim(name, at)?;
+        let claim = &self.state.claims[number];
+        if claim.mode == 0 && !claim.introduced {
+            self.set_mode(number, event.mode, at);
+        }
         let claim = &mut self.state.claims[number];
         if claim.binds(event) {
             claim.state_terms(event);
@@ -483,9 +500,10 @@ impl Judge {
         let state = &mut self.state;
         let over = event.request_id.is_some_and(|name| state.requests.is_over(name));
         let request = state.requests.of(event, state.observes, &self.tables)?;
-        if let Some(name) = request.filter(|_| over) {
+        let again = |name: &Name| over && !state.requests.is_over(*name);
+        if let Some(name) = event.request_id.filter(again) {
             for number in state.followers.remove(&name).iter().flat_map(Map::keys) {
-                state.claims[number].drop_request(name, &self.tables);
+                state.claims[number].drop_request(name, &self.tables, &self.names);
             }
         }
         Ok(request)
@@ -517,30 +535,32 @@ impl Judge {
 
     /// Take what an event states of the claim that it names.
     fn introduce(&mut self, number: u32, event: &Event, line: &Line, binds: bool) -> Fine {
-        let (tables, default) = (self.tables.clone(), self.state.default);
-        let claim = &mut self.state.claims[number];
-        let set_mode = |claim: &mut Claim| {
-            claim.stated_mode = event.mode;
-            let mode = event.mode.and_then(|mode| tables.mode_named(mode)).unwrap_or(default);
-            claim.begin(mode, &tables);
-        };
+        let tables = self.tables.clone();
         let terms = TERMS.has(event.kind);
+        let claim = &mut self.state.claims[number];
         if BEGINS.has(event.kind) && !claim.known && claim.stated_mode.is_none() {
-            set_mode(claim);
+            self.set_mode(number, event.mode, line.at);
         } else if let Some(mode) = event.mode.filter(|_| terms && event.mode != claim.stated_mode) {
             if claim.stated_mode.is_none() && !claim.introduced {
-                set_mode(claim);
-            } else if claim.seen.unclear.is_none() {
+                self.set_mode(number, event.mode, line.at);
+            } else {
+                claim.other_mode = claim.other_mode.or(event.mode);
                 let asked = claim.stated_mode.map_or("None".into(), |mode| self.names.show(mode));
                 let text = format!("it asked for {asked}, and {} is stated", self.names.show(mode));
                 claim.distrust(Reason::new(Code::ModeContradicts, text, line.at));
             }
         }
-        let reports = tables.reports.0 & !tables.actions.0 & !NO_EARLY.0;
-        if claim.watched(&tables) && Kinds(reports).has(event.kind) && !claim.introduced {
+        let claim = &mut self.state.claims[number];
+        let early = Kinds(tables.reports.0 & !tables.actions.0 & !NO_EARLY.0).has(event.kind);
+        if claim.watched(&tables) && early && !claim.introduced {
             let text = "a report names the claim before it is registered";
             claim.distrust_for(Code::NotRegistered, text, line.at);
         }
+        claim.named |= early;
+        if event.kind == event::CLAIM_EXPIRED && binds {
+            self.time_end(number);
+        }
+        let claim = &mut self.state.claims[number];
         if claim.is_final && event.kind == event::CLAIM_REGISTERED {
             claim.distrust_for(Code::IdReused, "the claim ended before", line.at);
         }
@@ -570,6 +590,19 @@ impl Judge {
         Ok(())
     }
 
+    fn set_mode(&mut self, number: u32, stated: Option<Name>, at: Place) {
+        let (default, claim) = (self.state.default, &mut self.state.claims[number]);
+        claim.stated_mode = stated;
+        let mode = stated.and_then(|mode| self.tables.mode_named(mode)).unwrap_or(default);
+        if mode != claim.mode {
+            claim.begin(mode, &self.tables);
+            if claim.named {
+                let text = "a report names the claim before it is registered";
+                claim.distrust_for(Code::NotRegistered, text, at);
+            }
+        }
+    }
+
     /// Put a claim on the object that it states; return whether keys have other names now.
     fn place_on_object(&mut self, number: u32, event: &Event) -> Fine<bool> {
         let claim = &self.state.claims[number];
@@ -585,29 +618,21 @@ impl Judge {
         let state = &mut self.state;
         let object = state.claims[number].object;
         let states = TERMS.has(event.kind) && !event.keys.is_empty();
-        let counted = if states || state.objects.get(object).identity != event.cache_identity {
-            let on = state.objects.get(object).on.keys().collect();
-            self.uncount(on)
+        state.objects.join(object, number);
+        let unbound = state.objects.get(object).identity.is_none();
+        let counted = if states || (unbound && event.cache_identity.is_some()) {
+            state.capacity.uncount(state.objects.sharing(object))
         } else {
             Vec::new()
         };
         let State { objects, pool, .. } = &mut self.state;
         let mut done = objects.bind(object, event, pool, &self.names);
-        objects.join(object, number);
         if states && done.is_ok() {
             let stated = objects.state(object, event, pool, &self.names);
             done = stated.map(|stated| stated || matches!(done, Ok(true)));
         }
         self.recount(&counted);
         Ok(done? || renamed)
-    }
-
-    /// Take claims out of the capacity while what they take gets other names.
-    fn uncount(&mut self, mut claims: Vec<u32>) -> Vec<u32> {
-        claims.retain(|number| self.state.capacity.contains(*number));
-        let state = &mut self.state;
-        claims.iter().for_each(|number| state.capacity.remove(*number, &state.objects));
-        claims
     }
 
     fn recount(&mut self, claims: &[u32]) {
@@ -627,7 +652,7 @@ impl Judge {
         let old = claim.object;
         self.state.objects.leave(old, number);
         let new = found.first().copied().unwrap_or_else(|| self.state.objects.add(about));
-        let counted = self.uncount(vec![number]);
+        let counted = self.state.capacity.uncount(vec![number]);
         self.state.claims[number].object = new;
         self.recount(&counted);
         self.state.objects.move_places(old, new, &mut self.state.pool);
@@ -637,23 +662,11 @@ impl Judge {
 
     /// Measure again what the claims hold that are on an object, or on others with a content of it.
     fn measure(&mut self, object: u32) {
-        let state = &self.state;
-        let own = state.objects.get(object);
-        let mut sharing = Set::default();
-        if let Some(first) = own.on.keys().next() {
-            sharing.add(first);
-            for position in 0..own.contents.len() as u64 {
-                state.objects.owners(&state.claims, own.key(0, position), |owner, _| {
-                    sharing.add(owner);
-                });
-            }
-        }
-        sharing.extend(own.on.keys());
-        for number in sharing.keys() {
+        for number in self.state.objects.sharing(object) {
             let (state, at) = (&mut self.state, &self.tables.at);
             let claim = &mut state.claims[number];
             let own = state.objects.get(claim.object);
-            let lead = state.pool.lead(own, claim.start(), claim.extent() as i64, false);
+            let lead = state.pool.lead((&state.objects, own), claim.start(), claim.extent() as i64, false);
             if lead == claim.facts[at.lead] && own.contents.is_empty() {
                 continue;
             }
@@ -716,12 +729,12 @@ impl Judge {
         if ABOUT_BLOCKS.has(kind) {
             let gone = self.tables.gone.has(kind);
             for (number, touch) in effect.touched.iter() {
-                if (!gone || !touch.lost.is_empty()) && !self.is_moot(number, kind) {
+                if (!gone || !touch.lost.is_empty()) && !self.is_moot(number, event) {
                     found.insert(number, (true, true));
                 }
             }
             for number in effect.direct.keys().filter(|_| !gone) {
-                if !self.is_moot(number, kind) {
+                if !self.is_moot(number, event) {
                     found.insert(number, (true, true));
                 }
             }
@@ -734,7 +747,7 @@ impl Judge {
             }
             return;
         }
-        if !self.is_moot(number, kind) {
+        if !self.is_moot(number, event) {
             found.insert(number, (true, true));
         }
         let claim = &state.claims[number];
@@ -753,13 +766,22 @@ impl Judge {
         claim.responsible(&self.tables) || !(claim.lapses(&self.tables) || !committed)
     }
 
-    /// Whether nothing is owed of the claim that an event of this kind could be about.
-    fn is_moot(&self, number: u32, kind: Kind) -> bool {
-        let claim = &self.state.claims[number];
-        if claim.watched(&self.tables) {
-            return claim.retired && !claim.responsible(&self.tables);
+    /// Whether nothing is owed of the claim that the event could be about. Late reports about blocks
+    /// and routes of a claim that was only watched may be true of what happened since.
+    fn is_moot(&self, number: u32, event: &Event) -> bool {
+        let (claim, tables) = (&self.state.claims[number], &self.tables);
+        let fact = tables.facts.has(event.kind);
+        if !claim.watched(tables) || !claim.over(tables) {
+            return claim.is_final && fact;
         }
-        claim.is_final && self.tables.facts.has(kind)
+        if fact {
+            return true;
+        }
+        if tables.kinds[usize::from(event.kind)].route.is_some() {
+            let key = (event.request_id, event.kind);
+            return !claim.routes.iter().any(|row| row.0 == key && !row.1.is_empty());
+        }
+        !claim.owes(tables)
     }
 
     // What contradicts.
@@ -777,9 +799,6 @@ impl Judge {
         }
         if kind == event::PREFIX_LOOKUP && at.event.held.is_some() {
             at.direct.keys().try_for_each(|number| self.look_up(at, number))?;
-        }
-        if kind == event::PREFIX_REUSED {
-            at.direct.keys().try_for_each(|number| self.reuse(at, number))?;
         }
         Ok(())
     }
@@ -859,7 +878,7 @@ impl Judge {
         };
         if why.is_empty() && found > held && !claim.has_copy() {
             let (object, end) = (state.objects.get(claim.object), claim.extent() as i64);
-            let most = state.pool.lead(object, claim.start(), end, true);
+            let most = state.pool.lead((&state.objects, object), claim.start(), end, true);
             if found > most && state.observes.has(event::BLOCK_CACHED) {
                 why = "facts contradict: a look-up finds more than is held";
             }
@@ -944,7 +963,7 @@ impl Judge {
         } else {
             at.request().map_or((Some(0), Some(0)), |request| (request.needed, request.usable))
         };
-        let total = state.capacity.total(crate::capacity::ALWAYS, &state.objects);
+        let total = state.capacity.total(crate::capacity::ALWAYS);
         if let (Some(needed), Some(usable), Some(total)) = (needed, usable, total) {
             if !(needed <= usable && usable < total.saturating_add(needed)) {
                 return;
@@ -1039,7 +1058,7 @@ impl Judge {
             claim.took = *count;
         }
         if now != responsible || claim.size(&self.tables) != size {
-            capacity.remove(number, objects);
+            capacity.remove(number);
             if now {
                 capacity.add(number, claims, objects, &self.tables);
             }
@@ -1083,7 +1102,7 @@ impl Judge {
         moved.extend(mine.keys());
         if let Some(name) = event.request_id.filter(|_| event.kind == event::REQUEST_FINISHED) {
             for number in self.followers(name) {
-                for dropped in self.state.claims[number].end_request(name, &self.tables) {
+                for dropped in self.state.claims[number].end_request(name, &self.tables, &self.names) {
                     self.unfollow(dropped, number);
                 }
                 moved.add(number);
@@ -1229,7 +1248,8 @@ impl Judge {
         if event.kind == event::CLAIM_RETIRED {
             claim.early |= claim.duration.is_some() && !claim.elapsed;
             timed.remove(number);
-            claim.retired = true;
+            let owner = claim.owner.is_some() && event.by == claim.owner;
+            claim.retired |= claim.elapsed || owner;
         }
         if BEGINS.has(event.kind) || event.kind == event::CLAIM_RETIRED {
             self.rank(number);
@@ -1238,13 +1258,14 @@ impl Judge {
 
     /// Nothing changes the verdict any more but a late report.
     fn end(&mut self, number: u32) {
+        self.time_end(number);
         let state = &mut self.state;
         let claim = &mut state.claims[number];
         claim.is_final = true;
         claim.copies.clear();
         let (Some(id), object) = (claim.id, claim.object) else { return };
         state.objects.leave(object, number);
-        state.capacity.remove(number, &state.objects);
+        state.capacity.remove(number);
         state.ranks.follow(number, false, &state.claims);
         state.owing.remove(number);
         state.timed.remove(number);
@@ -1277,7 +1298,7 @@ impl Judge {
             self.forgotten = line;
         }
         let state = &mut self.state;
-        state.capacity.remove(number, &state.objects);
+        state.capacity.remove(number);
         state.ranks.follow(number, false, &state.claims);
         state.owing.remove(number);
         state.timed.remove(number);

@@ -3,7 +3,7 @@
 use crate::breaks::{Code, Contradiction, Fine};
 use crate::claim::Claims;
 use crate::event::Event;
-use crate::map::{Hashed, Map, Set};
+use crate::map::{Few, Hashed, Map, Set};
 use crate::names::{Name, Names};
 use crate::pool::{Key, Of, Pool};
 use crate::record;
@@ -13,7 +13,8 @@ const IDLE: usize = 65_536;
 record! {
     /// What claims are made for. `contents` are the keys of its first positions, once stated;
     /// `places` the groups and positions of which copies were stated before their content was,
-    /// in order; `on` the claims on it.
+    /// in order; `same` those of them that have another key, since one block held both, `shared`
+    /// those that gave theirs to others so; `on` the claims on it.
     #[derive(Default)]
     pub struct Object {
         number: u32,
@@ -22,17 +23,24 @@ record! {
         token_map: Option<Name>,
         contents: Vec<Name>,
         places: Vec<(u64, u64)>,
+        same: Vec<((u64, u64), Key)>,
+        shared: Vec<(u64, u64)>,
         on: Set<u32>,
     }
 }
 
 impl Object {
-    /// The key of a position.
-    pub fn key(&self, group: u64, position: u64) -> Key {
-        match self.contents.get(position as usize) {
-            Some(content) => Key::content(self.identity, group, *content),
-            None => Key::position(self.number, group, position),
+    fn other(&self, place: (u64, u64)) -> Option<Key> {
+        self.same.iter().find(|row| row.0 == place).map(|row| row.1)
+    }
+
+    /// How many of its first positions have a key that other objects may have.
+    pub fn named(&self) -> i64 {
+        let mut found = self.contents.len() as u64;
+        while self.other((0, found)).is_some() || self.shared.contains(&(0, found)) {
+            found += 1;
         }
+        found as i64
     }
 
     fn agrees(&self, identity: Option<Name>, token_map: Option<Name>) -> bool {
@@ -59,12 +67,26 @@ record! {
         count: u32,
         by_id: Hashed<Name, Vec<u32>>,
         idle: Set<u32>,
-        users: Hashed<Name, Map<u32, u64>>,
+        users: Hashed<Key, Map<u32, Few<u64>>>,
         none: Object,
     }
 }
 
 impl Objects {
+    /// The key of a position of an object.
+    pub fn key(&self, object: &Object, group: u64, position: u64) -> Key {
+        if let Some(content) = object.contents.get(position as usize) {
+            return Key::content(object.identity, group, *content);
+        }
+        match object.other((group, position)) {
+            None => Key::position(object.number, group, position),
+            Some(Key { of: Of::Object(other), .. }) => {
+                self.key(self.get(other), group, position)
+            }
+            Some(key) => key,
+        }
+    }
+
     /// An object; an empty one where it is no longer known.
     pub fn get(&self, number: u32) -> &Object {
         self.all.get(&number).unwrap_or(&self.none)
@@ -114,7 +136,8 @@ impl Objects {
         if self.idle.len() > IDLE {
             if let Some((oldest, ())) = self.idle.pop_first() {
                 self.unlist(oldest);
-                let id = self.all.remove(&oldest).and_then(|object| object.object_id);
+                let id = self.get(oldest).object_id;
+                self.discard(oldest);
                 if let Some(named) = id.and_then(|id| self.by_id.get_mut(&id)) {
                     named.retain(|each| *each != oldest);
                     if named.is_empty() {
@@ -127,13 +150,21 @@ impl Objects {
 
     fn unlist(&mut self, number: u32) {
         let Some(object) = self.all.get(&number) else { return };
-        for content in &object.contents {
-            if let Some(users) = self.users.get_mut(content) {
+        let contents = object.contents.iter().map(|content| indexed_content(*content));
+        for name in contents.chain(object.same.iter().map(|row| indexed(row.1))) {
+            if let Some(users) = self.users.get_mut(&name) {
                 users.remove(number);
                 if users.is_empty() {
-                    self.users.remove(content);
+                    self.users.remove(&name);
                 }
             }
+        }
+    }
+
+    /// An object is gone, unless others have keys of it.
+    fn discard(&mut self, number: u32) {
+        if self.all.get(&number).is_some_and(|object| object.shared.is_empty()) {
+            self.all.remove(&number);
         }
     }
 
@@ -162,7 +193,7 @@ impl Objects {
     /// An object without a name whose claim is forgotten, or on another object.
     pub fn forget(&mut self, number: u32) {
         if self.all.get(&number).is_some_and(|object| object.object_id.is_none()) {
-            self.all.remove(&number);
+            self.discard(number);
         }
     }
 
@@ -175,23 +206,41 @@ impl Objects {
                 }
             }
         };
+        let users = self.users.get(&indexed(key));
         let identity = match key.of {
-            Of::Object(number) => return on(self.get(number), key.name),
+            Of::Object(number) => {
+                if users.is_none_or(|users| !users.contains(number)) {
+                    on(self.get(number), key.name);
+                }
+                None
+            }
             Of::Identity(name) => Some(name),
             Of::Nobody => None,
         };
-        let users = Name::from_raw(key.name as u32).and_then(|name| self.users.get(&name));
-        for (number, position) in users.into_iter().flat_map(Map::iter) {
+        for (number, positions) in users.into_iter().flat_map(Map::iter) {
             let object = self.get(number);
-            if object.identity == identity {
-                on(object, *position);
+            if identity.is_none() || object.identity == identity {
+                positions.iter().for_each(|position| on(object, position));
             }
         }
     }
 
+    /// The claims on an object, and on those that have a key in common with it.
+    pub fn sharing(&self, number: u32) -> Vec<u32> {
+        let object = self.get(number);
+        let mut found = Set::default();
+        found.add(number);
+        let contents = object.contents.iter().map(|content| indexed_content(*content));
+        let places = object.places.iter().map(|place| Key::position(number, place.0, place.1));
+        for key in contents.chain(places).chain(object.same.iter().map(|row| indexed(row.1))) {
+            found.extend(self.users.get(&key).into_iter().flat_map(Map::keys));
+        }
+        found.keys().flat_map(|each| self.get(each).on.keys()).collect()
+    }
+
     /// The cache identity of the objects that hold a content, if any.
     pub fn identity_of(&self, content: Name) -> Option<Name> {
-        let first = self.users.get(&content)?.keys().next()?;
+        let first = self.users.get(&indexed_content(content))?.keys().next()?;
         self.get(first).identity
     }
 
@@ -209,7 +258,7 @@ impl Objects {
         let places = self.all.get_mut(&old).map_or(Vec::new(), |o| std::mem::take(&mut o.places));
         let renamed: Vec<_> = places
             .iter()
-            .map(|&(g, at)| (self.get(old).key(g, at), self.get(new).key(g, at)))
+            .map(|&(g, at)| (self.key(self.get(old), g, at), self.key(self.get(new), g, at)))
             .collect();
         pool.rename(&renamed);
         if let Some(object) = self.all.get_mut(&new) {
@@ -227,8 +276,10 @@ impl Objects {
             return Ok(false);
         }
         let keys = |object: &Object| -> Vec<Key> {
-            let positions = 0..object.contents.len() as u64;
-            let of = |g: u64| positions.clone().map(move |at| object.key(g, at));
+            let of = |g: u64| {
+                let contents = object.contents.iter();
+                contents.map(move |content| Key::content(object.identity, g, *content))
+            };
             pool.groups.iter().flat_map(|(group, _)| of(*group)).collect()
         };
         let before = keys(object);
@@ -261,13 +312,19 @@ impl Objects {
             return Err(Contradiction::new(Code::KeysContradict, text));
         }
         self.agree(number, more, names)?;
-        let object = self.all.get_mut(&number).expect("it is on its claim");
+        let object = self.get(number);
         let named = |at: &(u64, u64)| known as u64 <= at.1 && at.1 < contents.len() as u64;
         let mut renamed = Vec::new();
         for &(group, at) in object.places.iter().filter(|at| named(at)) {
             let new = Key::content(object.identity, group, contents[at as usize]);
-            renamed.push((object.key(group, at), new));
+            let old = self.key(object, group, at);
+            if !matches!(old.of, Of::Object(_)) && old.name != new.name {
+                let text = "a block held two contents of one position of an object";
+                return Err(Contradiction::new(Code::KeysContradict, text));
+            }
+            renamed.push((old, new));
         }
+        let object = self.all.get_mut(&number).expect("it is on its claim");
         if object.identity.is_some() {
             for (group, _) in &pool.groups {
                 renamed.extend(more.iter().map(|&name| {
@@ -278,16 +335,54 @@ impl Objects {
         object.contents = contents.to_vec();
         object.places.retain(|at| !named(at));
         for (at, content) in more.iter().enumerate() {
-            self.users.entry(*content).or_default().insert(number, (known + at) as u64);
+            let users = self.users.entry(indexed_content(*content)).or_default();
+            users.entry(number).add((known + at) as u64);
         }
         pool.rename(&renamed);
         Ok(true)
     }
 
+    /// One block holds both: a position has the key of the other from now on. Returns the object of
+    /// the position; None if they cannot be one content.
+    pub fn unite(&mut self, one: Key, other: Key, pool: &mut Pool) -> Option<u32> {
+        let positional = |key: Key| matches!(key.of, Of::Object(_));
+        let (one, other) = if positional(other) { (one, other) } else { (other, one) };
+        let Of::Object(number) = other.of else { return None };
+        let (object, position) = (self.get(number), other.name);
+        let fits = one.group == other.group
+            && match one.of {
+                Of::Object(of) => {
+                    let same = of != number && one.name == position;
+                    same && self.get(of).agrees(object.identity, None)
+                }
+                _ => {
+                    let identity = match one.of {
+                        Of::Identity(identity) => Some(identity),
+                        _ => None,
+                    };
+                    let users = self.users.get(&indexed(one)).into_iter().flat_map(Map::iter);
+                    let mut on = users.filter(|row| self.get(row.0).identity == identity);
+                    let own = object.identity.is_none() || object.identity == identity;
+                    own && on.any(|row| row.1.contains(position))
+                }
+            };
+        let object = self.all.get_mut(&number).filter(|_| fits)?;
+        object.same.retain(|row| row.0 != (other.group, position));
+        object.same.push(((other.group, position), one));
+        if let Of::Object(of) = one.of {
+            if let Some(of) = self.all.get_mut(&of) {
+                of.shared.push((one.group, one.name));
+            }
+        }
+        self.users.entry(indexed(one)).or_default().entry(number).add(position);
+        pool.rename(&[(other, one)]);
+        Some(number)
+    }
+
     fn agree(&self, number: u32, contents: &[Name], names: &Names) -> Fine {
         let Some(own) = self.get(number).identity else { return Ok(()) };
         for content in contents {
-            for other in self.users.get(content).into_iter().flat_map(Map::keys) {
+            for other in self.users.get(&indexed_content(*content)).into_iter().flat_map(Map::keys) {
                 if let Some(identity) = self.get(other).identity.filter(|each| *each != own) {
                     let text = format!(
                         "the key {} is stated under two cache identities: {} and {}",
@@ -301,4 +396,16 @@ impl Objects {
         }
         Ok(())
     }
+}
+
+/// What the objects that hold a key are listed under.
+fn indexed(key: Key) -> Key {
+    if matches!(key.of, Of::Object(_)) {
+        return key;
+    }
+    Key { of: Of::Nobody, group: 0, name: key.name }
+}
+
+fn indexed_content(content: Name) -> Key {
+    Key::content(None, 0, content)
 }

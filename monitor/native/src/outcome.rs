@@ -48,7 +48,7 @@ pub fn verdict(judge: &Judge, number: u32) -> Verdict {
     }
 }
 
-/// Append one claim: its stream, id, mode, stated mode, state, whether it is entered and final, its
+/// Append one claim: its stream, id, mode, stated modes, state, whether it is entered and final, its
 /// period, and of each obligation the verdict, the line, the rule, and the reason of a doubt.
 pub fn write(judge: &Judge, number: u32, out: &mut Vec<u8>) {
     let (claim, tables) = (&judge.state.claims[number], &judge.tables);
@@ -60,6 +60,8 @@ pub fn write(judge: &Judge, number: u32, out: &mut Vec<u8>) {
     text(tables.modes[claim.mode].name, judge, out);
     out.push(b',');
     text(claim.stated_mode, judge, out);
+    out.push(b',');
+    text(claim.other_mode, judge, out);
     out.push(b',');
     quote(&tables.states[usize::from(claim.state)], out);
     let entered = claim.entered(tables);

@@ -4,9 +4,12 @@ use crate::breaks::{Code, Contradiction, Fine};
 use crate::event::Group;
 use crate::map::{Few, Hashed};
 use crate::names::Name;
-use crate::objects::Object;
+use crate::objects::{Object, Objects};
 use crate::record;
 use crate::store::{Bytes, Store};
+
+/// An object, and the objects that it may have keys of.
+type On<'a> = (&'a Objects, &'a Object);
 
 /// What names a key: a cache identity, or an object by its number.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
@@ -218,7 +221,7 @@ impl Pool {
 
     /// Move what is known of keys to their new names, which is neither gain nor loss.
     pub fn rename(&mut self, renamed: &[(Key, Key)]) {
-        for &(old, new) in renamed {
+        for &(old, new) in renamed.iter().filter(|row| row.0 != row.1) {
             let Some(moved) = self.keys.remove(&old) else { continue };
             let copies = self.keys.entry(new).or_default();
             let twice = moved.blocks.contains(None) && copies.blocks.contains(None);
@@ -240,9 +243,9 @@ impl Pool {
 
     /// The longest prefix from `start`, at most to `end`, that a hit could use on the GPU; with
     /// `tiers`, in all tiers together.
-    pub fn lead(&self, object: &Object, start: i64, end: i64, tiers: bool) -> i64 {
+    pub fn lead(&self, (objects, object): On, start: i64, end: i64, tiers: bool) -> i64 {
         let held = |group: u64, at: i64| {
-            self.keys.get(&object.key(group, at as u64)).is_some_and(|copies| {
+            self.keys.get(&objects.key(object, group, at as u64)).is_some_and(|copies| {
                 !copies.blocks.is_empty() || (tiers && !copies.tiers.is_empty())
             })
         };
@@ -261,18 +264,18 @@ impl Pool {
     }
 
     /// Whether the tiers have every key that a hit on these positions of an object needs.
-    pub fn stores(&self, object: &Object, start: i64, end: i64) -> bool {
+    pub fn stores(&self, (objects, object): On, start: i64, end: i64) -> bool {
         self.groups.iter().all(|(number, group)| {
             let first = if group.full { start } else { start.max(end - group.window) };
-            (first..end).all(|at| self.in_tiers(object.key(*number, at as u64)))
+            (first..end).all(|at| self.in_tiers(objects.key(object, *number, at as u64)))
         })
     }
 
     /// Whether a block of the GPU holds a key of the first positions of an object.
-    pub fn holds(&self, object: &Object, extent: u64) -> bool {
+    pub fn holds(&self, (objects, object): On, extent: u64) -> bool {
         let end = extent.min(object.contents.len() as u64);
         let own = object.places.iter().map(|row| row.1).filter(|at| *at < extent);
-        let on_gpu = |at| self.groups.iter().any(|(n, _)| self.on_gpu(object.key(*n, at)));
+        let on_gpu = |at| self.groups.iter().any(|(n, _)| self.on_gpu(objects.key(object, *n, at)));
         (0..end).any(on_gpu) || own.into_iter().any(on_gpu)
     }
 }

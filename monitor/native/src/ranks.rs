@@ -71,7 +71,7 @@ impl Ranks {
         let Some(lowest) = event.lowest_priority else {
             return if rivals { None } else { Some(false) };
         };
-        let losers = || touched.iter().filter(|row| !row.1.lost.is_empty());
+        let losers = || touched.iter().filter(|row| !(row.1.lost.is_empty() && row.1.blocks.is_empty()));
         let unsure = losers().any(|(each, _)| {
             let each = &claims[each];
             (each.mode == tables.soft_priority && each.priority.is_none()) || each.disputed
