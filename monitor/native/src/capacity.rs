@@ -149,8 +149,7 @@ impl Capacity {
     fn span(&self, object: u32, until: u64) -> i64 {
         let on = self.spans.get(&object).into_iter().flat_map(Set::keys);
         let sizes = on.filter_map(|each| self.sizes.get(each)).filter(|s| s.took <= until);
-        let (least, most) =
-            sizes.fold((i64::MAX, 0), |(a, b), s| (a.min(s.start()), b.max(s.end)));
+        let (least, most) = sizes.fold((i64::MAX, 0), |(a, b), s| (a.min(s.start()), b.max(s.end)));
         (most - least).max(0)
     }
 

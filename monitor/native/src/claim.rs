@@ -110,9 +110,10 @@ impl Scope {
     /// Whether anything is owed in it.
     fn owes(&self, mode: usize, tables: &Tables) -> bool {
         let obligations = &tables.modes[mode].obligations;
-        self.stands.iter().zip(obligations).any(|(stand, &number)| {
-            !stand.absent && verdict_of(tables, number, stand) == PENDING
-        })
+        self.stands
+            .iter()
+            .zip(obligations)
+            .any(|(stand, &number)| !stand.absent && verdict_of(tables, number, stand) == PENDING)
     }
 }
 
@@ -279,9 +280,8 @@ impl Claim {
         }
         self.introduced = true;
         let accepts = event.kind == event::CLAIM_ACCEPTED;
-        let differs = |one: Option<i64>, other: Option<i64>| {
-            one.is_some() && other.is_some() && one != other
-        };
+        let differs =
+            |one: Option<i64>, other: Option<i64>| one.is_some() && other.is_some() && one != other;
         self.disputed |= differs(self.priority, event.priority);
         let both = self.duration.zip(event.duration);
         let owners = self.owner.zip(event.owner_scope).filter(|_| !accepts);
@@ -309,7 +309,9 @@ impl Claim {
     // Scopes.
 
     /// Follow a request from now on: its observers stand where the claim's do.
-    pub fn follow(seen: &mut Observed, request: Name, facts: Vec<i64>, ended: bool, absent: &[bool]) {
+    pub fn follow(
+        seen: &mut Observed, request: Name, facts: Vec<i64>, ended: bool, absent: &[bool],
+    ) {
         let mut scope = seen.own.clone();
         scope.stands.iter_mut().zip(absent).for_each(|(stand, absent)| stand.absent = *absent);
         (scope.facts, scope.ended) = (facts, ended);

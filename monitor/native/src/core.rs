@@ -91,30 +91,36 @@ impl Core {
     /// with. The last line counts if it has an end, or the block `ends` the file.
     pub fn feed(&mut self, block: &[u8], ends: bool) -> usize {
         self.refused = Refused::No;
+        let whole = std::str::from_utf8(block).ok();
         let mut done = 0;
         while done < block.len() && self.refused == Refused::No {
             let rest = &block[done..];
-            let (line, next) = match rest.iter().position(|byte| *byte == b'\n') {
+            let end = match whole {
+                Some(text) => text[done..].find('\n'),
+                None => rest.iter().position(|byte| *byte == b'\n'),
+            };
+            let (line, next) = match end {
                 Some(end) => (&rest[..end], end + 1),
                 None if ends => (rest, rest.len()),
                 None => break,
             };
-            done += next;
             self.at += 1;
-            if line.iter().all(|byte| byte.is_ascii_whitespace() || *byte == 0x0b) {
-                continue;
+            if !line.iter().all(|byte| byte.is_ascii_whitespace() || *byte == 0x0b) {
+                let text = whole.map(|text| &text[done..done + line.len()]);
+                let text = text.or_else(|| std::str::from_utf8(line).ok());
+                self.refused = match text {
+                    _ if line.len() > LINE_LIMIT => Refused::TooLong,
+                    Some(text) => self.line(text),
+                    None => Refused::NotTaken,
+                };
             }
-            self.refused = self.line(line);
+            done += next;
         }
         done
     }
 
-    fn line(&mut self, line: &[u8]) -> Refused {
-        if line.len() > LINE_LIMIT {
-            return Refused::TooLong;
-        }
-        let read = std::str::from_utf8(line).ok();
-        let read = read.and_then(|text| self.reader.line(text, &mut self.names, &self.tables));
+    fn line(&mut self, text: &str) -> Refused {
+        let read = self.reader.line(text, &mut self.names, &self.tables);
         let Some(held) = read else { return Refused::NotTaken };
         let at = self.at;
         let event = &self.reader.event;
@@ -274,11 +280,13 @@ impl Core {
 
 /// The number of the judge of a stream, which is new if there is none.
 fn find(
-    judges: &mut Vec<Judge>,
-    by_stream: &mut HashMap<String, usize>,
-    stream: &str,
+    judges: &mut Vec<Judge>, by_stream: &mut HashMap<String, usize>, stream: &str,
     make: impl FnOnce() -> Judge,
 ) -> Option<usize> {
+    let last = judges.len().wrapping_sub(1);
+    if judges.get(last).is_some_and(|judge| judge.stream == stream) {
+        return Some(last);
+    }
     if let Some(number) = by_stream.get(stream) {
         return Some(*number);
     }

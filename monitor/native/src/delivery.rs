@@ -21,6 +21,8 @@ pub struct Delivery<'a> {
     values: [i64; 64],
     asked: u64,
     pub opened: Vec<Name>,
+    /// Room for registers.
+    spare: Vec<i64>,
 }
 
 /// The value of a field, which is computed when it is first asked for.
@@ -51,6 +53,7 @@ impl<'a> Delivery<'a> {
             values: [0; 64],
             asked: 0,
             opened,
+            spare: Vec::new(),
         }
     }
 
@@ -91,10 +94,12 @@ impl<'a> Delivery<'a> {
         let (name, scope) = &mut seen.requests[place];
         let here = self.is_here(*name);
         let mut scope = std::mem::take(scope);
-        let mut after = scope.facts.clone();
+        let mut after = std::mem::take(&mut self.spare);
+        after.clone_from(&scope.facts);
         self.request(&scope.facts, &mut after, here, now);
-        let was = std::mem::replace(&mut scope.facts, after.clone());
+        let was = std::mem::take(&mut scope.facts);
         self.step(&mut scope, &self.kind.scoped, (&was, &after, here), seen, now);
+        (scope.facts, self.spare) = (after, was);
         seen.requests[place].1 = scope;
     }
 
@@ -140,7 +145,8 @@ impl<'a> Delivery<'a> {
         }
         let tables = self.at.tables;
         let obligations = tables.modes[self.claim.mode].obligations.iter();
-        let absent = obligations.map(|&number| !tables.obligations[usize::from(number)].per_request);
+        let absent =
+            obligations.map(|&number| !tables.obligations[usize::from(number)].per_request);
         let ended = self.at.state.requests.is_over(name);
         Claim::follow(seen, name, was, ended, &absent.collect::<Vec<_>>());
         self.opened.push(name);
@@ -172,12 +178,8 @@ impl<'a> Delivery<'a> {
 
     /// Move the observers of a scope; a request has its registers before and after, and `here`.
     fn step(
-        &mut self,
-        scope: &mut Scope,
-        watches: &'a [Watch],
-        (request_was, request, here): (&[i64], &[i64], i64),
-        seen: &mut Observed,
-        now: &[i64],
+        &mut self, scope: &mut Scope, watches: &'a [Watch],
+        (request_was, request, here): (&[i64], &[i64], i64), seen: &mut Observed, now: &[i64],
     ) {
         if !self.moves {
             return;
@@ -253,16 +255,19 @@ impl<'a> Delivery<'a> {
                 }
             }
             if holds == 1 {
-                return found.map_or(Outcome::Stays, |(to, rule, sets)| {
-                    Outcome::Moves(to, rule, sets)
-                });
+                return found
+                    .map_or(Outcome::Stays, |(to, rule, sets)| Outcome::Moves(to, rule, sets));
             }
         }
         match found {
             None => Outcome::Stays,
             Some((to, rule, sets)) => {
                 let stays = sets.as_deref().unwrap_or(inputs.own) == inputs.own;
-                if to == state && stays { Outcome::Moves(to, rule, sets) } else { Outcome::Unknown }
+                if to == state && stays {
+                    Outcome::Moves(to, rule, sets)
+                } else {
+                    Outcome::Unknown
+                }
             }
         }
     }

@@ -207,11 +207,7 @@ impl Reader {
 
     /// The event or mark at a place of a text.
     pub fn read(
-        &mut self,
-        cursor: &mut Cursor,
-        names: &mut Names,
-        tables: &Tables,
-        strict: bool,
+        &mut self, cursor: &mut Cursor, names: &mut Names, tables: &Tables, strict: bool,
     ) -> Read<Held> {
         self.clear();
         cursor.object(|cursor, key| {
@@ -256,11 +252,7 @@ impl Reader {
 
     /// Take the value of a field; return whether it is the default.
     fn value(
-        &mut self,
-        place: u8,
-        cursor: &mut Cursor,
-        names: &mut Names,
-        tables: &Tables,
+        &mut self, place: u8, cursor: &mut Cursor, names: &mut Names, tables: &Tables,
     ) -> Read<bool> {
         let event = &mut self.event;
         Some(match place {
@@ -299,7 +291,9 @@ impl Reader {
             place::SEQUENCE => set(&mut event.sequence, within(cursor, 0)?),
             place::TIME_NS => set(&mut event.time_ns, within(cursor, 0)?),
             place::PRIORITY => set(&mut event.priority, within(cursor, -i64::MAX)?),
-            place::LOWEST_PRIORITY => set(&mut event.lowest_priority, number(cursor, i128::MIN, i128::MAX)?),
+            place::LOWEST_PRIORITY => {
+                set(&mut event.lowest_priority, number(cursor, i128::MIN, i128::MAX)?)
+            }
             place::PREDICATE => set(&mut event.predicate, parsed(cursor, Predicate::parse)?),
             place::DURATION => set(&mut event.duration, parsed(cursor, Duration::parse)?),
             place::GROUP => set(&mut event.group, blocks(cursor)?.map(|n| n as u64)),

@@ -42,6 +42,7 @@ pub struct Effect {
     pub direct: Set<u32>,
     pub touched: Map<u32, Touch>,
     freed: Vec<(Name, Key)>,
+    keys: Vec<Key>,
 }
 
 impl Effect {
@@ -88,20 +89,23 @@ impl Facts<'_> {
             }
             _ => {}
         }
-        let keys = self.keys(event, claim, object);
+        let mut keys = std::mem::take(&mut self.effect.keys);
+        keys.clear();
+        self.keys(event, claim, object, &mut keys);
         if object.is_none() && !gone(kind) && kind != event::BLOCK_CACHED {
             self.named_by_blocks(event, &keys)?;
         }
         self.pool.changed.clear();
         match kind {
             event::BLOCK_CACHED => self.cached(event, &keys)?,
-            event::LOAD_FINISHED => self.loaded(event, keys)?,
+            event::LOAD_FINISHED => self.loaded(event, &mut keys)?,
             event::BLOCK_EVICTED | event::BLOCK_LOST => self.gone(event, claim, object, &keys)?,
             event::STORE_FINISHED | event::HOST_COPY_FOUND => self.stored(event, &keys),
             event::HOST_COPY_LOST => self.copy_lost(event, &keys)?,
             _ => {}
         }
         self.touch();
+        self.effect.keys = keys;
         Ok(())
     }
 
@@ -142,7 +146,7 @@ impl Facts<'_> {
     }
 
     /// The keys that a fact states, by their names or by positions of what it is about.
-    fn keys(&self, event: &Event, claim: Option<u32>, object: Option<u32>) -> Vec<Key> {
+    fn keys(&self, event: &Event, claim: Option<u32>, object: Option<u32>, keys: &mut Vec<Key>) {
         let group = event.group.unwrap_or(0);
         if !event.keys.is_empty() {
             let of_object = object.and_then(|object| self.objects.get(object).identity);
@@ -151,22 +155,20 @@ impl Facts<'_> {
                 let identity = stated.or_else(|| self.objects.identity_of(content));
                 Key::content(identity, group, content)
             };
-            return event.keys.iter().map(key).collect();
+            return keys.extend(event.keys.iter().map(key));
         }
-        let Some(object) = object.map(|object| self.objects.get(object)) else {
-            return Vec::new();
-        };
+        let Some(object) = object.map(|object| self.objects.get(object)) else { return };
+        let key = |at: u64| self.objects.key(object, group, at);
         if !event.positions.is_empty() {
-            return event.positions.iter().map(|&at| self.objects.key(object, group, at)).collect();
+            return keys.extend(event.positions.iter().map(|at| key(*at)));
         }
-        match (event.held, claim) {
-            (Some(held), Some(claim)) if event.kind == event::LOAD_FINISHED => {
+        if let (Some(held), Some(claim)) = (event.held, claim) {
+            if event.kind == event::LOAD_FINISHED {
                 let claim = &self.claims[claim];
                 let start = claim.start() as u64;
                 let end = (start + held as u64).min(claim.extent());
-                (start..end).map(|at| self.objects.key(object, group, at)).collect()
+                keys.extend((start..end).map(key));
             }
-            _ => Vec::new(),
         }
     }
 
@@ -236,16 +238,16 @@ impl Facts<'_> {
     }
 
     /// A load brought copies back.
-    fn loaded(&mut self, event: &Event, mut keys: Vec<Key>) -> Fine {
+    fn loaded(&mut self, event: &Event, keys: &mut Vec<Key>) -> Fine {
         if keys.is_empty() {
             let blocks = event.block_ids.iter();
-            keys = blocks.filter_map(|b| self.pool.blocks.get(b).copied()?).collect();
+            keys.extend(blocks.filter_map(|b| self.pool.blocks.get(b).copied()?));
         }
         if keys.is_empty() && event.held.is_none() {
             self.load_whole()?;
         }
         let copied = self.effect.direct.keys().any(|claim| self.claims[claim].has_copy());
-        for key in &keys {
+        for key in keys.iter() {
             let mut counts = !self.effect.direct.is_empty();
             self.objects.owners(self.claims, *key, |_, _| counts = true);
             if counts && !self.pool.in_tiers(*key) && !copied {
@@ -253,9 +255,9 @@ impl Facts<'_> {
                 return contradicts(Code::CopyNotThere, text.into());
             }
         }
-        self.place(&keys, &event.block_ids)?;
-        for key in keys {
-            self.objects.owners(self.claims, key, |owner, position| {
+        self.place(keys, &event.block_ids)?;
+        for key in keys.iter() {
+            self.objects.owners(self.claims, *key, |owner, position| {
                 self.effect.touched.entry(owner).brought.add(position);
             });
         }
@@ -274,7 +276,9 @@ impl Facts<'_> {
     }
 
     /// Blocks of the GPU, or copies of a tier, are gone.
-    fn gone(&mut self, event: &Event, claim: Option<u32>, object: Option<u32>, keys: &[Key]) -> Fine {
+    fn gone(
+        &mut self, event: &Event, claim: Option<u32>, object: Option<u32>, keys: &[Key],
+    ) -> Fine {
         let tier = event.tier.unwrap_or(self.tables.words.gpu);
         if event.block_ids.is_empty() && keys.is_empty() {
             return self.all_gone(tier, claim, object);

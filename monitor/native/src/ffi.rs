@@ -34,8 +34,7 @@ unsafe fn given<'a>(data: *const u8, length: usize) -> &'a [u8] {
 /// # Safety
 /// The pointer is null, or from `rc_new` and not freed.
 unsafe fn with(
-    handle: *mut Handle,
-    work: impl FnOnce(&mut Core, &mut Vec<u8>) -> Result<i64, String>,
+    handle: *mut Handle, work: impl FnOnce(&mut Core, &mut Vec<u8>) -> Result<i64, String>,
 ) -> i64 {
     if handle.is_null() {
         return FAILED;
@@ -80,14 +79,10 @@ fn text(bytes: &[u8]) -> Result<&str, String> {
 /// Both pointers are to so many bytes.
 #[no_mangle]
 pub unsafe extern "C" fn rc_new(
-    table: *const u8,
-    table_length: usize,
-    options: *const u8,
-    options_length: usize,
+    table: *const u8, table_length: usize, options: *const u8, options_length: usize,
 ) -> *mut Handle {
     // SAFETY: the caller says so.
-    let (table, options) =
-        unsafe { (given(table, table_length), given(options, options_length)) };
+    let (table, options) = unsafe { (given(table, table_length), given(options, options_length)) };
     let made = catch_unwind(|| Core::new(text(table)?, text(options)?))
         .unwrap_or_else(|_| Err("the core panicked".into()));
     let (core, out) = match made {
@@ -129,11 +124,7 @@ pub unsafe extern "C" fn rc_out(handle: *const Handle, length: *mut usize) -> *c
 /// The handle is from `rc_new`, `data` to so many bytes, and `counts` to four numbers.
 #[no_mangle]
 pub unsafe extern "C" fn rc_feed(
-    handle: *mut Handle,
-    data: *const u8,
-    length: usize,
-    ends: u8,
-    counts: *mut u64,
+    handle: *mut Handle, data: *const u8, length: usize, ends: u8, counts: *mut u64,
 ) -> i64 {
     // SAFETY: the caller says so.
     unsafe {

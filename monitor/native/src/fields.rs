@@ -77,7 +77,7 @@ fn known(value: Option<i64>) -> i64 {
 pub fn number_of(text: Option<Name>, names: &Names) -> i64 {
     text.map_or(0, |name| {
         let mut hasher = DefaultHasher::new();
-        hasher.write(names.show(name).as_bytes());
+        names.with(name, |bytes| hasher.write(bytes));
         (hasher.finish() >> 2) as i64 | 1
     })
 }
@@ -157,9 +157,9 @@ impl Moment<'_> {
             Field::FromTier => event.from_tier && self.is_loaded(claim, None),
             Field::Intact => self.intact(number, claim),
             Field::Found => event.found,
-            Field::Covers => event.asked.is_some_and(|asked| {
-                claim.start() + claim.threshold() <= asked
-            }),
+            Field::Covers => {
+                event.asked.is_some_and(|asked| claim.start() + claim.threshold() <= asked)
+            }
             Field::Breaks => {
                 let own = claim.facts[self.tables.at.lead];
                 (if claim.is_final { own } else { self.lead(claim) }) < claim.threshold()
@@ -197,7 +197,12 @@ impl Moment<'_> {
     /// Contiguous blocks held from the predicate's start, after the event.
     pub fn lead(&self, claim: &Claim) -> i64 {
         let object = self.state.objects.get(claim.object);
-        self.state.pool.lead((&self.state.objects, object), claim.start(), claim.extent() as i64, false)
+        self.state.pool.lead(
+            (&self.state.objects, object),
+            claim.start(),
+            claim.extent() as i64,
+            false,
+        )
     }
 
     fn stores(&self, claim: &Claim) -> bool {
@@ -299,8 +304,7 @@ impl Moment<'_> {
     fn blames_unfailed(&self, claim: &Claim) -> bool {
         let event = self.event;
         let listed = || event.blocking.iter().flatten().copied().chain(event.outcome_claim_id);
-        let unfailed =
-            *self.found.unfailed.get_or_init(|| !listed().all(|name| self.failed(name)));
+        let unfailed = *self.found.unfailed.get_or_init(|| !listed().all(|name| self.failed(name)));
         unfailed
             && (claim.responsible(self.tables)
                 || claim.id.is_some_and(|id| listed().any(|name| name == id) || self.failed(id)))

@@ -7,6 +7,7 @@ pub type Read<T> = Option<T>;
 
 /// The place in a text.
 pub struct Cursor<'a> {
+    whole: &'a str,
     text: &'a [u8],
     at: usize,
 }
@@ -16,7 +17,7 @@ const DIGITS: usize = 4300;
 
 impl<'a> Cursor<'a> {
     pub fn new(text: &'a str) -> Self {
-        Self { text: text.as_bytes(), at: 0 }
+        Self { whole: text, text: text.as_bytes(), at: 0 }
     }
 
     /// The next byte that is no space, which is not taken.
@@ -120,18 +121,15 @@ impl<'a> Cursor<'a> {
     pub fn string(&mut self) -> Read<Cow<'a, str>> {
         self.expect(b'"')?;
         let start = self.at;
-        loop {
-            match self.text.get(self.at)? {
-                b'"' => break,
-                b'\\' => return self.escaped(start).map(Cow::Owned),
-                0..=0x1f => return None,
-                _ => self.at += 1,
+        self.at += plain(&self.text[start..]);
+        match self.text.get(self.at)? {
+            b'"' => {
+                self.at += 1;
+                self.whole.get(start..self.at - 1).map(Cow::Borrowed)
             }
+            b'\\' => self.escaped(start).map(Cow::Owned),
+            _ => None,
         }
-        let text = &self.text[start..self.at];
-        self.at += 1;
-        // SAFETY-free: the whole text was checked, and quotes end characters; this cannot fail.
-        std::str::from_utf8(text).ok().map(Cow::Borrowed)
     }
 
     fn escaped(&mut self, start: usize) -> Read<String> {
@@ -205,6 +203,26 @@ impl<'a> Cursor<'a> {
             _ => Value::Number(i64::try_from(self.integer()?).ok()?),
         })
     }
+}
+
+/// How many bytes come before a quote, a backslash or a control character; eight at a time.
+fn plain(text: &[u8]) -> usize {
+    const ONES: u64 = 0x0101_0101_0101_0101;
+    const HIGH: u64 = 0x8080_8080_8080_8080;
+    let below = |word: u64, bound: u64| word.wrapping_sub(ONES * bound) & !word & HIGH;
+    let mut chunks = text.chunks_exact(8);
+    let mut at = 0;
+    for chunk in &mut chunks {
+        let word = u64::from_le_bytes(chunk.try_into().expect("eight bytes"));
+        let quote = below(word ^ (ONES * u64::from(b'"')), 1);
+        let found = quote | below(word ^ (ONES * u64::from(b'\\')), 1) | below(word, 0x20);
+        if found != 0 {
+            return at + found.trailing_zeros() as usize / 8;
+        }
+        at += 8;
+    }
+    let rest = chunks.remainder().iter();
+    at + rest.take_while(|byte| !matches!(byte, b'"' | b'\\' | 0..=0x1f)).count()
 }
 
 /// A value of a table or of options, which Python wrote.

@@ -89,11 +89,16 @@ impl Store for Kinds {
 
 impl Store for BinaryHeap<Reverse<(i128, u64, u64, u32)>> {
     fn put(&self, out: &mut Vec<u8>) {
-        self.iter().map(|row| ((row.0 .0, row.0 .1), (row.0 .2, row.0 .3))).collect::<Vec<_>>().put(out);
+        self.iter()
+            .map(|row| ((row.0 .0, row.0 .1), (row.0 .2, row.0 .3)))
+            .collect::<Vec<_>>()
+            .put(out);
     }
     fn get(from: &mut Bytes) -> Option<Self> {
         let rows: Vec<((i128, u64), (u64, u32))> = Store::get(from)?;
-        Some(rows.into_iter().map(|row| Reverse((row.0 .0, row.0 .1, row.1 .0, row.1 .1))).collect())
+        Some(
+            rows.into_iter().map(|row| Reverse((row.0 .0, row.0 .1, row.1 .0, row.1 .1))).collect(),
+        )
     }
 }
 
@@ -108,6 +113,7 @@ pub struct Judge {
     effect: Effect,
     mine: Map<u32, (bool, bool)>,
     now: Vec<i64>,
+    concerned: Set<u32>,
 }
 
 fn full() -> Vec<(u64, Group)> {
@@ -159,6 +165,7 @@ impl Judge {
             effect: Effect::default(),
             mine: Map::default(),
             now: Vec::new(),
+            concerned: Set::default(),
         }
     }
 
@@ -392,14 +399,8 @@ impl Judge {
 
     #[allow(clippy::too_many_arguments)]
     fn concern(
-        &mut self,
-        event: &Event,
-        line: &Line,
-        claim: Option<u32>,
-        binds: bool,
-        request: Option<Name>,
-        effect: &mut Effect,
-        mine: &mut Map<u32, (bool, bool)>,
+        &mut self, event: &Event, line: &Line, claim: Option<u32>, binds: bool,
+        request: Option<Name>, effect: &mut Effect, mine: &mut Map<u32, (bool, bool)>,
     ) -> Fine {
         if ABOUT_BLOCKS.has(event.kind) && binds {
             let State { pool, objects, capacity, claims, .. } = &mut self.state;
@@ -423,12 +424,8 @@ impl Judge {
     }
 
     fn moment<'a>(
-        &'a self,
-        event: &'a Event,
-        request: Option<Name>,
-        effect: &'a Effect,
-        mine: &'a Map<u32, (bool, bool)>,
-        found: &'a Found,
+        &'a self, event: &'a Event, request: Option<Name>, effect: &'a Effect,
+        mine: &'a Map<u32, (bool, bool)>, found: &'a Found,
     ) -> Moment<'a> {
         Moment {
             event,
@@ -666,7 +663,8 @@ impl Judge {
             let (state, at) = (&mut self.state, &self.tables.at);
             let claim = &mut state.claims[number];
             let own = state.objects.get(claim.object);
-            let lead = state.pool.lead((&state.objects, own), claim.start(), claim.extent() as i64, false);
+            let lead =
+                state.pool.lead((&state.objects, own), claim.start(), claim.extent() as i64, false);
             if lead == claim.facts[at.lead] && own.contents.is_empty() {
                 continue;
             }
@@ -714,11 +712,7 @@ impl Judge {
 
     /// The claims that an event is about, each with whether it is its own, and is named.
     fn mine(
-        &self,
-        event: &Event,
-        claim: Option<u32>,
-        effect: &Effect,
-        binds: bool,
+        &self, event: &Event, claim: Option<u32>, effect: &Effect, binds: bool,
         found: &mut Map<u32, (bool, bool)>,
     ) {
         let (kind, state) = (event.kind, &self.state);
@@ -910,24 +904,20 @@ impl Judge {
     // Delivery.
 
     fn deliver(
-        &mut self,
-        event: &Event,
-        request: Option<Name>,
-        effect: &Effect,
-        mine: &Map<u32, (bool, bool)>,
-        found: &Found,
-        line: &Line,
+        &mut self, event: &Event, request: Option<Name>, effect: &Effect,
+        mine: &Map<u32, (bool, bool)>, found: &Found, line: &Line,
     ) {
         let (kind, tables) = (event.kind, self.tables.clone());
         let of_requests = tables.requests.has(kind) || kind == event::BLOCK_CACHED;
-        let mut here: Vec<Name> = event.request_id.filter(|_| of_requests).into_iter().collect();
+        let mut here = event.request_id.filter(|_| of_requests);
         let hands = &self.state.requests.in_hand;
         let unnamed = kind == event::BLOCK_CACHED && event.request_id.is_none() && !event.found;
         if unnamed && hands.len() == 1 {
-            here.extend(hands.keys());
+            here = hands.keys().next();
         }
         let perhaps = unnamed && hands.len() > 1;
-        let mut concerned = Set::default();
+        let mut concerned = std::mem::take(&mut self.concerned);
+        concerned.clear();
         concerned.extend(mine.keys());
         let acts = tables.actions.has(kind);
         if acts || CLOSES.has(kind) {
@@ -936,15 +926,17 @@ impl Judge {
                 concerned.extend(self.state.owing.keys());
             }
         }
-        for each in &here {
+        if let Some(each) = &here {
             concerned.extend(self.state.followers.get(each).into_iter().flat_map(Map::keys));
         }
         if acts || OPENS_MANY.has(kind) {
             self.pressed(&self.moment(event, request, effect, mine, found), &mut concerned);
         }
         for number in concerned.keys() {
-            self.deliver_to(number, event, request, effect, mine, found, (&here, perhaps), line);
+            let here = (here.as_slice(), perhaps);
+            self.deliver_to(number, event, request, effect, mine, found, here, line);
         }
+        self.concerned = concerned;
     }
 
     /// The claims that an event of a request may matter to for the sake of capacity.
@@ -974,31 +966,26 @@ impl Judge {
 
     #[allow(clippy::too_many_arguments)]
     fn deliver_to(
-        &mut self,
-        number: u32,
-        event: &Event,
-        request: Option<Name>,
-        effect: &Effect,
-        mine: &Map<u32, (bool, bool)>,
-        found: &Found,
-        (here, perhaps): (&[Name], bool),
+        &mut self, number: u32, event: &Event, request: Option<Name>, effect: &Effect,
+        mine: &Map<u32, (bool, bool)>, found: &Found, (here, perhaps): (&[Name], bool),
         line: &Line,
     ) {
         let tables = self.tables.clone();
         let (is_mine, named) = mine.get(number).copied().unwrap_or_default();
         let claim = &self.state.claims[number];
-        let mut belongs = here.to_vec();
-        if event.kind == event::LOAD_FINISHED && is_mine {
+        let mut loads = Vec::new();
+        let loaded = event.kind == event::LOAD_FINISHED && is_mine;
+        if loaded {
             let direct = effect.direct.contains(number);
-            if !direct {
-                belongs.clear();
+            if direct {
+                loads.extend_from_slice(here);
             }
             if direct || claim.facts[tables.at.host] == 1 {
-                let more = claim.waiting.keys().filter(|name| !belongs.contains(name));
-                let more: Vec<Name> = more.collect();
-                belongs.extend(more);
+                let more = claim.waiting.keys().filter(|name| !(direct && here.contains(name)));
+                loads.extend(more);
             }
         }
+        let belongs = if loaded { &loads[..] } else { here };
         let matters = is_mine
             && claim.is_away(&tables)
             && claim.responsible(&tables)
@@ -1015,7 +1002,7 @@ impl Judge {
         let mut seen = std::mem::take(&mut self.state.claims[number].seen);
         let mut now = std::mem::take(&mut self.now);
         let moment = self.moment(event, request, effect, mine, found);
-        let mut delivery = Delivery::new(&moment, number, &belongs, &unsure);
+        let mut delivery = Delivery::new(&moment, number, belongs, &unsure);
         delivery.place = line.at;
         delivery.moves = moves;
         delivery.exercised = !event.restated;
@@ -1029,7 +1016,8 @@ impl Judge {
             }
         }
         if is_mine || tables.actions.has(event.kind) || OPENS_MANY.has(event.kind) {
-            for &name in belongs.iter().chain(unsure.iter().filter(|name| !belongs.contains(name))) {
+            for &name in belongs.iter().chain(unsure.iter().filter(|name| !belongs.contains(name)))
+            {
                 if seen.scope(name).is_none() {
                     delivery.opens(name, &mut seen, &now);
                 }
@@ -1074,14 +1062,8 @@ impl Judge {
 
     #[allow(clippy::too_many_arguments)]
     fn after(
-        &mut self,
-        event: &Event,
-        request: Option<Name>,
-        effect: &Effect,
-        mine: &Map<u32, (bool, bool)>,
-        named: Option<u32>,
-        line: &Line,
-        binds: bool,
+        &mut self, event: &Event, request: Option<Name>, effect: &Effect,
+        mine: &Map<u32, (bool, bool)>, named: Option<u32>, line: &Line, binds: bool,
     ) -> Fine {
         for number in mine.keys() {
             self.follow(number, event, effect);
@@ -1098,11 +1080,14 @@ impl Judge {
             }
             self.state.claims[number].distrust_for(Code::IdentityContradicts, &text, line.at);
         }
-        let mut moved = Set::default();
+        let mut moved = std::mem::take(&mut self.concerned);
+        moved.clear();
         moved.extend(mine.keys());
         if let Some(name) = event.request_id.filter(|_| event.kind == event::REQUEST_FINISHED) {
             for number in self.followers(name) {
-                for dropped in self.state.claims[number].end_request(name, &self.tables, &self.names) {
+                for dropped in
+                    self.state.claims[number].end_request(name, &self.tables, &self.names)
+                {
                     self.unfollow(dropped, number);
                 }
                 moved.add(number);
@@ -1116,6 +1101,7 @@ impl Judge {
                 self.end(number);
             }
         }
+        self.concerned = moved;
         Ok(())
     }
 
@@ -1149,9 +1135,9 @@ impl Judge {
                 if lost && claim.is_away(tables) {
                     claim.computed.clear();
                 } else {
-                    claim.computed.retain(|at| {
-                        !touch.lost.contains(*at) && !touch.brought.contains(*at)
-                    });
+                    claim
+                        .computed
+                        .retain(|at| !touch.lost.contains(*at) && !touch.brought.contains(*at));
                     let computes = kind == event::BLOCK_CACHED && !event.found;
                     if computes && !claim.waiting.is_empty() {
                         claim.computed.extend(touch.gained.keys());

@@ -121,6 +121,15 @@ impl Names {
         String::from_utf8_lossy(plain).into_owned()
     }
 
+    /// Call a function with the bytes of a text.
+    pub fn with<T>(&self, name: Name, work: impl FnOnce(&[u8]) -> T) -> T {
+        if name.raw() & NUMBER != 0 {
+            work(self.show(name).as_bytes())
+        } else {
+            work(self.bytes(name))
+        }
+    }
+
     /// Keep all names that there are now.
     pub fn fix(&mut self) {
         self.fixed = self.texts.len();

@@ -80,9 +80,7 @@ impl Objects {
         }
         match object.other((group, position)) {
             None => Key::position(object.number, group, position),
-            Some(Key { of: Of::Object(other), .. }) => {
-                self.key(self.get(other), group, position)
-            }
+            Some(Key { of: Of::Object(other), .. }) => self.key(self.get(other), group, position),
             Some(key) => key,
         }
     }
@@ -269,7 +267,9 @@ impl Objects {
 
     /// Take the identity and the map of positions that an event states of an object; whether keys
     /// of the pool have another name now.
-    pub fn bind(&mut self, number: u32, event: &Event, pool: &mut Pool, names: &Names) -> Fine<bool> {
+    pub fn bind(
+        &mut self, number: u32, event: &Event, pool: &mut Pool, names: &Names,
+    ) -> Fine<bool> {
         let Some(object) = self.all.get_mut(&number) else { return Ok(false) };
         object.token_map = object.token_map.or(event.token_map);
         if object.identity.is_some() || event.cache_identity.is_none() {
@@ -293,7 +293,9 @@ impl Objects {
 
     /// The first positions of an object hold these; what was stated of positions is renamed.
     /// Whether that is news.
-    pub fn state(&mut self, number: u32, event: &Event, pool: &mut Pool, names: &Names) -> Fine<bool> {
+    pub fn state(
+        &mut self, number: u32, event: &Event, pool: &mut Pool, names: &Names,
+    ) -> Fine<bool> {
         let (object, contents) = (self.get(number), &event.keys[..]);
         let known = object.contents.len();
         let shared = known.min(contents.len());
@@ -382,7 +384,8 @@ impl Objects {
     fn agree(&self, number: u32, contents: &[Name], names: &Names) -> Fine {
         let Some(own) = self.get(number).identity else { return Ok(()) };
         for content in contents {
-            for other in self.users.get(&indexed_content(*content)).into_iter().flat_map(Map::keys) {
+            for other in self.users.get(&indexed_content(*content)).into_iter().flat_map(Map::keys)
+            {
                 if let Some(identity) = self.get(other).identity.filter(|each| *each != own) {
                     let text = format!(
                         "the key {} is stated under two cache identities: {} and {}",

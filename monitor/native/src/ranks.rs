@@ -57,11 +57,7 @@ impl Ranks {
 
     /// Whether a block of a claim of lower priority could be evicted instead; None: unknown.
     pub fn lower_available(
-        &self,
-        number: u32,
-        claims: &Claims,
-        event: &Event,
-        touched: &Map<u32, Touch>,
+        &self, number: u32, claims: &Claims, event: &Event, touched: &Map<u32, Touch>,
         tables: &Tables,
     ) -> Option<bool> {
         let claim = &claims[number];
@@ -71,7 +67,8 @@ impl Ranks {
         let Some(lowest) = event.lowest_priority else {
             return if rivals { None } else { Some(false) };
         };
-        let losers = || touched.iter().filter(|row| !(row.1.lost.is_empty() && row.1.blocks.is_empty()));
+        let losers =
+            || touched.iter().filter(|row| !(row.1.lost.is_empty() && row.1.blocks.is_empty()));
         let unsure = losers().any(|(each, _)| {
             let each = &claims[each];
             (each.mode == tables.soft_priority && each.priority.is_none()) || each.disputed

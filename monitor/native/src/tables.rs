@@ -276,9 +276,7 @@ impl Tables {
                 kinds.push(OfKind::default());
             }
         }
-        kind_of.retain(|name, _| {
-            listed("kinds").iter().any(|row| row.get("name").text() == name)
-        });
+        kind_of.retain(|name, _| listed("kinds").iter().any(|row| row.get("name").text() == name));
         for (at, mark) in listed("marks").iter().enumerate() {
             kind_of.insert(mark.text().to_owned(), kinds.len() + at);
         }
@@ -395,9 +393,9 @@ impl Tables {
             let kind = kind_of.get(trigger.text()).ok_or(format!("no kind {}", trigger.text()))?;
             next[usize::from(state(source.text())?)][*kind] = Some(state(dest.text())?);
         }
-        let terminal = listed("terminal").iter().try_fold(0, |bits, name| {
-            Ok::<u32, String>(bits | 1 << state(name.text())?)
-        })?;
+        let terminal = listed("terminal")
+            .iter()
+            .try_fold(0, |bits, name| Ok::<u32, String>(bits | 1 << state(name.text())?))?;
         let assumptions = listed("assumptions").iter().map(|row| {
             Ok::<_, String>(Assumption {
                 rests_on: set(row.get("rests_on"))?,
@@ -476,7 +474,11 @@ impl Tables {
         let both = |left: Node, right: Node, field: &mut _, apply: fn(i64, i64) -> i64| {
             let left = self.eval(left, of, field);
             let right = self.eval(right, of, field);
-            if left == UNKNOWN || right == UNKNOWN { UNKNOWN } else { apply(left, right) }
+            if left == UNKNOWN || right == UNKNOWN {
+                UNKNOWN
+            } else {
+                apply(left, right)
+            }
         };
         match self.terms[node as usize] {
             Term::Const(value) => value,
@@ -502,7 +504,11 @@ impl Tables {
             Term::If(cond, then, other) => match self.eval(cond, of, field) {
                 UNKNOWN => {
                     let then = self.eval(then, of, field);
-                    if then == self.eval(other, of, field) { then } else { UNKNOWN }
+                    if then == self.eval(other, of, field) {
+                        then
+                    } else {
+                        UNKNOWN
+                    }
                 }
                 0 => self.eval(other, of, field),
                 _ => self.eval(then, of, field),
@@ -511,12 +517,7 @@ impl Tables {
     }
 
     fn join(
-        &self,
-        start: u32,
-        count: u16,
-        decides: i64,
-        of: &Inputs,
-        field: &mut impl FnMut(u8) -> i64,
+        &self, start: u32, count: u16, decides: i64, of: &Inputs, field: &mut impl FnMut(u8) -> i64,
     ) -> i64 {
         let mut found = 1 - decides;
         for at in start as usize..start as usize + usize::from(count) {
@@ -531,10 +532,7 @@ impl Tables {
 }
 
 fn mode(
-    row: &Value,
-    names: &mut Names,
-    kinds: &[OfKind],
-    own: &[(HashMap<&str, u8>, Obligation)],
+    row: &Value, names: &mut Names, kinds: &[OfKind], own: &[(HashMap<&str, u8>, Obligation)],
     maker: &mut Maker,
 ) -> Result<Mode, String> {
     let name = row.get("name").text();

@@ -54,9 +54,11 @@ fn size(text: &str) -> Option<i64> {
     let text = text.trim_matches(is_space);
     let end = text.find(|c: char| !c.is_ascii_digit()).unwrap_or(text.len());
     let unit = text[end..].trim_start_matches(is_space);
-    let value: i64 = text[..end].trim_start_matches('0').parse().or_else(|_| {
-        (end > 0 && text[..end].bytes().all(|b| b == b'0')).then_some(0).ok_or(())
-    }).ok()?;
+    let value: i64 = text[..end]
+        .trim_start_matches('0')
+        .parse()
+        .or_else(|_| (end > 0 && text[..end].bytes().all(|b| b == b'0')).then_some(0).ok_or(()))
+        .ok()?;
     (matches!(unit, "" | "block" | "blocks") && value <= MAX_BLOCKS).then_some(value)
 }
 
@@ -87,7 +89,11 @@ impl Duration {
             if value >= 9_223_372_036_854_775_808.0 {
                 return None;
             }
-            if value.fract() == 0.0 { decimal(&(value as u64).to_string())? } else { (digits, exponent) }
+            if value.fract() == 0.0 {
+                decimal(&(value as u64).to_string())?
+            } else {
+                (digits, exponent)
+            }
         };
         let whole = exponent >= 0;
         let fits = exponent <= 18 && {
@@ -122,7 +128,10 @@ fn decimal(text: &str) -> Option<(u64, i64)> {
     }
     let both = format!("{whole}{part}");
     let digits = both.trim_end_matches('0');
-    let power: i64 = power.trim_start_matches('0').parse().unwrap_or(if power.bytes().all(|b| b == b'0') { 0 } else { 1 << 40 });
+    let power: i64 = power
+        .trim_start_matches('0')
+        .parse()
+        .unwrap_or(if power.bytes().all(|b| b == b'0') { 0 } else { 1 << 40 });
     if digits.trim_start_matches('0').is_empty() {
         return Some((0, 0));
     }
