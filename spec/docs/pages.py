@@ -10,6 +10,7 @@ from spec.docs.events import events_page, lifecycle_page
 from spec.docs.lowering import lowering_page
 from spec.docs.modes import interpretations_page, modes_page
 from spec.docs.obligations import obligations_page
+from spec.docs.reasons import reasons_page
 from spec.docs.views import ListView
 from spec.events.canonical import SCHEMA, Event, StreamMark
 
@@ -50,6 +51,7 @@ def pages() -> dict[str, str]:
         "modes.md": _HEAD + modes_page(),
         "obligations.md": _HEAD + obligations_page(),
         "interpretations.md": _HEAD + interpretations_page(),
+        "reasons.md": _HEAD + reasons_page(),
         "schema/event.json": _json(event_schema()),
         "schema/spec.json": _json(view_schema()),
     }

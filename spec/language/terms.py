@@ -36,6 +36,7 @@ __all__ = [
     "conj",
     "disj",
     "number",
+    "parts",
     "show",
     "variables",
 ]
@@ -285,6 +286,13 @@ def children(term: Term) -> tuple[Term, ...]:
             return (cond, then, otherwise)
         case _:
             return ()
+
+
+def parts(term: Term) -> Iterator[Term]:
+    """The term and every part of it."""
+    yield term
+    for child in children(term):
+        yield from parts(child)
 
 
 def variables(term: Term) -> Iterator[Var]:

@@ -106,6 +106,7 @@ class Claim:
         obj: what it is on; one of its own until an object is stated.
         owner: as its registration or its commitment states.
         footprint: the most that any event states, in blocks; None if none does.
+        placed: whether it was put on its object.
         known: whether a registry holds it, an auditor's or the runtime's.
         named: whether a report named it that presupposes a claim.
         took: the number of the event by which responsibility for it last began.
@@ -136,6 +137,7 @@ class Claim:
     priority: int | None = None
     disputed: bool = False
     footprint: int | None = None
+    placed: bool = False
     known: bool = False
     named: bool = False
     introduced: bool = False
@@ -260,6 +262,12 @@ class Claim:
             if self.stated.get(name, value) != value:
                 return False
         return True
+
+    def knows(self, event: Event) -> bool:
+        """Whether the event states nothing that the claim is not bound to already."""
+        return self.placed and all(
+            getattr(event, name) is None or name in self.stated for name in IDENTITY
+        )
 
     def state_terms(self, event: Event) -> str:
         """Take what an event that binds states of the claim; return what contradicts, if anything.

@@ -21,7 +21,7 @@ __all__ = ["REQ", "Delivery"]
 
 REQ: Final = {register.name: place for place, register in enumerate(REQUEST_FACTS.registers)}
 _FIRST: Final = [register.initial for register in REQUEST_FACTS.registers]
-_UNKNOWN: Final = ("away", "asks", "loaded", "failed", "broke", "routed", "served", "held")
+_UNKNOWN: Final = ("away", "asks", "loaded", "failed", "broke", "routed", "served")
 """What is not known of a request that arrived before what is known begins."""
 
 
@@ -55,6 +55,7 @@ class Delivery:
         self.partial = None in self.e.values() or None in self.was
         self.now = self._ledger()
         self.opened: list[str] = []
+        self.moved = False
 
     def _ledger(self) -> Values:
         two, three = self.kind.claim, self.kind.claim_three
@@ -105,7 +106,7 @@ class Delivery:
             return found
         if not request.in_hand:
             return found
-        facts = {
+        facts: dict[str, Any] = {
             "seen": True,
             "arrived": True,
             "needed": request.needed,
@@ -114,7 +115,7 @@ class Delivery:
             "held": self.claim.responsible and self.claim.took <= request.since,
         }
         if request.restated:
-            facts |= dict.fromkeys(_UNKNOWN)
+            facts |= {**dict.fromkeys(_UNKNOWN), "held": False}
         for name, value in facts.items():
             found[REQ[name]] = value
         return found
@@ -141,6 +142,7 @@ class Delivery:
                 steps = outcomes(watch, stand.state, stand.own, *inputs)
                 if len(steps) > 1:
                     claim.leave_open(name, self._unknown(name))
+                    self.moved = True
                     continue
                 ((state, own), number), *_ = steps.items()
                 if number is None:
@@ -157,6 +159,7 @@ class Delivery:
             if verdict is Verdict.SATISFIED:
                 self.claim.note_satisfied(name, before)
         scope.stands[place] = after
+        self.moved = True
 
     def _unknown(self, name: str) -> Reason:
         unknown = sorted(field for field, value in self.e.items() if value is None)

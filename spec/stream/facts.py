@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from typing import Final
 
+from msgspec import structs
+
+from spec.claims.predicates import MAX_BLOCKS
 from spec.events.alphabet import Kind
 from spec.events.canonical import Event
 from spec.stream.breaks import Contradiction
@@ -13,9 +16,9 @@ from spec.stream.claim import AT, Claim
 from spec.stream.codes import Code
 from spec.stream.fields import Touch
 from spec.stream.objects import Objects
-from spec.stream.pool import GPU, Block, Key, Object, Pool
+from spec.stream.pool import FULL, GPU, Block, Key, Object, Pool
 
-__all__ = ["Effect", "Facts"]
+__all__ = ["FACTS_ABOUT_BLOCKS", "Effect", "Facts", "of_tier"]
 
 _STORES: Final = frozenset({Kind.STORE_FINISHED, Kind.HOST_COPY_FOUND})
 _USES: Final = frozenset({Kind.PREFIX_LOOKUP, Kind.PREFIX_REUSED, Kind.LOAD_FAILED})
@@ -27,6 +30,20 @@ _HOST: Final = "cpu"
 FACTS_ABOUT_BLOCKS: Final = (
     _STORES | _USES | _ROUTES | _GONE | {Kind.BLOCK_CACHED, Kind.LOAD_FINISHED, Kind.HOST_COPY_LOST}
 )
+
+
+_IN_TIERS: Final = {
+    Kind.BLOCK_CACHED: Kind.STORE_FINISHED,
+    Kind.BLOCK_EVICTED: Kind.HOST_COPY_LOST,
+    Kind.BLOCK_LOST: Kind.HOST_COPY_LOST,
+}
+
+
+def of_tier(event: Event) -> Event:
+    """The event, where a fact about blocks of another tier than the GPU is one about copies."""
+    if event.tier in (None, GPU) or event.kind not in _IN_TIERS:
+        return event
+    return structs.replace(event, kind=_IN_TIERS[event.kind])
 
 
 class Effect:
@@ -79,21 +96,31 @@ class Facts:
             self._copy_lost(event, keys, effect)
         for tier, key in pool.changed:
             gained = tier == GPU and pool.on_gpu(key)
-            for owner, position in self._objects.owners(key):
+            for owner, position in self._owners(key):
                 touch = effect.touch(owner)
                 if tier == GPU:
                     (touch.gained if gained else touch.lost).add(position)
         for block, key in effect.freed:
-            for owner, _ in self._objects.owners(key):
+            for owner, _ in self._owners(key):
                 effect.touch(owner).blocks.add(block)
         return effect
+
+    def _owners(self, key: Key) -> Iterator[tuple[Claim, int]]:
+        """The claims that need a key, each with the position: of a group with a window the last
+        ones alone.
+        """
+        group = self._pool.groups.get(key.group, FULL)
+        for claim, position in self._objects.owners(key):
+            end = claim.extent if claim.predicate is None else claim.predicate.end
+            if group.kind == "full" or position in group.needs(claim.start, end):
+                yield claim, position
 
     def _named_by_blocks(self, event: Event, keys: list[Key], effect: Effect) -> None:
         """The fact means the claims that hold the keys or the blocks that it states."""
         blocks = (self._pool.blocks.get(block) for block in event.block_ids)
         for key in (*keys, *(key for key in blocks if key is not None)):
             effect.direct.update(owner for owner, _ in self._objects.owners(key))
-        if not (keys or event.block_ids):
+        if not (keys or event.block_ids or event.tier):
             what = "names no claim, object or key, and no known block"
             raise Contradiction(Code.NOTHING_NAMED, f"{event.kind} {what}")
 
@@ -116,10 +143,7 @@ class Facts:
     # The GPU.
 
     def _cached(self, event: Event, keys: list[Key], effect: Effect) -> None:
-        tier = event.tier or GPU
-        if tier != GPU:
-            self._add_copies(tier, keys, at_least_one=False)
-        elif keys:
+        if keys:
             self._place(keys, event.block_ids, effect)
         else:
             for block in event.block_ids:
@@ -134,11 +158,11 @@ class Facts:
     def _put(self, key: Key | None, block: Block | None, effect: Effect) -> None:
         """A block holds a key from now on. If a claim counts on what it held, both are one."""
         before = None if block is None else self._pool.blocks.get(block)
-        if before is not None and before != key:
-            if any(owner.live for owner, _ in self._objects.owners(before)):
-                self._unite(before, key, block, effect)
-                return
-        self._pool.place(key, block)
+        news = before is not None and before != key
+        if before is not None and news and any(c.live for c, _ in self._owners(before)):
+            self._unite(before, key, block, effect)
+        else:
+            self._pool.place(key, block)
 
     def _unite(self, before: Key, key: Key | None, block: Block | None, effect: Effect) -> None:
         if key is None:
@@ -169,7 +193,7 @@ class Facts:
                 raise Contradiction(Code.COPY_NOT_THERE, text)
         self._place(keys, event.block_ids, effect)
         for key in keys:
-            for owner, position in self._objects.owners(key):
+            for owner, position in self._owners(key):
                 effect.touch(owner).brought.add(position)
 
     @staticmethod
@@ -186,14 +210,9 @@ class Facts:
     def _gone(
         self, event: Event, claim: Claim | None, obj: Object | None, keys: list[Key], effect: Effect
     ) -> None:
-        """Blocks of the GPU, or copies of a tier, are gone."""
-        tier, pool = event.tier or GPU, self._pool
+        """Blocks of the GPU are gone."""
         if not event.block_ids and not keys:
-            self._all_gone(tier, claim, obj)
-            return
-        if tier != GPU:
-            for key in keys:
-                pool.drop(tier, key)
+            self._all_gone(claim, obj)
             return
         for place in range(max(len(event.block_ids), len(keys))):
             block = event.block_ids[place] if place < len(event.block_ids) else None
@@ -220,25 +239,23 @@ class Facts:
                 raise Contradiction(Code.BLOCK_NOT_HELD, text)
         elif key is not None and pool.free_unnamed(key):
             pass
-        elif whose or pool.unnamed:
+        elif whose or any(c.live for each in pool.unnamed for c, _ in self._owners(each)):
             text = f"facts contradict: block {block} is gone, and no event stated that it was held"
             raise Contradiction(Code.BLOCK_NOT_HELD, text)
 
-    def _all_gone(self, tier: str, claim: Claim | None, obj: Object | None) -> None:
-        """All of a claim, of an object or of a tier is gone."""
+    def _all_gone(self, claim: Claim | None, obj: Object | None) -> None:
+        """All blocks of a claim, of an object or of the GPU are gone."""
         pool = self._pool
         if obj is None:
-            pool.clear(tier)
+            pool.clear(GPU)
             return
-        end = len(obj.contents) if claim is None else min(claim.extent, len(obj.contents))
-        keys = [obj.key(g, at) for g in pool.groups for at in range(end)]
-        most = None if claim is None else claim.extent
-        keys += [Key(obj, g, at) for g, at in sorted(obj.places) if most is None or at < most]
-        for key in keys:
-            if tier == GPU:
-                pool.free_all(key)
-            elif key in pool.copies.get(tier, {}):
-                pool.drop(tier, key)
+        most = MAX_BLOCKS if claim is None else claim.extent
+        named = range(min(len(obj.contents), most))
+        for key in [obj.key(g, at) for g in pool.groups for at in named]:
+            pool.free_all(key)
+        for group, at in sorted(obj.places):
+            if at < most:
+                pool.free_all(obj.key(group, at))
 
     # Tiers.
 
@@ -260,6 +277,9 @@ class Facts:
 
     def _copy_lost(self, event: Event, keys: list[Key], effect: Effect) -> None:
         tier = event.tier or _HOST
+        if event.tier is not None and not (keys or effect.direct):
+            self._tier_lost(tier, effect)
+            return
         for key in keys:
             self._pool.drop(tier, key)
         if keys:
@@ -269,3 +289,11 @@ class Facts:
                 text = "facts contradict: a copy is lost that was not there"
                 raise Contradiction(Code.COPY_NOT_THERE, text)
             claim.copies[tier] -= 1
+
+    def _tier_lost(self, tier: str, effect: Effect) -> None:
+        """A tier lost all that it had."""
+        self._pool.clear(tier)
+        for claims in self._objects.on.values():
+            for claim in claims:
+                if claim.copies.pop(tier, 0):
+                    effect.direct.add(claim)

@@ -83,13 +83,30 @@ class Moment:
 
     @cached_property
     def since(self) -> Capacity:
-        """The blocks of the claims that were responsible from the request's arrival until now."""
+        """The blocks of the claims that were responsible from the request's arrival until now.
+
+        Where the request fits beside all claims it fits beside these, and those decide as well.
+        """
+        if not self.presses:
+            return self.capacity
         found = Capacity()
         if self.request is not None and not self.request.restated:
             for claim in self.capacity:
                 if claim.took <= self.request.since:
                     found.add(claim)
         return found
+
+    @cached_property
+    def presses(self) -> bool:
+        """Whether the request, which fits an empty pool, may not fit beside all claims."""
+        arrives = self.event.kind is Kind.REQUEST_ARRIVED
+        request = self.event if arrives else self.request
+        if request is None:
+            return False
+        needed, usable, total = request.needed, request.usable, self.capacity.total
+        if needed is None or usable is None or total is None:
+            return True
+        return needed <= usable < total + needed
 
     @property
     def unknown(self) -> bool:

@@ -19,13 +19,14 @@ from spec.contract.observed import facts_of
 from spec.events.alphabet import BLOCKS_GONE, CONFLICT_ACTIONS, FACTS, REPORTS, Kind
 from spec.events.canonical import Event, Mark
 from spec.events.fields import REQUEST_KINDS, ROUTE_REPORTS
+from spec.language.terms import KindIn, parts
 from spec.language.verdicts import Verdict
 from spec.stream.breaks import Contradiction, Line, Order
 from spec.stream.capacity import Capacity
 from spec.stream.claim import AT, Claim, verdicts_of
 from spec.stream.codes import Code, Reason
 from spec.stream.delivery import REQ, Delivery
-from spec.stream.facts import FACTS_ABOUT_BLOCKS, Effect, Facts
+from spec.stream.facts import FACTS_ABOUT_BLOCKS, Effect, Facts, of_tier
 from spec.stream.fields import FIELDS, Moment, route_value
 from spec.stream.generate import in_three_values
 from spec.stream.objects import Objects
@@ -185,11 +186,9 @@ class Judge:
 
     def _blind(self, claim: Claim, at: object) -> None:
         """Leave open the obligations that rest on facts which the stream does not observe."""
-        for name in claim.names:
-            unseen = facts_of(OBLIGATIONS[name]) - self.told
-            if unseen:
-                text = f"not observed: {', '.join(sorted(unseen))}"
-                claim.leave_open(name, Reason(Code.NOT_OBSERVED, text, at))
+        for name, unseen in _unseen(claim.names, self.told).items():
+            text = f"not observed: {', '.join(sorted(unseen))}"
+            claim.leave_open(name, Reason(Code.NOT_OBSERVED, text, at))
 
     def _doubt(self, name: str | None, only: frozenset[str], why: str, at: object) -> None:
         """What the form of the stream does not state leaves open what depends on it."""
@@ -231,6 +230,8 @@ class Judge:
 
     def _untime(self, line: Line) -> None:
         """A line has no time: it may stand before or after the end of a duration that runs."""
+        if not self._timed:
+            return
         claims = [*self._timed]
         with self.capacity.resized(claims):
             for claim in claims:
@@ -240,6 +241,7 @@ class Judge:
     # Events.
 
     def _event(self, event: Event, line: Line) -> None:
+        event = of_tier(event)
         if event.restated and not self.restating:
             return
         if self.restating and not event.restated:
@@ -348,7 +350,7 @@ class Judge:
             self._time_end(claim)
         if claim.final and event.kind is Kind.CLAIM_REGISTERED:
             claim.distrust(Reason(Code.ID_REUSED, "the claim ended before", line.at))
-        if not binds:
+        if not binds or (event.kind not in _TERMS and claim.knows(event)):
             return
         before = claim.obj, claim.predicate, claim.extent
         new = not claim.introduced and event.kind in _TERMS
@@ -382,7 +384,7 @@ class Judge:
         """Put a claim on the object that it states; return whether keys have other names now."""
         if claim.final:
             return False
-        renamed = False
+        renamed, claim.placed = False, True
         if claim.obj.object_id is None and "object_id" in claim.stated:
             renamed = self._move(claim, event)
         self.objects.join(claim)
@@ -535,8 +537,8 @@ class Judge:
 
     def _assume(self, at: Moment, claim: Claim, line: Line) -> None:
         event = at.event
-        for assumption, holds in _assumed(event.kind, claim.mode):
-            if claim.predicate is None or not assumption.rests_on <= self.observes:
+        for assumption, rests_on, holds in _assumed(event.kind, claim.mode):
+            if claim.predicate is None or not rests_on <= self.observes:
                 continue
             if assumption.name == ROOM and event.footprint is None:
                 continue
@@ -602,39 +604,31 @@ class Judge:
         if kind is Kind.BLOCK_CACHED and name is None and not event.found:
             hands = self.requests.in_hand
             (here if len(hands) == 1 else perhaps).update(hands)
-        concerned = dict.fromkeys(at.mine)
-        if kind in _CLOSES:
-            ranked = kind is not Kind.BLOCK_EVICTED or any(
-                claim.mode is not None and MODES[claim.mode].constants["ranked"]
-                for claim in at.mine
-            )
-            if ranked:
-                concerned.update(self.owing)
-        for each in here:
-            concerned.update(self.followers.get(each, {}))
-        if kind in _OPENS_MANY:
-            concerned.update(self._pressed(at))
-        for claim in concerned:
+        for claim in self._concerned(at, here):
             self._deliver_to(claim, at, here, perhaps, line)
+
+    def _concerned(self, at: Moment, here: set[str]) -> dict[Claim, None]:
+        """The claims that an event may change anything of."""
+        kind, found = at.event.kind, dict.fromkeys(at.mine)
+        if kind in _CLOSES:
+            found.update(self.owing)
+        for request in here:
+            found.update(self.followers.get(request, {}))
+        if kind in _OPENS_MANY:
+            found.update(self._pressed(at))
+        return found
 
     def _pressed(self, at: Moment) -> dict[Claim, None]:
         """The claims that an event of a request may matter to for the sake of capacity."""
-        event, request = at.event, at.request
+        event = at.event
         if event.kind in CONFLICT_ACTIONS:
             found = dict.fromkeys(self.capacity)
             named = (self.claims.get(name) for name in at.accused)
             found.update((claim, None) for claim in named if claim is not None)
             return found
-        arrives = event.kind is Kind.REQUEST_ARRIVED
-        if arrives and event.restated:
+        if event.kind is Kind.REQUEST_ARRIVED and event.restated:
             return {}
-        needed = event.needed if arrives else (request.needed if request is not None else 0)
-        usable = event.usable if arrives else (request.usable if request is not None else 0)
-        total = self.capacity.total
-        if None not in (needed, usable, total):
-            if not needed <= usable < total + needed:  # type: ignore[operator]
-                return {}
-        return dict.fromkeys(self.capacity)
+        return dict.fromkeys(self.capacity) if at.presses else {}
 
     def _deliver_to(
         self, claim: Claim, at: Moment, here: set[str], perhaps: set[str], line: Line
@@ -647,14 +641,18 @@ class Judge:
             gains = direct or claim.facts[AT["host"]]
             belongs = ((here if direct else set()) | claim.waiting) if gains else set()
         unsure = perhaps if self._matters_who(claim, mine=mine) else set()
-        shows = event.kind is not Kind.PREFIX_LOOKUP or event.held is not None
+        shows = True
+        if event.kind is Kind.PREFIX_LOOKUP:
+            shows = event.held is not None or not mine
+        elif event.kind is Kind.BLOCK_EVICTED:
+            shows = mine or any(map(_is_ranked, at.mine))
         delivery = Delivery(
             claim,
             at,
             belongs,
             unsure,
             line.at,
-            moves=shows or not mine,
+            moves=shows,
             exercised=not event.restated,
         )
         if mine or named or claim in self.owing:
@@ -667,9 +665,12 @@ class Judge:
                 delivery.opens(name, self.requests.get(name), over=self.requests.is_over(name))
         for name in delivery.opened:
             self.followers.setdefault(name, {})[claim] = None
-        responsible, size = claim.responsible, claim.size
-        claim.facts = delivery.now
-        self._counted(claim, responsible, size)
+        if delivery.now is not claim.facts:
+            responsible, size = claim.responsible, claim.size
+            claim.facts = delivery.now
+            self._counted(claim, responsible, size)
+        if delivery.moved:
+            self._note_owing(claim)
         if mine and named:
             claim.state = next_state(claim.state, event.kind) or claim.state
 
@@ -687,6 +688,8 @@ class Judge:
             self.capacity.remove(claim)
             if claim.responsible:
                 self.capacity.add(claim)
+
+    def _note_owing(self, claim: Claim) -> None:
         if claim.owes:
             self.owing[claim] = None
         else:
@@ -823,7 +826,25 @@ class Judge:
                 self._ids.popitem(last=False)
 
 
+def _is_ranked(claim: Claim) -> bool:
+    """Whether each loss of the claim is to be reported before another one loses blocks."""
+    return claim.mode is not None and MODES[claim.mode].constants["ranked"]
+
+
 @cache
-def _assumed(kind: Kind, mode: Mode | None) -> list[tuple[Assumption, Callable[..., bool | None]]]:
-    """The assumptions about facts of this kind, each in three values."""
-    return [(each, in_three_values(each.holds, kind, mode)) for each in FACTS_ARE_FACTS]
+def _assumed(
+    kind: Kind, mode: Mode | None
+) -> list[tuple[Assumption, frozenset[Kind], Callable[..., bool | None]]]:
+    """The assumptions about facts of this kind, what each rests on, and whether it holds."""
+    return [
+        (each, each.rests_on, in_three_values(each.holds, kind, mode))
+        for each in FACTS_ARE_FACTS
+        if any(kind in part.kinds for part in parts(each.holds) if isinstance(part, KindIn))
+    ]
+
+
+@cache
+def _unseen(names: tuple[str, ...], told: frozenset[Kind]) -> dict[str, frozenset[Kind]]:
+    """The obligations that rest on facts which a stream does not observe, with those."""
+    found = {name: facts_of(OBLIGATIONS[name]) - told for name in names}
+    return {name: unseen for name, unseen in found.items() if unseen}

@@ -106,7 +106,7 @@ class Pool:
         self.blocks: dict[Block, Key | None] = {}
         self.held: dict[Key, set[Block | None]] = {}
         self.copies: dict[str, dict[Key, int]] = {}
-        self.unnamed = 0
+        self.unnamed: dict[Key, None] = {}
         self.changed: dict[tuple[str, Key], None] = {}
 
     # What is there.
@@ -137,8 +137,8 @@ class Pool:
         if found is None:
             found = self.held[key] = set()
             self.changed[GPU, key] = None
-        if block is None and None not in found:
-            self.unnamed += 1
+        if block is None:
+            self.unnamed[key] = None
         found.add(block)
         return before
 
@@ -166,7 +166,8 @@ class Pool:
     def _free(self, key: Key, block: Block | None) -> None:
         found = self.held[key]
         found.discard(block)
-        self.unnamed -= block is None
+        if block is None:
+            self.unnamed.pop(key, None)
         if not found:
             del self.held[key]
             self.changed[GPU, key] = None
@@ -197,7 +198,7 @@ class Pool:
                 self.changed[GPU, key] = None
             self.blocks.clear()
             self.held.clear()
-            self.unnamed = 0
+            self.unnamed.clear()
         for key in self.copies.pop(tier, {}):
             self.changed[tier, key] = None
 
@@ -211,8 +212,10 @@ class Pool:
             blocks = self.held.pop(old, None)
             if blocks is not None:
                 others = self.held.setdefault(new, set())
-                self.unnamed -= None in blocks and None in others
                 others |= blocks
+                if None in blocks:
+                    del self.unnamed[old]
+                    self.unnamed[new] = None
                 self.blocks.update((block, new) for block in blocks if block is not None)
             for copies in self.copies.values():
                 if count := copies.pop(old, 0):

@@ -76,7 +76,7 @@ class Ranks:
 
     @staticmethod
     def _least(at: Moment, ranks: dict[Claim, int], own: int) -> int:
-        """The lowest priority of a block that goes: a block has that of the highest of its claims."""
+        """The lowest priority of a block that goes: that of the highest of its claims."""
         found: dict[object, int] = {}
         for claim, rank in ranks.items():
             for block in at.touched[claim].blocks:
