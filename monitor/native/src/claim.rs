@@ -82,6 +82,7 @@ record! {
         priority: Option<i64>,
         disputed: bool,
         footprint: Option<i64>,
+        placed: bool,
         known: bool,
         named: bool,
         introduced: bool,
@@ -265,6 +266,21 @@ impl Claim {
             && (self.predicate.is_none()
                 || event.predicate.is_none()
                 || self.predicate == event.predicate)
+    }
+
+    /// Whether the event states nothing that the claim is not bound to already.
+    pub fn knows(&self, event: &Event) -> bool {
+        let own = &self.stated;
+        self.placed
+            && [
+                (own.cache_identity, event.cache_identity),
+                (own.object_id, event.object_id),
+                (own.predicate_id, event.predicate_id),
+                (own.token_map, event.token_map),
+            ]
+            .iter()
+            .all(|(own, stated)| own.is_some() || stated.is_none())
+            && (self.predicate.is_some() || event.predicate.is_none())
     }
 
     /// Take what an event that binds states of the claim; return what contradicts, if anything.

@@ -21,6 +21,8 @@ pub struct Delivery<'a> {
     values: [i64; 64],
     asked: u64,
     pub opened: Vec<Name>,
+    /// Whether an observer moved.
+    pub moved: bool,
     /// Room for registers.
     spare: Vec<i64>,
 }
@@ -53,6 +55,7 @@ impl<'a> Delivery<'a> {
             values: [0; 64],
             asked: 0,
             opened,
+            moved: false,
             spare: Vec::new(),
         }
     }
@@ -172,6 +175,7 @@ impl<'a> Delivery<'a> {
         found[at.held] = i64::from(since);
         if request.restated {
             at.unknown.iter().for_each(|&place| found[place] = UNKNOWN);
+            found[at.held] = 0;
         }
         found
     }
@@ -208,6 +212,7 @@ impl<'a> Delivery<'a> {
                 Outcome::Unknown => {
                     let reason = self.unknown(&tables.obligations[usize::from(number)].name);
                     seen.leave_open(number, reason);
+                    self.moved = true;
                 }
                 Outcome::Moves(to, rule, sets) => {
                     if stand.state != to && stand.exercised {
@@ -217,6 +222,7 @@ impl<'a> Delivery<'a> {
                             seen.keep(number, Found { verdict, at, rule });
                         }
                     }
+                    self.moved = true;
                     let (at, exercised) = (self.place, self.exercised);
                     scope.stands[watch.place] =
                         Stand { state: to, rule, exercised, absent: false, at };

@@ -9,6 +9,7 @@ use crate::names::{Name, Names};
 use crate::objects::Objects;
 use crate::pool::{Key, Of, Pool};
 use crate::tables::Tables;
+use crate::texts::MAX_BLOCKS;
 
 /// The kinds of facts about blocks.
 pub const ABOUT_BLOCKS: Kinds = Kinds::of(&[
@@ -68,6 +69,24 @@ fn gone(kind: event::Kind) -> bool {
     kind == event::BLOCK_EVICTED || kind == event::BLOCK_LOST
 }
 
+/// Call a function with the claims that need a key, each with the position: of a group with a window
+/// the last ones alone.
+fn needing(
+    pool: &Pool, objects: &Objects, claims: &Claims, key: Key, mut each: impl FnMut(u32, u64),
+) {
+    let group = pool.groups.iter().find(|row| row.0 == key.group && !row.1.full);
+    objects.owners(claims, key, |owner, position| {
+        let needed = group.is_none_or(|(_, group)| {
+            let claim = &claims[owner];
+            let end = claim.predicate.map_or(claim.extent() as i64, |predicate| predicate.end());
+            (claim.start().max(end - group.window)..end).contains(&(position as i64))
+        });
+        if needed {
+            each(owner, position);
+        }
+    });
+}
+
 fn contradicts<T>(code: Code, text: String) -> Fine<T> {
     Err(Contradiction::new(code, text))
 }
@@ -114,7 +133,7 @@ impl Facts<'_> {
         let (pool, touched) = (&*self.pool, &mut self.effect.touched);
         for &(gpu, key) in &pool.changed {
             let gained = gpu && pool.on_gpu(key);
-            self.objects.owners(self.claims, key, |owner, position| {
+            needing(pool, self.objects, self.claims, key, |owner, position| {
                 let touch = touched.entry(owner);
                 if gpu {
                     let set = if gained { &mut touch.gained } else { &mut touch.lost };
@@ -123,7 +142,7 @@ impl Facts<'_> {
             });
         }
         for &(block, key) in &self.effect.freed {
-            self.objects.owners(self.claims, key, |owner, _| {
+            needing(pool, self.objects, self.claims, key, |owner, _| {
                 touched.entry(owner).blocks.add(block);
             });
         }
@@ -137,7 +156,7 @@ impl Facts<'_> {
                 self.effect.direct.add(owner);
             });
         }
-        if keys.is_empty() && event.block_ids.is_empty() {
+        if keys.is_empty() && event.block_ids.is_empty() && event.tier.is_none() {
             let kind = &self.tables.kinds[usize::from(event.kind)].name;
             let text = format!("{kind} names no claim, object or key, and no known block");
             return contradicts(Code::NothingNamed, text);
@@ -175,16 +194,10 @@ impl Facts<'_> {
     // The GPU.
 
     fn cached(&mut self, event: &Event, keys: &[Key]) -> Fine {
-        match event.tier.filter(|tier| *tier != self.tables.words.gpu) {
-            Some(tier) => self.add_copies(tier, keys, false),
-            None if !keys.is_empty() => self.place(keys, &event.block_ids)?,
-            None => {
-                for block in &event.block_ids {
-                    self.put(None, Some(*block))?;
-                }
-            }
+        if !keys.is_empty() {
+            return self.place(keys, &event.block_ids);
         }
-        Ok(())
+        event.block_ids.iter().try_for_each(|block| self.put(None, Some(*block)))
     }
 
     fn place(&mut self, keys: &[Key], blocks: &[Name]) -> Fine {
@@ -200,7 +213,7 @@ impl Facts<'_> {
         let before = block.and_then(|block| self.pool.blocks.get(&block).copied().flatten());
         if let (Some(before), Some(block)) = (before.filter(|_| before != key), block) {
             let mut counted = false;
-            self.objects.owners(self.claims, before, |owner, _| {
+            needing(self.pool, self.objects, self.claims, before, |owner, _| {
                 counted |= self.claims[owner].live(self.tables);
             });
             if counted {
@@ -257,7 +270,7 @@ impl Facts<'_> {
         }
         self.place(keys, &event.block_ids)?;
         for key in keys.iter() {
-            self.objects.owners(self.claims, *key, |owner, position| {
+            needing(self.pool, self.objects, self.claims, *key, |owner, position| {
                 self.effect.touched.entry(owner).brought.add(position);
             });
         }
@@ -275,18 +288,12 @@ impl Facts<'_> {
         Ok(())
     }
 
-    /// Blocks of the GPU, or copies of a tier, are gone.
+    /// Blocks of the GPU are gone.
     fn gone(
         &mut self, event: &Event, claim: Option<u32>, object: Option<u32>, keys: &[Key],
     ) -> Fine {
-        let tier = event.tier.unwrap_or(self.tables.words.gpu);
         if event.block_ids.is_empty() && keys.is_empty() {
-            return self.all_gone(tier, claim, object);
-        }
-        if tier != self.tables.words.gpu {
-            for key in keys {
-                self.pool.drop_copy(tier, *key, |name| self.names.show(name))?;
-            }
+            self.all_gone(claim, object);
             return Ok(());
         }
         for place in 0..event.block_ids.len().max(keys.len()) {
@@ -312,7 +319,7 @@ impl Facts<'_> {
             format!("block {} did not hold what is said to be gone", self.names.show(block))
         } else if key.is_some_and(|key| self.pool.free_unnamed(key)) {
             return Ok(());
-        } else if whose || self.pool.unnamed > 0 {
+        } else if whose || self.counts_unnamed() {
             let block = self.names.show(block);
             format!("block {block} is gone, and no event stated that it was held")
         } else {
@@ -321,29 +328,32 @@ impl Facts<'_> {
         contradicts(Code::BlockNotHeld, format!("facts contradict: {text}"))
     }
 
-    /// All of a claim, of an object or of a tier is gone.
-    fn all_gone(&mut self, tier: Name, claim: Option<u32>, object: Option<u32>) -> Fine {
+    /// Whether a live claim counts on a block without a known id.
+    fn counts_unnamed(&self) -> bool {
+        let mut counts = false;
+        for key in self.pool.unnamed.keys() {
+            needing(self.pool, self.objects, self.claims, key, |owner, _| {
+                counts |= self.claims[owner].live(self.tables);
+            });
+        }
+        counts
+    }
+
+    /// All blocks of a claim, of an object or of the GPU are gone.
+    fn all_gone(&mut self, claim: Option<u32>, object: Option<u32>) {
         let gpu = self.tables.words.gpu;
         let Some(object) = object.map(|object| self.objects.get(object)) else {
-            self.pool.clear(tier, gpu);
-            return Ok(());
+            return self.pool.clear(gpu, gpu);
         };
-        let most = claim.map_or(u64::MAX, |claim| self.claims[claim].extent());
-        let end = most.min(object.contents.len() as u64);
-        let mut keys = Vec::new();
-        for (group, _) in &self.pool.groups {
-            keys.extend((0..end).map(|at| self.objects.key(object, *group, at)));
+        let most = claim.map_or(MAX_BLOCKS as u64, |claim| self.claims[claim].extent());
+        let named = 0..most.min(object.contents.len() as u64);
+        let groups = self.pool.groups.iter().map(|row| row.0);
+        let mut places: Vec<(u64, u64)> =
+            groups.flat_map(|group| named.clone().map(move |at| (group, at))).collect();
+        places.extend(object.places.iter().filter(|place| place.1 < most));
+        for (group, at) in places {
+            self.pool.free_all(self.objects.key(object, group, at));
         }
-        let places = object.places.iter().filter(|place| place.1 < most);
-        keys.extend(places.map(|place| Key::position(object.number, place.0, place.1)));
-        for key in keys {
-            if tier == gpu {
-                self.pool.free_all(key);
-            } else if self.pool.in_tier(tier, key) {
-                self.pool.drop_copy(tier, key, |name| self.names.show(name))?;
-            }
-        }
-        Ok(())
     }
 
     // Tiers.
@@ -372,6 +382,10 @@ impl Facts<'_> {
 
     fn copy_lost(&mut self, event: &Event, keys: &[Key]) -> Fine {
         let tier = event.tier.unwrap_or(self.tables.words.cpu);
+        if event.tier.is_some() && keys.is_empty() && self.effect.direct.is_empty() {
+            self.tier_lost(tier);
+            return Ok(());
+        }
         for key in keys {
             self.pool.drop_copy(tier, *key, |name| self.names.show(name))?;
         }
@@ -389,5 +403,17 @@ impl Facts<'_> {
             }
         }
         Ok(())
+    }
+
+    /// A tier lost all that it had.
+    fn tier_lost(&mut self, tier: Name) {
+        self.pool.clear(tier, self.tables.words.gpu);
+        for claim in self.objects.claims().collect::<Vec<_>>() {
+            let copies = &mut self.claims[claim].copies;
+            if copies.iter().any(|row| row.0 == tier && row.1 > 0) {
+                self.effect.direct.add(claim);
+            }
+            copies.retain(|row| row.0 != tier);
+        }
     }
 }

@@ -241,9 +241,27 @@ impl Moment<'_> {
     }
 
     /// The event by which claims were responsible that count since the request arrived; None if
-    /// none counts.
+    /// none counts. Where the request fits beside all claims, all count.
     fn since(&self) -> Option<u64> {
+        if !self.presses() {
+            return Some(ALWAYS);
+        }
         self.request().filter(|request| !request.restated).map(|request| request.since)
+    }
+
+    /// Whether the request, which fits an empty pool, may not fit beside all claims.
+    pub fn presses(&self) -> bool {
+        let event = self.event;
+        let request = self.request().map(|request| (request.needed, request.usable));
+        let arrives = event.kind == event::REQUEST_ARRIVED;
+        let stated = if arrives { Some((event.needed, event.usable)) } else { request };
+        let Some((needed, usable)) = stated else { return false };
+        match (needed, usable, self.state.capacity.total(ALWAYS)) {
+            (Some(needed), Some(usable), Some(total)) => {
+                needed <= usable && usable < total.saturating_add(needed)
+            }
+            _ => true,
+        }
     }
 
     fn shared(&self, number: u32) -> i64 {

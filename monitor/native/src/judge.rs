@@ -372,6 +372,19 @@ impl Judge {
     // Events.
 
     fn event(&mut self, event: &Event, line: &Line) -> Fine {
+        let in_tiers = event.tier.is_some_and(|tier| tier != self.tables.words.gpu);
+        let kind = match event.kind {
+            event::BLOCK_CACHED if in_tiers => event::STORE_FINISHED,
+            event::BLOCK_EVICTED | event::BLOCK_LOST if in_tiers => event::HOST_COPY_LOST,
+            kind => kind,
+        };
+        let copies;
+        let event = if in_tiers {
+            copies = Event { kind, ..event.clone() };
+            &copies
+        } else {
+            event
+        };
         if event.restated && !self.state.restating {
             return Ok(());
         }
@@ -561,7 +574,7 @@ impl Judge {
         if claim.is_final && event.kind == event::CLAIM_REGISTERED {
             claim.distrust_for(Code::IdReused, "the claim ended before", line.at);
         }
-        if !binds {
+        if !binds || (!terms && claim.knows(event)) {
             return Ok(());
         }
         let before = (claim.object, claim.predicate, claim.extent());
@@ -606,6 +619,8 @@ impl Judge {
         if claim.is_final {
             return Ok(false);
         }
+        self.state.claims[number].placed = true;
+        let claim = &self.state.claims[number];
         let mut renamed = false;
         let unnamed = self.state.objects.get(claim.object).object_id.is_none();
         if let Some(id) = claim.stated.object_id.filter(|_| unnamed) {
@@ -921,10 +936,7 @@ impl Judge {
         concerned.extend(mine.keys());
         let acts = tables.actions.has(kind);
         if acts || CLOSES.has(kind) {
-            let mut modes = mine.keys().map(|number| self.state.claims[number].mode);
-            if kind != event::BLOCK_EVICTED || modes.any(|mode| tables.modes[mode].ranked) {
-                concerned.extend(self.state.owing.keys());
-            }
+            concerned.extend(self.state.owing.keys());
         }
         if let Some(each) = &here {
             concerned.extend(self.state.followers.get(each).into_iter().flat_map(Map::keys));
@@ -947,21 +959,10 @@ impl Judge {
             concerned.extend(at.accused().keys().filter_map(|name| state.ids.get(name).copied()));
             return;
         }
-        let (needed, usable) = if event.kind == event::REQUEST_ARRIVED {
-            if event.restated {
-                return;
-            }
-            (event.needed, event.usable)
-        } else {
-            at.request().map_or((Some(0), Some(0)), |request| (request.needed, request.usable))
-        };
-        let total = state.capacity.total(crate::capacity::ALWAYS);
-        if let (Some(needed), Some(usable), Some(total)) = (needed, usable, total) {
-            if !(needed <= usable && usable < total.saturating_add(needed)) {
-                return;
-            }
+        let again = event.kind == event::REQUEST_ARRIVED && event.restated;
+        if !again && at.presses() {
+            concerned.extend(state.capacity.claims());
         }
-        concerned.extend(state.capacity.claims());
     }
 
     #[allow(clippy::too_many_arguments)]
@@ -995,8 +996,13 @@ impl Judge {
         } else {
             Vec::new()
         };
-        let shows = event.kind != event::PREFIX_LOOKUP || event.held.is_some();
-        let moves = (shows || !is_mine) && claim.seen.unclear.is_none();
+        let ranked = |number: u32| tables.modes[self.state.claims[number].mode].ranked;
+        let shows = match event.kind {
+            event::PREFIX_LOOKUP => event.held.is_some() || !is_mine,
+            event::BLOCK_EVICTED => is_mine || mine.keys().any(ranked),
+            _ => true,
+        };
+        let moves = shows && claim.seen.unclear.is_none();
         let (responsible, size) = (claim.responsible(&tables), claim.size(&tables));
         let owes = self.state.owing.contains(number);
         let mut seen = std::mem::take(&mut self.state.claims[number].seen);
@@ -1023,7 +1029,7 @@ impl Judge {
                 }
             }
         }
-        let opened = std::mem::take(&mut delivery.opened);
+        let (opened, moved) = (std::mem::take(&mut delivery.opened), delivery.moved);
         for name in opened {
             self.state.followers.entry(name).or_default().add(number);
         }
@@ -1035,11 +1041,16 @@ impl Judge {
             claim.state = tables.next_state(claim.state, event.kind).unwrap_or(claim.state);
         }
         self.counted(number, responsible, size);
+        if moved && self.state.claims[number].owes(&tables) {
+            self.state.owing.add(number);
+        } else if moved {
+            self.state.owing.remove(number);
+        }
     }
 
     /// What a claim takes after an event.
     fn counted(&mut self, number: u32, responsible: bool, size: Option<i64>) {
-        let State { capacity, claims, objects, owing, count, .. } = &mut self.state;
+        let State { capacity, claims, objects, count, .. } = &mut self.state;
         let claim = &mut claims[number];
         let now = claim.responsible(&self.tables);
         if now && !responsible {
@@ -1050,11 +1061,6 @@ impl Judge {
             if now {
                 capacity.add(number, claims, objects, &self.tables);
             }
-        }
-        if claims[number].owes(&self.tables) {
-            owing.add(number);
-        } else {
-            owing.remove(number);
         }
     }
 

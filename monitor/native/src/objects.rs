@@ -101,6 +101,11 @@ impl Objects {
         self.made(Object::default())
     }
 
+    /// The claims on all objects.
+    pub fn claims(&self) -> impl Iterator<Item = u32> + '_ {
+        self.all.values().flat_map(|object| object.on.keys())
+    }
+
     /// The object that an event states, which is new if there is none; None if it states none.
     pub fn meant(&mut self, event: &Event, names: &Names) -> Fine<Option<u32>> {
         let Some(id) = event.object_id else { return Ok(None) };

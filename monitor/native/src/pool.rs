@@ -2,7 +2,7 @@
 
 use crate::breaks::{Code, Contradiction, Fine};
 use crate::event::Group;
-use crate::map::{Few, Hashed};
+use crate::map::{Few, Hashed, Set};
 use crate::names::Name;
 use crate::objects::{Object, Objects};
 use crate::record;
@@ -81,7 +81,7 @@ record! {
         groups: Vec<(u64, Group)>,
         blocks: Hashed<Name, Option<Key>>,
         keys: Hashed<Key, Copies>,
-        unnamed: u64,
+        unnamed: Set<Key>,
         changed: Vec<(bool, Key)>,
     }
 }
@@ -99,10 +99,6 @@ impl Pool {
     /// Whether a tier other than the GPU has a copy of the key.
     pub fn in_tiers(&self, key: Key) -> bool {
         self.keys.get(&key).is_some_and(|copies| !copies.tiers.is_empty())
-    }
-
-    pub fn in_tier(&self, tier: Name, key: Key) -> bool {
-        self.keys.get(&key).is_some_and(|copies| copies.tiers.iter().any(|row| row.0 == tier))
     }
 
     fn tidy(&mut self, key: Key) {
@@ -125,8 +121,8 @@ impl Pool {
             if copies.blocks.is_empty() {
                 self.changed.push((true, key));
             }
-            if block.is_none() && !copies.blocks.contains(None) {
-                self.unnamed += 1;
+            if block.is_none() {
+                self.unnamed.add(key);
             }
             copies.blocks.add(block);
         }
@@ -165,7 +161,9 @@ impl Pool {
     fn release(&mut self, key: Key, block: Option<Name>) {
         let Some(copies) = self.keys.get_mut(&key) else { return };
         copies.blocks.remove(block);
-        self.unnamed -= u64::from(block.is_none());
+        if block.is_none() {
+            self.unnamed.remove(key);
+        }
         if copies.blocks.is_empty() {
             self.changed.push((true, key));
             self.tidy(key);
@@ -215,7 +213,7 @@ impl Pool {
         });
         if tier == gpu {
             self.blocks.clear();
-            self.unnamed = 0;
+            self.unnamed.clear();
         }
     }
 
@@ -224,8 +222,9 @@ impl Pool {
         for &(old, new) in renamed.iter().filter(|row| row.0 != row.1) {
             let Some(moved) = self.keys.remove(&old) else { continue };
             let copies = self.keys.entry(new).or_default();
-            let twice = moved.blocks.contains(None) && copies.blocks.contains(None);
-            self.unnamed -= u64::from(twice);
+            if self.unnamed.remove(old).is_some() {
+                self.unnamed.add(new);
+            }
             for block in moved.blocks.iter() {
                 copies.blocks.add(block);
                 if let Some(block) = block {

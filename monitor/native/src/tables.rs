@@ -365,7 +365,7 @@ impl Tables {
             places.get(name).map(|at| usize::from(*at)).ok_or(format!("no register {name}"))
         };
         let (c, r) = (&claim_places, &request_places);
-        let hidden = ["away", "asks", "loaded", "failed", "broke", "routed", "served", "held"];
+        let hidden = ["away", "asks", "loaded", "failed", "broke", "routed", "served"];
         let at = Places {
             registered: place(c, "registered")?,
             committed: place(c, "committed")?,
