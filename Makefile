@@ -21,7 +21,7 @@ export PYTHONDONTWRITEBYTECODE :=
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help demo test test-slow test-deep test-wheel native test-native test-vllm test-vllm-gpu setup-vllm witness bench soak fuzz differential mutate runs lint docs suite lock clean
+.PHONY: help demo test test-slow test-deep test-wheel native native-core test-native test-vllm test-vllm-gpu setup-vllm witness bench soak fuzz differential mutate runs lint docs suite lock clean
 
 help: ## Show these targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-13s %s\n", $$1, $$2 }' Makefile
@@ -63,6 +63,12 @@ test-wheel: $(STAMP) ## Build the wheel, install it, and run the README's comman
 
 native: $(STAMP) ## Copy this folder to build/native, and compile the inner part of the monitor there
 	$(BIN)/python hatch_build.py build/native
+
+native-core: ## Build the native core of the monitor (Rust) into build/, if there is cargo
+	@if command -v cargo > /dev/null; then \
+		cargo build --quiet --release --offline --manifest-path monitor/native/Cargo.toml \
+			--target-dir build/native-core; \
+	else echo "no cargo: the native core is not built, and the judge in Python runs"; fi
 
 test-native: native ## Run the tests of the monitor on what is compiled
 	cd build/native && PYTHONPATH=$(CURDIR)/build/native $(CURDIR)/$(BIN)/python -m pytest -n 2 \

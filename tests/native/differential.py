@@ -51,7 +51,8 @@ def lines_of(text: bytes) -> Iterator[tuple[int, bytes]]:
 
 def outcomes(judge: Judge) -> list[ClaimOutcome]:
     """All that the judge in Python keeps."""
-    return [outcome_of(claim) for claim in (*judge.past, *judge.claims.values())]
+    past = judge.past[-judge.limits.ended :]  # the native judge writes and forgets older ones
+    return [outcome_of(claim) for claim in (*past, *judge.claims.values())]
 
 
 def differs(
@@ -71,11 +72,11 @@ def differs(
         else:
             native_at = native.feed(b"\n" * (number - 1 - _at(native)) + line, ends=True)
             if native_at.refused == "one of several ranks":
-                break
+                continue
             if (native_at.refused == "") != (given is not None):
                 return Difference(number, given, native_at.refused)
         if given is None:
-            break
+            continue
         judge.take(line_of(given, number))
         if (found := _compared(judge, native, number)) is not None:
             return found

@@ -170,6 +170,7 @@ impl Claim {
     pub fn begin(&mut self, mode: usize, tables: &Tables) {
         self.mode = mode;
         let of = &tables.modes[mode];
+        self.seen.requests.clear();
         let first = Stand { state: 0, rule: NO_RULE, exercised: true, absent: false, at: 0 };
         self.seen.own.stands = vec![first; of.obligations.len()];
         self.seen.own.registers = of.registers.clone();

@@ -43,6 +43,12 @@ impl Object {
         found as i64
     }
 
+    /// The end of the positions of which anything was stated.
+    pub fn known(&self) -> i64 {
+        let places = self.places.iter().map(|place| place.1 as i64 + 1).max();
+        places.unwrap_or(0).max(self.contents.len() as i64)
+    }
+
     fn agrees(&self, identity: Option<Name>, token_map: Option<Name>) -> bool {
         let same = |own: Option<Name>, stated: Option<Name>| {
             own.is_none() || stated.is_none() || own == stated

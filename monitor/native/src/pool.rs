@@ -248,7 +248,12 @@ impl Pool {
                 !copies.blocks.is_empty() || (tiers && !copies.tiers.is_empty())
             })
         };
+        let needs_last = self.groups.iter().any(|(_, group)| !group.full && group.window > 0);
+        let end = if needs_last { end.min(object.known()) } else { end };
         let mut most = start;
+        if !self.groups.iter().any(|(_, group)| group.full) {
+            most = end.max(start);
+        }
         while most < end && self.groups.iter().all(|(n, g)| !g.full || held(*n, most)) {
             most += 1;
         }
