@@ -19,7 +19,6 @@ from monitor.native.tables import table
 from spec.claims.claim import Mode
 from spec.claims.states import ClaimState
 from spec.contract.modes import Bundle
-from spec.events.alphabet import Kind
 from spec.language.verdicts import Verdict
 from spec.stream.breaks import Line
 from spec.stream.claim import Finding, names_of
@@ -180,19 +179,26 @@ class NativeJudge:
         """The streams are over."""
         self._checked(self._core.rc_finish(self._handle))
 
-    def drain(self) -> list[ClaimOutcome]:
-        """The outcomes that changed since the last call and are violated or final."""
+    def drained(self) -> bytes:
+        """The outcomes that changed since the last call and are violated or final, for `records`:
+        many are counted and never looked at.
+        """
         self._checked(self._core.rc_drain(self._handle))
-        return [*self._rows()]
+        return self._out()
+
+    def drain(self) -> list[ClaimOutcome]:
+        """The same as records."""
+        return self.records(self.drained())
 
     def outcomes(self) -> list[ClaimOutcome]:
         """The outcomes of all claims that are kept."""
         self._checked(self._core.rc_outcomes(self._handle))
-        return [*self._rows()]
+        return self.records(self._out())
 
-    def _rows(self) -> Iterator[ClaimOutcome]:
-        rows: Iterable[_Row] = _ROWS.decode_lines(self._out())
-        return (_outcome(row, self._bundle) for row in rows)
+    def records(self, lines: bytes) -> list[ClaimOutcome]:
+        """Outcomes as records."""
+        rows: Iterable[_Row] = _ROWS.decode_lines(lines)
+        return [_outcome(row, self._bundle) for row in rows]
 
     def summary(self) -> list[Summary]:
         """Each stream as a whole."""
@@ -259,8 +265,3 @@ def _outcome(row: _Row, bundle: Bundle) -> ClaimOutcome:
     verdict, why = decide({n: each.verdict for n, each in findings.items()}, absent)
     stood = ClaimState(state), entered, final, verdict, why
     return ClaimOutcome(claim_id, mode, stated, other, *stood, findings, period)
-
-
-def kinds(names: Iterable[str]) -> frozenset[Kind]:
-    """Kinds by their names."""
-    return frozenset(map(Kind, names))

@@ -56,7 +56,7 @@ def judge(path: Path, mode: Mode | None) -> None:
     for chunk in chunks(path):
         fed = native.feed(chunk)
         assert not fed.refused, fed
-        native.drain()
+        native.drained()
     native.finish()
     (found,) = native.summary()
     assert found.kept and not (found.violated or found.inconclusive or found.broken), found
