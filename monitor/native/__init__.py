@@ -36,6 +36,7 @@ _PLACES: Final = (
 _VERDICTS: Final = tuple(Verdict)
 _NO_RULE: Final = 255
 _REFUSED: Final = ("", "not taken", "too long", "one of several ranks", "too many streams")
+_USUAL: Final = Limits()
 _FAILED: Final = {-2: "another thread uses the core", -3: "the core panicked and is unusable"}
 
 
@@ -131,7 +132,7 @@ class NativeJudge:
         bundle: Bundle = Bundle.CONTRACT,
         *,
         first: tuple[int, ...] = (0,),
-        limits: Limits = Limits(),
+        limits: Limits = _USUAL,
         split: bool = False,
     ) -> None:
         self._bundle, self._handle = bundle, None

@@ -3,21 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any, NamedTuple
+from typing import Any, Final, NamedTuple
 
 import msgspec
 
-from monitor.input.dialects.canonical import CanonicalDialect, recognises
 from monitor.input.dialects._json import parse
+from monitor.input.dialects.canonical import CanonicalDialect, recognises
 from monitor.input.errors import InputError
 from monitor.native import NativeJudge
 from spec.claims.claim import Mode
 from spec.events.canonical import Event, StreamMark
-from spec.stream.breaks import Line, line_of
+from spec.stream.breaks import line_of
 from spec.stream.judge import Judge, Limits
 from spec.stream.outcome import ClaimOutcome, outcome_of
 
 __all__ = ["Difference", "differs", "lines_of", "read"]
+
+
+USUAL: Final = Limits()
 
 
 class Difference(NamedTuple):
@@ -56,7 +59,7 @@ def outcomes(judge: Judge) -> list[ClaimOutcome]:
 
 
 def differs(
-    text: bytes, mode: Mode | None, limits: Limits = Limits(), *, packed: bool = False
+    text: bytes, mode: Mode | None, limits: Limits = USUAL, *, packed: bool = False
 ) -> Difference | None:
     """The first difference of the two judges on a stream in the canonical form.
 

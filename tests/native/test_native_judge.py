@@ -9,14 +9,14 @@ import pytest
 from monitor import native
 from monitor.native import CoreError, NativeJudge
 from spec.claims.claim import Mode
-from spec.stream.judge import Judge
+from spec.events.canonical import as_jsonl
 from spec.stream.breaks import line_of
+from spec.stream.judge import Judge
 from tests.golden.traces import of_files
 from tests.native.differential import differs, lines_of, outcomes, read
 from tests.native.mutated import canonical, mutated
 from tests.native.run import run
 from tests.streams.traffic import Traffic, as_events
-from spec.events.canonical import as_jsonl
 
 COUNT = 60
 """Random streams of the fast part; `python -m tests.native.run 200000` compares more."""
@@ -82,7 +82,8 @@ def test_streams() -> None:
     one, other = judge.summary()
     assert (one.kept, one.violated) == (other.kept, other.violated)
     ended = judge.drain()
-    assert ended and all(each.final for each in ended)
+    assert ended
+    assert all(each.final for each in ended)
     assert not judge.drain()
 
 

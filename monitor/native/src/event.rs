@@ -426,7 +426,7 @@ fn parsed<T>(cursor: &mut Cursor, parse: impl FnOnce(&str) -> Option<T>) -> Read
     if cursor.null()? {
         return Some(None);
     }
-    parse(&*cursor.string()?).map(Some)
+    parse(&cursor.string()?).map(Some)
 }
 
 fn set<T>(slot: &mut Option<T>, value: Option<T>) -> bool {

@@ -772,7 +772,7 @@ impl Judge {
     fn has_entry(&self, number: u32) -> bool {
         let claim = &self.state.claims[number];
         let committed = claim.facts[self.tables.at.committed] == 1;
-        claim.responsible(&self.tables) || !(claim.lapses(&self.tables) || !committed)
+        claim.responsible(&self.tables) || (!claim.lapses(&self.tables) && committed)
     }
 
     /// Whether nothing is owed of the claim that the event could be about. Late reports about blocks
