@@ -15,6 +15,8 @@ from functools import partial
 from pathlib import Path
 from typing import Final, NamedTuple
 
+import msgspec
+
 from monitor.native import NativeJudge
 from spec.claims.claim import Mode
 from tests.bench_monitor import alternating, chunks, decode, needed
@@ -72,8 +74,6 @@ def ratio(case: Case, folder: Path, runs: int) -> tuple[float, float]:
 
 def each_feed(lines: int) -> float:
     """The median of `feed` of one line, in microseconds."""
-    from tests.bench_monitor import msgspec
-
     native, times = NativeJudge(split=True), []
     for event in as_events(Traffic(lines, 100, EVERY)):
         line = msgspec.json.encode(event) + b"\n"
