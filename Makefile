@@ -21,7 +21,7 @@ export PYTHONDONTWRITEBYTECODE :=
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help demo test test-slow test-deep test-wheel native native-core test-native test-vllm test-vllm-gpu setup-vllm witness bench soak fuzz differential mutate runs lint docs suite lock clean
+.PHONY: help demo test test-slow test-deep test-wheel native-core test-vllm test-vllm-gpu setup-vllm witness bench soak fuzz mutate runs lint docs suite lock clean
 
 help: ## Show these targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-13s %s\n", $$1, $$2 }' Makefile
@@ -61,18 +61,11 @@ test-wheel: $(STAMP) ## Build the wheel, install it, and run the README's comman
 		$(BIN)/python -m pytest -n 2 tests/test_readme.py \
 		tests/spec/test_installed.py::TestShadowed tests/spec/test_installed.py::TestWheel
 
-native: $(STAMP) ## Copy this folder to build/native, and compile the inner part of the monitor there
-	$(BIN)/python hatch_build.py build/native
-
 native-core: ## Build the native core of the monitor (Rust) into build/, if there is cargo
 	@if command -v cargo > /dev/null; then \
 		cargo build --quiet --release --offline --manifest-path monitor/native/Cargo.toml \
 			--target-dir build/native-core; \
 	else echo "no cargo: the native core is not built, and the judge in Python runs"; fi
-
-test-native: native ## Run the tests of the monitor on what is compiled
-	cd build/native && PYTHONPATH=$(CURDIR)/build/native $(CURDIR)/$(BIN)/python -m pytest -n 2 \
-		--dist worksteal -m 'not slow and not deep' tests/monitor tests/differential
 
 setup-vllm: $(VLLM_VENV)/.stamp ## Install a vLLM that needs no GPU into .venv-vllm (1.8 GB; VLLM=0.31.0 for that version)
 
@@ -110,12 +103,7 @@ fuzz: $(STAMP) ## Look for bytes that break the readers, a minute each (needs pi
 bench: $(STAMP) ## Measure speed, as ratios to a baseline of the same run (a few minutes)
 	$(BIN)/python -m tests.bench
 	$(BIN)/python -m tests.bench_monitor
-	@test ! -e build/native/.native || { cd build/native && PYTHONPATH=$(CURDIR)/build/native \
-		$(CURDIR)/$(BIN)/python -m tests.bench_monitor --parts abc; }
 	@test ! -e $(VLLM_VENV)/.stamp || $(VLLM_VENV)/bin/python -m tests_vllm.bench
-
-differential: $(STAMP) ## Compare the monitor with the naive projection on 150,000 streams (an hour)
-	$(BIN)/python -m tests.differential_run 150000 --jobs 2
 
 mutate: $(STAMP) ## Change the specification in every way and see that each is noticed (minutes)
 	$(BIN)/python -m proofs mutate

@@ -29,14 +29,14 @@ def load(name: str) -> Model[Any]:
     model = model_of(name)
     check_facts(model)
     for each in runtime(parts(name)[0]).inferences:
-        _check_once(each.model, each.shim, each.mode, each.tracked)
+        _check_once(each.model, each.shim, each.mode)
     return model
 
 
 @cache
-def _check_once(make: Callable[[], Model[Any]], shim: Shim, mode: Mode, tracked: str) -> None:
+def _check_once(make: Callable[[], Model[Any]], shim: Shim, mode: Mode) -> None:
     """Check the instance of an inference, once in a process."""
-    check_facts(make(), shim, mode, tracked)
+    check_facts(make(), shim, mode)
 
 
 def load_inferred(name: str, inference: str | None) -> tuple[Model[Any], Shim]:

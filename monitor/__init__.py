@@ -21,10 +21,10 @@ if TYPE_CHECKING:
     from monitor.check.by_name import check_files
     from monitor.check.events import EventMonitor, Violation
     from monitor.check.files import EXIT_CODES
-    from monitor.engine import ModeVerdict
     from monitor.input.errors import InputError
     from monitor.report.verdict import ClaimReport, ObligationReport, Place, Report
     from monitor.trace_writer import TraceWriter
+    from spec.stream.outcome import ModeVerdict
 else:
     from spec.language.lazy import lazy
 
@@ -34,7 +34,7 @@ else:
             "monitor.check.by_name": ("check_files",),
             "monitor.check.events": ("EventMonitor", "Violation"),
             "monitor.check.files": ("EXIT_CODES",),
-            "monitor.engine": ("ModeVerdict",),
+            "spec.stream.outcome": ("ModeVerdict",),
             "monitor.input.errors": ("InputError",),
             "monitor.report.verdict": ("ClaimReport", "ObligationReport", "Place", "Report"),
             "monitor.trace_writer": ("TraceWriter",),

@@ -16,7 +16,6 @@ app = new_app(
         "check": "monitor.cli.check",
         "evidence": "monitor.cli.evidence",
         "follow": "monitor.follow.cli",
-        "compile": "monitor.cli.compile",
     },
 )
 add_docs(app, later("monitor.follow.pages", "pages"), of="verdicts")

@@ -123,8 +123,8 @@ class TraceWriter:
             record = record_of(self._stamped(event, number), self._name, self._lines + 1)
             if not record.events:
                 self._refuse("kind", "the writer states the marks", "close() writes the last one")
-            for told, _ in record.events:
-                self._put(told)
+            for each, _ in record.events:
+                self._put(each)
 
     def close(self, *, complete: bool = True) -> None:
         """Write the end of the stream, and close the file if it was opened here.

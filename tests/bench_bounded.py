@@ -20,25 +20,23 @@ from typing import Any, Final, NamedTuple
 
 import msgspec
 
+from monitor.core import Limits
 from monitor.follow.counts import Counts
-from monitor.follow.judge import Judge
+from monitor.follow.judge import ENDED, Judge
 from monitor.follow.verdict_line import ClaimLine, LimitLine
-from monitor.requests.ledger import LATE
-from monitor.stream.limits import Limits
-from monitor.stream.retired_claims import REMEMBERED
 from spec.claims.claim import Mode
 from spec.events.canonical import EVENT_ENCODER
 from tests.bench_memory import resident
 from tests.streams.traffic import Traffic, as_events
 
 LIVE: Final = 100
-LIMITS: Final = Limits(live=10 * LIVE, requests=200_000, ids=1_000_000)
+LIMITS: Final = Limits(live=10 * LIVE, ended=ENDED, requests=200_000, ids=1_000_000)
 PARTS: Final = 200
 SHOWN: Final = 10  # parts between two lines of progress
 GROWTH: Final = 0.05
 """So much more than in the middle of the run memory may be at its end."""
 
-FULL: Final = REMEMBERED + 2 * LATE
+FULL: Final = 200_000
 """After so many claims, and twice the ids, all that is bounded is full."""
 
 

@@ -8,7 +8,7 @@ import time
 from typing import TYPE_CHECKING, Final
 
 from monitor import EventMonitor
-from monitor.engine import Monitor
+from monitor.core import Streams
 from monitor.input.records import Record, at_line, stamp_of
 from monitor.live.feed import Live
 from runtime_hooks.settings.config import TAKEN
@@ -101,7 +101,7 @@ def per_event(live: int, events: int, *, shuffled: bool) -> float:
     """Microseconds of the processor that a decoded event takes by one mode, where so many claims
     are live; they have been entered before.
     """
-    monitor, before = Monitor(Mode.OFFLOADABLE), _ENTRY * live
+    monitor, before = Streams(Mode.OFFLOADABLE), _ENTRY * live
     made = as_events(Traffic(before + events, live, shuffled=shuffled))
     _take(monitor, itertools.islice(made, before), 0)
     rest = list(made)
@@ -110,7 +110,7 @@ def per_event(live: int, events: int, *, shuffled: bool) -> float:
     return (time.process_time() - started) / len(rest) * 1e6
 
 
-def _take(monitor: Monitor, events: Iterable[Event], before: int) -> None:
+def _take(monitor: Streams, events: Iterable[Event], before: int) -> None:
     for line, event in enumerate(events, before + 1):
         at = at_line("bench", line, event.sequence)
         monitor.take(Record(at, stamp_of(event, event.stream), ((event, at),)))

@@ -17,11 +17,12 @@ import tempfile
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
+from monitor.check.conclude import Asked, concluded
 from monitor.check.files import check
-from monitor.check.judging import ENDED
-from monitor.engine import Conclusion, Monitor
+from monitor.check.found import found_in
+from monitor.core import ENDED, Limits, Streams
 from monitor.input.records import Record, at_line, stamp_of
-from monitor.stream.keep import Keep
+from monitor.report.verdict import Report
 from spec.claims.claim import Mode
 from spec.contract.modes import Bundle
 from spec.events.alphabet import Kind
@@ -55,7 +56,7 @@ class Run:
     """A monitor that is fed events, each made for the moment and numbered."""
 
     def __init__(self, *, ended: int = ENDED) -> None:
-        self.monitor, self._number = Monitor(MODE, keep=Keep(ended=ended)), 0
+        self.monitor, self._number = Streams(MODE, limits=Limits(ended=ended)), 0
 
     def take(self, kind: Kind, **fields: Any) -> None:
         """One event."""
@@ -96,7 +97,7 @@ def live(claims: int, blocks: int) -> float:
     return (resident() - before) / claims
 
 
-def gone(claims: int, parts: int = PARTS, ended: int = ENDED) -> tuple[list[Held], Conclusion]:
+def gone(claims: int, parts: int = PARTS, ended: int = ENDED) -> tuple[list[Held], Report]:
     """The memory after each part of claims that come and go, and what is concluded."""
     run, held = Run(ended=ended), [Held(0, resident())]
     for number in range(claims + AT_ONCE):
@@ -106,7 +107,8 @@ def gone(claims: int, parts: int = PARTS, ended: int = ENDED) -> tuple[list[Held
             run.end(over, over % AT_ONCE * BLOCKS, BLOCKS)
         if number and number % max(1, claims // parts) == 0:
             held.append(Held(number, resident()))
-    return held, run.monitor.conclude()
+    run.monitor.finish()
+    return held, concluded(Asked(MODE), found_in(run.monitor, []))
 
 
 def checked(live: int) -> str:

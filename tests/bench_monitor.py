@@ -24,14 +24,13 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple, get_type_hints
 import msgspec
 
 from monitor.check.files import EXIT_CODES, check
-from monitor.engine import ModeVerdict
 from runtime_hooks.settings.config import TAKEN
 from spec.claims.claim import Mode
 from spec.contract.modes import Bundle
 from spec.events.canonical import Event
+from spec.stream.outcome import ModeVerdict
 from tests import bench_reelay
 from tests.bench_inline import cold_requests, each_feed, looked, per_event, served
-from tests.native import NATIVE
 from tests.streams.traffic import Traffic, as_events, write
 
 if TYPE_CHECKING:
@@ -40,7 +39,7 @@ if TYPE_CHECKING:
 CHUNK: Final = 1 << 20
 ONE: Final = (Mode.OFFLOADABLE,)
 EVERY: Final = tuple(Mode)
-WANTED: Final = 0.25 if NATIVE else 0.15
+WANTED: Final = 0.15
 WANTED_AUTO: Final = 0.8 * WANTED
 
 
@@ -139,9 +138,8 @@ def file_to_verdict(plan: Plan, folder: Path) -> Iterator[Row]:
         runs = max(1, plan.runs * plan.lines // lines)  # as many, but for the longest streams
         alone, ours = alternating(runs, partial(decode, path, decoder), partial(judge, path, mode))
         wanted = WANTED if mode is not None else WANTED_AUTO
-        built = "compiled, " if NATIVE else ""
         width = path.stat().st_size // lines
-        what = f"{built}{name}, {traffic.live} live claims, {width} B a line"
+        what = f"{name}, {traffic.live} live claims, {width} B a line"
         yield Row(
             "a",
             what,

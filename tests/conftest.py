@@ -8,7 +8,6 @@ from tempfile import TemporaryDirectory
 
 import pytest
 
-from tests.native import NATIVE
 from tests.once import SHARED
 
 _ROUND = 50_000
@@ -25,12 +24,6 @@ def pytest_unconfigure(config: pytest.Config) -> None:
     if _FOLDER in config.stash:
         del os.environ[SHARED]
         config.stash[_FOLDER].cleanup()
-
-
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    for item in items if NATIVE else ():
-        if item.get_closest_marker("interpreted") is not None:
-            item.add_marker(pytest.mark.skip(reason="the modules that it changes are compiled"))
 
 
 def pytest_collection_finish() -> None:

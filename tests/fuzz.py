@@ -24,9 +24,9 @@ _CHILD: Final = "RESIDENT_CLAIMS_FUZZ_CHILD"
 
 def lines(data: bytes) -> None:
     """A line, or several, is read as an event by both readers, or by one of them and refused."""
-    from monitor.input.batches import event_of, whole
     from monitor.input.errors import InputError
     from monitor.input.given import records_of_line
+    from monitor.input.plain import event_of
 
     for line in data.split(b"\n"):
         try:
@@ -37,21 +37,16 @@ def lines(data: bytes) -> None:
             ((read, _),) = (pair for record in records for pair in record.events)
             for name in read.__struct_fields__:
                 assert getattr(read, name) == getattr(event, name), (name, line)
-    found = whole(data) if data and not data.isspace() else None
-    if found is not None:
-        each = [line for line in data.split(b"\n") if line]
-        assert len(found) == len(each), data
-        assert all(event_of(line) is not None for line in each), data
 
 
 def snapshot(data: bytes) -> None:
     """What a snapshot holds is a state, or refused."""
-    from monitor.check.snapshots import KNOWN, State
-    from monitor.durable.reader import read
+    from monitor import EventMonitor
+    from monitor.durable.frame import framed
     from spec.language.errors import SpecError
 
     try:
-        read(KNOWN, data, State)
+        EventMonitor.restore(framed("snapshot", data))
     except SpecError:
         return
 
@@ -62,8 +57,7 @@ def seeds(what: str) -> list[bytes]:
     if what == "lines":
         return [line for text in texts for line in text.splitlines()] + texts
     from monitor import EventMonitor
-    from monitor.check.snapshots import KNOWN, State
-    from monitor.durable.writer import written
+    from monitor.durable.frame import unframed
     from monitor.input.errors import InputError
     from monitor.input.given import record_of_line
 
@@ -76,7 +70,7 @@ def seeds(what: str) -> list[bytes]:
             except InputError:  # a sample in another form
                 break
             if number % 5 == 0:
-                found.append(written(KNOWN, State(monitor._judging, monitor.account)))
+                found.append(unframed("snapshot", monitor.snapshot()))
     return found
 
 
@@ -88,8 +82,8 @@ def _fuzz(what: str, seconds: int, folder: str) -> None:
 
     with atheris.instrument_imports(include=["monitor", "spec"]):
         import monitor.check.snapshots
-        import monitor.input.batches
-        import monitor.input.given  # noqa: F401
+        import monitor.input.given
+        import monitor.input.plain  # noqa: F401
     limits = [f"-max_total_time={seconds}", "-rss_limit_mb=4096", "-timeout=20", "-max_len=8192"]
     atheris.Setup([sys.argv[0], *limits, f"-artifact_prefix={folder}/", folder], TARGETS[what])
     atheris.Fuzz()

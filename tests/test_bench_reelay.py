@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 
 from monitor.check.files import check
-from monitor.engine import ModeVerdict
 from spec.claims.claim import Mode
 from spec.contract.modes import Bundle
+from spec.stream.outcome import ModeVerdict
 from tests import bench_monitor, bench_reelay
 from tests.streams.traffic import Traffic, write
 

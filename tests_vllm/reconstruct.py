@@ -17,12 +17,15 @@ def reconstruct(lines: list[dict[str, Any]]) -> dict[str, Any]:
     with how they ended.
     """
     claims: dict[str, Any] = {}
+    stated: dict[str, set[str]] = {}
     contents: dict[str, set[str]] = {}
     requests: dict[str, Any] = {}
     for line in lines:
         kind, claim, request = line["kind"], line.get("claim_id"), line.get("request_id")
-        if kind == "claim_committed":
-            contents[claim] = set(line["content_keys"])
+        if kind == "claim_registered":
+            stated[claim] = set(line.get("keys", ()))
+        elif kind == "claim_committed":
+            contents[claim] = stated[claim]
         elif kind == "claim_accepted":
             claims[claim] = {"footprint": line["footprint"], "said": ["accepted"], "held": {}}
         elif kind == "block_cached" and claim:

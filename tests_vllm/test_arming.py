@@ -21,13 +21,13 @@ from vllm.v1.core.block_pool import BlockPool
 from vllm.v1.core.sched.scheduler import Scheduler
 from vllm.v1.request import Request
 
-from monitor.engine import ModeVerdict
 from runtime_hooks.demo.engine import claim
 from runtime_hooks.engines import adapter_of, checks, installed, package_of, shared
 from runtime_hooks.engines.shared.steps import StepHooks
 from runtime_hooks.plugin.arming import ArmingError, arm, disarm
 from runtime_hooks.settings.config import Settings
 from spec.claims.claim import Mode
+from spec.stream.outcome import ModeVerdict
 from tests_vllm.conftest import LONG_S, Make
 from tests_vllm.engine import Engine
 

@@ -10,10 +10,10 @@ from collections import Counter
 
 import pytest
 
-from monitor.engine import ModeVerdict
 from runtime_hooks.demo.engine import claim
 from runtime_hooks.trace.file import TraceFile
 from spec.claims.claim import Mode, TimeUnit
+from spec.stream.outcome import ModeVerdict
 from tests_vllm.conftest import LONG_S, Make
 
 HARD = Mode.HARD_PROTECTED

@@ -17,10 +17,10 @@ from vllm.lora.request import LoRARequest
 from vllm.v1.core.sched.async_scheduler import AsyncScheduler
 
 from monitor.check.files import EXIT_CODES
-from monitor.engine import ModeVerdict
 from runtime_hooks.demo.engine import claim
 from runtime_hooks.demo.tiny import tokens
 from spec.claims.claim import Mode
+from spec.stream.outcome import ModeVerdict
 from tests_vllm.conftest import Make
 from tests_vllm.engine import Engine
 from tests_vllm.rows import story

@@ -22,11 +22,11 @@ from vllm.v1.request import RequestStatus
 
 import runtime_hooks
 from monitor.check.files import check
-from monitor.engine import ModeVerdict
 from runtime_hooks.demo.engine import claim
 from runtime_hooks.engines.shared.hook_points import POINTS
 from spec.claims.claim import Mode
 from spec.contract.modes import Bundle
+from spec.stream.outcome import ModeVerdict
 from tests_vllm.conftest import Make
 from tests_vllm.engine import Engine
 

@@ -8,12 +8,12 @@ import pytest
 from vllm import SamplingParams
 from vllm.v1.request import RequestStatus
 
-from monitor.engine import ModeVerdict
 from runtime_hooks.demo.engine import claim
 from runtime_hooks.demo.scenes import offloading
 from runtime_hooks.demo.tiny import tokens
 from runtime_hooks.settings.config import Drill
 from spec.claims.claim import Mode
+from spec.stream.outcome import ModeVerdict
 from tests_vllm.conftest import Make
 from tests_vllm.engine import Engine
 

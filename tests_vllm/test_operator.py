@@ -11,13 +11,13 @@ from pathlib import Path
 from typing import Any
 
 from monitor.check.files import check
-from monitor.engine import ModeVerdict
 from runtime_hooks.__main__ import main
 from runtime_hooks.control.folder import sockets
 from runtime_hooks.demo.engine import claim
 from runtime_hooks.demo.tiny import tokens
 from spec.claims.claim import Mode
 from spec.contract.modes import Bundle
+from spec.stream.outcome import ModeVerdict
 from tests_vllm.conftest import Keep, Make
 from tests_vllm.serve import Server
 

@@ -10,11 +10,11 @@ from urllib.error import HTTPError
 from urllib.request import Request, urlopen
 
 from monitor.check.files import check
-from monitor.engine import ModeVerdict
 from runtime_hooks.demo.engine import claim
 from runtime_hooks.demo.tiny import tokens
 from spec.claims.claim import Mode
 from spec.contract.modes import Bundle
+from spec.stream.outcome import ModeVerdict
 from tests_vllm.serve import Server
 from tests_vllm.test_scopes import OPTIONS, SCOPES
 

@@ -12,11 +12,11 @@ import pytest
 from vllm import SamplingParams
 from vllm.v1.kv_hints import KvHintAction, KvHintsEnvelope
 
-from monitor.engine import ModeVerdict
 from runtime_hooks import claims
 from runtime_hooks.demo.engine import claim, without_epoch
 from runtime_hooks.demo.tiny import tokens
 from spec.claims.claim import Mode
+from spec.stream.outcome import ModeVerdict
 from tests_vllm.conftest import Make
 from tests_vllm.engine import Engine
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 from pathlib import Path
 
 from monitor.check.files import check
-from monitor.engine import ModeVerdict
 from runtime_hooks.demo.engine import claim, without_epoch
 from runtime_hooks.demo.tiny import tokens
 from spec.claims.claim import Mode
 from spec.contract.modes import Bundle
+from spec.stream.outcome import ModeVerdict
 from tests_vllm.conftest import Clock, Make
 from tests_vllm.serve import Server
 from tests_vllm.test_scopes import OPTIONS, SCOPES, ask

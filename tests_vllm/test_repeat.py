@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 from monitor.check.files import EXIT_CODES
-from monitor.engine import ModeVerdict
+from spec.stream.outcome import ModeVerdict
 from tests_vllm.conftest import LONG_S
 from tests_vllm.table import ROWS
 

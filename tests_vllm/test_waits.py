@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from monitor.engine import ModeVerdict
 from runtime_hooks.demo.engine import claim
 from spec.claims.claim import Mode
+from spec.stream.outcome import ModeVerdict
 from tests_vllm.conftest import Clock, Make
 
 KEPT = ModeVerdict.KEPT

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from monitor.engine import ModeVerdict
 from runtime_hooks.demo.engine import claim
 from spec.claims.claim import Mode
+from spec.stream.outcome import ModeVerdict
 from tests_vllm.conftest import Make
 
 SOFT = Mode.SOFT_PRIORITY

@@ -116,8 +116,8 @@ class Guess:
 
     def __init__(self, known: Known) -> None:
         self._known = known
-        self._holds: dict[int, Content] = {}
-        self._taken: dict[int, str] = {}  # the request that a block was evicted for
+        self._holds: dict[int | str, Content] = {}
+        self._taken: dict[int | str, str] = {}  # the request that a block was evicted for
         self._live: set[str] = set()
         self.prompts: dict[str, Prompt] = {}
 

@@ -1,7 +1,7 @@
 """Refuses a model that emits facts which contradict each other.
 
-The rule is that of the reference projection (`spec.projection.contradictions`). It is applied by
-one reader, because a shim decides which claims facts are about.
+The rule is that of the judge (`spec.stream`): what breaks a stream. It is applied by one reader,
+because a shim decides which claims facts are about.
 """
 
 from __future__ import annotations
@@ -11,51 +11,37 @@ from typing import Any, Final
 
 from models.framework.model import Action, Emitted, Model, fault, step
 from models.framework.shims import PLAIN, Shim, claim_of
+from models.framework.stepper import FIRST, Stepper
 from spec.claims.claim import Mode
 from spec.events.fields import required_of
 from spec.language.errors import SpecError
-from spec.projection.parts import Config, Parts
-from spec.projection.stepper import Followed, Stepper
 
 __all__ = ["LOADED", "Facts", "check_facts"]
 
 LOADED: Final = 500
 """States, each with what was emitted before, in which a model is checked when it is loaded."""
 
-_JUDGED: Final = "claim_identity"
-"""Parts follow one obligation; which one does not matter to facts."""
-
 
 class Facts:
-    """What a reader knows of the facts that a model emits.
+    """What a reader knows of the facts that a model emits, as configurations of a judge.
 
     `first` is what is known before any.
 
     Args:
         mode: that of the claims; by default that of the shim, else that in which the model takes
             claims.
-        tracked: the holder whose claim comes first; by default the first of the model.
     """
 
-    def __init__(
-        self,
-        model: Model[Any],
-        shim: Shim = PLAIN,
-        mode: Mode | None = None,
-        tracked: str | None = None,
-    ) -> None:
+    first: Final = FIRST
+
+    def __init__(self, model: Model[Any], shim: Shim = PLAIN, mode: Mode | None = None) -> None:
         self._model, self._shim = model, shim
         by = mode or shim.mode or getattr(model, "mode", None) or Mode.BEST_EFFORT
-        about = tracked or next(iter(model.holders), "nobody")
-        claims = map(claim_of, model.holders)
-        followed = Followed(by, claim_of(about), (_JUDGED,), claims, model.requests)
-        self._parts = Parts(Stepper(followed))
+        claims = map(claim_of, model.holders or ("nobody",))
+        self._stepper = Stepper(by, frozenset(claims), model.requests)
         self._numbers: dict[Emitted, list[int]] = {}
-        self.first = self._parts.first
 
-    def after(
-        self, known: Config, state: object, action: Action, emits: tuple[Emitted, ...]
-    ) -> Config:
+    def after(self, known: int, state: object, action: Action, emits: tuple[Emitted, ...]) -> int:
         """What is known after what an action in a state emitted.
 
         Raises:
@@ -65,7 +51,7 @@ class Facts:
         try:
             for each in emits:
                 for number in self._numbers_of(each):
-                    known = self._parts.after(known, number)
+                    known = self._stepper.after(known, number)
         except SpecError as error:
             raise fault(self._model, state, action, error) from None
         return known
@@ -79,7 +65,7 @@ class Facts:
                 for name in required_of(event.kind):
                     if getattr(event, name) in (None, ()):
                         raise SpecError(f"{event.kind} has no {name}")
-            numbers = self._numbers[emitted] = list(map(self._parts.number, events))
+            numbers = self._numbers[emitted] = list(map(self._stepper.number, events))
         return numbers
 
     def check(self, limit: int = LOADED) -> None:
@@ -98,21 +84,16 @@ class Facts:
                 following = self.after(known, state, action, emits)
                 reached, blocks = model.canonical(reached)
                 if blocks:
-                    following = self._parts.renamed(following, blocks)
+                    following = self._stepper.renamed(following, blocks)
                 if (reached, following) not in seen:
                     seen.add((reached, following))
                     todo.append((reached, following))
 
 
-def check_facts(
-    model: Model[Any],
-    shim: Shim = PLAIN,
-    mode: Mode | None = None,
-    tracked: str | None = None,
-) -> None:
+def check_facts(model: Model[Any], shim: Shim = PLAIN, mode: Mode | None = None) -> None:
     """Follow a model for a while before anything is concluded from it, as `Facts` does.
 
     Raises:
         SpecError: an action emits what is no event, or a fact that contradicts those before it.
     """
-    Facts(model, shim, mode, tracked).check()
+    Facts(model, shim, mode).check()

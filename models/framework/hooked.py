@@ -222,7 +222,7 @@ class Hooked(Model[HookedState]):
         return [_look_up(each, event, held=n, asked=n) for each, n in zip(on, sizes, strict=True)]
 
 
-def _blocks_of(emitted: Emitted) -> tuple[int, ...]:
+def _blocks_of(emitted: Emitted) -> tuple[int | str, ...]:
     """The blocks that a fact is about."""
     return emitted.event.block_ids if isinstance(emitted, Fact) else ()
 
@@ -249,7 +249,7 @@ def facts_of(events: Sequence[Event]) -> list[tuple[int, Event]]:
     is known of the block is left out. Blocks that were found are those of a load.
     """
     rejected = {each.claim_id for each in events if each.kind is Kind.CLAIM_REJECTED}
-    there: dict[int, tuple[str | None, int]] = {}
+    there: dict[int | str, tuple[str | None, int]] = {}
     found: list[tuple[int, Event]] = []
     for number, event in enumerate(events):
         stated: list[Event] = []
@@ -280,7 +280,7 @@ def facts_of(events: Sequence[Event]) -> list[tuple[int, Event]]:
     return _sorted(found)
 
 
-def _stated(event: Event, there: dict[int, tuple[str | None, int]]) -> Iterator[Event]:
+def _stated(event: Event, there: dict[int | str, tuple[str | None, int]]) -> Iterator[Event]:
     """An event for each block of which this one states something new."""
     if event.kind in (Kind.BLOCK_EVICTED, Kind.BLOCK_LOST):
         for block in event.block_ids:

@@ -60,9 +60,9 @@ class _Joining:
     def __init__(self, events: Sequence[Event], claims: Mapping[str, Asked]) -> None:
         self.events, self.claims = events, claims
         self.objects, self.limits = Objects(), dict[str, tuple[int, bool]]()
-        self.of, self.sizes = dict[int, tuple[str, int]](), dict[str, int]()
+        self.of, self.sizes = dict[int | str, tuple[str, int]](), dict[str, int]()
         self.asked = dict[str, dict[str, int]]()
-        self.keys = dict[str, tuple[str, ...]]()
+        self.keys = dict[str, tuple[int | str, ...]]()
         self.open = ""
 
     def found(self) -> Joins:
@@ -95,10 +95,10 @@ class _Joining:
             if claim is not None and event.kind is Kind.PREFIX_LOOKUP:
                 asked = self.asked.setdefault(request, {})
                 asked[claim] = max(asked.get(claim, 0), event.asked or 0)
-        elif claim is not None and event.content_keys:
-            self.keys[claim] = event.content_keys
+        elif claim is not None and event.contents:
+            self.keys[claim] = event.contents
 
-    def _find(self, claim: str, blocks: Sequence[int]) -> None:
+    def _find(self, claim: str, blocks: Sequence[int | str]) -> None:
         """A claim found these blocks, stated one after another, and none that hold what comes
         next of it.
         """

@@ -51,7 +51,7 @@ CACHE: Final = "kv:model"
 """The cache identity of everything in a model: one model, one tokenizer, one block size."""
 
 
-_NOTHING: Final = Event(kind=Kind.STREAM_DISORDER)
+_DEFAULTS: Final = {each.name: each.default for each in msgspec.structs.fields(Event)}
 _KINDS: Final = frozenset(Kind)
 _FIELDS: Final = frozenset(Event.__struct_fields__)
 _UNWRITTEN: Final = frozenset(STAMP) - {"kind"}
@@ -103,17 +103,16 @@ Emitted: TypeAlias = Fact | Signal
 def given_of(event: Event) -> dict[str, Any]:
     """The fields that an event states, besides its kind."""
     given = {n: getattr(event, n) for n in event.__struct_fields__ if n != "kind"}
-    return {n: value for n, value in given.items() if value != getattr(_NOTHING, n)}
+    return {n: value for n, value in given.items() if value != _DEFAULTS[n]}
 
 
 def renamed(emitted: Emitted, names: Mapping[int, int]) -> Emitted:
     """What is emitted where blocks have these names instead."""
     if isinstance(emitted, Fact):
-        blocks = emitted.event.block_ids
-        if not blocks:
+        if not emitted.event.block_ids:
             return emitted
         given = given_of(emitted.event)
-        blocks = tuple(names[each] for each in blocks)
+        blocks = tuple(names[each] for each in given["block_ids"])
         return fact(emitted.event.kind, **{**given, "block_ids": blocks})
     if "block_ids" not in emitted.fields:
         return emitted

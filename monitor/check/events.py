@@ -7,20 +7,17 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from monitor.check import snapshots
 from monitor.check.by_name import claim_asked
-from monitor.check.judging import ENDED, Judging
-from monitor.check.parts import place_of
-from monitor.check.snapshots import State
-from monitor.check.whole import Asked
-from monitor.engine import ModeVerdict
-from monitor.input.batches import form_of
+from monitor.check.conclude import Asked, concluded, obligation_report
+from monitor.check.found import found_in
+from monitor.check.snapshots import restored, snapshot
+from monitor.core import ENDED, Stream, Streams
 from monitor.input.errors import InputError, did_you_mean, shown
 from monitor.input.given import record_of
-from monitor.input.records import At, at_line
+from monitor.input.plain import form_of, plain_record
+from monitor.input.records import at_line
 from monitor.input.sources import Account
-from monitor.pool.seen import IDS
-from monitor.stream.keep import Keep
+from monitor.report.limit_options import IDS, limits_asked
 from spec.claims.claim import Mode
 from spec.contract.modes import Bundle
 from spec.contract.names import find_bundle, find_mode
@@ -30,10 +27,12 @@ from spec.language.given import require
 from spec.language.verdicts import Verdict
 
 if TYPE_CHECKING:
-    from monitor.engine import ClaimVerdict
+    from collections.abc import Callable, Iterator
+
     from monitor.input.given import Given
     from monitor.input.records import Record
     from monitor.report.verdict import Place, Report
+    from spec.stream.claim import Claim
 
 __all__ = ["EventMonitor", "Violation"]
 
@@ -58,21 +57,20 @@ class EventMonitor:
     It is no thread-safe object: feed it from one thread.
 
     Args:
-        mode: the mode, or its name; claims that ask for another are counted and not judged. By
-            default each claim is judged by the mode that it states, all in one pass; where it is
-            unclear by which mode one goes, each of the seven modes sees each event from there on.
+        mode: the mode, or its name; claims that state another are counted and not judged. By
+            default each claim is judged by the mode that it states.
         bundle: which bundle of the mode, or its name.
         claim: judge the claim of this id alone.
         strict: an obligation that no claim exercised makes the verdict inconclusive.
         ended: claims that are listed after they have ended, of each stream; others are counted.
         name: what places and messages cite as the file, and the stream of events that name none.
-        live: how many claims of a stream are followed that have not ended, by default all. Events
-            about one more are left out and counted: they are missing, so nothing is concluded of
-            the claims that are alive then, and the verdict is inconclusive at best.
+        live: how many claims of a stream are followed that have not ended. One more breaks the
+            stream: nothing is concluded of the claims that are alive then.
         requests: the same of requests that are in hand or may still be reported on.
         ids: of so many claims that ended, and of which no more is kept, at least the id is
             remembered. Where older ones were forgotten, it is not noticed if one begins again: the
             report says so, and that the theorem does not apply.
+        forget: called with each claim that is no longer in hand, and its stream.
 
     Raises:
         UnknownName: there is no such mode, or no such bundle.
@@ -91,6 +89,7 @@ class EventMonitor:
         live: int | None = None,
         requests: int | None = None,
         ids: int = IDS,
+        forget: Callable[[Stream, Claim], None] = lambda stream, claim: None,
     ) -> None:
         require(live, (int, NoneType), "live", "a number, or None")
         require(requests, (int, NoneType), "requests", "a number, or None")
@@ -98,12 +97,13 @@ class EventMonitor:
         require(ids, int, "ids", "a number")
         if ids < 1:
             raise SpecError(f"ids: {ids}", "remember at least one")
-        keep = Keep(ended=ended, live=live, requests=requests, ids=ids)
-        modes = set(Mode) if mode is None else {find_mode(mode).mode}
-        asked = Asked(find_bundle(bundle), strict, claim_asked(claim))
-        own = mode is None
-        self._judging = Judging(asked, modes, own=own, keep=keep, shared=own, goes_on=own)
-        self._account = Account(name)
+        limits = limits_asked(live, requests, ids, ended=ended)
+        asked_mode = None if mode is None else find_mode(mode).mode
+        asked = Asked(asked_mode, find_bundle(bundle), strict, claim_asked(claim), limits)
+        self._asked, self._account = asked, Account(name)
+        self._streams = Streams(
+            asked.mode, asked.bundle, limits=asked.limits, only=asked.claim, forget=forget
+        )
         self._report: Report | None = None
 
     def feed(self, event: Given) -> None:
@@ -118,29 +118,24 @@ class EventMonitor:
         account = self._account
         account.lines = line = account.lines + 1
         if isinstance(event, Event) and (form := form_of(event)) is not None:
-            self._judging.take_event(form, at_line(account.file, line, form.sequence))
+            self._streams.take(plain_record(form, account.file, line))
             return
         try:
             record = record_of(event, account.file, line)
         except InputError as error:
             self.reject(error)
             raise
-        self.take(record)
+        self._streams.take(record)
 
     @property
     def account(self) -> Account:
         """What was read so far; who reads lines elsewhere counts them there."""
         return self._account
 
-    def take(self, record: Record) -> None:
+    def take(self, record: Record) -> Stream:
         """Judge a record that was read elsewhere; raises SpecError after `finish`."""
         self._is_open()
-        self._judging.take(record)
-
-    def take_event(self, event: Event, at: At) -> None:
-        """The same of a canonical event, as `monitor.input.batches` makes it of a line."""
-        self._is_open()
-        self._judging.take_event(event, at)
+        return self._streams.take(record)
 
     def lose(self, number: int, why: str, stream: str | None = None) -> None:
         """Lines may be missing before the one of this number.
@@ -148,45 +143,46 @@ class EventMonitor:
         Args:
             stream: from this stream alone; from all so far, by default.
         """
-        self._judging.lose(at_line(self._account.file, number), why, stream)
+        self._streams.lose(at_line(self._account.file, number), why, stream)
 
     def reject(self, error: InputError) -> None:
         """A line could not be read: what it stated is missing from then on."""
         self._account.rejected += 1
         self._account.rejection = self._account.rejection or error
-        self._judging.reject(error)
+        self._streams.reject(error)
 
     def watch(self) -> None:
-        """From now on `news` has what events decide; ask after each line, or memory grows."""
-        self._judging.watch()
+        """From now on `news` has the claims that events move; ask after each line."""
+        self._streams.watch()
 
-    def news(self) -> list[ClaimVerdict]:
-        """Claims that events moved since the last call, and that are violated or over."""
-        return self._judging.news(self._account.file)
+    def news(self) -> list[tuple[Stream, Claim]]:
+        """The claims that events moved since the last call, each with its stream."""
+        return self._streams.news()
 
-    def in_hand(self, *, final: bool = False) -> list[ClaimVerdict]:
-        """The verdict on each claim in hand.
+    def in_hand(self, *, final: bool = False) -> Iterator[tuple[Stream, Claim]]:
+        """The claims in hand, each with its stream.
 
         Args:
-            final: the stream is over.
+            final: the streams are over.
         """
         if final:
-            self._judging.finish()
-        return list(self._judging.in_hand())
+            self._streams.finish()
+        return ((s, claim) for s in self._streams for claim in s.judge.claims.values())
 
     @property
     def live(self) -> int:
         """Claims that have not ended; every claim in hand is looked at."""
-        return self._judging.live
+        return sum(stream.live for stream in self._streams)
 
     def limits(self, stream: str) -> dict[str, str]:
         """The limits that a stream reached (`live`, `requests`, `ids`), and what came of each."""
-        return self._judging.limits(self._account.file, stream)
+        found = self._streams.of(self._account.file, stream)
+        return {} if found is None else found.limits
 
     @property
     def streams(self) -> frozenset[str]:
         """The names of the streams so far."""
-        return self._judging.streams
+        return frozenset(stream.name for stream in self._streams)
 
     def violations(self) -> list[Violation]:
         """The violations so far, by claim in the order of their registration.
@@ -195,17 +191,14 @@ class EventMonitor:
         with thousands of claims, ask once a step and not at each event.
         """
         return [
-            Violation(
-                judged.claim.claim_id,
-                name,
-                None if found.at is None else place_of(found.at),
-                found.why,
-                found.allowed,
-            )
-            for judged in self._judging.standing()
-            if judged.verdict is ModeVerdict.VIOLATED
-            for name, found in judged.findings.items()
+            Violation(claim.claim_id, name, said.at, said.why, said.allowed)
+            for stream in self._streams
+            for claim in stream.outcomes()
+            if self._asked.mode in (None, claim.mode)
+            and self._asked.claim in (None, claim.claim_id)
+            for name, found in claim.findings.items()
             if found.verdict is Verdict.VIOLATED
+            for said in [obligation_report(name, found)]
         ]
 
     def _is_open(self) -> None:
@@ -224,17 +217,20 @@ class EventMonitor:
         """
         if self._report is not None:
             raise SpecError("the stream is finished", "take the snapshot before its end")
-        judging = self._judging
         if stream is not None:
             require(stream, str, "stream", "the name of a stream")
-            if stream not in judging.streams:
-                hint = did_you_mean(stream, judging.streams)
+            if stream not in self.streams:
+                hint = did_you_mean(stream, self.streams)
                 raise UnknownName(f"there is no stream {shown(stream)}", hint)
-            judging = judging.of(stream)
-        return snapshots.snapshot(State(judging, self._account))
+        return snapshot(self._asked, self._account, self._streams, only=stream)
 
     @classmethod
-    def restore(cls, snapshot: bytes) -> EventMonitor:
+    def restore(
+        cls,
+        snapshot: bytes,
+        *,
+        forget: Callable[[Stream, Claim], None] = lambda stream, claim: None,
+    ) -> EventMonitor:
         """A monitor that goes on where `snapshot` was taken: verdicts and reports are the same.
 
         Nothing in a snapshot is run. Its checksum is no signature: who may write it decides what
@@ -245,12 +241,14 @@ class EventMonitor:
                 that holds its state in another form.
         """
         require(snapshot, bytes, "snapshot", "the bytes of a snapshot")
-        state, found = snapshots.restored(snapshot), cls.__new__(cls)
-        found._judging, found._account, found._report = *state, None
+        found = cls.__new__(cls)
+        found._asked, found._account, found._streams = restored(snapshot, forget)
+        found._report = None
         return found
 
     def finish(self) -> Report:
         """The report, the stream being over; the second time, the same."""
         if self._report is None:
-            self._report = self._judging.report([self._account])
+            self._streams.finish()
+            self._report = concluded(self._asked, found_in(self._streams, [self._account]))
         return self._report

@@ -9,18 +9,20 @@ something was not understood shows nothing.
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias, cast
 
 import yaml
 
-from monitor.check.files import check
-from monitor.engine import Monitor
+from monitor.check.conclude import Asked, absent_of, concluded, obligation_report
+from monitor.check.found import found_in
+from monitor.core import Limits, Streams
 from monitor.input.errors import InputError
 from monitor.input.lines import STDIN
 from monitor.input.sources import read
 from spec.claims.claim import MAX_ID
 from spec.contract.modes import MODES, Bundle
 from spec.digest import spec_digest
+from spec.events.alphabet import Kind
 from spec.files.yaml_text import MOST_BYTES
 from spec.language.errors import SpecError
 from spec.language.prose import counted, printable
@@ -30,19 +32,22 @@ from spec.lowering.obligations import RELEVANT_ORDER
 from spec.lowering.vocabulary import Order
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterator, Sequence
     from pathlib import Path
 
-    from monitor.engine import ClaimVerdict, Conclusion
-    from monitor.input.records import At, Record, Trail
-    from monitor.input.sources import Account
+    from monitor.check.found import Found, StreamFound
+    from monitor.input.records import At, Record
+    from monitor.report.verdict import Report
     from spec.claims.claim import Mode
+    from spec.stream.outcome import ClaimOutcome
 
 __all__ = ["MOST_CLAIMS", "NoModeStated", "as_yaml", "exit_code", "take_evidence"]
 
 MOST_CLAIMS: Final = 16
 """Claims of one file that are named for one obligation; further ones are counted."""
 
+_ALL: Final = 1_000_000_000
+_ENTERS: Final = (Kind.CLAIM_REGISTERED, Kind.CLAIM_COMMITTED, Kind.CLAIM_ACCEPTED)
 _LONGEST: Final = 200  # characters of a claim id, or of a reason, that are written
 _UNTOLD: Final = (Verdict.VIOLATED, Verdict.INCONCLUSIVE, Verdict.PENDING)
 _PASSING: Final = ("/proc/", "/dev/fd/", "/dev/std")  # another file in each process
@@ -74,28 +79,29 @@ def take_evidence(
         raise InputError(paths[MOST_FILES], "there are too many traces", hint=hint)
     found_at: dict[str, str] = {}
     for path in paths:
-        if (seen := _found_at(path, beside)) not in found_at.values():
-            found_at[path] = seen
-    if mode is None:
-        mode = _stated([*found_at])
-    monitor, source, strange = Monitor(mode), read([*found_at]), _Strange()
+        if (place := _found_at(path, beside)) not in found_at.values():
+            found_at[path] = place
+    asked = Asked(mode, limits=Limits(ended=_ALL))
+    streams, source, seen = Streams(mode, limits=asked.limits), read([*found_at]), _Seen()
     for number, record in enumerate(source):
         if progress is not None and number % _EVERY == 0:
             progress(source.size)
-        monitor.take(record)
-        strange.note(record)
-    conclusion = monitor.conclude()
-    of_file: dict[str, list[ClaimVerdict]] = {account.file: [] for account in source.accounts}
-    for judged in conclusion.claims:
-        of_file[judged.file].append(judged)
-    contradicted = dict(monitor.contradicted())
-    barred = _barred(conclusion, source.accounts, {**contradicted, **strange.unknown})
-    barred = strange.spread(barred)
+        streams.take(record)
+        seen.note(record)
+    streams.finish()
+    whole = found_in(streams, source.accounts)
+    if mode is None:
+        mode = _stated(concluded(asked, whole))
+    barred, absent = _barred(whole, seen), absent_of(asked, whole, mode)
     found = [
         each
-        for index, (file, claims) in enumerate(of_file.items())
+        for index, account in enumerate(source.accounts)
         for name in MODES[mode].names()
-        for each in _found(mode, name, index, claims, barred.get(file) or conclusion.absent)
+        for each in _found(
+            _Asking(mode, name, index, barred.get(account.file) or absent),
+            [(s, claim) for s in whole.streams if s.file == account.file for claim in s.claims],
+            seen,
+        )
     ]
     files = [
         TraceFile(path=found_at[account.file], sha256=account.sha256) for account in source.accounts
@@ -116,19 +122,15 @@ class NoModeStated(SpecError):
     """There is no mode that every claim states."""
 
 
-def _stated(paths: Sequence[str]) -> Mode:
+def _stated(report: Report) -> Mode:
     """The one mode that the claims of some traces state."""
-    report = check(paths, None, Bundle.CONTRACT)
     modes, unjudged = [each.mode for each in report.modes], report.unjudged
     usual = modes[0] if len(modes) == 1 else "MODE"
     if unjudged.claims:
-        first, rest = unjudged.claims[0], len(unjudged.claims) + unjudged.forgotten - 1
+        first, rest = unjudged.claims[0], len(unjudged.claims) - 1
         more = f" ({counted(rest, 'more claim')} not judged)" if rest else ""
         cause = f"claim {first.claim_id} cannot be judged: {first.why}{more}"
         raise NoModeStated(cause, f"name the mode with --mode {first.hint or usual}")
-    if unjudged.forgotten:
-        cause = f"{counted(unjudged.forgotten, 'claim')} that ended cannot be judged"
-        raise NoModeStated(cause, f"name the mode with --mode {usual}")
     if len(modes) > 1:
         cause = f"evidence is of one mode, and the claims state {', '.join(modes)}"
         raise SpecError(cause, f"name one of them, such as --mode {modes[0]}")
@@ -137,50 +139,53 @@ def _stated(paths: Sequence[str]) -> Mode:
     return modes[0]
 
 
-class _Strange:
-    """Which files have lines of unknown kinds, and which streams are in which files."""
+class _Seen:
+    """Where claims are introduced, which files have lines of unknown kinds, and which streams are
+    in which files.
+    """
 
     def __init__(self) -> None:
         self.unknown: dict[str, str] = {}
-        self._files: dict[str, dict[str, None]] = {}
+        self.files: dict[str, dict[str, None]] = {}
+        self._entries: dict[tuple[str, str, str], At] = {}
 
     def note(self, record: Record) -> None:
         """One line."""
-        file = record.at.file
-        self._files.setdefault(record.stamp.stream, {})[file] = None
+        file, stream = record.at.file, record.stamp.stream
+        self.files.setdefault(stream, {})[file] = None
         if record.unknown is not None:
             why = f"line {record.at.line} is of an unknown kind, {record.unknown}"
             self.unknown.setdefault(file, why)
+        for event, at in record.events:
+            if event.kind in _ENTERS and event.claim_id is not None:
+                self._entries.setdefault((file, stream, event.claim_id), at)
 
-    def spread(self, barred: Mapping[str, str]) -> dict[str, str]:
-        """The files that are barred, and those that have a stream in common with one of them."""
-        found = dict(barred)
-        for stream, files in self._files.items():
-            for worst in [file for file in files if file in barred][:1]:
-                why = f"{stream} is also in another file, of which {barred[worst]}"
-                for file in files:
-                    found.setdefault(file, why)
-        return found
+    def entry(self, stream: StreamFound, claim: ClaimOutcome) -> At | None:
+        """Where a claim is introduced."""
+        return self._entries.get((stream.file, stream.name, claim.claim_id))
 
 
-def _barred(
-    conclusion: Conclusion, accounts: Sequence[Account], strange: Mapping[str, str]
-) -> dict[str, str]:
-    """The files that show nothing, whatever was satisfied in them, and why.
+def _barred(found: Found, seen: _Seen) -> dict[str, str]:
+    """The files that show nothing, whatever was satisfied in them, and why; and those that have a
+    stream in common with one of them.
 
-    Every cause stands here, and here alone: add a further one (something that `conclusion` says of
-    a file) beside these.
-
-    Args:
-        strange: the files with lines of unknown kinds or with facts that contradict each other.
+    Every cause stands here, and here alone: add a further one beside these.
     """
-    barred = dict(strange)
-    for account in accounts:
+    barred: dict[str, str] = {}
+    for stream in found.streams:
+        for reason in stream.gaps:
+            barred.setdefault(stream.file, f"{reason.text} ({reason.code.number})")
+    barred |= seen.unknown
+    for account in found.accounts:
         if account.rejected:
             barred[account.file] = f"{counted(account.rejected, 'line')} could not be read"
-    if (conclusion.unknown or conclusion.rejected) and not barred:
-        return {account.file: "a line of some file was not understood" for account in accounts}
-    return barred
+    spread = dict(barred)
+    for name, files in seen.files.items():
+        for worst in [file for file in files if file in barred][:1]:
+            why = f"{name} is also in another file, of which {barred[worst]}"
+            for file in files:
+                spread.setdefault(file, why)
+    return spread
 
 
 def exit_code(evidence: EvidenceFile) -> int:
@@ -221,57 +226,68 @@ def _found_at(path: str, beside: Path) -> str:
     return seen
 
 
-def _found(
-    mode: Mode, name: str, file: int, claims: Sequence[ClaimVerdict], absent: str
-) -> Iterator[Shown | Unshown]:
+class _Asking(NamedTuple):
+    """One obligation of a mode, and one file; `absent` says why nothing is shown there."""
+
+    mode: Mode
+    name: str
+    file: int
+    absent: str
+
+
+_Claims: TypeAlias = "list[tuple[StreamFound, ClaimOutcome]]"
+
+
+def _found(asking: _Asking, claims: _Claims, seen: _Seen) -> Iterator[Shown | Unshown]:
     """What one file says of one obligation: what shows it, and one claim of each that does not."""
-    by: dict[Verdict, list[tuple[ClaimVerdict, str]]] = {}
-    for judged in claims:
-        verdict, why = _judged(mode, judged, name, absent)
-        by.setdefault(verdict, []).append((judged, why))
+    name, file = asking.name, asking.file
+    by: dict[Verdict, list[tuple[StreamFound, ClaimOutcome, str]]] = {}
+    for stream, claim in claims:
+        verdict, why = _judged(asking, stream, claim, seen)
+        by.setdefault(verdict, []).append((stream, claim, why))
     if Verdict.SATISFIED in by and Verdict.VIOLATED not in by:
-        yield _shown(name, file, [judged for judged, _ in by[Verdict.SATISFIED]])
+        showing = [(stream, claim) for stream, claim, _ in by[Verdict.SATISFIED]]
+        yield _shown(name, file, showing, seen)
     for verdict in _UNTOLD:
         if verdict in by:
-            judged, why = by[verdict][0]
-            yield _unshown(name, file, verdict, f"claim {judged.claim.claim_id}: {why}")
+            _, claim, why = by[verdict][0]
+            yield _unshown(name, file, verdict, f"claim {claim.claim_id}: {why}")
     if not by.keys() - {Verdict.UNEXERCISED}:
-        why = by[Verdict.UNEXERCISED][0][1] if by else "there is no claim in this file"
+        why = by[Verdict.UNEXERCISED][0][2] if by else "there is no claim in this file"
         yield _unshown(name, file, Verdict.UNEXERCISED, why)
 
 
-def _judged(mode: Mode, judged: ClaimVerdict, name: str, absent: str) -> tuple[Verdict, str]:
+def _judged(
+    asking: _Asking, stream: StreamFound, claim: ClaimOutcome, seen: _Seen
+) -> tuple[Verdict, str]:
     """What one claim shows of an obligation, and why not."""
-    found = judged.findings[name]
-    if judged.other is not None:
-        return Verdict.UNEXERCISED, f"the claim is of another mode, {judged.other}"
+    if claim.mode is not asking.mode:
+        return Verdict.UNEXERCISED, f"the claim is of another mode, {claim.mode}"
+    found = claim.findings[asking.name]
+    why = obligation_report(asking.name, found).why
     if found.verdict is Verdict.VIOLATED:
-        return found.verdict, found.why
-    if (accepted := judged.claim.other_mode) in MODES:  # the recorded dialects have other words
-        return Verdict.UNEXERCISED, f"the claim is of another mode, {accepted}"
-    if absent:
-        return Verdict.INCONCLUSIVE, absent
-    shown = found.verdict is Verdict.SATISFIED
-    entry, trail = _places(judged.claim.entry), _places(found.trail)
-    if shown and any(at.line < entry[0].line for at in trail):
+        return found.verdict, why
+    if claim.other_mode in MODES:  # the recorded dialects have other words
+        return Verdict.UNEXERCISED, f"the claim is of another mode, {claim.other_mode}"
+    if asking.absent:
+        return Verdict.INCONCLUSIVE, asking.absent
+    entry, at = seen.entry(stream, claim), cast("At | None", found.at)
+    placed = entry is not None and at is not None and at.line < entry.line
+    if placed and found.verdict is Verdict.SATISFIED:
         return Verdict.INCONCLUSIVE, "it was named before the claim was registered"
-    return found.verdict, found.why
+    return found.verdict, why
 
 
-def _places(trail: Trail) -> list[At]:
-    return [at for _, at in trail if at is not None]
-
-
-def _shown(name: str, file: int, claims: Sequence[ClaimVerdict]) -> Shown:
+def _shown(name: str, file: int, claims: _Claims, seen: _Seen) -> Shown:
     named = claims[:MOST_CLAIMS]
-    trails = [(*judged.claim.entry, *judged.findings[name].trail) for judged in named]
-    places = [at for trail in trails for at in _places(trail)]
-    numbers = {at.line if at.sequence is None else at.sequence for at in places}
+    places = [seen.entry(stream, claim) for stream, claim in named]
+    places += [cast("At | None", claim.findings[name].at) for _, claim in named]
+    numbers = {at.line if at.sequence is None else at.sequence for at in places if at is not None}
     return Shown(
         obligation=name,
         file=file,
         sequences=tuple(sorted(numbers)),
-        claims=tuple(_short(judged.claim.claim_id) for judged in named),
+        claims=tuple(_short(claim.claim_id) for _, claim in named),
         verdict="satisfied",
         order=tuple(dict.fromkeys((Order.CLAIM_BEFORE_EVENTS, RELEVANT_ORDER[name]))),
         more=len(claims) - len(named),

@@ -1,38 +1,61 @@
-"""Checks files by one mode, or each claim by the mode that it states."""
+"""Checks files: reads each once, and judges each claim by the mode that it states."""
 
 from __future__ import annotations
 
 from functools import partial
-from typing import TYPE_CHECKING, BinaryIO
+from typing import TYPE_CHECKING, BinaryIO, Final, Protocol
 
-from monitor.check.again import seekable
-from monitor.check.concluded import concluded
-from monitor.check.jobs import Jobs
-from monitor.check.judging import Judging
-from monitor.check.portion import Portion
-from monitor.check.running import Records, run, source_of
-from monitor.check.whole import Asked
+from monitor.check.conclude import Asked, concluded
+from monitor.check.found import found_in
+from monitor.check.jobs import judge_apart
+from monitor.core import USUAL, Streams
 from monitor.durable.collector import seldom
-from monitor.engine import ModeVerdict
+from monitor.input.errors import InputError
 from monitor.input.lines import STDIN
-from monitor.input.merged import has_ranks
-from monitor.stream.limits import Limits
-from spec.claims.claim import Mode
+from monitor.input.merged import Merged, engines_in
+from monitor.input.reordered import Reordered
+from spec.stream.outcome import ModeVerdict
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence, Set
+    from collections.abc import Callable, Iterator, Sequence
 
+    from monitor.check.found import Found
+    from monitor.core import Limits
+    from monitor.input.merged import Engines
+    from monitor.input.records import Record
     from monitor.input.reorder_window import Window
+    from monitor.input.sources import Account
     from monitor.report.verdict import Report
+    from spec.claims.claim import Mode
     from spec.contract.modes import Bundle
 
-__all__ = ["EXIT_CODES", "Records", "check", "check_each"]
+__all__ = ["EXIT_CODES", "Records", "check"]
 
-EXIT_CODES = {ModeVerdict.KEPT: 0, ModeVerdict.VIOLATED: 1, ModeVerdict.INCONCLUSIVE: 3}
+EXIT_CODES: Final = {
+    ModeVerdict.KEPT: 0,
+    ModeVerdict.VIOLATED: 1,
+    ModeVerdict.INCONCLUSIVE: 3,
+}
 """What a process that printed a verdict exits with."""
 
+_EVERY: Final = 4096  # records between two calls of `progress`
 
-@seldom()
+
+class Records(Protocol):
+    """Records that are read once, as `Source` reads them from files."""
+
+    @property
+    def accounts(self) -> list[Account]:
+        """What was read of each file."""
+
+    @property
+    def size(self) -> int:
+        """Bytes read so far."""
+
+    def __iter__(self) -> Iterator[Record]:
+        """The records; raises InputError."""
+
+
 def check(
     paths: Sequence[str],
     mode: Mode | None,
@@ -50,8 +73,8 @@ def check(
     """Judge trace files.
 
     Args:
-        mode: judge the claims that ask for this one, or for none by name; None: each claim by the
-            mode that it states, and those that state none, or two, by none.
+        mode: judge the claims that state this one, or none; None: each claim by the mode that it
+            states, and those that state none by none.
         bundle: the obligations of a mode that are asked about.
         claim: judge the claim of this id alone.
         strict: an obligation that no claim exercised makes the verdict inconclusive.
@@ -68,66 +91,53 @@ def check(
         InputError: a file or a line of it cannot be read.
         SpecError: there are too few open files or processes for so many jobs.
     """
-    asked = Asked(bundle, strict, claim, limits=limits or Limits())
-    if jobs > 1 and len(set(paths) - {STDIN}) > 1 and not has_ranks(paths):
-        with Jobs(asked, paths, jobs, lenient=lenient, window=window, stdin=stdin) as pool:
-            if mode is None:
-                return _by_own_modes(asked, partial(pool.judge, own=True, progress=progress))
-            found = pool.judge({mode}, own=False, progress=progress)
-            assert isinstance(found, Portion)
-            return concluded(asked, found)
-    if mode is not None:
-        judging = Judging(asked, {mode}, own=False)
-        source = source_of(judging, paths, lenient, stdin, window)
-        run(judging, source, progress)
-        return judging.report(source.accounts)
-    with seekable(paths, stdin) as copy:
-
-        def again(judging: Judging) -> Records:
-            if copy is not None:
-                copy.seek(0)
-            return source_of(judging, paths, lenient, copy, window)
-
-        return check_each(asked, again, progress)
+    asked = Asked(mode, bundle, strict, claim, limits or USUAL)
+    engines = engines_in(paths)
+    judge = partial(_judge_files, asked, lenient, window, engines)
+    if jobs > 1 and len(set(paths) - {STDIN}) > 1 and not engines:
+        several = [*dict.fromkeys(paths)]
+        found = judge_apart(judge, several, jobs, stdin=stdin, progress=progress)
+    else:
+        found = judge(paths, stdin=stdin, progress=progress)
+    return concluded(asked, found)
 
 
-def check_each(
+@seldom()
+def _judge_files(
     asked: Asked,
-    again: Callable[[Judging], Records],
+    lenient: bool,
+    window: Window | None,
+    engines: Engines,
+    paths: Sequence[str],
+    *,
+    stdin: BinaryIO | None = None,
     progress: Callable[[int], None] | None = None,
-) -> Report:
-    """Judge records, each claim by the mode that it states.
-
-    Args:
-        again: the same records, from the first on, for another judging.
-        progress: as `check` has it.
-    """
-    shared = True
-
-    def judged(modes: Set[Mode]) -> Portion | Set[Mode]:
-        nonlocal shared
-        judging = Judging(asked, modes, own=True, shared=shared)
-        source = again(judging)
-        more = run(judging, source, progress)
-        if judging.apart:
-            shared = False
-            return judged(modes)
-        return judging.portion(source.accounts) if more is None else {more}
-
-    return _by_own_modes(asked, judged)
+) -> Found:
+    """What is found in some files, with the arguments of `check`."""
+    streams = Streams(asked.mode, asked.bundle, limits=asked.limits, only=asked.claim)
+    source = _source_of(streams, paths, lenient, stdin, window, engines)
+    for number, record in enumerate(source):
+        if progress is not None and number % _EVERY == 0:
+            progress(source.size)
+        streams.take(record)
+    if progress is not None:
+        progress(source.size)
+    streams.finish()
+    return found_in(streams, source.accounts)
 
 
-def _by_own_modes(asked: Asked, judged: Callable[[Set[Mode]], Portion | Set[Mode]]) -> Report:
-    """The report of a judging, begun again whenever it found modes that have no judge."""
-    modes: Set[Mode] = frozenset()
-    while True:
-        found = judged(modes)
-        if isinstance(found, Portion):
-            report = concluded(asked, found)
-            away = report.unjudged.turned_away or report.unjudged.turned_away_forgotten
-            if not away or len(modes) == len(Mode):
-                return report
-            # One that states no mode is owed nothing only where no mode at all finds otherwise.
-            modes = frozenset(Mode)
-        else:
-            modes |= found
+def _source_of(
+    streams: Streams,
+    paths: Sequence[str],
+    lenient: bool,
+    stdin: BinaryIO | None,
+    window: Window | None,
+    engines: Engines,
+) -> Records:
+    reject = streams.reject
+    if engines.merged and window is not None:
+        hint = "leave out --reorder: ranks are put into order by their times"
+        raise InputError(engines.merged[0][0].path, "it is a rank of an engine", hint=hint)
+    if window is None:
+        return Merged(paths, engines, lenient=lenient, stdin=stdin, on_reject=reject)
+    return Reordered(paths, window, lenient=lenient, stdin=stdin, on_reject=reject)

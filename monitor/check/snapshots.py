@@ -1,52 +1,200 @@
-"""Writes the state of a judging as bytes, and reads it back."""
+"""Writes the state of a monitor as bytes, and reads it back.
+
+The bytes are msgpack of lists, texts and numbers. What is restored is made of them alone: nothing
+in them is run.
+"""
 
 from __future__ import annotations
 
-from typing import Final, NamedTuple
+from collections import Counter
+from typing import TYPE_CHECKING, Any, Final
 
-from monitor.check import judging, parts, stated, theorem, whole
-from monitor.durable.frame import framed, unframed
-from monitor.durable.known import Known
-from monitor.durable.reader import read
-from monitor.durable.state import STATE
-from monitor.durable.writer import written
+import msgspec
+
+from monitor.check.conclude import Asked
+from monitor.core import Limits, Occurred, Stream, Streams
+from monitor.durable.frame import CorruptSnapshot, framed, unframed
+from monitor.input.errors import InputError
+from monitor.input.records import At, Form, at_line
 from monitor.input.resequencer import Disorder
 from monitor.input.sources import Account
-from monitor.stream.limits import Limits
+from spec.claims.claim import Mode
+from spec.claims.states import ClaimState
+from spec.contract.modes import Bundle
+from spec.events.alphabet import Kind
+from spec.language.verdicts import Verdict
+from spec.stream.outcome import ClaimOutcome, ModeVerdict
+from spec.stream.state import load, load_finding, save, save_finding
 
-__all__ = ["State", "restored", "snapshot"]
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from spec.stream.claim import Claim
+
+__all__ = ["restored", "snapshot"]
 
 _WHAT: Final = "snapshot"
 
 
-class State(NamedTuple):
+class _Counts(msgspec.Struct, frozen=True, array_like=True):
+    """Claims that are counted and not listed, by mode."""
+
+    verdicts: list[tuple[Mode | None, ModeVerdict, int]]
+    obligations: list[tuple[Mode | None, str, Verdict, int]]
+    entered: list[tuple[Mode | None, int]]
+    away: int
+
+
+class _Stream(msgspec.Struct, frozen=True, array_like=True):
+    file: str
+    name: str
+    form: Form
+    first: int | None
+    forgotten: int
+    ended: _Counts
+    past: list[Any]
+    judge: dict[str, Any]
+
+
+class _State(msgspec.Struct, frozen=True, array_like=True):
     """All that judges, and what was read so far."""
 
-    judging: judging.Judging
-    account: Account
+    mode: Mode | None
+    bundle: Bundle
+    strict: bool
+    claim: str | None
+    limits: tuple[int, int, int, int]
+    file: str
+    lines: int
+    rejected: int
+    rejection: tuple[str, str, int | None, str | None, str] | None
+    disorder: tuple[int, int, int, int] | None
+    read: int
+    rejected_lines: int
+    kinds: dict[Kind, int]
+    unknown: dict[str, int]
+    derived: list[Kind]
+    strange: tuple[Any, str] | None
+    spoiled: list[tuple[str, Any, str]]
+    streams: list[_Stream]
 
 
-KNOWN: Final = Known(
-    (
-        *(State, Account, Disorder, whole.Asked, Limits),
-        *(judging.Judging, judging._Judge, parts.Trusted, stated.Stated, theorem.Theorem),
-    ),
-    beside=STATE,
-)
-"""What a snapshot contains."""
+def snapshot(asked: Asked, account: Account, streams: Streams, *, only: str | None) -> bytes:
+    """The state as bytes; SpecError where there is more than a snapshot holds.
+
+    Args:
+        only: keep the streams of this name alone.
+    """
+    read, order = streams.occurred, account.disorder
+    state = _State(
+        asked.mode,
+        asked.bundle,
+        asked.strict,
+        asked.claim,
+        (asked.limits.live, asked.limits.ended, asked.limits.ids, asked.limits.requests),
+        account.file,
+        account.lines,
+        account.rejected,
+        None if account.rejection is None else account.rejection.args,
+        None if order is None else (order.duplicates, order.held, order.late, order.contradicting),
+        read.read,
+        read.rejected,
+        dict(read.kinds),
+        dict(read.unknown),
+        sorted(read.derived),
+        None if read.strange is None else (_place(read.strange[0]), read.strange[1]),
+        [(file, _place(at), why) for file, (at, why) in streams.spoiled.items()],
+        [_stream(each) for each in streams if only in (None, each.name)],
+    )
+    return framed(_WHAT, msgspec.msgpack.encode(state))
 
 
-def snapshot(state: State) -> bytes:
-    """The state as bytes; SpecError where there is more than a snapshot holds."""
-    return framed(_WHAT, written(KNOWN, state))
+def _place(at: At) -> Any:
+    return [at.file, at.line, at.sequence]
 
 
-def restored(data: bytes) -> State:
+def _at(value: Any) -> At:
+    return at_line(*value)
+
+
+def _stream(stream: Stream) -> _Stream:
+    ended = stream.ended
+    counts = _Counts(
+        [(*key, count) for key, count in ended.verdicts.items()],
+        [(*key, count) for key, count in ended.obligations.items()],
+        [*ended.entered.items()],
+        ended.away,
+    )
+    past = [_outcome(each) for each in stream.past]
+    named = stream.file, stream.name, stream.form
+    judge = save(stream.judge, _place)
+    return _Stream(*named, stream.first, stream.forgotten, counts, past, judge)
+
+
+def _outcome(outcome: ClaimOutcome) -> Any:
+    findings = {name: save_finding(each, _place) for name, each in outcome.findings.items()}
+    return [*outcome._replace(findings=findings)]
+
+
+def _outcome_of(value: Any) -> ClaimOutcome:
+    found = ClaimOutcome(*value)
+    return found._replace(
+        mode=None if found.mode is None else Mode(found.mode),
+        state=ClaimState(found.state),
+        verdict=ModeVerdict(found.verdict),
+        findings={name: load_finding(each, _at) for name, each in found.findings.items()},
+    )
+
+
+def restored(
+    data: bytes, forget: Callable[[Stream, Claim], None]
+) -> tuple[Asked, Account, Streams]:
     """The state that `snapshot` wrote.
+
+    Args:
+        forget: as `Streams` has it.
 
     Raises:
         CorruptSnapshot: it is torn, modified, or none.
         ForeignSnapshot: it was made for another specification, or holds the state in another form.
     """
-    state: State = read(KNOWN, unframed(_WHAT, data), State)
-    return state
+    content = unframed(_WHAT, data)
+    try:
+        return _restored(msgspec.msgpack.decode(content, type=_State), forget)
+    except Exception as error:  # whatever a forged value is taken for
+        raise CorruptSnapshot(f"the content of the snapshot cannot be read: {error}") from None
+
+
+def _restored(
+    state: _State, forget: Callable[[Stream, Claim], None]
+) -> tuple[Asked, Account, Streams]:
+    asked = Asked(state.mode, state.bundle, state.strict, state.claim, Limits(*state.limits))
+    rejection = None
+    if state.rejection is not None:
+        file, reason, line, field, hint = state.rejection
+        rejection = InputError(file, reason, line=line, field=field, hint=hint)
+    disorder = None if state.disorder is None else Disorder(*state.disorder)
+    account = Account(state.file, "", state.lines, state.rejected, rejection, disorder)
+    streams = Streams(
+        asked.mode, asked.bundle, limits=asked.limits, only=asked.claim, forget=forget
+    )
+    streams.occurred = Occurred(
+        state.read,
+        state.rejected_lines,
+        Counter(state.kinds),
+        Counter(state.unknown),
+        set(state.derived),
+        None if state.strange is None else (_at(state.strange[0]), state.strange[1]),
+    )
+    streams.spoiled = {file: (_at(at), why) for file, at, why in state.spoiled}
+    for each in state.streams:
+        stream = streams.add(each.file, each.name, each.form)
+        stream.first, stream.forgotten = each.first, each.forgotten
+        stream.past = [_outcome_of(value) for value in each.past]
+        ended = stream.ended
+        ended.verdicts.update({(mode, verdict): n for mode, verdict, n in each.ended.verdicts})
+        ended.obligations.update({(m, name, v): n for m, name, v, n in each.ended.obligations})
+        ended.entered.update(dict(each.ended.entered))
+        ended.away = each.ended.away
+        stream.judge = load(each.judge, _at, stream.forget)
+    return asked, account, streams

@@ -8,18 +8,21 @@ from typing import Annotated
 import typer
 
 from monitor.check.files import EXIT_CODES, check
-from monitor.check.limits import MOST_BYTES, MOST_LINES
 from monitor.cli.progress import progress_of
 from monitor.input.errors import InputError
-from monitor.pool.seen import IDS
 from monitor.report.github import as_github
 from monitor.report.junit import as_junit
-from monitor.report.limit_options import IdsOption, LiveOption, RequestsOption
+from monitor.report.limit_options import (
+    IDS,
+    IdsOption,
+    LiveOption,
+    RequestsOption,
+    limits_asked,
+)
 from monitor.report.mode_option import ModeOption, mode_asked
 from monitor.report.reorder_option import ReorderOption, window_asked
 from monitor.report.report_text import as_text
 from monitor.report.verdict import ModeChoice
-from monitor.stream.limits import Limits
 from spec.cli.arguments import claim_option, file_name
 from spec.cli.common import console, print_json, print_text
 from spec.contract.modes import Bundle
@@ -78,17 +81,6 @@ def check_traces(
     live: LiveOption = None,
     requests: RequestsOption = None,
     ids: IdsOption = IDS,
-    reference: Annotated[
-        bool,
-        typer.Option(
-            "--reference",
-            help=(
-                "Use the naive projection, an independent and slow implementation, for traces of "
-                f"at most {MOST_LINES} lines or {MOST_BYTES >> 20} MiB, with few blocks and "
-                "requests."
-            ),
-        ),
-    ] = False,
     verbose: Annotated[
         bool,
         typer.Option(
@@ -111,35 +103,22 @@ def check_traces(
     """
     judged_by = mode_asked(mode)
     of_bundle = find_bundle(bundle)
-    if reference and lenient:
-        raise SpecError("--reference reads every line", "leave out --lenient")
-    if reference and reorder is not None:
-        raise SpecError("--reference takes the lines as they come", "leave out --reorder")
-    limits = Limits(live, requests, ids)
-    if reference and limits != Limits():
-        raise SpecError("--reference follows everything", "leave out the limits")
+    limits = limits_asked(live, requests, ids)
     window = window_asked(reorder)
     try:
         with progress_of(traces, progress) as step:
-            if reference:
-                from monitor.check.reference import check_by_reference
-
-                report = check_by_reference(
-                    traces, judged_by, of_bundle, claim=claim, strict=strict
-                )
-            else:
-                report = check(
-                    traces,
-                    judged_by,
-                    of_bundle,
-                    claim=claim,
-                    strict=strict,
-                    lenient=lenient,
-                    window=window,
-                    jobs=jobs,
-                    limits=limits,
-                    progress=step,
-                )
+            report = check(
+                traces,
+                judged_by,
+                of_bundle,
+                claim=claim,
+                strict=strict,
+                lenient=lenient,
+                window=window,
+                jobs=jobs,
+                limits=limits,
+                progress=step,
+            )
     except InputError as error:
         raise SpecError(str(error)) from error
     match form:

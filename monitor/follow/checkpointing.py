@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 import msgspec
 
+from monitor.core import USUAL, Limits
 from monitor.durable.checkpoints import Saved
-from monitor.stream.limits import Limits
 from spec.language.errors import SpecError
 
 if TYPE_CHECKING:
@@ -25,6 +25,7 @@ __all__ = ["RESTARTED", "Recording", "Restored"]
 
 RESTARTED: Final = "the follower was restarted"
 
+_LIMITS: Final = ("live", "requests", "ids")
 _SHARE: Final = 10  # checkpoints take at most one part in so many of the time
 
 
@@ -53,12 +54,12 @@ class Terms(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     mode: str = ""
     reorder: str = ""
-    limits: Limits = Limits()
+    limits: Limits = USUAL
 
     def shown(self) -> dict[str, str]:
         """What a person typed for each."""
-        named = {f"--max-{name}": most for name, most in self.limits._asdict().items()}
-        texts = {"--mode": self.mode or "auto", "--reorder": self.reorder, **named}
+        texts = {"--mode": self.mode or "auto", "--reorder": self.reorder}
+        texts |= {f"--max-{name}": str(getattr(self.limits, name)) for name in _LIMITS}
         return {name: f"{name} {text}" if text else f"no {name}" for name, text in texts.items()}
 
 

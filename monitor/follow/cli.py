@@ -14,8 +14,13 @@ from monitor.follow.command import Asked, follow_events
 from monitor.input.errors import InputError
 from monitor.live.follow import Followed, follow, live_line
 from monitor.live.lines import LiveEnd
-from monitor.pool.seen import IDS
-from monitor.report.limit_options import IdsOption, LiveOption, RequestsOption
+from monitor.report.limit_options import (
+    IDS,
+    IdsOption,
+    LiveOption,
+    RequestsOption,
+    limits_asked,
+)
 from monitor.report.mode_option import ModeOption, mode_asked
 from monitor.report.reorder_option import (
     RANK_WAIT,
@@ -25,7 +30,6 @@ from monitor.report.reorder_option import (
     window_asked,
 )
 from monitor.report.verdict import ModeChoice
-from monitor.stream.limits import Limits
 from spec.cli.arguments import file_name, path_option
 from spec.cli.common import Format, FormatOption, print_text
 from spec.language.errors import SpecError
@@ -169,7 +173,7 @@ def follow_sources(
             mode_asked(mode),
             window_asked(reorder),
             wait_asked(rank_wait),
-            Limits(live, requests, ids),
+            limits_asked(live, requests, ids),
             until_eof,
             when_full,
             verdicts,

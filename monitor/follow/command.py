@@ -34,13 +34,13 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
+    from monitor.core import Limits
     from monitor.follow.buffer import WhenFull
     from monitor.follow.poster import Poster
     from monitor.follow.verdict_line import VerdictLine
     from monitor.input.errors import InputError
     from monitor.input.reorder_window import Window
     from monitor.report.verdict import Report
-    from monitor.stream.limits import Limits
     from spec.claims.claim import Mode
 
 __all__ = ["Asked", "follow_events"]

@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple, TypeAlias
 
-from monitor.stream.limits import Limits
 from spec.events.alphabet import Kind
 
 if TYPE_CHECKING:
@@ -189,7 +188,7 @@ def _samples(
     disorder = {name: asdict(judge.disorder) for name, judge in judges.items()}
     yield _DISORDER, [((s, what), n) for s, each in disorder.items() for what, n in each.items()]
     yield _HELD, [((name,), judge.held) for name, judge in judges.items()]
-    yield _LIMITS, [((limit,), counts.limits[limit]) for limit in Limits._fields]
+    yield _LIMITS, [((limit,), counts.limits[limit]) for limit in ("live", "requests", "ids")]
     yield _CONNECTS, [((name,), follower.outlets[name].connects) for name in sources]
     yield _UP, [((name,), follower.is_up(name)) for name in sources]
     if recording is not None:

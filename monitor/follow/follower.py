@@ -9,9 +9,9 @@ import time
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Final, Protocol
 
-from monitor.engine import ModeVerdict
 from monitor.follow.buffer import Batch, Break, Buffer, Drop, End
 from monitor.follow.outlet import Outlet
+from spec.stream.outcome import ModeVerdict
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set

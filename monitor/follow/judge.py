@@ -4,40 +4,39 @@ from __future__ import annotations
 
 import hashlib
 from copy import copy
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, TypeAlias
 
 import msgspec
 
+from monitor.check.conclude import place_of
 from monitor.check.events import EventMonitor
-from monitor.check.parts import place_of
-from monitor.engine import ModeVerdict
-from monitor.follow.judge_state import JudgeState, Stated, claim_line, standing_of, violated_of
+from monitor.core import USUAL, is_violated, obligation_said
+from monitor.follow.judge_state import JudgeState, Stated, claim_line, standing_of
 from monitor.follow.verdict_line import LimitLine, ViolationLine, key_of
-from monitor.input.batches import event_of
 from monitor.input.errors import InputError
 from monitor.input.given import records_of_line
 from monitor.input.lines import LINE_LIMIT
-from monitor.input.records import At, at_line
+from monitor.input.plain import event_of, plain_record
+from monitor.input.records import at_line
 from monitor.input.resequencer import Disorder, Resequencer
-from monitor.stream.limits import Limits
 from spec.events.canonical import Mark
 from spec.language.errors import SpecError
+from spec.language.verdicts import Verdict
+from spec.stream.outcome import outcome_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
 
-    from monitor.engine import ClaimVerdict
-    from monitor.evaluate.claim import ClaimRun
+    from monitor.core import Limits, Stream
     from monitor.follow.counts import Counts
     from monitor.follow.judge_state import Merging
     from monitor.follow.splitting import Line
     from monitor.follow.verdict_line import ClaimLine, VerdictLine
-    from monitor.input.records import Record
+    from monitor.input.records import At, Record
     from monitor.input.reorder_window import Window
     from monitor.report.verdict import Report
     from spec.claims.claim import Mode
-    from spec.events.alphabet import Kind
-    from spec.events.canonical import Event
+    from spec.stream.claim import Claim
 
 __all__ = ["DROPPED", "ENDED", "STREAMS", "Judge"]
 
@@ -47,11 +46,13 @@ ENDED: Final = 100
 STREAMS: Final = 1_000
 """Streams of one source; a line of one more is rejected."""
 
-_STATED: Final = 25_000  # claims whose last line is remembered, between two sweeps
 DROPPED: Final = "lines were dropped, because they came faster than they were judged"
 _TOO_MANY: Final = f"the source has more than {STREAMS} streams"
 _TOO_LONG: Final = f"the line is longer than {LINE_LIMIT} bytes"
 _UNNUMBERED: Final = "lines have no sequence, and some may be missing"
+
+
+_Key: TypeAlias = "tuple[str, int, str]"  # a stream, a period, a claim
 
 
 class Judge:
@@ -83,8 +84,16 @@ class Judge:
         self._source, self._counts, self._lossy = source, counts, lossy
         self._on_reject, self._engines = on_reject, engines
         self.origins: Mapping[str, str] = {}  # digests of the first lines of other sources
-        most = (limits or Limits())._asdict()
-        self._monitor = EventMonitor(mode, ended=ENDED, name=source, **most)
+        self._mode, most = mode, limits or USUAL
+        self._monitor = EventMonitor(
+            mode,
+            ended=ENDED,
+            name=source,
+            live=most.live,
+            requests=most.requests,
+            ids=most.ids,
+            forget=self._forget,
+        )
         self._monitor.watch()
         self._window = window
         self._order = None if window is None else Resequencer(window)
@@ -95,8 +104,8 @@ class Judge:
         self._names: set[str] = set()  # of all that there ever were
         self._unsure: dict[str, str] = {}  # why its next number decides whether lines are missing
         self._broken = ""  # why streams that are not known yet may lack lines
-        self._stated: dict[tuple[str, str], Stated] = {}
-        self._sweep = _STATED
+        self._stated: dict[_Key, Stated] = {}
+        self._gone: list[_Key] = []  # claims that are in hand no more
         self._reached: dict[str, set[str]] = {}  # limits, by stream
 
     def take(self, line: Line) -> list[VerdictLine]:
@@ -105,10 +114,8 @@ class Judge:
         if line is not None and (not line or line.isspace()):
             return []
         self._monitor.account.lines += 1
-        if (event := self._event(line)) is not None:
-            at = at_line(self._source, self._lines, event.sequence)
-            self._monitor.take_event(event, at)
-            return self._decided_by((event.kind,), event.stream or self._source, at)
+        if (record := self._plain(line)) is not None:
+            return self._judge(record)
         try:
             records = self._read(line)
         except InputError as error:
@@ -207,16 +214,17 @@ class Judge:
             raise SpecError(cause, "begin anew in another folder of checkpoints") from None
         if self._window is not None:
             order = Resequencer.restore(self._window, state.order)
-        self._monitor, self._order = EventMonitor.restore(state.monitor), order
+        self._monitor = EventMonitor.restore(state.monitor, forget=self._forget)
+        self._order = order
         self._before = copy(self._disorder)
         self._monitor.watch()
         self._origin, self._lines, self._last = state.origin, state.lines, state.last
         self._streams, self._unsure, self._broken = state.streams, state.unsure, state.broken
-        self._stated = {(stream, claim): stated for stream, claim, stated in state.stated}
+        self._stated = {(name, period, claim): of for name, period, claim, of in state.stated}
         self._names = set(state.names)
         limits = {name: {*self._monitor.limits(name)} for name in self._monitor.streams}
         self._reached = {name: reached for name, reached in limits.items() if reached}
-        self._dropped, self._sweep = state.dropped, 2 * len(self._stated) + _STATED
+        self._dropped = state.dropped
 
     def finish(self, disorder: Disorder | None = None) -> tuple[list[VerdictLine], Report]:
         """The verdicts on the claims that are not over, the source being at its end; the report.
@@ -229,8 +237,8 @@ class Judge:
             self._monitor.lose(self._lines, why, stream)
         self._unsure.clear()
         at = at_line(self._source, self._lines, self._last)
-        in_hand = self._monitor.in_hand(final=True)
-        lines += [line for judged in in_hand for line in self._ended(judged, at, final=True)]
+        for each, claim in self._monitor.in_hand(final=True):
+            lines += self._ended(each, claim, at, final=True)
         self._monitor.account.disorder = disorder if self._order is None else self._disorder
         return lines, self._monitor.finish()
 
@@ -238,16 +246,15 @@ class Judge:
     def _disorder(self) -> Disorder:
         return Disorder() if self._order is None else self._order.disorder(self._source)
 
-    def _event(self, line: Line) -> Event | None:
-        """The canonical event of a line that needs no record: it is in order, of no rank, and of a
-        stream that is known.
-        """
+    def _plain(self, line: Line) -> Record | None:
+        """The record of a plain line that is in order, of no rank, and of a known stream."""
         merges = self._engines is not None and self._engines.merges
         if line is None or merges or self._order is not None or len(line) > LINE_LIMIT:
             return None
         event = event_of(line)
-        known = event is not None and (event.stream or self._source) in self._names
-        return event if known else None
+        if event is None or (event.stream or self._source) not in self._names:
+            return None
+        return plain_record(event, self._source, self._lines)
 
     def _read(self, line: Line) -> tuple[Record, ...]:
         """What a line says; raises InputError."""
@@ -268,22 +275,24 @@ class Judge:
                 found += lines
                 continue
             self._lines += bool(self.origins)  # lines of other sources, not counted here before
-            self._monitor.take(record)
-            kinds = [event.kind for event, _ in record.events]
-            found += self._decided_by(kinds, record.stamp.stream, record.at, record.stamp.mark)
+            found += self._judge(record)
         return found
 
-    def _decided_by(
-        self, kinds: Iterable[Kind], stream: str, at: At, mark: Mark | None = None
-    ) -> list[VerdictLine]:
-        """What the events of a line decide, or a mark: it was judged."""
+    def _judge(self, record: Record) -> list[VerdictLine]:
+        """Judge a line, or a mark; what it decides."""
+        at, name = record.at, record.stamp.stream
+        stream = self._monitor.take(record)
         self._last = at.sequence
-        self._look(stream, at, mark)
-        for kind in kinds:
-            self._counts.events[kind] += 1
+        self._look(name, at, record.stamp.mark)
+        for event, _ in record.events:
+            self._counts.events[event.kind] += 1
         news = self._monitor.news()
-        found = [line for judged in news for line in self._decided(judged, at)] if news else []
-        found += self._at_limits(stream, at)
+        found = [line for of, claim in news for line in self._decided(of, claim, at)]
+        if stream.judge.breaks or stream.forgotten:
+            found += self._at_limits(name, at)
+        for key in self._gone:
+            self._stated.pop(key, None)
+        self._gone.clear()
         return found
 
     def _of_rank(self, record: Record) -> list[VerdictLine] | None:
@@ -341,42 +350,50 @@ class Judge:
         if self._lossy and not numbered:
             self._monitor.lose(at.line, _UNNUMBERED, stream)
 
-    def _decided(self, judged: ClaimVerdict, at: At) -> Iterator[VerdictLine]:
+    def _decided(self, stream: Stream, claim: Claim, at: At) -> Iterator[VerdictLine]:
         """What is new of a claim that an event moved."""
-        claim = judged.claim
-        stated = self._stated_of(claim)
-        if judged.verdict is ModeVerdict.VIOLATED:
-            for name in violated_of(claim):
-                if name in stated.violated:
-                    continue
-                found = judged.findings[name]
-                stated.violated.append(name)
-                yield ViolationLine(
-                    self._key(claim, name, found.at or at),
-                    self._source,
-                    claim.stream,
-                    claim.claim_id,
-                    claim.compiled.mode,
-                    name,
-                    place_of(found.at or at),
-                    found.why,
-                    found.allowed,
-                )
-        if claim.over:
-            yield from self._ended(judged, at)
+        if (self._mode in (None, claim.mode)) and is_violated(claim):
+            yield from self._violated(stream, claim, at)
+        if claim.final:
+            yield from self._ended(stream, claim, at)
 
-    def _ended(self, judged: ClaimVerdict, at: At, *, final: bool = False) -> Iterator[ClaimLine]:
+    def _violated(self, stream: Stream, claim: Claim, at: At) -> Iterator[ViolationLine]:
+        stated = self._stated.setdefault(_key(stream, claim), Stated())
+        for name, found in claim.findings().items():
+            if found.verdict is not Verdict.VIOLATED or name in stated.violated:
+                continue
+            stated.violated.append(name)
+            said = obligation_said(name, found)
+            place = said.at or at
+            assert claim.mode is not None
+            yield ViolationLine(
+                self._key_of(place, stream.name, claim.claim_id, name),
+                self._source,
+                stream.name,
+                claim.claim_id,
+                claim.mode,
+                name,
+                place_of(place),
+                said.why,
+                said.allowed,
+                claim.period + 1,
+            )
+
+    def _ended(
+        self, stream: Stream, claim: Claim, at: At, *, final: bool = False
+    ) -> Iterator[ClaimLine]:
         """The verdict on a claim, if it is not what was last stated of it."""
-        claim = judged.claim
-        stated, standing = self._stated_of(claim), standing_of(claim)
+        outcome = outcome_of(claim)
+        stated, standing = (
+            self._stated.setdefault(_key(stream, claim), Stated()),
+            standing_of(outcome),
+        )
         if stated.standing == standing:
             return
         stated.standing = standing
-        key = self._key(claim, "final" if final else "", at)
-        yield claim_line(key, self._source, judged, at, final=final)
-
-    def _key(self, claim: ClaimRun, what: str, at: At) -> str:
-        return self._key_of(at, claim.stream, claim.claim_id, what)
+        key = self._key_of(at, stream.name, claim.claim_id, "final" if final else "")
+        judged = self._mode in (None, claim.mode)
+        yield claim_line(key, self._source, stream.name, outcome, at, judged=judged, final=final)
 
     def _key_of(self, at: At, *about: str) -> str:
         """A digest of what a line is about, and of the event at which it is so."""
@@ -384,16 +401,10 @@ class Judge:
         origin = self.origins.get(at.file, self._origin)
         return key_of(origin, self._source, *about, *where, at.line, at.sequence)
 
-    def _stated_of(self, claim: ClaimRun) -> Stated:
-        """What was stated of a claim; of one that was forgotten, what it was then."""
-        key = (claim.stream, claim.claim_id)
-        if (stated := self._stated.get(key)) is not None:
-            return stated
-        if len(self._stated) > self._sweep:
-            known = {(j.claim.stream, j.claim.claim_id) for j in self._monitor.in_hand()}
-            self._stated = {key: stated for key, stated in self._stated.items() if key in known}
-            self._sweep = 2 * len(self._stated) + _STATED
-        past = claim.past
-        stated = Stated() if past is None else Stated(standing_of(past), violated_of(past))
-        self._stated[key] = stated
-        return stated
+    def _forget(self, stream: Stream, claim: Claim) -> None:
+        """A claim is in hand no more, once its last lines are stated."""
+        self._gone.append(_key(stream, claim))
+
+
+def _key(stream: Stream, claim: Claim) -> _Key:
+    return stream.name, claim.period, claim.claim_id

@@ -6,18 +6,19 @@ from typing import TYPE_CHECKING, Final, Protocol
 
 import msgspec
 
-from monitor.check.parts import place_of
+from monitor.check.conclude import place_of
+from monitor.core import obligation_said
 from monitor.follow.verdict_line import ClaimLine, Reason, key_of
 from spec.language.verdicts import Verdict
+from spec.stream.outcome import ModeVerdict
 
 if TYPE_CHECKING:
-    from monitor.engine import ClaimVerdict
-    from monitor.evaluate.claim import ClaimRun
-    from monitor.evaluate.observer_state import Finding
     from monitor.follow.verdict_line import VerdictLine
     from monitor.input.records import At, Record
+    from spec.stream.claim import Finding
+    from spec.stream.outcome import ClaimOutcome
 
-__all__ = ["JudgeState", "Merging", "Stated", "claim_line", "standing_of", "violated_of"]
+__all__ = ["JudgeState", "Merging", "Stated", "claim_line", "standing_of"]
 
 _OPEN: Final = (Verdict.INCONCLUSIVE, Verdict.PENDING)
 
@@ -56,54 +57,64 @@ class JudgeState(msgspec.Struct, frozen=True, array_like=True):
     streams: dict[str, bool]
     unsure: dict[str, str]
     broken: str
-    stated: list[tuple[str, str, Stated]]
+    stated: list[tuple[str, int, str, Stated]]
     names: list[str]
     dropped: int
     order: bytes
 
 
-def _reason_of(found: Finding) -> Reason:
+def _reason_of(name: str, found: Finding) -> Reason:
     """Why the verdict on an obligation is not known."""
-    return Reason(found.why, None if found.at is None else place_of(found.at))
+    said = obligation_said(name, found)
+    return Reason(said.why, None if said.at is None else place_of(said.at), said.code, said.reason)
 
 
-def violated_of(claim: ClaimRun) -> list[str]:
-    """The obligations of a claim that are violated."""
-    return [name for name, found in claim.findings() if found.verdict is Verdict.VIOLATED]
-
-
-def standing_of(claim: ClaimRun) -> str:
+def standing_of(outcome: ClaimOutcome) -> str:
     """A digest of what is concluded of a claim."""
-    verdicts = [f"{name}: {found.verdict}" for name, found in claim.findings()]
-    return key_of("", claim.state, str(claim.accepted), claim.unusual.other_mode, *verdicts)
+    verdicts = [f"{name}: {found.verdict}" for name, found in outcome.findings.items()]
+    return key_of("", outcome.state, str(outcome.entered), *verdicts)
 
 
-def claim_line(key: str, source: str, judged: ClaimVerdict, at: At, *, final: bool) -> ClaimLine:
+def claim_line(
+    key: str,
+    source: str,
+    stream: str,
+    outcome: ClaimOutcome,
+    at: At,
+    *,
+    judged: bool,
+    final: bool,
+) -> ClaimLine:
     """The line that states the verdict on a claim.
 
     Args:
         key: of the line.
         at: the event at which it is so.
+        judged: whether its mode is one that is asked about.
         final: the source is over.
     """
-    claim = judged.claim
+    findings = outcome.findings if judged else {}
     obligations: dict[str, Verdict] = {
         name: found.verdict
-        for name, found in judged.findings.items()
+        for name, found in findings.items()
         if found.verdict is not Verdict.UNEXERCISED
     }
+    verdict, why = outcome.verdict, outcome.why
+    if not judged:
+        verdict, why = ModeVerdict.INCONCLUSIVE, f"it is of another mode, {outcome.mode}"
     return ClaimLine(
         key,
         source,
-        claim.stream,
-        claim.claim_id,
-        claim.compiled.mode if judged.judged else None,
-        claim.state,
-        judged.verdict,
-        judged.why,
+        stream,
+        outcome.claim_id,
+        outcome.mode if judged else None,
+        outcome.state,
+        verdict,
+        why,
         place_of(at),
         obligations,
-        judged.entered,
+        outcome.entered,
         final,
-        {n: _reason_of(f) for n, f in judged.findings.items() if f.verdict in _OPEN},
+        {n: _reason_of(n, f) for n, f in findings.items() if f.verdict in _OPEN},
+        outcome.period + 1,
     )

@@ -9,11 +9,11 @@ from urllib.parse import urlsplit
 
 import msgspec
 
-from monitor.engine import ModeVerdict
 from monitor.follow.poster import Poster, check_url
 from monitor.follow.verdict_line import LimitLine, ViolationLine
 from spec import __version__
 from spec.language.errors import SpecError
+from spec.stream.outcome import ModeVerdict
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence

@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import heapq
 from itertools import islice
-from types import MappingProxyType
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 import msgspec
 
 from monitor.input import rank_order
-from monitor.input.batches import Batch
 from monitor.input.dialects.canonical import MOST_RANKS
 from monitor.input.errors import InputError
 from monitor.input.lines import STDIN, Lines
@@ -21,14 +19,14 @@ from spec.events.alphabet import FACTS
 from spec.events.canonical import Mark, StreamMark
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterator, Sequence
     from typing import BinaryIO
 
     from monitor.input.rank_lines import RankLine
     from monitor.input.records import Record
     from monitor.input.sources import Account
 
-__all__ = ["HINT", "Merged", "Rank", "apart_in", "engines_in", "has_ranks"]
+__all__ = ["HINT", "Engines", "Merged", "Rank", "engines_in"]
 
 HINT: Final = "the file of a rank has nothing but its own lines, and time_ns on each event"
 
@@ -44,20 +42,31 @@ class Rank(NamedTuple):
     stream: str
 
 
-def engines_in(paths: Sequence[str]) -> list[tuple[Rank, ...]]:
-    """The engines of which all ranks are among some files, each once, in their order."""
-    return [ranks for ranks in _by_engine(paths) if not _problem(ranks)]
+class Engines(NamedTuple):
+    """The ranks among some files: those of whole engines, which are merged, each once; and the
+    files of others, with why they are not.
+    """
+
+    merged: list[tuple[Rank, ...]]
+    apart: dict[str, str]
+
+    def __bool__(self) -> bool:
+        return bool(self.merged or self.apart)
 
 
-def has_ranks(paths: Sequence[str]) -> bool:
-    """Whether one of some files is that of a rank."""
-    return any(_rank_of(path) is not None for path in dict.fromkeys(paths))
-
-
-def apart_in(paths: Sequence[str]) -> dict[str, str]:
-    """The files of ranks that are not merged: why not, and what to do."""
-    found = ((ranks, _problem(ranks)) for ranks in _by_engine(paths))
-    return {each.path: f"{_says(each)}, and {why}" for ranks, why in found if why for each in ranks}
+def engines_in(paths: Sequence[str]) -> Engines:
+    """The ranks among some files, of which the first lines are read. Of one file none is read: it
+    says itself that it is a rank, and is no whole engine.
+    """
+    found = Engines([], {})
+    if len({*paths}) == 1:
+        return found
+    for ranks in _by_engine(paths):
+        if why := _problem(ranks):
+            found.apart.update((each.path, f"{_says(each)}, and {why}") for each in ranks)
+        else:
+            found.merged.append(ranks)
+    return found
 
 
 def _by_engine(paths: Sequence[str]) -> list[tuple[Rank, ...]]:
@@ -113,27 +122,25 @@ def _rank_of(path: str) -> Rank | None:
 class Merged:
     """The records of some files, those of the ranks of each engine as one stream.
 
-    Arguments are those of `read`. Iterate once, or over batches once.
+    Arguments are those of `read`. Iterate once.
 
     Args:
         engines: as `engines_in` finds them.
-        apart: as `apart_in` finds them.
     """
 
     def __init__(
         self,
         paths: Sequence[str],
-        engines: Sequence[tuple[Rank, ...]],
-        apart: Mapping[str, str] = MappingProxyType({}),
+        engines: Engines,
         *,
         lenient: bool = False,
         stdin: BinaryIO | None = None,
         on_reject: Callable[[InputError], None] | None = None,
     ) -> None:
-        self._engines = {ranks[0].path: ranks for ranks in engines}
-        others = {each.path for ranks in engines for each in ranks[1:]}
+        self._engines = {ranks[0].path: ranks for ranks in engines.merged}
+        others = {each.path for ranks in engines.merged for each in ranks[1:]}
         self._paths = [path for path in dict.fromkeys(paths) if path not in others]
-        self._apart = apart
+        self._apart = engines.apart
         self._lenient, self._stdin, self._on_reject = lenient, stdin, on_reject
         self._sources: list[Source] = []
 
@@ -159,23 +166,16 @@ class Merged:
                 yield from self._merge(of)
             else:
                 for record in self._source(path, self._on_reject):
-                    yield self._told(record)
+                    yield self._explained(record)
 
-    def batches(self) -> Iterator[Batch | Record]:
-        """The same; the lines of other streams many at a time."""
-        for path in self._paths:
-            if (of := self._engines.get(path)) is not None:
-                yield from self._merge(of)
-            else:
-                for found in self._source(path, self._on_reject).batches():
-                    yield found if isinstance(found, Batch) else self._told(found)
-
-    def _told(self, record: Record) -> Record:
+    def _explained(self, record: Record) -> Record:
         """The record, with what is known of why nothing is concluded from its rank by itself."""
-        why = self._apart.get(record.at.file)
-        if why is None or not record.stamp.alone:
+        stamp, file = record.stamp, record.at.file
+        if not stamp.alone or stamp.rank is None:
             return record
-        stamp = msgspec.structs.replace(record.stamp, alone=why)
+        rank = Rank(stamp.rank, stamp.ranks, stamp.engine, file, None, stamp.stream)
+        why = self._apart.get(file) or f"{_says(rank)}, and {_problem([rank])}"
+        stamp = msgspec.structs.replace(stamp, alone=why)
         return msgspec.structs.replace(record, stamp=stamp)
 
     def _source(self, path: str, on_reject: Callable[[InputError], None] | None) -> Source:

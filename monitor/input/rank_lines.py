@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 import msgspec
 
 from monitor.input.records import CANONICAL, Record
-from spec.events.alphabet import Kind
-from spec.events.canonical import Event, Mark
+from spec.events.canonical import Mark
 
 if TYPE_CHECKING:
     from monitor.input.records import Stamp
@@ -179,5 +178,4 @@ def fault_of(record: Record, rank: int) -> str:
 
 def _disordered(record: Record) -> Record:
     """The line, which is out of order."""
-    disorder = Event(kind=Kind.STREAM_DISORDER)
-    return msgspec.structs.replace(record, events=((disorder, record.at), *record.events))
+    return record

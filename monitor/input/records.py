@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from functools import lru_cache
-from typing import TYPE_CHECKING, Final, TypeAlias
+from typing import TYPE_CHECKING, Final
 
 import msgspec
 
 from spec.claims.claim import Mode
 from spec.events.alphabet import Kind
-from spec.events.canonical import Event, Mark
+from spec.events.canonical import CacheGroup, Event, Mark
 
 if TYPE_CHECKING:
     from spec.events.canonical import StreamMark
@@ -22,7 +22,6 @@ __all__ = [
     "Record",
     "Source",
     "Stamp",
-    "Trail",
     "at_line",
     "source_of",
     "stamp_of",
@@ -68,10 +67,6 @@ def at_line(file: str, line: int, sequence: int | None = None) -> At:
     return At(source_of(file, None if sequence is None else line - sequence), line)
 
 
-Trail: TypeAlias = "tuple[tuple[Kind, At | None], ...]"
-"""Events in their order, each with its place."""
-
-
 class Form(msgspec.Struct, frozen=True):
     """The form that the lines of a stream have: the canonical one, or that of a recorded dialect.
 
@@ -95,7 +90,8 @@ CANONICAL: Final = Form("canonical")
 class Stamp(msgspec.Struct, frozen=True):
     """The place of one line in its stream, and what the line says of the stream itself.
 
-    `mark` says that the line is a mark and no event. `observes` are the kinds of facts of which the
+    `mark` says that the line is a mark and no event, and `groups` has the groups of caches that it
+    states. `observes` are the kinds of facts of which the
     hooks of the stream state each one, where this line or its form says so. `alone` says why
     nothing is concluded from this stream by itself. `file` is that of the stream, where it is not
     that of the line. A line that opens one of several `ranks` of an engine has its `rank`, and the
@@ -113,6 +109,7 @@ class Stamp(msgspec.Struct, frozen=True):
     rank: int | None = None
     ranks: int = 0
     engine: str = ""
+    groups: tuple[CacheGroup, ...] = ()
 
 
 def stamp_of(line: Event | StreamMark, stream: str) -> Stamp:
@@ -122,9 +119,9 @@ def stamp_of(line: Event | StreamMark, stream: str) -> Stamp:
     observes = None if line.observes is None else frozenset(map(Kind, line.observes))
     place = (stream, line.sequence, line.time_ns)
     if line.ranks in (None, 1):
-        return Stamp(*place, mark=line.kind, observes=observes)
+        return Stamp(*place, mark=line.kind, observes=observes, groups=line.groups)
     alone = f"it is rank {line.rank} of {line.ranks}: {_ALONE}"
-    of = Stamp(*place, mark=line.kind, observes=observes, alone=alone)
+    of = Stamp(*place, mark=line.kind, observes=observes, alone=alone, groups=line.groups)
     engine = line.engine or stream
     return msgspec.structs.replace(of, rank=line.rank, ranks=line.ranks, engine=engine)
 

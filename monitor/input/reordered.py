@@ -68,10 +68,6 @@ class Reordered:
         for account in self.accounts:
             account.disorder = self._resequencer.disorder(account.file)
 
-    def batches(self) -> Iterator[Record]:
-        """The same: each line may have to wait."""
-        return iter(self)
-
     def _reject(self) -> Iterator[Record]:
         """Reject the lines that could not be read since the last record."""
         rejected, self._rejected[:] = list(self._rejected), []

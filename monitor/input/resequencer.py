@@ -13,8 +13,6 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 import msgspec
 
 from monitor.input.records import CANONICAL, Doubt, Record
-from spec.events.alphabet import Kind
-from spec.events.canonical import Event
 from spec.language.errors import SpecError
 
 if TYPE_CHECKING:
@@ -325,8 +323,7 @@ class _Stream:
 
 def _disordered(record: Record) -> Record:
     """The same line, which may belong to another place of its stream."""
-    disorder = Event(kind=Kind.STREAM_DISORDER)
-    return msgspec.structs.replace(record, events=((disorder, record.at), *record.events))
+    return record
 
 
 def _content(record: Record) -> _Said:

@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, BinaryIO
 
-from monitor.input.batches import Batch, pieces, whole
 from monitor.input.dialects import Reader
 from monitor.input.errors import InputError
-from monitor.input.lines import Fault, Lines
+from monitor.input.lines import Lines
+from monitor.input.plain import event_of, plain_record
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -40,8 +40,8 @@ class Account:
 class Source:
     """The records of some files in the order given; `accounts` grows while they are read.
 
-    `text` counts the bytes of the lines that became records. Iterate once, or over batches once:
-    standard input cannot be read twice.
+    `text` counts the bytes of the lines that became records. Iterate once: standard
+    input cannot be read twice.
     """
 
     def __init__(
@@ -70,15 +70,6 @@ class Source:
         for account in self._accounts():
             yield from self._file(account)
 
-    def batches(self) -> Iterator[Batch | Record]:
-        """The same lines: plain canonical ones many at a time, the others as records.
-
-        Raises:
-            InputError: a file or a line cannot be read; with `lenient`, only a file.
-        """
-        for account in self._accounts():
-            yield from self._in_batches(account)
-
     def _accounts(self) -> Iterator[Account]:
         for path in self._paths:
             account = Account(path)
@@ -95,29 +86,9 @@ class Source:
         reader = Reader(account.file)
         for number, content in lines:
             yield from self._record(account, reader, number, content)
-        yield from self._end(account, reader, lines)
-
-    def _in_batches(self, account: Account) -> Iterator[Batch | Record]:
-        lines = self._lines = Lines(account.file, stdin=self._stdin)
-        reader, number = Reader(account.file), 1
-        for block in lines.blocks():
-            if isinstance(block, Fault):
-                yield from self._record(account, reader, number, block.at(number))
-                continue
-            events = whole(block) if reader.is_canonical else None
-            if events is not None:
-                account.lines += len(events)
-                yield Batch(account.file, range(number, number + len(events)), events)
-                number += len(events)
-                continue
-            for piece in pieces(reader, block, number):
-                if isinstance(piece, Batch):
-                    account.lines += len(piece.events)
-                    yield piece
-                else:
-                    yield from self._record(account, reader, *piece)
-            number += block.count(b"\n")
-        yield from self._end(account, reader, lines)
+        account.sha256 = lines.sha256
+        self._done, self._lines = self.size, None
+        yield from reader.flush()
 
     def _record(
         self, account: Account, reader: Reader, number: int, content: bytes | InputError
@@ -128,6 +99,8 @@ class Source:
         try:
             if isinstance(content, InputError):
                 raise content
+            if reader.is_canonical and (event := event_of(content)) is not None:
+                return (plain_record(event, account.file, number),)
             return reader.feed(content, number)
         except InputError as error:
             if not self._lenient:
@@ -137,11 +110,6 @@ class Source:
             if self._on_reject is not None:
                 self._on_reject(error)
             return ()
-
-    def _end(self, account: Account, reader: Reader, lines: Lines) -> Iterable[Record]:
-        account.sha256 = lines.sha256
-        self._done, self._lines = self.size, None
-        return reader.flush()
 
 
 def read(

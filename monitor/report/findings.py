@@ -6,11 +6,11 @@ from typing import TYPE_CHECKING, Final
 
 from rich.text import Text
 
-from monitor.engine import ModeVerdict
 from monitor.report.layout import VERDICT_STYLES, Row, grid, place
 from monitor.report.quote import shortened
 from spec.language.prose import printable
 from spec.language.verdicts import Verdict
+from spec.stream.outcome import ModeVerdict
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from monitor.report.quote import QuotedLine
     from monitor.report.verdict import ClaimReport, ObligationReport, Place, Report
 
-__all__ = ["claim_text", "places", "shown_claims"]
+__all__ = ["claim_text", "coded", "places", "shown_claims"]
 
 _ABSENT: Final = ("not accepted", "not registered", "it was accepted in another mode")
 _ORDER: Final = tuple(reversed(Verdict))
@@ -61,6 +61,8 @@ def claim_text(
     mode = f", {claim.mode}" if several else ""
     text = Text().append(f"claim {printable(claim.claim_id)}{mode}: {claim.verdict}\n", "bold")
     rows: list[Row] = [("stream", printable(claim.stream))]
+    if claim.period > 1:
+        rows.append(("period", f"{claim.period} of the stream"))
     if verbose:
         rows.append(("state", f"{claim.state}, as reported"))
     if claim.declared_mode not in (None, claim.mode):
@@ -90,7 +92,7 @@ def _finding(
     quoted: Mapping[Place, list[QuotedLine]],
 ) -> Text:
     rows: list[Row] = [(_styled(found.verdict), ", ".join(names))]
-    after: list[Row] = [("because", printable(found.why))]
+    after: list[Row] = [("because", printable(coded(found.why, found.code, found.reason)))]
     if found.allowed:
         after.append(("expected instead", found.allowed))
     if found.at is None:
@@ -103,6 +105,11 @@ def _finding(
         style = "" if meant else "bright_black"
         text.append(f"{margin}{shortened(line.text, width - len(margin))}\n", style)
     return text.append(grid(after, width))
+
+
+def coded(why: str, code: str, reason: str) -> str:
+    """Why nothing is concluded, with the code and the name of the reason if there is one."""
+    return f"{why} ({code} {reason})" if code else why
 
 
 def _styled(verdict: Verdict) -> Text:

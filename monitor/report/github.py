@@ -8,11 +8,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from monitor.engine import ModeVerdict
-from monitor.report.findings import shown_claims
+from monitor.report.findings import coded, shown_claims
 from monitor.report.headline import headline
 from spec.language.prose import printable
 from spec.language.verdicts import Verdict
+from spec.stream.outcome import ModeVerdict
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -61,7 +61,8 @@ def _of_claim(claim: ClaimReport, verdict: Verdict, level: str) -> Iterator[str]
     found: dict[tuple[Place | None, str, str], list[str]] = {}
     for name, each in claim.obligations.items():
         if each.verdict is verdict:
-            found.setdefault((each.at, each.why, each.allowed), []).append(name)
+            why = coded(each.why, each.code, each.reason)
+            found.setdefault((each.at, why, each.allowed), []).append(name)
     for (at, why, allowed), names in found.items():
         instead = f"; expected instead: {allowed}" if allowed else ""
         message = f"claim {claim.claim_id}, {claim.mode}: {verdict}, {why}{instead}"

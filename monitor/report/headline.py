@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from monitor.engine import ModeVerdict
 from monitor.report.tally import tallies
 from spec.language.prose import counted, printable
 from spec.language.verdicts import Verdict
+from spec.stream.outcome import ModeVerdict
 
 if TYPE_CHECKING:
     from monitor.report.tally import Tally

@@ -6,12 +6,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from monitor.engine import ModeVerdict
+from monitor.report.findings import coded
 from monitor.report.headline import headline
 from monitor.report.layout import place
 from spec.cli.junit import JunitCase, junit_suites
 from spec.language.prose import counted, printable
 from spec.language.verdicts import Verdict
+from spec.stream.outcome import ModeVerdict
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -54,8 +55,9 @@ def _of_mode(report: Report, part: ModeReport) -> Iterator[JunitCase]:
 
 
 def _case(part: ModeReport, claim: ClaimReport, name: str, found: ObligationReport) -> JunitCase:
-    group = printable(f"{part.mode}.{claim.stream}.{claim.claim_id}")
-    why = printable(found.why)
+    period = f".period {claim.period}" if claim.period > 1 else ""
+    group = printable(f"{part.mode}.{claim.stream}.{claim.claim_id}{period}")
+    why = printable(coded(found.why, found.code, found.reason))
     at = [] if found.at is None else [place(found.at)]
     counts = claim.verdict is ModeVerdict.VIOLATED  # of a claim of two modes nothing counts
     if found.verdict is Verdict.VIOLATED and counts:

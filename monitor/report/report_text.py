@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, Final
 from rich.table import Table
 from rich.text import Text
 
-from monitor.engine import ModeVerdict
-from monitor.report.findings import claim_text, places, shown_claims
+from monitor.report.findings import claim_text, coded, places, shown_claims
 from monitor.report.headline import headline, summary
 from monitor.report.layout import (
     GLUE,
@@ -17,16 +16,18 @@ from monitor.report.layout import (
     counts,
     file_name,
     grid,
+    place,
     some,
     verdict_word,
 )
 from monitor.report.quote import quotes
 from monitor.report.tally import tallies
-from monitor.report.verdict import REFERENCE, ModeChoice
+from monitor.report.verdict import ModeChoice
 from spec.contract.obligations import OBLIGATIONS
 from spec.digest import SHORT
 from spec.language.prose import counted, printable
 from spec.language.verdicts import Verdict
+from spec.stream.outcome import ModeVerdict
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -34,7 +35,7 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from monitor.report.tally import Tally
-    from monitor.report.verdict import Events, Report, UnjudgedClaim
+    from monitor.report.verdict import BreakReport, Events, Report, UnjudgedClaim
 
 __all__ = ["MOST_CLAIMS", "as_text", "order_text"]
 
@@ -87,8 +88,6 @@ def _account(report: Report, found: Sequence[Tally], *, verbose: bool) -> Iterat
     yield from _unjudged(report)
     yield from _modes(found if len(found) > 1 else ())
     yield "judged by", _judged_by(report)
-    if report.judge == REFERENCE:
-        yield "judge", "the naive reference projection, not the monitor"
     if verbose:
         yield "with", f"resident-claims {report.tool}, spec {report.spec[:SHORT]}"
     files = [f"{file_name(i.file)}, {counted(i.lines, 'line')}" for i in report.inputs]
@@ -109,6 +108,8 @@ def _account(report: Report, found: Sequence[Tally], *, verbose: bool) -> Iterat
     if report.forgotten.claims:
         ended = counted(report.forgotten.claims, "claim")
         yield "forgotten", f"{ended}: ended, counted above, not listed"
+    for number, text in enumerate(some([*map(_break, report.breaks)], _FEW_FILES)):
+        yield "" if number else "breaks", text
     yield "theorem", _applies(report)
     if report.others:
         others = counts({str(mode): number for mode, number in report.others.items()})
@@ -178,6 +179,12 @@ def _unjudged(report: Report) -> Iterator[Row]:
 def _remedy(claim: UnjudgedClaim) -> str:
     mode = "MODE" if claim.hint is None else claim.hint
     return f"{printable(claim.why)}; --mode{GLUE}{mode} judges it by that mode"
+
+
+def _break(found: BreakReport) -> str:
+    """Where a stream lacks events or contradicts itself."""
+    where = "" if found.at is None else f"{place(found.at)}: "
+    return f"{where}{printable(coded(found.why, found.code, found.reason))}"
 
 
 def _applies(report: Report) -> str:

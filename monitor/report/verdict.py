@@ -1,4 +1,4 @@
-"""Defines the published outcome of a check: schema `resident-claims/verdict/1`."""
+"""Defines the published outcome of a check: schema `resident-claims/verdict/2`."""
 
 from __future__ import annotations
 
@@ -7,15 +7,15 @@ from typing import Any, Final, Literal
 
 import msgspec
 
-from monitor.engine import ModeVerdict
 from spec.claims.claim import Mode
 from spec.contract.modes import Bundle
 from spec.language.verdicts import Verdict
+from spec.stream.outcome import ModeVerdict
 
 __all__ = [
-    "REFERENCE",
     "SCHEMA",
     "Applies",
+    "BreakReport",
     "ClaimReport",
     "Events",
     "Forgotten",
@@ -31,9 +31,7 @@ __all__ = [
     "verdict_schema",
 ]
 
-SCHEMA: Final = "resident-claims/verdict/1"
-REFERENCE: Final = "reference"
-"""Who judged, where that was the naive projection."""
+SCHEMA: Final = "resident-claims/verdict/2"
 
 
 class ModeChoice(StrEnum):
@@ -60,21 +58,24 @@ class Place(msgspec.Struct, frozen=True, gc=False):
 class ObligationReport(msgspec.Struct, frozen=True, gc=False):
     """One obligation of one claim: its verdict, the event that decided it, and why.
 
-    `allowed` says what was expected instead where the obligation was violated. What a claim that
-    never entered satisfies it did not exercise.
+    `allowed` says what was expected instead where the obligation was violated. Where nothing is
+    concluded, `code` is the code of the reason, such as `RC101`, and `reason` its name, such as
+    `lines-missing`. What a claim that never entered satisfies it did not exercise.
     """
 
     verdict: Verdict
     at: Place | None
     why: str
     allowed: str = ""
+    code: str = ""
+    reason: str = ""
 
 
 class ClaimReport(msgspec.Struct, frozen=True, gc=False):
-    """One claim of one stream; `state` is where its lifecycle stands, as reported.
+    """One claim in one period of a stream; `state` is where its lifecycle stands, as reported.
 
     `declared_mode` is what the claim asked for, in the word of its dialect; `mode` the one that it
-    was judged by.
+    was judged by. `period` counts the runs of the stream from 1.
     """
 
     claim_id: str
@@ -85,6 +86,20 @@ class ClaimReport(msgspec.Struct, frozen=True, gc=False):
     why: str = ""
     declared_mode: str | None = None
     mode: Mode | None = None
+    period: int = 1
+
+
+class BreakReport(msgspec.Struct, frozen=True, gc=False):
+    """Where a period of a stream ended because events are missing, contradict each other, or begin
+    again. Nothing is concluded from there on of the claims that were alive.
+    """
+
+    file: str
+    stream: str
+    code: str
+    reason: str
+    why: str
+    at: Place | None
 
 
 class Input(msgspec.Struct, frozen=True):
@@ -192,18 +207,18 @@ class ModeReport(msgspec.Struct, frozen=True):
 class Report(msgspec.Struct, frozen=True):
     """A whole check. `why` says what decided the verdict.
 
-    `claims` has the live claims, those that ended last, and the first that ended and were violated
-    or could not be judged; the others are counted in `forgotten`. Claims that go by another mode
-    are not judged, and counted in `others`. `judge` is the monitor, or the naive projection that
-    it is compared with.
+    `claims` has the live claims, those that ended last, and the first that ended and were not kept;
+    the others are counted in `forgotten`. Claims that state another mode than the one that was
+    asked for are counted in `others`. `breaks` has the places at which streams lack events or
+    contradict themselves, also after a violation.
 
     `modes` has one part for each mode that judges claims; of the whole, `verdict`, `obligations`,
     `forgotten` and `theorem` are pooled over them. By a mode that was asked for there is one part.
-    By `auto` there is one for each mode that a claim states, and the claims that state none, or
-    two, are `unjudged`: the whole is then not kept, unless each was turned away.
+    By `auto` there is one for each mode that a claim states, and the claims that state none are
+    `unjudged`: the whole is then not kept, unless each was turned away.
     """
 
-    schema: Literal["resident-claims/verdict/1"]
+    schema: Literal["resident-claims/verdict/2"]
     tool: str
     spec: str
     inputs: list[Input]
@@ -220,7 +235,7 @@ class Report(msgspec.Struct, frozen=True):
     others: dict[Mode, int]
     theorem: Applies
     claim: str | None = None
-    judge: Literal["monitor", "reference"] = "monitor"
+    breaks: list[BreakReport] = []
     modes: list[ModeReport] = []
     unjudged: Unjudged = Unjudged([])
 

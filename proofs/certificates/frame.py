@@ -8,7 +8,7 @@ compiled one needs no solver: it is compared while the pages are made.
 from __future__ import annotations
 
 import re
-from functools import cache, lru_cache
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -17,17 +17,14 @@ import z3
 from proofs.certificates.page import DataError, Page, one_by_one, title
 from proofs.checks.frame.candidates import candidates
 from proofs.checks.frame.check import observers_of, prove_delivery, prove_frame, prove_source
-from proofs.checks.frame.compiled import bundles, mismatches, partial_sources, runs_text
+from proofs.checks.frame.compiled import bundles, mismatches
 from proofs.checks.frame.lemmas import Frame
-from proofs.checks.frame.partial import verdicts
-from proofs.checks.frame.sources import Arguments
 from proofs.checks.frame.space import Space
 from proofs.checks.frame.verification_conditions import Prover
 from spec.claims.claim import Mode
 from spec.cli.common import json_page
 from spec.contract.modes import Bundle
-from spec.contract.obligations import OBLIGATIONS
-from spec.projection.delivery import DELIVERY
+from spec.stream.scopes import DELIVERY
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
@@ -84,7 +81,7 @@ def _pages(mode: Mode, written: bytes) -> Mapping[str, Page]:
     for observer in observers_of([mode]):
         space = Space([mode], observer)
         frame = Frame(space, DELIVERY, held[observer.name])
-        prover = _Collected(f"{observer.name}.smt2", _partial(observer.name))
+        prover = _Collected(f"{observer.name}.smt2")
         prover.ask(space, frame.inductive(observer))
         prover.ask(space, frame.observers(observer), frame.inside)
         made[prover.file] = prover.page(mode)
@@ -126,9 +123,9 @@ def _written(held: Mapping[str, Iterable[Candidate]]) -> bytes:
 class _Collected(Prover):
     """Collects questions to be written instead of asked."""
 
-    def __init__(self, file: str, asked: Mapping[str, list[Expr]] | None = None) -> None:
+    def __init__(self, file: str) -> None:
         super().__init__()
-        self.file, self.asked = file, dict(asked or {})
+        self.file, self.asked = file, dict[str, list[Expr]]()
 
     def ask(self, setting: Setting, questions: Iterator[Question], *given: Expr) -> None:
         for question in questions:
@@ -150,20 +147,6 @@ class _Collected(Prover):
         """The page with all collected questions."""
         about = f"what may be skipped, and what runs: {self.file.removesuffix('.smt2')}"
         return one_by_one(title(mode, Bundle.CONTRACT, about), self.asked)
-
-
-@cache
-def _partial(name: str) -> dict[str, list[Expr]]:
-    """The questions about partial observation of an observer: the same in every mode."""
-    prover = _Collected(f"{name}.smt2")
-    observer = OBLIGATIONS[name]
-    for each in partial_sources(observer):
-        prove_source(prover, each.source)
-        ran = each.runs is not None and runs_text(each.runs, each.source.text, "observe_0")
-        prover.same(each.source.of, "the code that runs", wrong=not ran)
-        arguments = Arguments(observer)
-        prover.ask(arguments, verdicts(observer, each.partial, each.fields, arguments))
-    return prover.asked
 
 
 def _renamed(formula: Expr) -> Expr:

@@ -46,7 +46,7 @@ def _lane(event: Event) -> Iterator[str]:
             yield f"runtime-->>reader: {_plain(f'{kind} {event.claim_id or request}')}"
 
 
-def _numbers(blocks: Iterable[int]) -> str:
+def _numbers(blocks: Iterable[int | str]) -> str:
     return " ".join(map(str, blocks))
 
 

@@ -14,9 +14,9 @@ from proofs.product.search import Answer, Outcome, search_each
 from spec.contract.modes import MODES
 from spec.contract.obligations import OBLIGATIONS
 from spec.language.verdicts import Verdict
-from spec.projection.case import Finding
-from spec.projection.lines import line_of
-from spec.projection.outcome import judge
+from spec.stream.breaks import line_of
+from spec.stream.claim import Finding
+from spec.stream.judge import Judge
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -68,20 +68,23 @@ def refute(
     if shown is None or run is None:
         return Refutation(inference, label, outcomes, None, None, (), "none")
     finding = _reference(run.events(shim), inference, shown)
-    events = tuple(run.events(shim)[: finding.at])
+    events = tuple(run.events(shim)[: int(str(finding.at))])
     verdict = verdict_of(events, str(mode))
     if not verdict == finding.verdict == Verdict.VIOLATED:
         cause = f"the monitor says {verdict}, the reference {finding.verdict}"
         raise AssertionError(f"{inference.name}, {shown}: {cause}")
     run = run.until(shim, len(events))
-    return Refutation(inference, label, outcomes, shown, run, events, verdict, finding.rule)
+    rule = OBLIGATIONS[shown].rules[finding.rule or 0].name
+    return Refutation(inference, label, outcomes, shown, run, events, verdict, rule)
 
 
 def _reference(events: list[Event], inference: Inference, obligation: str) -> Finding:
-    """What the reference projection says of an obligation."""
-    lines = [line_of(event, at) for at, event in enumerate(events, 1)]
-    claims = judge(lines, inference.mode).claims
-    return claims[claim_of(inference.tracked)].findings[obligation]
+    """What the judge of a stream says of an obligation."""
+    judge = Judge(inference.mode)
+    for at, event in enumerate(events, 1):
+        judge.take(line_of(event, at))
+    judge.finish()
+    return judge.claims[claim_of(inference.tracked)].findings()[obligation]
 
 
 def _most_telling(

@@ -120,7 +120,7 @@ def _blocks(count: int) -> str:
     return f"{count} block{'' if count == 1 else 's'}"
 
 
-def _listed(what: str, numbers: Iterable[int]) -> str:
+def _listed(what: str, numbers: Iterable[int | str]) -> str:
     found = [str(number) for number in numbers]
     if not found:
         return ""

@@ -44,7 +44,18 @@ _SORTS: dict[str, Sort] = {
     **{name: EVENT_FIELDS[name][0] for name in NAMES},
 }
 REPORT_FIELDS = frozenset(
-    {"named", "here", "echo", "outcome", "breaks", "cost", "worker", "hit", "from_tier", *NAMES}
+    {
+        "named",
+        "here",
+        "duplicate",
+        "outcome",
+        "breaks",
+        "cost",
+        "worker",
+        "hit",
+        "from_tier",
+        *NAMES,
+    }
 )
 
 
@@ -78,7 +89,7 @@ _gone = _receives(Kind.CLAIM_UNMATERIALIZED, Kind.CLAIM_HARMED) | (
     _receives(Kind.CLAIM_BLOCK_LOST) & e.breaks
 )
 _answer = _receives(Kind.CLAIM_DEMOTED, Kind.CLAIM_EXPIRED, Kind.CLAIM_HARMED) | (
-    ~e.echo
+    ~e.duplicate
     & e.here
     & (
         (_receives(Kind.CLAIM_RESTORATION_FAILED) & e.outcome)

@@ -10,7 +10,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from spec.contract.facts import facts_are_facts
-from spec.contract.ledgers import kind, live, req_was, was
+from spec.contract.ledgers import kind, live, now, req_was, was
 from spec.contract.vocabulary import c, e
 from spec.events.alphabet import BLOCKS_GONE, CONFLICT_ACTIONS, FACTS, REPORTS, Kind
 from spec.events.fields import REQUEST_KINDS, ROUTE_REPORTS
@@ -58,6 +58,10 @@ _OF_AN_OWNER = (
     *(Kind.CLAIM_RETIRED, Kind.CLAIM_RELEASED),
     *(Kind.CLAIM_DEMOTED, Kind.CLAIM_EXPIRED),
 )
+_TIERS = (Kind.STORE_FINISHED, Kind.HOST_COPY_FOUND, Kind.HOST_COPY_LOST)
+_PLACED = (*BLOCKS_GONE, Kind.BLOCK_CACHED, Kind.LOAD_FINISHED)
+_ADDS = (Kind.STORE_FINISHED, Kind.HOST_COPY_FOUND, Kind.BLOCK_CACHED, Kind.LOAD_FINISHED)
+_TAKES = (*BLOCKS_GONE, Kind.HOST_COPY_LOST)
 _OF_LOSS = (Kind.CLAIM_BLOCK_LOST, Kind.CLAIM_UNMATERIALIZED)
 _AT_REQUEST = REQUEST_KINDS - {Kind.REQUEST_ARRIVED}
 _OF_BOTH = (_AT_REQUEST | {Kind.BLOCK_CACHED}) - CONFLICT_ACTIONS - {Kind.REQUEST_FINISHED}
@@ -92,6 +96,20 @@ def faithful() -> Term:
         _if(mine & kind(Kind.BLOCK_CACHED, Kind.LOAD_FINISHED), was.lead <= e.lead),
         _if(mine & kind(*BLOCKS_GONE), e.lead <= was.lead),
         _if(mine & kind(Kind.CLAIM_BLOCK_LOST), e.breaks.eq(was.lead < c.threshold)),
+        # Copies: what adds blocks or copies takes none away, and the other way round.
+        _if(mine & kind(Kind.STORE_FINISHED, Kind.HOST_COPY_FOUND), was.host.implies(e.stored)),
+        _if(mine & kind(Kind.HOST_COPY_LOST), e.stored.implies(was.host)),
+        _if(mine & kind(*_ADDS), was.whole.implies(e.restorable)),
+        _if(mine & kind(*_TAKES), e.restorable.implies(was.whole)),
+        _if(
+            mine & kind(*_TIERS, *_PLACED),
+            ((c.threshold <= now.lead) | now.host).implies(e.restorable),
+        ),
+        # Terms: who states more blocks than the registry holds states more than it.
+        _if(
+            conj(mine, kind(Kind.CLAIM_ACCEPTED), was.committed, was.footprint < e.footprint),
+            e.overstates,
+        ),
         # Requests: an id arrives once, and has no event before.
         _if(e.here & kind(Kind.REQUEST_ARRIVED), ~req_was.seen),
         _if(e.here & kind(*_AT_REQUEST), req_was.seen),
@@ -116,9 +134,9 @@ def replayable(alphabet: Iterable[Kind], *, identity: bool = True) -> Term:
     """The further conditions on a run that can be written as events and read back unchanged.
 
     One other claim stands for the rest, every block fact moves the run of held blocks, a request in
-    hand caches them, one owner acts, conflicts are met by refusing or deferring, and fields that an
-    event does not carry have their plain value. Where the mode is not owed from registration on,
-    the claim was registered before the run.
+    hand caches them, one tier has one copy of the whole claim or none, one owner acts, conflicts
+    are met by refusing or deferring, and fields that an event does not carry have their plain
+    value. Where the mode is not owed from registration on, the claim was registered before the run.
 
     Args:
         identity: each report names the claim that it is about.
@@ -147,13 +165,22 @@ def replayable(alphabet: Iterable[Kind], *, identity: bool = True) -> Term:
         _if(e.mine & kind(Kind.BLOCK_CACHED), was.lead < e.lead),
         _if(e.mine & kind(*BLOCKS_GONE), e.lead < was.lead),
         _if(e.mine & kind(Kind.CLAIM_BLOCK_LOST), e.new_loss.eq(_unreported)),
+        # A copy is of the whole claim, and there is one at most.
+        _if(e.mine & kind(Kind.STORE_FINISHED), ~was.host),
+        _if(e.mine & kind(Kind.HOST_COPY_LOST), was.host),
+        _if(e.mine & kind(*_TIERS), e.stored.eq(~kind(Kind.HOST_COPY_LOST))),
+        _if(
+            e.mine & kind(*_TIERS, *_PLACED),
+            e.restorable.eq((c.threshold <= now.lead) | now.host),
+        ),
+        _if(e.mine & kind(Kind.CLAIM_ACCEPTED), e.overstates.eq(was.footprint < e.footprint)),
         ~kind(*(CONFLICT_ACTIONS - {Kind.REQUEST_REFUSED, Kind.REQUEST_DEFERRED})),
         _if(e.restore, refused & req_was.failed),
         _if(~kind(*CONFLICT_ACTIONS), ~e.accuses & ~e.proof),
         disj(e.blamed_rest.eq(0), e.blamed_rest.eq(e.rest)),
         e.blamed_least.eq(e.blamed_rest),
         e.blames_unfailed.eq(refused & (e.invalid_blocker | (e.blamed_rest >= 1))),
-        ~e.echo,
+        ~e.duplicate,
         e.authorised,
         _if(kind(*_OF_AN_OWNER), e.by.eq(1)),
     )

@@ -41,6 +41,8 @@ RANK = Clause(
 
 _SIDES = ("A", "B")
 _SHARED = ("lost_first", "said_first")
+_OF_EACH = ("stored", "restorable")
+"""The fields that differ between the claims."""
 _RESET = "reset"  # a claim lost blocks other than by eviction
 _EITHER = "either"  # when a claim lost blocks first, one of the other could have been taken
 
@@ -98,7 +100,13 @@ class Pair:
                 made[f"{name}.{side}"] = z3.Bool(f"e.{name}.{side}{suffix}")
         for name in ("lower_priority_available", "higher_priority_kept"):
             del made[name]
-        for name in ("takeable", "keeps"):  # a block of the claim could be taken; it keeps some
+        for name in _OF_EACH:
+            del made[name]
+        for name in (
+            *_OF_EACH,
+            "takeable",
+            "keeps",
+        ):  # a block could be taken; the claim keeps some
             for side in _SIDES:
                 made[f"{name}.{side}"] = z3.Bool(f"e.{name}.{side}{suffix}")
         return made
@@ -133,8 +141,7 @@ class Pair:
         steps, following, chosen = {}, {}, list[Expr]()
         first, reported = state["lost_first"], state["said_first"]
         for number, side in enumerate(_SIDES, start=1):
-            view = {**event, "mine": event[f"mine.{side}"], "named": event[f"named.{side}"]}
-            view |= self._ranks(state, event, side)
+            view = self._view(event, side) | self._ranks(state, event, side)
             steps[side] = self.one.step(_side(state, side), view)
             for name, value in steps[side].following.items():
                 following[f"{side}/{name}"] = value
@@ -198,6 +205,11 @@ class Pair:
             {key: where for key, where in compared.items() if key[0] in self._names},
         )
 
+    @staticmethod
+    def _view(event: Mapping[str, Expr], side: str) -> dict[str, Expr]:
+        """The event in the scope of one claim, without its ranks."""
+        return {**event, **{n: event[f"{n}.{side}"] for n in ("mine", "named", *_OF_EACH)}}
+
     def _live(self, state: Mapping[str, Expr], side: str) -> Expr:
         """Whether reports about the claim are owed."""
         return self.one.live(_side(state, side))
@@ -233,8 +245,8 @@ class Pair:
         evicted = event["kind"] == self.numbers.kind(self.alphabet.index(Kind.BLOCK_EVICTED))
         for side in _SIDES:
             mine, some = event[f"mine.{side}"], self.numbers.const(0) < state[f"{side}/was.lead"]
-            view = {**event, "mine": mine, "named": event[f"named.{side}"]}
-            alone = self._alone.step(_side(state, side), view | self._ranks(state, event, side))
+            view = self._view(event, side) | self._ranks(state, event, side)
+            alone = self._alone.step(_side(state, side), view)
             parts.append(event[f"named.{side}"] == mine)
             parts.append(z3.Implies(mine, alone.possible))
             parts.append(z3.Implies(event[f"takeable.{side}"], some))

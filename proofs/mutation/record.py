@@ -2,39 +2,36 @@
 
 SCENARIOS is a trace with one scenario a stream. For each mode, the run of its first claim is added
 to the recorded runs, with pins. TABLE is the Markdown table of the hand-written traces; it names
-the mode of each. A run holds what the monitor delivers to one claim and one of its requests.
+the mode of each. A run holds what the judge delivers to one claim and one of its requests.
 """
 
 from __future__ import annotations
 
 import sys
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from monitor.evaluate.compile import Compiled, compile_mode
+from monitor.core import line_of
 from monitor.input.sources import read
-from monitor.stream.projection import Stream
 from proofs.mutation import pins
 from proofs.mutation.runs.judge import alike, is_faithful
 from proofs.mutation.runs.lines import HAND, RUNS, runs, write_run
 from spec.claims.claim import Mode
-from spec.contract.modes import Bundle
 from spec.contract.obligations import OBLIGATIONS
 from spec.contract.vocabulary import EVENT_FIELDS
 from spec.events.fields import REQUEST_KINDS
 from spec.files.writing import write_bytes
+from spec.stream.fields import FIELDS, Moment
+from spec.stream.judge import Judge
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
-    from monitor.evaluate.claim import ClaimRun
-    from monitor.evaluate.constants import Constants
-    from monitor.evaluate.event_view import EventView
     from monitor.input.records import Record
-    from monitor.requests.request import Request
     from spec.events.alphabet import Kind
-    from spec.events.canonical import Event
+    from spec.stream.breaks import Line
+    from spec.stream.claim import Claim
 
 __all__ = ["handwritten", "projected", "scenarios"]
 
@@ -51,23 +48,20 @@ _RANKED: Final = "priority_influence"
 class _Delivered:
     """The events that are delivered to one claim, each with the request it belongs to, if any.
 
-    Workers are numbered in order of appearance; the monitor's own numbers are digests.
+    Workers are numbered in order of appearance; the judge's own numbers are digests.
     """
 
-    constants: Constants
+    claim: Claim
     events: list[tuple[Kind, dict[str, Any]]] = field(default_factory=list)
     requests: list[str | None] = field(default_factory=list)
-    _last: EventView | None = None
     _workers: dict[int, int] = field(default_factory=lambda: {0: 0})
 
-    def add(self, e: EventView, request: str | None = None) -> None:
-        """Add an event, or the request to which the event that was just added belongs."""
-        if e is not self._last:
-            fields = {name: getattr(e, name) for name in EVENT_FIELDS}
-            fields["worker"] = self._workers.setdefault(e.worker, len(self._workers))
-            self.events.append((e.kind, fields))
-            self.requests.append(None)
-        self._last, self.requests[-1] = e, request
+    def add(self, at: Moment, request: str | None) -> None:
+        """Add an event, with the request that it belongs to."""
+        fields = {name: FIELDS[name](at, self.claim) for name in EVENT_FIELDS if name in FIELDS}
+        fields["worker"] = self._workers.setdefault(fields["worker"], len(self._workers))
+        self.events.append((at.event.kind, fields))
+        self.requests.append(request)
 
     def lines(self) -> Iterator[str]:
         """The run of each request, or that of the claim alone."""
@@ -76,57 +70,48 @@ class _Delivered:
             for (kind, fields), own in zip(self.events, self.requests, strict=True):
                 here = own is not None and own == request and kind in REQUEST_KINDS
                 events.append((kind, {**fields, "here": here}))
-            yield write_run(self.constants.threshold, events)
+            yield write_run(self.claim.threshold, events)
 
 
-class _Telling(Stream):
-    """A stream that delivers each event of a request that fits the pool to every responsible claim,
+class _Recording(Judge):
+    """A judge that records what it delivers to each claim."""
+
+    def __init__(self, mode: Mode) -> None:
+        super().__init__(mode)
+        self.found: dict[Claim, _Delivered] = {}
+
+    def _deliver_to(
+        self, claim: Claim, at: Moment, here: set[str], perhaps: set[str], line: Line
+    ) -> None:
+        request = next(iter(here), None)
+        self.found.setdefault(claim, _Delivered(claim)).add(at, request)
+        super()._deliver_to(claim, at, here, perhaps, line)
+
+
+class _Telling(_Recording):
+    """A judge that delivers each event of a request that fits the pool to every responsible claim,
     whether or not it presses on it.
     """
 
-    def __init__(self, compiled: Compiled, name: str) -> None:
-        super().__init__(compiled, name, ways={})
-
-    def _presses(self, request: Request) -> bool:
-        return request.needed <= request.usable
-
-    def _has_part(self, claim: ClaimRun, event: Event, request: Request, view: EventView) -> bool:
-        return True
-
-
-def _recording(compiled: Compiled) -> tuple[Compiled, dict[int, _Delivered]]:
-    """A bundle that steps as before, and the events that are delivered to each claim."""
-    found: dict[int, _Delivered] = {}
-
-    def claim(e: EventView, c: Constants, was: Any) -> Any:
-        found.setdefault(id(c), _Delivered(c)).add(e)
-        return compiled.claim(e, c, was)
-
-    def request(e: EventView, c: Constants, *ledgers: Any) -> Any:
-        if e.here:
-            found.setdefault(id(c), _Delivered(c)).add(e, e.request_id)
-        return compiled.request(e, c, *ledgers)
-
-    return replace(compiled, claim=claim, request=request), found
+    def _pressed(self, at: Moment) -> dict[Claim, None]:
+        return dict.fromkeys(self.capacity)
 
 
 def projected(
-    mode: Mode, records: Iterable[Record], kind: Callable[[Compiled, str], Stream] = Stream
+    mode: Mode, records: Iterable[Record], kind: Callable[[Mode], _Recording] = _Recording
 ) -> list[str]:
     """The runs of a trace, in the order in which claims begin.
 
     Args:
-        kind: of the streams, which says what is delivered.
+        kind: of the judges, which says what is delivered.
     """
-    compiled, found = _recording(compile_mode(mode, Bundle.CONTRACT))
-    streams: dict[tuple[str, str], Stream] = {}
+    streams: dict[tuple[str, str], _Recording] = {}
     for record in records:
         key = (record.at.file, record.stamp.stream)
-        stream = streams.setdefault(key, kind(compiled, record.stamp.stream))
-        stream.stamp(record.stamp, record.at)
-        for event, at in record.events:
-            stream.take(event, at)
-    return list(dict.fromkeys(line for claim in found.values() for line in claim.lines()))
+        judge = streams.setdefault(key, kind(mode))
+        judge.take(line_of(record))
+    found = [each for judge in streams.values() for each in judge.found.values()]
+    return list(dict.fromkeys(line for claim in found for line in claim.lines()))
 
 
 def scenarios(path: Path) -> list[str]:

@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 from models.framework.model import Action, Emitted, Model, fault, step
-from models.framework.shims import claim_of
 from models.framework.symmetry import relabelled_state, renamings
-from proofs.product.runs import events_of
 
 if TYPE_CHECKING:
     from collections.abc import Collection
 
-    from models.framework.shims import Shim
     from spec.language.errors import SpecError
 
 __all__ = ["Edge", "Graph", "Names"]
@@ -27,9 +24,6 @@ class Names(NamedTuple):
 
 Edge: TypeAlias = tuple[int, tuple[Emitted, ...], Action, Names | None]
 """The state reached, what is emitted, what is done, and new names, where any are others."""
-
-_NEAR: Final = 2_000
-"""States in which the objects of claims are looked for."""
 
 
 class Graph:
@@ -56,7 +50,6 @@ class Graph:
         self.first = tuple(range(len(self.states)))
         self._numbers = {state: number for number, state in enumerate(self.states)}
         self._edges: dict[int, list[Edge]] = {}
-        self._objects: dict[Shim, dict[str, tuple[str, ...]]] = {}
 
     def leaving(self, number: int) -> list[Edge]:
         """The transitions out of a state.
@@ -98,26 +91,3 @@ class Graph:
     def fault(self, number: int, action: Action, error: SpecError) -> SpecError:
         """The error where an action in a state does what cannot be."""
         return fault(self.model, self.states[number], action, error)
-
-    def objects(self, shim: Shim) -> dict[str, tuple[str, ...]]:
-        """The objects that claims are on, by their ids, as far as states near the first say so.
-
-        Where an object is known of each claim none is looked for any more.
-        """
-        if shim not in self._objects:
-            found: dict[str, dict[str, None]] = {}
-            claims = set(map(claim_of, self.model.holders))
-            todo = list(self.first)
-            seen = set(todo)
-            for number in todo:
-                if claims <= set(found):
-                    break
-                for reached, emits, _, _ in self.leaving(number):
-                    for event in events_of(shim, emits):
-                        if event.claim_id is not None and event.object_id is not None:
-                            found.setdefault(event.claim_id, {})[event.object_id] = None
-                    if reached not in seen and len(seen) < _NEAR:
-                        seen.add(reached)
-                        todo.append(reached)
-            self._objects[shim] = {claim: tuple(names) for claim, names in found.items()}
-        return self._objects[shim]

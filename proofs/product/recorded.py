@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, cast
 
 import msgspec
 
@@ -12,13 +12,14 @@ from models.framework.hooked import Hooked, facts_of
 from models.framework.lineage import Parted, Untried
 from models.loading import load_inferred
 from models.registry import parts, runtime
-from monitor.check.parts import place_of, text_of
+from monitor.check.conclude import place_of, text_of
+from monitor.core import line_of
 from monitor.input.sources import read
-from monitor.stream.order import Order
 from proofs.product.accepts import LIMIT, Accepted, Bounded, Rejected, accepts
 from spec.events.alphabet import FACTS
 from spec.language.errors import SpecError
 from spec.language.suggest import resolve
+from spec.stream.breaks import Order
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
     from models.framework.model import Model
     from models.framework.shims import Shim
     from models.registry import Runtime
-    from monitor.input.records import At, Record
+    from monitor.input.records import At, Form, Record
     from monitor.report.verdict import Place
     from spec.events.alphabet import Kind
     from spec.events.canonical import Event
@@ -95,15 +96,18 @@ class _Stream:
         self.places: list[At] = []
         self.unseen: frozenset[Kind] = frozenset()
         self.ends: tuple[At, str] | None = None
-        self._order = Order()
+        self._order, self._form = Order(), cast("Form | None", None)
 
     def take(self, record: Record) -> None:
         """Take in a line of the stream."""
         self.total += len(record.events)
         if record.stamp.observes is not None:
             self.unseen = FACTS - record.stamp.observes
-        back, missing = self._order.check(record.stamp, record.at)
-        why = back or missing or next((each.why for each in record.doubts), "")
+        form = self._form = self._form or record.stamp.form
+        self._order.first = form.first
+        step = self._order.take(line_of(record, foreign=record.stamp.form is not form))
+        why = step.broken.text if step.broken is not None else ""
+        why = why or next((each.why for each in record.doubts), "")
         if record.unknown is not None:
             why = why or f"there is no kind of event {record.unknown}"
         if why and self.ends is None:
@@ -115,12 +119,14 @@ class _Stream:
     @property
     def whole(self) -> bool:
         """Whether the stream states that it is complete."""
-        return self._order.whole
+        return self._order.opened is not None and not self._order.cut
 
     @property
     def lacks(self) -> tuple[At, str] | None:
         """From which line on events may be missing, and why; None where the stream is whole."""
-        return self.ends or self._order.cut
+        if self.ends is None and self._order.cut:
+            return cast("At", self._order.opened), "the stream was cut before its end"
+        return self.ends
 
 
 def acceptance(

@@ -1,9 +1,9 @@
-"""Searches a model together with the observer of one obligation, in the order of events.
+"""Searches a model together with the judge of a claim, in the order of events.
 
-The observers never constrain a model, so each obligation is searched for itself. A run with fewer
-events is found before one with more, and of the shortest runs that break the obligation the one
-with the fewest claims, requests and blocks is taken. What is broken stays broken: nothing is
-searched behind it.
+The judge never constrains a model, so each obligation is searched for itself; what the judge knows
+after some events is found once for all of them. A run with fewer events is found before one with
+more, and of the shortest runs that break the obligation the one with the fewest claims, requests
+and blocks is taken. What is broken stays broken: nothing is searched behind it.
 """
 
 from __future__ import annotations
@@ -27,7 +27,6 @@ from spec.claims.claim import Mode
 from spec.contract.modes import MODES, Bundle
 from spec.language.errors import SpecError
 from spec.language.verdicts import Verdict
-from spec.projection.stepper import Asymmetric, Shared
 
 __all__ = ["LIMIT", "Answer", "Outcome", "Progress", "search", "search_each"]
 
@@ -85,42 +84,33 @@ def search(
     *,
     limit: int = LIMIT,
     progress: Progress | None = None,
-    whole: bool = False,
     symmetric: bool = True,
-    graph: Graph | None = None,
+    observed: Observed | None = None,
 ) -> Outcome:
     """Whether every run of a model keeps an obligation to the claim of a holder.
 
     An interrupt (Ctrl-C) ends the search with what was visited until then.
 
     Args:
-        whole: follow all claims, even where the obligation reads nothing of others.
         symmetric: states that differ in names alone, of blocks and of what is interchangeable
             without the claim, are one.
-        graph: the model as others have explored it.
+        observed: the claim as others have followed it in the model.
 
     Raises:
         SpecError: the model emits facts that contradict each other; the action is named.
     """
-    graph = graph or Graph(model, symmetric=symmetric, fixed=(tracked,))
+    if observed is None:
+        graph = Graph(model, symmetric=symmetric, fixed=(tracked,))
+        observed = Observed(graph, shim, mode, tracked)
     collects = gc.isenabled()
-    gc.disable()  # a search makes no cycles, and the collector looks at every state again and again
+    gc.disable()  # the collector would look at every state again and again
     try:
-        for follow_all in (whole, True):
-            try:
-                observed = Observed(graph, shim, mode, obligation, tracked, whole=follow_all)
-                return _Search(graph, observed, limit).run(progress)
-            except Shared:
-                continue
-            except Asymmetric:
-                one, given = Graph(model, symmetric=symmetric), (model, shim, mode, obligation)
-                return search(*given, tracked, limit=limit, progress=progress, graph=one)
+        return _Search(observed, obligation, limit).run(progress)
     except KeyboardInterrupt:
         return Outcome(obligation, Answer.STOPPED, 0, 0, 0, 0)
     finally:
         if collects:
             gc.enable()
-    raise AssertionError(f"{obligation}: everything is followed, and something is shared")
 
 
 def search_each(
@@ -140,17 +130,17 @@ def search_each(
     Raises:
         SpecError: an action emits what is no event, or facts that contradict each other.
     """
-    graph = Graph(model, fixed=(tracked,))
+    observed = Observed(Graph(model, fixed=(tracked,)), shim, mode, tracked)
     found: dict[str, Outcome] = {}
     names = MODES[mode].names(Bundle.CONTRACT)
     try:
-        check_facts(model, shim, mode, tracked)
+        check_facts(model, shim, mode)
     except KeyboardInterrupt:
         return {names[0]: Outcome(names[0], Answer.STOPPED, 0, 0, 0, 0)}
     for name in names:
         report = None if progress is None else partial(progress, name)
         found[name] = search(
-            model, shim, mode, name, tracked, limit=limit, progress=report, graph=graph
+            model, shim, mode, name, tracked, limit=limit, progress=report, observed=observed
         )
         if found[name].answer is Answer.STOPPED:
             break
@@ -158,10 +148,12 @@ def search_each(
 
 
 class _Search:
-    """A search of the product of a model with an observer."""
+    """A search of the product of a model with a judge, for one obligation."""
 
-    def __init__(self, graph: Graph, observed: Observed, limit: int) -> None:
-        self.graph, self.observed, self.limit = graph, observed, limit
+    def __init__(self, observed: Observed, obligation: str, limit: int) -> None:
+        self.graph, self.observed, self.limit = observed.graph, observed, limit
+        self.obligation, self.place = obligation, observed.obligations.index(obligation)
+        graph = self.graph
         first = [(number, FIRST) for number in graph.first]
         self.parents: dict[_Node, tuple[_Node, Edge] | None] = dict.fromkeys(first)
         self.costs: dict[_Node, int] = dict.fromkeys(first, 0)
@@ -193,13 +185,13 @@ class _Search:
 
     def _visit(self, cost: int, progress: Progress | None) -> None:
         """Visit what is reached by so many events; what it costs no event to reach is among it."""
-        after, verdicts, leaves = self.observed.after, self.observed.verdicts, self.graph.leaving
+        after, leaves, place = self.observed.after, self.graph.leaving, self.place
         costs, parents, todo = self.costs, self.parents, self.todo
         for node in todo[cost]:
             if costs[node] < cost:
                 continue
             state, configuration = node
-            verdict = verdicts[configuration]
+            verdict = self.observed.verdict(configuration, place)
             if verdict is Verdict.VIOLATED:
                 self.broken.append(node)
                 continue
@@ -208,7 +200,7 @@ class _Search:
             for edge in leaving:
                 reached, emits, _, names = edge
                 try:
-                    following, events = after(configuration, emits)
+                    following, events = after(configuration, emits, place)
                 except SpecError as error:
                     raise self.graph.fault(state, edge[2], error) from None
                 if names is not None:
@@ -227,7 +219,7 @@ class _Search:
     def _outcome(self, answer: Answer, *nodes: _Node) -> Outcome:
         runs = [self._run_to(node) for node in nodes[:_TIES]]
         return Outcome(
-            self.observed.obligation,
+            self.obligation,
             answer,
             len(self.costs),
             self.transitions,

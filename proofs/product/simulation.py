@@ -17,13 +17,14 @@ from proofs.product.runs import Run
 from spec.contract.modes import MODES, Bundle
 from spec.contract.obligations import OBLIGATIONS
 from spec.language.verdicts import Verdict
-from spec.projection.lines import line_of
-from spec.projection.naive import Naive
+from spec.stream.breaks import line_of
+from spec.stream.judge import Judge
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from proofs.product.subject import Subject
+    from spec.stream.claim import Claim
 
 __all__ = ["SCHEMA", "STEPS", "Simulated", "simulated"]
 
@@ -60,35 +61,42 @@ class _Found:
     def __init__(self) -> None:
         self.runs = self.events = 0
         self.states: set[object] = set()
-        self.rules: set[tuple[str, str]] = set()
+        self.rules: set[tuple[str, int]] = set()
         self.broken: dict[str, tuple[str, ...]] = {}
 
     def take(self, subject: Subject, seed: int, facts: Facts) -> None:
-        """Judge one random run by the reference projection."""
+        """Judge one random run."""
         steps = list(simulate(subject.model, seed, STEPS, facts))
         run = Run(None, tuple((step.action, step.emits) for step in steps))
-        stream = run.events(subject.shim)
-        naive = Naive([line_of(event, n) for n, event in enumerate(stream, 1)], subject.mode)
-        for _ in naive:
-            pass
+        stream, judge = run.events(subject.shim), Judge(subject.mode)
+        for number, event in enumerate(stream, 1):
+            judge.take(line_of(event, number))
+            self.rules |= _rules(judge.claims.get(claim_of(subject.tracked)))
         self.runs += 1
         self.events += len(stream)
         self.states |= {step.state for step in steps}
-        case = naive.cases.get(claim_of(subject.tracked))
-        if case is None:
-            return
-        self.rules |= set(case.taken)
-        for name, finding in case.findings():
+        claim = judge.claims.get(claim_of(subject.tracked))
+        for name, finding in () if claim is None else claim.findings().items():
             if finding.verdict is Verdict.VIOLATED:
-                end = run.until(subject.shim, finding.at or len(stream))
+                end = run.until(subject.shim, int(str(finding.at)))
                 actions = tuple(map(str, end.actions))
                 self.broken[name] = min(self.broken.get(name, actions), actions, key=len)
+
+
+def _rules(claim: Claim | None) -> set[tuple[str, int]]:
+    """The rules by which the observers of a claim came to stand where they stand."""
+    return {
+        (name, stand.rule)
+        for _, scope in (() if claim is None else claim.scopes())
+        for name, stand in zip(claim.names, scope.stands, strict=True)  # type: ignore[union-attr]
+        if stand is not None and stand.rule is not None
+    }
 
 
 def simulated(
     subject: Subject, runs: int, seed: int = 0, progress: Callable[[int], None] | None = None
 ) -> Simulated:
-    """Judge so many random runs by the reference projection.
+    """Judge so many random runs.
 
     An interrupt (Ctrl-C) ends it with the runs that had ended until then.
 
@@ -99,7 +107,7 @@ def simulated(
     Raises:
         SpecError: an action emits what is no event, or facts that contradict each other.
     """
-    facts = Facts(subject.model, subject.shim, subject.mode, subject.tracked)
+    facts = Facts(subject.model, subject.shim, subject.mode)
     found, complete = _Found(), True
     try:
         facts.check()
@@ -110,7 +118,7 @@ def simulated(
     except KeyboardInterrupt:
         complete = False
     names = MODES[subject.mode].names(Bundle.CONTRACT)
-    reached = {(name, _rule_to(name, rule)) for name, rule in found.rules}
+    reached = {(name, OBLIGATIONS[name].rules[rule].to) for name, rule in found.rules}
     reached |= {(name, OBLIGATIONS[name].initial) for name in names}
     return Simulated(
         SCHEMA,
@@ -125,7 +133,3 @@ def simulated(
         {name: found.broken[name] for name in names if name in found.broken},
         complete,
     )
-
-
-def _rule_to(name: str, rule: str) -> str:
-    return next(each.to for each in OBLIGATIONS[name].rules if each.name == rule)

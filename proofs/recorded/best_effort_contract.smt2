@@ -6,6 +6,7 @@
     (was.lead Int)
     (was.there Bool)
     (was.host Bool)
+    (was.whole Bool)
     (was.copied Bool)
     (was.ended_by Int)
     (was.losses Int)
@@ -59,6 +60,63 @@
   Bool
   (and
     (and
+      (=> (= state.claim_scoped_telemetry 1) (< was.lead c.threshold))
+      (=> false req_was.arrived)
+      (=> false req_was.seen)
+      (=> false req_was.seen)
+      (=> false req_was.served)
+      (=> req_was.arrived req_was.seen)
+      (=> req_was.failed req_was.seen)
+      (=> was.committed was.registered)
+      (=> was.responsible was.committed)
+      (and (=> false req_was.failed) (=> false req_was.failed))
+      (and (=> false req_was.routed) (=> false req_was.routed))
+      (and (=> false was.registered) (=> false was.registered) (=> false was.registered))
+      (not
+        (or
+          (= state.claim_identity 2)
+          (= state.claim_materialized_event 3)
+          (= state.claim_scoped_telemetry 4)
+          (= state.materialization_predicate 2)))
+      (and
+        (and (<= 0 state.claim_identity) (> 3 state.claim_identity))
+        (and (<= 0 state.claim_materialized_event) (> 4 state.claim_materialized_event))
+        (and (<= 0 state.claim_scoped_telemetry) (> 5 state.claim_scoped_telemetry))
+        (and (<= 0 state.materialization_predicate) (> 3 state.materialization_predicate)))
+      (=>
+        (or (= state.claim_scoped_telemetry 1) (= state.claim_scoped_telemetry 2))
+        (or was.new_loss (not false)))
+      (and
+        (=> false req_was.arrived)
+        (=> false req_was.arrived)
+        (=> false req_was.arrived)
+        (=> false req_was.arrived)
+        (=> false req_was.arrived)
+        (=> false req_was.arrived)
+        (=> false req_was.arrived))
+      (=>
+        (or (= state.claim_scoped_telemetry 1) (= state.claim_scoped_telemetry 2))
+        (and was.registered (or was.responsible (and true was.registered (not was.committed)))))
+      (and
+        (<= 0 req_was.cost)
+        (<= 0 req_was.needed)
+        (<= 0 req_was.usable)
+        (<= 0 req_was.worker)
+        (<= 0 was.declared)
+        (<= 0 was.ended_by)
+        (<= 0 was.failures)
+        (<= 0 was.footprint)
+        (<= 0 was.lead)
+        (<= 0 was.losses)
+        (<= 0 was.rest)
+        (<= 1 c.threshold))
+      (=>
+        (= state.claim_materialized_event 1)
+        (and
+          was.registered
+          (<= c.threshold was.lead)
+          (or was.responsible (and true was.registered (not was.committed))))))
+    (and
       (or was.registered (not believed.useful))
       (or
         was.committed
@@ -101,51 +159,4 @@
         was.committed
         (not (<= (+ c.threshold (* was.lead (- 1))) 0))
         (not (>= state.claim_materialized_event 2))
-        (not was.registered)))
-    (and
-      (=> (= state.claim_scoped_telemetry 1) (not (<= c.threshold was.lead)))
-      (=> (or false false false false false false false) req_was.arrived)
-      (=> (or false false false) was.registered)
-      (=> (or false false) req_was.failed)
-      (=> (or false false) req_was.routed)
-      (=> false req_was.arrived)
-      (=> false req_was.seen)
-      (=> false req_was.seen)
-      (=> false req_was.served)
-      (=> req_was.arrived req_was.seen)
-      (=> req_was.failed req_was.seen)
-      (=> was.committed was.registered)
-      (=> was.responsible was.committed)
-      (not
-        (or
-          (= state.claim_identity 2)
-          (= state.claim_materialized_event 3)
-          (= state.claim_scoped_telemetry 4)
-          (= state.materialization_predicate 2)))
-      (and
-        (and (<= 0 state.claim_identity) (> 3 state.claim_identity))
-        (and (<= 0 state.claim_materialized_event) (> 4 state.claim_materialized_event))
-        (and (<= 0 state.claim_scoped_telemetry) (> 5 state.claim_scoped_telemetry))
-        (and (<= 0 state.materialization_predicate) (> 3 state.materialization_predicate)))
-      (=>
-        (or (= state.claim_scoped_telemetry 1) (= state.claim_scoped_telemetry 2))
-        (and was.registered (or was.responsible (and true was.registered (not was.committed)))))
-      (and
-        (<= 0 req_was.cost)
-        (<= 0 req_was.needed)
-        (<= 0 req_was.usable)
-        (<= 0 req_was.worker)
-        (<= 0 was.declared)
-        (<= 0 was.ended_by)
-        (<= 0 was.failures)
-        (<= 0 was.footprint)
-        (<= 0 was.lead)
-        (<= 0 was.losses)
-        (<= 0 was.rest)
-        (<= 1 c.threshold))
-      (=>
-        (= state.claim_materialized_event 1)
-        (and
-          was.registered
-          (<= c.threshold was.lead)
-          (or was.responsible (and true was.registered (not was.committed))))))))
+        (not was.registered)))))

@@ -6,6 +6,7 @@
     (was.lead Int)
     (was.there Bool)
     (was.host Bool)
+    (was.whole Bool)
     (was.copied Bool)
     (was.ended_by Int)
     (was.losses Int)
@@ -62,53 +63,40 @@
   Bool
   (and
     (and
-      (or (not (<= own.ordered_lifecycle_events.stage 1)) (not believed.useful))
-      (or (not (<= state.claim_harm_attribution 0)) (not (>= own.ordered_lifecycle_events.stage 9)))
       (or (not (<= state.explicit_acceptance 1)) (not believed.useful))
-      (or
-        (not (<= state.ordered_lifecycle_events 0))
-        (not (>= own.ordered_lifecycle_events.stage 1)))
-      (or (not (>= own.ordered_lifecycle_events.stage 9)) (not believed.useful))
-      (or believed.responsible (not (>= own.ordered_lifecycle_events.stage 9)))
+      (or (not (<= state.ordered_lifecycle_events 0)) (not believed.useful))
+      (or believed.responsible (not (>= state.explicit_acceptance 2)) (not was.responsible))
       (or was.committed (not believed.responsible))
-      (or was.responsible (not (<= state.explicit_acceptance 1)) (not was.committed))
       (or was.responsible (not (<= state.ordered_lifecycle_events 0)) (not was.committed))
+      (or was.responsible (not (= state.explicit_acceptance 1)))
       (or was.responsible (not (>= state.ordered_lifecycle_events 2)) (not believed.responsible))
       (or
-        (not (<= own.ordered_lifecycle_events.stage 4))
-        (not (<= state.claim_harm_attribution 0))
         (not (>= (+ c.threshold (* was.lead (- 1))) 1))
-        (not (>= state.ordered_lifecycle_events 2))
-        (not believed.useful))
+        (not (>= state.claim_harm_attribution 3))
+        (not believed.useful)
+        (not was.responsible))
       (or
-        (not (<= own.ordered_lifecycle_events.stage 4))
+        (not (<= (+ state.explicit_acceptance (* state.claim_harm_attribution (- 1))) 0))
         (not (>= (+ c.threshold (* was.lead (- 1))) 1))
-        (not (>= state.claim_harm_attribution 2))
-        (not (>= state.ordered_lifecycle_events 2))
-        (not believed.useful))
-      (or
-        believed.responsible
-        (not (<= own.ordered_lifecycle_events.stage 4))
-        (not (>= own.ordered_lifecycle_events.stage 1)))
+        (not believed.useful)
+        (not was.responsible))
       (or
         (not (<= state.claim_harm_attribution 0))
-        (not (= (+ own.ordered_lifecycle_events.stage (* state.explicit_acceptance (- 1))) 0))
         (not (>= (+ c.threshold (* was.lead (- 1))) 1))
+        (not believed.useful)
         (not was.responsible)))
     (and
       (= was.committed (or (= state.explicit_acceptance 1) (= state.explicit_acceptance 2)))
       (=> (= state.claim_harm_attribution 1) (or false was.responsible))
       (=> (= state.explicit_acceptance 1) (= own.ordered_lifecycle_events.stage 0))
       (=> (or (= state.claim_harm_attribution 1) (= state.claim_harm_attribution 2)) was.committed)
-      (=> (or false (= state.claim_harm_attribution 2)) req_was.failed)
-      (=> (or false (= state.ordered_lifecycle_events 1)) (= state.explicit_acceptance 2))
-      (=>
-        (or false false false false false false (= state.claim_harm_attribution 2))
-        req_was.arrived)
-      (=> (or false false false) was.registered)
-      (=> (or false false) req_was.routed)
+      (=> (or false false (= state.ordered_lifecycle_events 1)) (= state.explicit_acceptance 2))
+      (=> false (< was.lead c.threshold))
       (=> false (and was.committed (not was.responsible)))
-      (=> false (not (<= c.threshold was.lead)))
+      (=>
+        false
+        (and was.registered (or was.responsible (and false was.registered (not was.committed)))))
+      (=> false (or was.new_loss (not false)))
       (=> false req_was.arrived)
       (=> false req_was.seen)
       (=> false req_was.seen)
@@ -130,6 +118,9 @@
           (= own.ordered_lifecycle_events.stage 6)
           (= own.ordered_lifecycle_events.stage 7))
         (not was.responsible))
+      (and (=> (= state.claim_harm_attribution 2) req_was.failed) (=> false req_was.failed))
+      (and (=> false req_was.routed) (=> false req_was.routed))
+      (and (=> false was.registered) (=> false was.registered) (=> false was.registered))
       (not
         (or
           (= state.claim_demoted_before_loss 2)
@@ -139,12 +130,16 @@
           (= state.materialization_predicate 2)
           (= state.ordered_lifecycle_events 3)))
       (and
-        (=> (not (= state.claim_harm_attribution 1)) (<= was.losses believed.harms))
+        (<= believed.harms (+ was.failures was.losses))
         (=>
           (= state.claim_harm_attribution 1)
-          (and
-            (<= 1 own.claim_harm_attribution.harms_owed)
-            (<= was.losses (+ believed.harms own.claim_harm_attribution.harms_owed)))))
+          (<= (+ believed.harms own.claim_harm_attribution.harms_owed) (+ was.failures was.losses)))
+        (=>
+          (or
+            (= state.claim_harm_attribution 2)
+            (= state.claim_harm_attribution 3)
+            (= state.claim_harm_attribution 5))
+          (<= (+ believed.harms 1) (+ was.failures was.losses))))
       (=>
         (= state.ordered_lifecycle_events 1)
         (and
@@ -167,20 +162,24 @@
         (= state.explicit_acceptance 2)
         (and (= own.ordered_lifecycle_events.stage 7) (not was.committed))
         (or (= own.ordered_lifecycle_events.stage 0) (= own.ordered_lifecycle_events.stage 8)))
+      (and
+        (=> (not (= state.claim_harm_attribution 1)) (<= was.losses believed.harms))
+        (=>
+          (= state.claim_harm_attribution 1)
+          (and
+            (<= 1 own.claim_harm_attribution.harms_owed)
+            (<= was.losses (+ believed.harms own.claim_harm_attribution.harms_owed)))))
       (=>
         (= state.explicit_acceptance 2)
         (not (or (= own.ordered_lifecycle_events.stage 0) (= own.ordered_lifecycle_events.stage 8))))
       (and
-        (<= believed.harms (+ was.failures was.losses))
-        (=>
-          (or
-            (= state.claim_harm_attribution 2)
-            (= state.claim_harm_attribution 3)
-            (= state.claim_harm_attribution 5))
-          (<= (+ believed.harms 1) (+ was.failures was.losses)))
-        (=>
-          (= state.claim_harm_attribution 1)
-          (<= (+ believed.harms own.claim_harm_attribution.harms_owed) (+ was.failures was.losses))))
+        (=> (= state.claim_harm_attribution 2) req_was.arrived)
+        (=> false req_was.arrived)
+        (=> false req_was.arrived)
+        (=> false req_was.arrived)
+        (=> false req_was.arrived)
+        (=> false req_was.arrived)
+        (=> false req_was.arrived))
       (or
         (= own.ordered_lifecycle_events.stage 0)
         (= own.ordered_lifecycle_events.stage 1)
@@ -205,9 +204,6 @@
         (<= 0 was.losses)
         (<= 0 was.rest)
         (<= 1 c.threshold))
-      (=>
-        (or false false)
-        (and was.registered (or was.responsible (and false was.registered (not was.committed)))))
       (and
         (and (<= 0 state.claim_demoted_before_loss) (> 3 state.claim_demoted_before_loss))
         (and (<= 0 state.claim_harm_attribution) (> 7 state.claim_harm_attribution))

@@ -6,6 +6,7 @@
     (was.lead Int)
     (was.there Bool)
     (was.host Bool)
+    (was.whole Bool)
     (was.copied Bool)
     (was.ended_by Int)
     (was.losses Int)
@@ -60,27 +61,12 @@
   Bool
   (and
     (and
-      (or (not (<= own.ordered_lifecycle_events.stage 1)) (not believed.useful))
-      (or (not (<= state.ordered_lifecycle_events 0)) (not believed.useful))
-      (or
-        (not (<= (+ was.lead (* c.threshold (- 1))) (- 1)))
-        (not (>= state.claim_harm_attribution 2))
-        (not believed.useful)
-        (not was.responsible))
-      (or
-        (not (<= (+ was.lead (* c.threshold (- 1))) (- 1)))
-        (not (<= state.claim_harm_attribution 0))
-        (not believed.useful)
-        (not was.responsible)))
-    (and
-      (=> (or false (= state.claim_harm_attribution 2)) req_was.failed)
-      (=>
-        (or false false false false false false (= state.claim_harm_attribution 2))
-        req_was.arrived)
-      (=> (or false false false) was.registered)
-      (=> (or false false) req_was.routed)
+      (=> false (< was.lead c.threshold))
       (=> false (= own.ordered_lifecycle_events.stage 0))
-      (=> false (not (<= c.threshold was.lead)))
+      (=>
+        false
+        (and was.registered (or was.responsible (and false was.registered (not was.committed)))))
+      (=> false (or was.new_loss (not false)))
       (=> false req_was.arrived)
       (=> false req_was.seen)
       (=> false req_was.seen)
@@ -101,6 +87,9 @@
           (= own.ordered_lifecycle_events.stage 6)
           (= own.ordered_lifecycle_events.stage 7))
         (not was.responsible))
+      (and (=> (= state.claim_harm_attribution 2) req_was.failed) (=> false req_was.failed))
+      (and (=> false req_was.routed) (=> false req_was.routed))
+      (and (=> false was.registered) (=> false was.registered) (=> false was.registered))
       (not
         (or
           (= state.claim_harm_attribution 6)
@@ -108,12 +97,16 @@
           (= state.materialization_predicate 2)
           (= state.ordered_lifecycle_events 3)))
       (and
-        (=> (not (= state.claim_harm_attribution 1)) (<= was.losses believed.harms))
+        (<= believed.harms (+ was.failures was.losses))
         (=>
           (= state.claim_harm_attribution 1)
-          (and
-            (<= 1 own.claim_harm_attribution.harms_owed)
-            (<= was.losses (+ believed.harms own.claim_harm_attribution.harms_owed)))))
+          (<= (+ believed.harms own.claim_harm_attribution.harms_owed) (+ was.failures was.losses)))
+        (=>
+          (or
+            (= state.claim_harm_attribution 2)
+            (= state.claim_harm_attribution 3)
+            (= state.claim_harm_attribution 5))
+          (<= (+ believed.harms 1) (+ was.failures was.losses))))
       (and
         (and (<= 0 state.claim_harm_attribution) (> 7 state.claim_harm_attribution))
         (and (<= 0 state.claim_identity) (> 3 state.claim_identity))
@@ -127,16 +120,20 @@
             (= own.ordered_lifecycle_events.stage 6)
             (= own.ordered_lifecycle_events.stage 7))))
       (and
-        (<= believed.harms (+ was.failures was.losses))
-        (=>
-          (or
-            (= state.claim_harm_attribution 2)
-            (= state.claim_harm_attribution 3)
-            (= state.claim_harm_attribution 5))
-          (<= (+ believed.harms 1) (+ was.failures was.losses)))
+        (=> (not (= state.claim_harm_attribution 1)) (<= was.losses believed.harms))
         (=>
           (= state.claim_harm_attribution 1)
-          (<= (+ believed.harms own.claim_harm_attribution.harms_owed) (+ was.failures was.losses))))
+          (and
+            (<= 1 own.claim_harm_attribution.harms_owed)
+            (<= was.losses (+ believed.harms own.claim_harm_attribution.harms_owed)))))
+      (and
+        (=> (= state.claim_harm_attribution 2) req_was.arrived)
+        (=> false req_was.arrived)
+        (=> false req_was.arrived)
+        (=> false req_was.arrived)
+        (=> false req_was.arrived)
+        (=> false req_was.arrived)
+        (=> false req_was.arrived))
       (or
         (= own.ordered_lifecycle_events.stage 0)
         (= own.ordered_lifecycle_events.stage 1)
@@ -162,8 +159,17 @@
         (<= 0 was.rest)
         (<= 1 c.threshold))
       (=>
-        (or false false)
-        (and was.registered (or was.responsible (and false was.registered (not was.committed)))))
-      (=>
         false
-        (not (or (= own.ordered_lifecycle_events.stage 0) (= own.ordered_lifecycle_events.stage 8)))))))
+        (not (or (= own.ordered_lifecycle_events.stage 0) (= own.ordered_lifecycle_events.stage 8)))))
+    (and
+      (or (not (<= own.ordered_lifecycle_events.stage 1)) (not believed.useful))
+      (or
+        (not (<= state.claim_harm_attribution 0))
+        (not (>= (+ c.threshold (* was.lead (- 1))) 1))
+        (not believed.useful)
+        (not was.responsible))
+      (or
+        (not (>= (+ c.threshold (* was.lead (- 1))) 1))
+        (not (>= state.claim_harm_attribution 2))
+        (not believed.useful)
+        (not was.responsible)))))

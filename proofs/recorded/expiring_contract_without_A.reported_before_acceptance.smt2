@@ -6,6 +6,7 @@
     (was.lead Int)
     (was.there Bool)
     (was.host Bool)
+    (was.whole Bool)
     (was.copied Bool)
     (was.ended_by Int)
     (was.losses Int)
@@ -61,18 +62,44 @@
   Bool
   (and
     (and
+      (or (not (<= state.ordered_lifecycle_events 0)) (not (>= state.explicit_acceptance 2)))
+      (or believed.responsible (not (>= state.explicit_acceptance 2)) (not was.responsible))
+      (or was.committed (not believed.responsible))
+      (or
+        was.responsible
+        (not (<= state.ordered_lifecycle_events 0))
+        (not (>= state.claim_expired_boundary 2)))
+      (or
+        was.responsible
+        (not (<= own.ordered_lifecycle_events.stage 0))
+        (not (>= state.claim_expired_boundary 2))
+        (not was.committed))
+      (or
+        was.responsible
+        (not (>= state.claim_expired_boundary 2))
+        (not (>= state.ordered_lifecycle_events 2))
+        (not believed.responsible))
+      (or
+        was.responsible
+        (not (<= state.claim_expired_boundary 0))
+        (not (>= state.ordered_lifecycle_events 2))
+        (not believed.responsible))
+      (or
+        was.responsible
+        (not (<= state.claim_expired_boundary 0))
+        (not (<= state.explicit_acceptance 1))
+        (not was.committed)))
+    (and
       (= was.committed (or (= state.explicit_acceptance 1) (= state.explicit_acceptance 2)))
       (=> (= state.claim_expired_boundary 1) (and was.committed (not was.responsible)))
       (=> (= state.claim_harm_attribution 1) (or true was.responsible))
       (=> (or (= state.claim_harm_attribution 1) (= state.claim_harm_attribution 2)) was.committed)
-      (=> (or false (= state.claim_harm_attribution 2)) req_was.failed)
-      (=> (or false (= state.ordered_lifecycle_events 1)) (= state.explicit_acceptance 2))
+      (=> (or false false (= state.ordered_lifecycle_events 1)) (= state.explicit_acceptance 2))
+      (=> false (< was.lead c.threshold))
       (=>
-        (or false false false false false false (= state.claim_harm_attribution 2))
-        req_was.arrived)
-      (=> (or false false false) was.registered)
-      (=> (or false false) req_was.routed)
-      (=> false (not (<= c.threshold was.lead)))
+        false
+        (and was.registered (or was.responsible (and false was.registered (not was.committed)))))
+      (=> false (or was.new_loss (not false)))
       (=> false req_was.arrived)
       (=> false req_was.seen)
       (=> false req_was.seen)
@@ -94,6 +121,9 @@
           (= own.ordered_lifecycle_events.stage 6)
           (= own.ordered_lifecycle_events.stage 7))
         (not was.responsible))
+      (and (=> (= state.claim_harm_attribution 2) req_was.failed) (=> false req_was.failed))
+      (and (=> false req_was.routed) (=> false req_was.routed))
+      (and (=> false was.registered) (=> false was.registered) (=> false was.registered))
       (not
         (or
           (= state.claim_expired_boundary 3)
@@ -101,6 +131,17 @@
           (= state.claim_identity 2)
           (= state.explicit_acceptance 3)
           (= state.ordered_lifecycle_events 3)))
+      (and
+        (<= believed.harms (+ was.failures was.losses))
+        (=>
+          (= state.claim_harm_attribution 1)
+          (<= (+ believed.harms own.claim_harm_attribution.harms_owed) (+ was.failures was.losses)))
+        (=>
+          (or
+            (= state.claim_harm_attribution 2)
+            (= state.claim_harm_attribution 3)
+            (= state.claim_harm_attribution 5))
+          (<= (+ believed.harms 1) (+ was.failures was.losses))))
       (and
         (=> (not (= state.claim_harm_attribution 1)) (<= was.losses believed.harms))
         (=>
@@ -119,16 +160,13 @@
         (= state.explicit_acceptance 2)
         (not (or (= own.ordered_lifecycle_events.stage 0) (= own.ordered_lifecycle_events.stage 8))))
       (and
-        (<= believed.harms (+ was.failures was.losses))
-        (=>
-          (or
-            (= state.claim_harm_attribution 2)
-            (= state.claim_harm_attribution 3)
-            (= state.claim_harm_attribution 5))
-          (<= (+ believed.harms 1) (+ was.failures was.losses)))
-        (=>
-          (= state.claim_harm_attribution 1)
-          (<= (+ believed.harms own.claim_harm_attribution.harms_owed) (+ was.failures was.losses))))
+        (=> (= state.claim_harm_attribution 2) req_was.arrived)
+        (=> false req_was.arrived)
+        (=> false req_was.arrived)
+        (=> false req_was.arrived)
+        (=> false req_was.arrived)
+        (=> false req_was.arrived)
+        (=> false req_was.arrived))
       (or
         (= own.ordered_lifecycle_events.stage 0)
         (= own.ordered_lifecycle_events.stage 1)
@@ -153,9 +191,6 @@
         (<= 0 was.losses)
         (<= 0 was.rest)
         (<= 1 c.threshold))
-      (=>
-        (or false false)
-        (and was.registered (or was.responsible (and false was.registered (not was.committed)))))
       (and
         (and (<= 0 state.claim_expired_boundary) (> 4 state.claim_expired_boundary))
         (and (<= 0 state.claim_harm_attribution) (> 7 state.claim_harm_attribution))
@@ -172,27 +207,4 @@
             (= own.ordered_lifecycle_events.stage 2)
             (= own.ordered_lifecycle_events.stage 3)
             (= own.ordered_lifecycle_events.stage 4)
-            (= own.ordered_lifecycle_events.stage 9)))))
-    (and
-      (or (not (<= state.ordered_lifecycle_events 0)) (not (>= state.explicit_acceptance 2)))
-      (or believed.responsible (not (>= state.explicit_acceptance 2)) (not was.responsible))
-      (or was.committed (not believed.responsible))
-      (or
-        was.responsible
-        (not (<= state.claim_expired_boundary 0))
-        (not (= state.explicit_acceptance 1)))
-      (or
-        was.responsible
-        (not (>= state.claim_expired_boundary 2))
-        (not (>= state.explicit_acceptance 2))
-        (not (>= state.ordered_lifecycle_events 2))
-        (not believed.responsible))
-      (or
-        was.responsible
-        (not (<= state.claim_expired_boundary 0))
-        (not (>= state.ordered_lifecycle_events 2))
-        (not believed.responsible))
-      (or
-        was.responsible
-        (not (<= own.ordered_lifecycle_events.stage 0))
-        (not (>= state.claim_expired_boundary 2))))))
+            (= own.ordered_lifecycle_events.stage 9)))))))

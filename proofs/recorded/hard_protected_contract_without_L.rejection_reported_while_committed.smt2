@@ -6,6 +6,7 @@
     (was.lead Int)
     (was.there Bool)
     (was.host Bool)
+    (was.whole Bool)
     (was.copied Bool)
     (was.ended_by Int)
     (was.losses Int)
@@ -66,71 +67,17 @@
   Bool
   (and
     (and
-      (or (not (<= state.explicit_acceptance 1)) (not believed.responsible))
-      (or (not (<= state.explicit_acceptance 1)) (not believed.useful))
-      (or (not (<= state.ordered_lifecycle_events 0)) (not (>= state.claim_materialized_event 2)))
-      (or (not (<= state.ordered_lifecycle_events 0)) (not believed.useful))
-      (or
-        (not (>= (+ was.declared (* was.footprint (- 1))) 1))
-        (not (>= state.explicit_acceptance 2)))
-      (or believed.responsible (not (>= state.explicit_acceptance 2)) (not was.responsible))
-      (or was.responsible (not (<= state.explicit_acceptance 1)) (not was.committed))
-      (or was.responsible (not (<= state.ordered_lifecycle_events 0)) (not believed.responsible))
-      (or was.responsible (not (>= state.ordered_lifecycle_events 2)) (not believed.responsible))
-      (or
-        (not (= state.claim_harm_attribution 1))
-        (not (>= (+ was.lead (* c.threshold (- 1))) 0))
-        (not (>= state.claim_materialized_event 2)))
-      (or
-        believed.acted
-        (not (>= own.ordered_lifecycle_events.stage 7))
-        (not (>= state.explicit_conflict_action 2)))
-      (or
-        (not (<= state.claim_materialized_event 0))
-        (not (>= (+ was.lead (* c.threshold (- 1))) 0))
-        (not was.responsible))
-      (or
-        (not (<= (+ state.explicit_acceptance (* state.claim_harm_attribution (- 1))) 0))
-        (not (<= (+ was.lead (* c.threshold (- 1))) (- 1)))
-        (not believed.useful)
-        (not was.responsible))
-      (or
-        believed.useful
-        (not (>= (+ was.lead (* c.threshold (- 1))) 0))
-        (not (>= state.claim_materialized_event 2))
-        (not was.responsible))
-      (or
-        (not (<= (+ was.lead (* c.threshold (- 1))) (- 1)))
-        (not (>= state.claim_harm_attribution 3))
-        (not believed.useful)
-        (not was.responsible))
-      (or
-        believed.acted
-        (not (<= state.ordered_lifecycle_events 0))
-        (not (>= state.explicit_conflict_action 2)))
-      (or
-        (not (<= (+ was.declared (* was.footprint (- 1))) (- 1)))
-        (not (>= state.explicit_acceptance 2)))
-      (or
-        believed.acted
-        (not (<= own.ordered_lifecycle_events.stage 4))
-        (not (>= state.explicit_conflict_action 2)))
-      (or
-        (not (<= (+ was.lead (* c.threshold (- 1))) (- 1)))
-        (not (<= state.claim_harm_attribution 0))
-        (not believed.useful)
-        (not was.responsible)))
-    (and
       (= was.committed (or (= state.explicit_acceptance 1) (= state.explicit_acceptance 2)))
       (=> (= state.claim_harm_attribution 1) (or false was.responsible))
       (=> (= state.claim_materialized_event 1) was.responsible)
       (=> (or (= state.claim_harm_attribution 1) (= state.claim_harm_attribution 2)) was.committed)
-      (=> (or false (= state.claim_harm_attribution 2)) req_was.failed)
-      (=> (or false (= state.ordered_lifecycle_events 1)) (= state.explicit_acceptance 2))
-      (=> (or false false false) was.registered)
-      (=> (or false false) req_was.routed)
+      (=> (or false false (= state.ordered_lifecycle_events 1)) (= state.explicit_acceptance 2))
+      (=> false (< was.lead c.threshold))
       (=> false (and was.committed (not was.responsible)))
-      (=> false (not (<= c.threshold was.lead)))
+      (=>
+        false
+        (and was.registered (or was.responsible (and false was.registered (not was.committed)))))
+      (=> false (or was.new_loss (not false)))
       (=> false req_was.arrived)
       (=> false req_was.seen)
       (=> false req_was.served)
@@ -151,16 +98,9 @@
           (= own.ordered_lifecycle_events.stage 6)
           (= own.ordered_lifecycle_events.stage 7))
         (not was.responsible))
-      (=>
-        (or
-          false
-          false
-          false
-          false
-          (= state.blocking_claim_ids 1)
-          (= state.claim_harm_attribution 2)
-          (= state.explicit_conflict_action 1))
-        req_was.arrived)
+      (and (=> (= state.claim_harm_attribution 2) req_was.failed) (=> false req_was.failed))
+      (and (=> false req_was.routed) (=> false req_was.routed))
+      (and (=> false was.registered) (=> false was.registered) (=> false was.registered))
       (not
         (or
           (= state.blocking_claim_ids 3)
@@ -174,12 +114,16 @@
           (= state.ordered_lifecycle_events 3)
           (= state.victim_exclusion_before_violation 2)))
       (and
-        (=> (not (= state.claim_harm_attribution 1)) (<= was.losses believed.harms))
+        (<= believed.harms (+ was.failures was.losses))
         (=>
           (= state.claim_harm_attribution 1)
-          (and
-            (<= 1 own.claim_harm_attribution.harms_owed)
-            (<= was.losses (+ believed.harms own.claim_harm_attribution.harms_owed)))))
+          (<= (+ believed.harms own.claim_harm_attribution.harms_owed) (+ was.failures was.losses)))
+        (=>
+          (or
+            (= state.claim_harm_attribution 2)
+            (= state.claim_harm_attribution 3)
+            (= state.claim_harm_attribution 5))
+          (<= (+ believed.harms 1) (+ was.failures was.losses))))
       (=>
         (= state.ordered_lifecycle_events 1)
         (and
@@ -208,20 +152,24 @@
           was.registered
           (<= c.threshold was.lead)
           (or was.responsible (and false was.registered (not was.committed)))))
+      (and
+        (=> (not (= state.claim_harm_attribution 1)) (<= was.losses believed.harms))
+        (=>
+          (= state.claim_harm_attribution 1)
+          (and
+            (<= 1 own.claim_harm_attribution.harms_owed)
+            (<= was.losses (+ believed.harms own.claim_harm_attribution.harms_owed)))))
+      (and
+        (=> (= state.blocking_claim_ids 1) req_was.arrived)
+        (=> (= state.claim_harm_attribution 2) req_was.arrived)
+        (=> (= state.explicit_conflict_action 1) req_was.arrived)
+        (=> false req_was.arrived)
+        (=> false req_was.arrived)
+        (=> false req_was.arrived)
+        (=> false req_was.arrived))
       (=>
         (= state.explicit_acceptance 2)
         (not (or (= own.ordered_lifecycle_events.stage 0) (= own.ordered_lifecycle_events.stage 8))))
-      (and
-        (<= believed.harms (+ was.failures was.losses))
-        (=>
-          (or
-            (= state.claim_harm_attribution 2)
-            (= state.claim_harm_attribution 3)
-            (= state.claim_harm_attribution 5))
-          (<= (+ believed.harms 1) (+ was.failures was.losses)))
-        (=>
-          (= state.claim_harm_attribution 1)
-          (<= (+ believed.harms own.claim_harm_attribution.harms_owed) (+ was.failures was.losses))))
       (and
         (and (<= 0 state.blocking_claim_ids) (> 4 state.blocking_claim_ids))
         (and (<= 0 state.claim_harm_attribution) (> 7 state.claim_harm_attribution))
@@ -258,7 +206,52 @@
         (<= 0 was.lead)
         (<= 0 was.losses)
         (<= 0 was.rest)
-        (<= 1 c.threshold))
-      (=>
-        (or false false)
-        (and was.registered (or was.responsible (and false was.registered (not was.committed))))))))
+        (<= 1 c.threshold)))
+    (and
+      (or (not (<= state.explicit_acceptance 1)) (not believed.responsible))
+      (or (not (<= state.explicit_acceptance 1)) (not believed.useful))
+      (or (not (<= state.ordered_lifecycle_events 0)) (not believed.useful))
+      (or
+        (not (>= (+ was.declared (* was.footprint (- 1))) 1))
+        (not (>= state.explicit_acceptance 2)))
+      (or believed.acted (not (= state.explicit_conflict_action 3)))
+      (or believed.acted (not (>= state.explicit_conflict_action 2)) (not was.responsible))
+      (or believed.responsible (not (>= state.explicit_acceptance 2)) (not was.responsible))
+      (or was.committed (not believed.useful))
+      (or was.responsible (not (<= state.explicit_acceptance 1)) (not was.committed))
+      (or was.responsible (not (<= state.ordered_lifecycle_events 0)) (not was.committed))
+      (or was.responsible (not (>= state.ordered_lifecycle_events 2)) (not believed.responsible))
+      (or
+        believed.acted
+        (not (<= state.ordered_lifecycle_events 0))
+        (not (>= state.explicit_conflict_action 2)))
+      (or
+        (not (<= (+ was.declared (* was.footprint (- 1))) (- 1)))
+        (not (>= state.explicit_acceptance 2)))
+      (or
+        (not (<= (+ c.threshold (* was.lead (- 1))) 0))
+        (not (<= state.claim_materialized_event 0))
+        (not was.responsible))
+      (or
+        (not (<= (+ c.threshold (* was.lead (- 1))) 0))
+        (not (= state.claim_harm_attribution 1))
+        (not (>= state.claim_materialized_event 2)))
+      (or
+        believed.acted
+        (not (<= own.ordered_lifecycle_events.stage 0))
+        (not (>= state.explicit_conflict_action 2)))
+      (or
+        believed.useful
+        (not (<= (+ c.threshold (* was.lead (- 1))) 0))
+        (not (>= state.claim_materialized_event 2))
+        (not was.responsible))
+      (or
+        (not (<= state.claim_harm_attribution 0))
+        (not (>= (+ c.threshold (* was.lead (- 1))) 1))
+        (not believed.useful)
+        (not was.responsible))
+      (or
+        (not (>= (+ c.threshold (* was.lead (- 1))) 1))
+        (not (>= state.claim_harm_attribution 2))
+        (not believed.useful)
+        (not was.responsible)))))

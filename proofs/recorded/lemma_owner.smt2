@@ -6,6 +6,7 @@
     (was.lead Int)
     (was.there Bool)
     (was.host Bool)
+    (was.whole Bool)
     (was.copied Bool)
     (was.ended_by Int)
     (was.losses Int)
@@ -72,12 +73,13 @@
       (=> (= state.claim_materialized_event 1) was.responsible)
       (=> (= state.explicit_acceptance 1) (= own.ordered_lifecycle_events.stage 0))
       (=> (or (= state.claim_harm_attribution 1) (= state.claim_harm_attribution 2)) was.committed)
-      (=> (or false (= state.claim_harm_attribution 2)) req_was.failed)
-      (=> (or false (= state.ordered_lifecycle_events 1)) (= state.explicit_acceptance 2))
-      (=> (or false false false) was.registered)
-      (=> (or false false) req_was.routed)
+      (=> (or false false (= state.ordered_lifecycle_events 1)) (= state.explicit_acceptance 2))
+      (=> false (< was.lead c.threshold))
       (=> false (and was.committed (not was.responsible)))
-      (=> false (not (<= c.threshold was.lead)))
+      (=>
+        false
+        (and was.registered (or was.responsible (and false was.registered (not was.committed)))))
+      (=> false (or was.new_loss (not false)))
       (=> false req_was.arrived)
       (=> false req_was.seen)
       (=> false req_was.served)
@@ -98,16 +100,9 @@
           (= own.ordered_lifecycle_events.stage 6)
           (= own.ordered_lifecycle_events.stage 7))
         (not was.responsible))
-      (=>
-        (or
-          false
-          false
-          false
-          false
-          (= state.blocking_claim_ids 1)
-          (= state.claim_harm_attribution 2)
-          (= state.explicit_conflict_action 1))
-        req_was.arrived)
+      (and (=> (= state.claim_harm_attribution 2) req_was.failed) (=> false req_was.failed))
+      (and (=> false req_was.routed) (=> false req_was.routed))
+      (and (=> false was.registered) (=> false was.registered) (=> false was.registered))
       (not
         (or
           (= state.blocking_claim_ids 3)
@@ -121,12 +116,16 @@
           (= state.ordered_lifecycle_events 3)
           (= state.victim_exclusion_before_violation 2)))
       (and
-        (=> (not (= state.claim_harm_attribution 1)) (<= was.losses believed.harms))
+        (<= believed.harms (+ was.failures was.losses))
         (=>
           (= state.claim_harm_attribution 1)
-          (and
-            (<= 1 own.claim_harm_attribution.harms_owed)
-            (<= was.losses (+ believed.harms own.claim_harm_attribution.harms_owed)))))
+          (<= (+ believed.harms own.claim_harm_attribution.harms_owed) (+ was.failures was.losses)))
+        (=>
+          (or
+            (= state.claim_harm_attribution 2)
+            (= state.claim_harm_attribution 3)
+            (= state.claim_harm_attribution 5))
+          (<= (+ believed.harms 1) (+ was.failures was.losses))))
       (=>
         (= state.ordered_lifecycle_events 1)
         (and
@@ -155,20 +154,24 @@
           was.registered
           (<= c.threshold was.lead)
           (or was.responsible (and false was.registered (not was.committed)))))
+      (and
+        (=> (not (= state.claim_harm_attribution 1)) (<= was.losses believed.harms))
+        (=>
+          (= state.claim_harm_attribution 1)
+          (and
+            (<= 1 own.claim_harm_attribution.harms_owed)
+            (<= was.losses (+ believed.harms own.claim_harm_attribution.harms_owed)))))
+      (and
+        (=> (= state.blocking_claim_ids 1) req_was.arrived)
+        (=> (= state.claim_harm_attribution 2) req_was.arrived)
+        (=> (= state.explicit_conflict_action 1) req_was.arrived)
+        (=> false req_was.arrived)
+        (=> false req_was.arrived)
+        (=> false req_was.arrived)
+        (=> false req_was.arrived))
       (=>
         (= state.explicit_acceptance 2)
         (not (or (= own.ordered_lifecycle_events.stage 0) (= own.ordered_lifecycle_events.stage 8))))
-      (and
-        (<= believed.harms (+ was.failures was.losses))
-        (=>
-          (or
-            (= state.claim_harm_attribution 2)
-            (= state.claim_harm_attribution 3)
-            (= state.claim_harm_attribution 5))
-          (<= (+ believed.harms 1) (+ was.failures was.losses)))
-        (=>
-          (= state.claim_harm_attribution 1)
-          (<= (+ believed.harms own.claim_harm_attribution.harms_owed) (+ was.failures was.losses))))
       (and
         (and (<= 0 state.blocking_claim_ids) (> 4 state.blocking_claim_ids))
         (and (<= 0 state.claim_harm_attribution) (> 7 state.claim_harm_attribution))
@@ -205,7 +208,4 @@
         (<= 0 was.lead)
         (<= 0 was.losses)
         (<= 0 was.rest)
-        (<= 1 c.threshold))
-      (=>
-        (or false false)
-        (and was.registered (or was.responsible (and false was.registered (not was.committed))))))))
+        (<= 1 c.threshold)))))

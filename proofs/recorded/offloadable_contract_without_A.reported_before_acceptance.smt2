@@ -6,6 +6,7 @@
     (was.lead Int)
     (was.there Bool)
     (was.host Bool)
+    (was.whole Bool)
     (was.copied Bool)
     (was.ended_by Int)
     (was.losses Int)
@@ -63,46 +64,16 @@
   Bool
   (and
     (and
-      (or (<= state.ordered_lifecycle_events 0) (not (<= own.ordered_lifecycle_events.stage 0)))
-      (or (not (<= state.claim_harm_attribution 0)) (not req_was.failed))
-      (or (not (<= state.claim_identity 0)) (not believed.responsible))
-      (or (not (<= state.ordered_lifecycle_events 0)) (not (= state.offload_restorability 2)))
-      (or (not (<= state.ordered_lifecycle_events 0)) (not believed.useful))
-      (or believed.answered (not (>= state.claim_harm_attribution 3)) (not req_was.failed))
-      (or believed.responsible (not (>= state.explicit_acceptance 2)) (not was.responsible))
-      (or believed.restored (not (= state.offload_restorability 2)) (not was.responsible))
-      (or req_was.away req_was.held was.there (not req_was.seen) (not was.committed))
-      (or was.committed (not believed.responsible))
-      (or was.committed (not req_was.failed))
-      (or was.copied (not req_was.failed))
-      (or was.responsible (not (<= state.ordered_lifecycle_events 0)) (not was.committed))
-      (or was.responsible (not (>= state.ordered_lifecycle_events 2)) (not believed.responsible))
-      (or was.there (not (<= (+ c.threshold (* was.lead (- 1))) 0)))
-      (or
-        was.host
-        (not (<= state.claim_harm_attribution 0))
-        (not (>= (+ c.threshold (* was.lead (- 1))) 1))
-        (not believed.useful)
-        (not was.responsible))
-      (or
-        was.host
-        (not (>= (+ c.threshold (* was.lead (- 1))) 1))
-        (not (>= state.claim_harm_attribution 2))
-        (not believed.useful)
-        (not was.responsible)))
-    (and
       (= was.committed (or (= state.explicit_acceptance 1) (= state.explicit_acceptance 2)))
       (=> (= state.claim_harm_attribution 1) (or false was.responsible))
       (=> (= state.offload_restorability 1) req_was.seen)
-      (=> (and false (or false false)) was.new_loss)
       (=> (or (= state.claim_harm_attribution 1) (= state.claim_harm_attribution 2)) was.committed)
-      (=>
-        (or (= state.claim_harm_attribution 2) (= state.restoration_failure_outcome 3))
-        req_was.failed)
-      (=> (or false false false) was.registered)
-      (=> (or false false) req_was.routed)
+      (=> false (< was.lead c.threshold))
       (=> false (and was.committed (not was.responsible)))
-      (=> false (not (<= c.threshold was.lead)))
+      (=>
+        false
+        (and was.registered (or was.responsible (and false was.registered (not was.committed)))))
+      (=> false (or was.new_loss (not false)))
       (=> false req_was.seen)
       (=> false req_was.served)
       (=> false was.responsible)
@@ -118,23 +89,12 @@
       (=> was.responsible was.committed)
       (=>
         (or
-          false
-          false
-          false
-          false
-          false
-          (= state.claim_harm_attribution 2)
-          (or
-            (= state.restoration_failure_outcome 3)
-            (= state.restoration_failure_outcome 4)
-            (= state.restoration_failure_outcome 5)))
-        req_was.arrived)
-      (=>
-        (or
           (= own.ordered_lifecycle_events.stage 5)
           (= own.ordered_lifecycle_events.stage 6)
           (= own.ordered_lifecycle_events.stage 7))
         (not was.responsible))
+      (and (=> false req_was.routed) (=> false req_was.routed))
+      (and (=> false was.registered) (=> false was.registered) (=> false was.registered))
       (not
         (or
           (= state.claim_harm_attribution 6)
@@ -145,12 +105,16 @@
           (= state.ordered_lifecycle_events 3)
           (= state.restoration_failure_outcome 8)))
       (and
-        (=> (not (= state.claim_harm_attribution 1)) (<= was.losses believed.harms))
+        (<= believed.harms (+ was.failures was.losses))
         (=>
           (= state.claim_harm_attribution 1)
-          (and
-            (<= 1 own.claim_harm_attribution.harms_owed)
-            (<= was.losses (+ believed.harms own.claim_harm_attribution.harms_owed)))))
+          (<= (+ believed.harms own.claim_harm_attribution.harms_owed) (+ was.failures was.losses)))
+        (=>
+          (or
+            (= state.claim_harm_attribution 2)
+            (= state.claim_harm_attribution 3)
+            (= state.claim_harm_attribution 5))
+          (<= (+ believed.harms 1) (+ was.failures was.losses))))
       (=>
         (= state.ordered_lifecycle_events 1)
         (and
@@ -169,23 +133,35 @@
             (= own.ordered_lifecycle_events.stage 5)
             (= own.ordered_lifecycle_events.stage 6)
             (= own.ordered_lifecycle_events.stage 7))))
+      (and
+        (=> (not (= state.claim_harm_attribution 1)) (<= was.losses believed.harms))
+        (=>
+          (= state.claim_harm_attribution 1)
+          (and
+            (<= 1 own.claim_harm_attribution.harms_owed)
+            (<= was.losses (+ believed.harms own.claim_harm_attribution.harms_owed)))))
       (=>
         (= state.explicit_acceptance 2)
         (not (or (= own.ordered_lifecycle_events.stage 0) (= own.ordered_lifecycle_events.stage 8))))
+      (and
+        (=> (= state.claim_harm_attribution 2) req_was.arrived)
+        (=> false req_was.arrived)
+        (=> false req_was.arrived)
+        (=> false req_was.arrived)
+        (=> false req_was.arrived)
+        (=> false req_was.arrived)
+        (=>
+          (or
+            (= state.restoration_failure_outcome 3)
+            (= state.restoration_failure_outcome 4)
+            (= state.restoration_failure_outcome 5))
+          req_was.arrived))
       (=>
         (or (= state.restoration_failure_outcome 1) (= state.restoration_failure_outcome 2))
         req_was.arrived)
       (and
-        (<= believed.harms (+ was.failures was.losses))
-        (=>
-          (or
-            (= state.claim_harm_attribution 2)
-            (= state.claim_harm_attribution 3)
-            (= state.claim_harm_attribution 5))
-          (<= (+ believed.harms 1) (+ was.failures was.losses)))
-        (=>
-          (= state.claim_harm_attribution 1)
-          (<= (+ believed.harms own.claim_harm_attribution.harms_owed) (+ was.failures was.losses))))
+        (=> (= state.claim_harm_attribution 2) req_was.failed)
+        (=> (= state.restoration_failure_outcome 3) req_was.failed))
       (or
         (= own.ordered_lifecycle_events.stage 0)
         (= own.ordered_lifecycle_events.stage 1)
@@ -210,9 +186,6 @@
         (<= 0 was.losses)
         (<= 0 was.rest)
         (<= 1 c.threshold))
-      (=>
-        (or false false)
-        (and was.registered (or was.responsible (and false was.registered (not was.committed)))))
       (and
         (and (<= 0 state.claim_harm_attribution) (> 7 state.claim_harm_attribution))
         (and (<= 0 state.claim_identity) (> 3 state.claim_identity))
@@ -220,4 +193,76 @@
         (and (<= 0 state.materialization_predicate) (> 3 state.materialization_predicate))
         (and (<= 0 state.offload_restorability) (> 8 state.offload_restorability))
         (and (<= 0 state.ordered_lifecycle_events) (> 4 state.ordered_lifecycle_events))
-        (and (<= 0 state.restoration_failure_outcome) (> 9 state.restoration_failure_outcome))))))
+        (and (<= 0 state.restoration_failure_outcome) (> 9 state.restoration_failure_outcome))))
+    (and
+      (or (not (<= (+ was.footprint (* c.threshold (- 1))) (- 1))) (not was.committed))
+      (or (not (<= own.ordered_lifecycle_events.stage 0)) (not (>= state.offload_restorability 1)))
+      (or
+        (not (<= own.ordered_lifecycle_events.stage 0))
+        (not (>= state.ordered_lifecycle_events 2)))
+      (or (not (<= own.ordered_lifecycle_events.stage 1)) (not believed.useful))
+      (or (not (<= state.claim_harm_attribution 0)) (not req_was.failed))
+      (or
+        (not (<= state.ordered_lifecycle_events 0))
+        (not (>= own.ordered_lifecycle_events.stage 1)))
+      (or (not (<= state.restoration_failure_outcome 2)) (not req_was.failed))
+      (or (not (<= was.footprint 0)) (not was.committed))
+      (or
+        (not (= state.restoration_failure_outcome 2))
+        (not (>= (+ was.lead (* c.threshold (- 1))) 0)))
+      (or believed.answered (not (>= state.claim_harm_attribution 3)) (not req_was.failed))
+      (or believed.responsible (not (>= state.explicit_acceptance 2)) (not was.responsible))
+      (or believed.restored (not (= state.offload_restorability 2)) (not was.responsible))
+      (or believed.restored req_was.seen (not (= state.offload_restorability 2)))
+      (or req_was.away (not (<= (+ was.lead (* c.threshold (- 1))) (- 1))) (not req_was.seen))
+      (or req_was.seen (not req_was.away))
+      (or was.committed (not (>= was.failures 1)))
+      (or was.committed (not (>= was.footprint 1)))
+      (or was.committed (not believed.responsible))
+      (or was.committed (not req_was.failed))
+      (or was.committed (not req_was.served))
+      (or was.copied (not req_was.loaded))
+      (or was.copied (not was.host))
+      (or was.responsible (not (<= own.ordered_lifecycle_events.stage 0)) (not was.committed))
+      (or was.responsible (not (>= state.ordered_lifecycle_events 2)) (not believed.responsible))
+      (or was.responsible (not req_was.held))
+      (or was.there (not (>= (+ was.lead (* c.threshold (- 1))) 0)))
+      (or was.whole (not (>= (+ was.lead (* c.threshold (- 1))) 0)))
+      (or
+        was.whole
+        (not (>= state.claim_harm_attribution 2))
+        (not believed.useful)
+        (not was.responsible))
+      (or was.whole (not was.host))
+      (or
+        was.whole
+        (not (<= (+ was.lead (* c.threshold (- 1))) (- 1)))
+        (not (<= state.claim_harm_attribution 0))
+        (not believed.useful)
+        (not was.responsible))
+      (or
+        req_was.failed
+        (not (<= own.ordered_lifecycle_events.stage 0))
+        (not (>= state.restoration_failure_outcome 1)))
+      (or
+        (not (<= own.ordered_lifecycle_events.stage 0))
+        (not (= (<= state.offload_restorability 1) (>= state.explicit_acceptance 2))))
+      (or
+        (not (<= own.ordered_lifecycle_events.stage 0))
+        (not (= (+ state.claim_identity (* state.restoration_failure_outcome (- 1))) 0))
+        (not (>= state.claim_identity 1)))
+      (or
+        (not (<= own.ordered_lifecycle_events.stage 0))
+        (not (>= state.claim_harm_attribution 3))
+        (not req_was.failed))
+      (or
+        believed.restored
+        (not (<= (+ state.offload_restorability (* state.explicit_acceptance (- 1))) 0))
+        (not (= (+ state.offload_restorability (* state.claim_harm_attribution (- 1))) 0))
+        (not (>= state.offload_restorability 2))
+        (not req_was.held))
+      (or
+        (not (<= state.restoration_failure_outcome 2))
+        (not (= state.offload_restorability 2))
+        (not (>= state.restoration_failure_outcome 1))
+        (not req_was.held)))))

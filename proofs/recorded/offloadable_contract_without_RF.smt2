@@ -6,6 +6,7 @@
     (was.lead Int)
     (was.there Bool)
     (was.host Bool)
+    (was.whole Bool)
     (was.copied Bool)
     (was.ended_by Int)
     (was.losses Int)
@@ -63,65 +64,135 @@
   (and
     (and
       (or (not (<= own.ordered_lifecycle_events.stage 0)) (not (>= state.offload_restorability 2)))
+      (or (not (<= own.ordered_lifecycle_events.stage 1)) (not believed.useful))
       (or (not (<= state.claim_harm_attribution 0)) (not req_was.failed))
-      (or (not (<= state.explicit_acceptance 1)) (not believed.responsible))
-      (or
-        (not (<= state.ordered_lifecycle_events 0))
-        (not (>= own.ordered_lifecycle_events.stage 1)))
-      (or believed.answered (not (>= own.ordered_lifecycle_events.stage 9)))
+      (or (not (<= state.explicit_acceptance 1)) (not believed.useful))
+      (or (not (<= state.ordered_lifecycle_events 0)) (not (= state.offload_restorability 2)))
+      (or (not (<= state.ordered_lifecycle_events 0)) (not believed.useful))
       (or believed.answered (not (>= state.claim_harm_attribution 3)) (not req_was.failed))
       (or believed.responsible (not (>= state.explicit_acceptance 2)) (not was.responsible))
-      (or believed.restored (not (= state.offload_restorability 2)) (not was.responsible))
+      (or req_was.away (not (<= (+ was.lead (* c.threshold (- 1))) (- 1))) (not req_was.seen))
       (or req_was.broke (not req_was.failed))
-      (or req_was.failed (not (>= state.claim_harm_attribution 5)))
-      (or req_was.seen (not req_was.served))
-      (or was.committed (not believed.useful))
+      (or req_was.seen (not req_was.away))
+      (or req_was.seen (not req_was.held))
+      (or was.committed (not believed.responsible))
       (or was.committed (not req_was.failed))
-      (or was.copied (not req_was.failed))
       (or was.copied (not req_was.loaded))
+      (or was.copied (not was.host))
       (or was.responsible (not (<= state.explicit_acceptance 1)) (not was.committed))
       (or was.responsible (not (<= state.ordered_lifecycle_events 0)) (not was.committed))
       (or was.responsible (not (>= state.ordered_lifecycle_events 2)) (not believed.responsible))
       (or was.there (not (>= (+ was.lead (* c.threshold (- 1))) 0)))
+      (or was.whole (not (>= (+ was.lead (* c.threshold (- 1))) 0)))
+      (or was.whole (not was.host))
       (or
-        was.host
+        believed.answered
+        believed.restored
+        (not (= state.offload_restorability 2))
+        (not (>= own.ordered_lifecycle_events.stage 9))
+        (not believed.responsible))
+      (or
+        believed.restored
+        (not (= state.offload_restorability 2))
+        (not (>= (+ own.ordered_lifecycle_events.stage (* state.explicit_acceptance (- 1))) 0))
+        (not was.responsible))
+      (or
+        was.whole
+        (not (>= (+ state.claim_harm_attribution (* state.explicit_acceptance (- 1))) 0))
+        (not believed.useful)
+        (not was.responsible))
+      (or
+        believed.restored
+        (not (= (+ state.offload_restorability (* state.explicit_acceptance (- 1))) 0))
+        (not (= state.claim_harm_attribution 3))
+        (not (>= own.ordered_lifecycle_events.stage 9))
+        (not believed.responsible))
+      (or
+        believed.restored
+        (not (<= state.ordered_lifecycle_events 0))
+        (not (>= state.claim_harm_attribution 5)))
+      (or
+        was.whole
         (not (<= (+ was.lead (* c.threshold (- 1))) (- 1)))
         (not (<= state.claim_harm_attribution 0))
         (not believed.useful)
         (not was.responsible))
       (or
-        was.host
+        believed.restored
+        (not (= (+ state.offload_restorability (* state.claim_harm_attribution (- 1))) 0))
+        (not (= (+ state.offload_restorability (* state.explicit_acceptance (- 1))) 0))
+        (not was.responsible))
+      (or
+        believed.restored
+        (not (= state.claim_harm_attribution 2))
+        (not (= state.offload_restorability 2))
+        (not (>= (+ state.claim_identity (* state.explicit_acceptance (- 1))) 0))
+        (not req_was.loaded))
+      (or
+        was.whole
         (not (<= (+ was.lead (* c.threshold (- 1))) (- 1)))
-        (not (>= state.claim_harm_attribution 2))
+        (not (<= state.claim_harm_attribution 0))
+        (not was.responsible)
+        (not was.there))
+      (or
+        (not (>= (+ state.claim_identity (* state.explicit_acceptance (- 1))) 0))
+        (not believed.responsible))
+      (or
+        believed.restored
+        (not (= state.offload_restorability 2))
+        (not (>= (+ state.claim_identity (* state.explicit_acceptance (- 1))) 0))
+        (not req_was.failed)
+        (not req_was.loaded))
+      (or
+        believed.restored
+        req_was.away
+        (not (= state.offload_restorability 2))
+        (not (>= (+ state.claim_identity (* state.explicit_acceptance (- 1))) 0))
+        (not req_was.failed))
+      (or
+        (not (<= state.ordered_lifecycle_events 0))
+        (not (>= state.claim_harm_attribution 5))
+        (not req_was.failed))
+      (or
+        believed.restored
+        believed.useful
+        (not (= (+ own.ordered_lifecycle_events.stage (* state.offload_restorability (- 1))) 0))
+        (not (>= (+ state.ordered_lifecycle_events (* state.offload_restorability (- 1))) 0))
+        (not (>= state.offload_restorability 2))
+        (not believed.responsible))
+      (or
+        believed.restored
+        (not (<= own.ordered_lifecycle_events.stage 0))
+        (not (>= state.ordered_lifecycle_events 2)))
+      (or
+        believed.restored
+        (not (= state.offload_restorability 2))
+        (not (>= state.explicit_acceptance 2))
+        (not was.responsible))
+      (or
+        was.whole
+        (not (<= (+ was.lead (* c.threshold (- 1))) (- 1)))
+        (not (>= state.claim_harm_attribution 3))
         (not believed.useful)
         (not was.responsible))
       (or
-        was.responsible
-        (not (>= (+ state.claim_identity (* state.explicit_acceptance (- 1))) 0))
-        (not was.committed))
-      (or
-        (not (>= own.ordered_lifecycle_events.stage 8))
-        (not (>= state.explicit_acceptance 2))
-        (not believed.useful))
-      (or
-        was.responsible
-        (not (>= (+ state.claim_identity (* state.explicit_acceptance (- 1))) 0))
-        (not was.unreported)))
+        believed.restored
+        (not (<= state.explicit_acceptance 1))
+        (not (= state.claim_harm_attribution 2))
+        (not (= state.offload_restorability 2))
+        (not req_was.loaded)))
     (and
       (= was.committed (or (= state.explicit_acceptance 1) (= state.explicit_acceptance 2)))
       (=> (= state.claim_harm_attribution 1) (or false was.responsible))
       (=> (= state.explicit_acceptance 1) (= own.ordered_lifecycle_events.stage 0))
       (=> (= state.offload_restorability 1) req_was.seen)
-      (=> (and false (or false false)) was.new_loss)
       (=> (or (= state.claim_harm_attribution 1) (= state.claim_harm_attribution 2)) was.committed)
-      (=> (or false (= state.claim_harm_attribution 2)) req_was.failed)
-      (=>
-        (or false false false false false false (= state.claim_harm_attribution 2))
-        req_was.arrived)
-      (=> (or false false false) was.registered)
-      (=> (or false false) req_was.routed)
+      (=> false (< was.lead c.threshold))
       (=> false (and was.committed (not was.responsible)))
-      (=> false (not (<= c.threshold was.lead)))
+      (=>
+        false
+        (and was.registered (or was.responsible (and false was.registered (not was.committed)))))
+      (=> false (or was.new_loss (not false)))
       (=> false req_was.arrived)
       (=> false req_was.seen)
       (=> false req_was.served)
@@ -142,6 +213,9 @@
           (= own.ordered_lifecycle_events.stage 6)
           (= own.ordered_lifecycle_events.stage 7))
         (not was.responsible))
+      (and (=> (= state.claim_harm_attribution 2) req_was.failed) (=> false req_was.failed))
+      (and (=> false req_was.routed) (=> false req_was.routed))
+      (and (=> false was.registered) (=> false was.registered) (=> false was.registered))
       (not
         (or
           (= state.claim_harm_attribution 6)
@@ -151,12 +225,16 @@
           (= state.offload_restorability 7)
           (= state.ordered_lifecycle_events 3)))
       (and
-        (=> (not (= state.claim_harm_attribution 1)) (<= was.losses believed.harms))
+        (<= believed.harms (+ was.failures was.losses))
         (=>
           (= state.claim_harm_attribution 1)
-          (and
-            (<= 1 own.claim_harm_attribution.harms_owed)
-            (<= was.losses (+ believed.harms own.claim_harm_attribution.harms_owed)))))
+          (<= (+ believed.harms own.claim_harm_attribution.harms_owed) (+ was.failures was.losses)))
+        (=>
+          (or
+            (= state.claim_harm_attribution 2)
+            (= state.claim_harm_attribution 3)
+            (= state.claim_harm_attribution 5))
+          (<= (+ believed.harms 1) (+ was.failures was.losses))))
       (=>
         (= state.ordered_lifecycle_events 1)
         (and
@@ -179,6 +257,19 @@
         (= state.explicit_acceptance 2)
         (and (= own.ordered_lifecycle_events.stage 7) (not was.committed))
         (or (= own.ordered_lifecycle_events.stage 0) (= own.ordered_lifecycle_events.stage 8)))
+      (=>
+        (or
+          (= state.offload_restorability 1)
+          (= state.offload_restorability 4)
+          (= state.ordered_lifecycle_events 1))
+        (= state.explicit_acceptance 2))
+      (and
+        (=> (not (= state.claim_harm_attribution 1)) (<= was.losses believed.harms))
+        (=>
+          (= state.claim_harm_attribution 1)
+          (and
+            (<= 1 own.claim_harm_attribution.harms_owed)
+            (<= was.losses (+ believed.harms own.claim_harm_attribution.harms_owed)))))
       (and
         (and (<= 0 state.claim_harm_attribution) (> 7 state.claim_harm_attribution))
         (and (<= 0 state.claim_identity) (> 3 state.claim_identity))
@@ -189,20 +280,14 @@
       (=>
         (= state.explicit_acceptance 2)
         (not (or (= own.ordered_lifecycle_events.stage 0) (= own.ordered_lifecycle_events.stage 8))))
-      (=>
-        (or (= state.offload_restorability 1) (= state.ordered_lifecycle_events 1))
-        (= state.explicit_acceptance 2))
       (and
-        (<= believed.harms (+ was.failures was.losses))
-        (=>
-          (or
-            (= state.claim_harm_attribution 2)
-            (= state.claim_harm_attribution 3)
-            (= state.claim_harm_attribution 5))
-          (<= (+ believed.harms 1) (+ was.failures was.losses)))
-        (=>
-          (= state.claim_harm_attribution 1)
-          (<= (+ believed.harms own.claim_harm_attribution.harms_owed) (+ was.failures was.losses))))
+        (=> (= state.claim_harm_attribution 2) req_was.arrived)
+        (=> false req_was.arrived)
+        (=> false req_was.arrived)
+        (=> false req_was.arrived)
+        (=> false req_was.arrived)
+        (=> false req_was.arrived)
+        (=> false req_was.arrived))
       (or
         (= own.ordered_lifecycle_events.stage 0)
         (= own.ordered_lifecycle_events.stage 1)
@@ -226,7 +311,4 @@
         (<= 0 was.lead)
         (<= 0 was.losses)
         (<= 0 was.rest)
-        (<= 1 c.threshold))
-      (=>
-        (or false false)
-        (and was.registered (or was.responsible (and false was.registered (not was.committed))))))))
+        (<= 1 c.threshold)))))

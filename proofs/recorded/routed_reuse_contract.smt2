@@ -6,6 +6,7 @@
     (was.lead Int)
     (was.there Bool)
     (was.host Bool)
+    (was.whole Bool)
     (was.copied Bool)
     (was.ended_by Int)
     (was.losses Int)
@@ -61,10 +62,8 @@
   Bool
   (and
     (and
-      (=> (= state.claim_scoped_telemetry 1) (not (<= c.threshold was.lead)))
+      (=> (= state.claim_scoped_telemetry 1) (< was.lead c.threshold))
       (=> (= state.reuse_routing_attribution 1) req_was.served)
-      (=> (or (= state.placement_attribution 1) (= state.route_cost_attribution 1)) req_was.routed)
-      (=> (or false false) req_was.failed)
       (=> false req_was.arrived)
       (=> false req_was.seen)
       (=> false req_was.seen)
@@ -78,22 +77,7 @@
       (=> req_was.failed req_was.seen)
       (=> was.committed was.registered)
       (=> was.responsible was.committed)
-      (=>
-        (or
-          false
-          false
-          false
-          false
-          (= state.placement_attribution 1)
-          (= state.reuse_routing_attribution 1)
-          (= state.route_cost_attribution 1))
-        req_was.arrived)
-      (=>
-        (or
-          (= state.placement_attribution 1)
-          (= state.reuse_routing_attribution 1)
-          (= state.route_cost_attribution 1))
-        was.registered)
+      (and (=> false req_was.failed) (=> false req_was.failed))
       (not
         (or
           (= state.claim_identity 2)
@@ -102,6 +86,21 @@
           (= state.placement_attribution 3)
           (= state.reuse_routing_attribution 3)
           (= state.route_cost_attribution 3)))
+      (and
+        (=> (= state.placement_attribution 1) req_was.arrived)
+        (=> (= state.reuse_routing_attribution 1) req_was.arrived)
+        (=> (= state.route_cost_attribution 1) req_was.arrived)
+        (=> false req_was.arrived)
+        (=> false req_was.arrived)
+        (=> false req_was.arrived)
+        (=> false req_was.arrived))
+      (and
+        (=> (= state.placement_attribution 1) was.registered)
+        (=> (= state.reuse_routing_attribution 1) was.registered)
+        (=> (= state.route_cost_attribution 1) was.registered))
+      (=>
+        (or (= state.claim_scoped_telemetry 1) (= state.claim_scoped_telemetry 2))
+        (or was.new_loss (not false)))
       (=>
         (or (= state.claim_scoped_telemetry 1) (= state.claim_scoped_telemetry 2))
         (and was.registered (or was.responsible (and true was.registered (not was.committed)))))
@@ -112,6 +111,9 @@
         (and (<= 0 state.placement_attribution) (> 4 state.placement_attribution))
         (and (<= 0 state.reuse_routing_attribution) (> 4 state.reuse_routing_attribution))
         (and (<= 0 state.route_cost_attribution) (> 4 state.route_cost_attribution)))
+      (and
+        (=> (= state.placement_attribution 1) req_was.routed)
+        (=> (= state.route_cost_attribution 1) req_was.routed))
       (and
         (<= 0 req_was.cost)
         (<= 0 req_was.needed)
@@ -126,12 +128,18 @@
         (<= 0 was.rest)
         (<= 1 c.threshold)))
     (and
+      (or
+        (not (<= state.claim_identity 0))
+        (not (>= state.placement_attribution 2))
+        (not req_was.routed))
       (or (not (<= state.placement_attribution 0)) (not req_was.routed))
       (or (not (<= state.reuse_routing_attribution 0)) (not req_was.served))
       (or (not (<= state.route_cost_attribution 0)) (not req_was.routed))
       (or believed.cost_told (not (>= state.route_cost_attribution 2)) (not req_was.routed))
       (or believed.hit_told (not (>= state.reuse_routing_attribution 2)) (not req_was.served))
       (or believed.worker_told (not (>= state.placement_attribution 2)) (not req_was.routed))
+      (or believed.worker_told was.committed (not (>= state.placement_attribution 2)))
+      (or was.registered (not req_was.served))
       (or
         (not (>= (+ believed.cost (* req_was.cost (- 1))) 1))
         (not (>= state.route_cost_attribution 2))

@@ -6,6 +6,7 @@
     (was.lead.A Int)
     (was.there.A Bool)
     (was.host.A Bool)
+    (was.whole.A Bool)
     (was.copied.A Bool)
     (was.ended_by.A Int)
     (was.losses.A Int)
@@ -64,6 +65,7 @@
     (was.lead.B Int)
     (was.there.B Bool)
     (was.host.B Bool)
+    (was.whole.B Bool)
     (was.copied.B Bool)
     (was.ended_by.B Int)
     (was.losses.B Int)
@@ -123,6 +125,7 @@
   (and
     true
     (and
+      (not (<= lost_first (- 1)))
       (not (<= said_first (- 1)))
       (not (<= state.claim_identity.A (- 1)))
       (not (<= state.claim_identity.B (- 1)))
@@ -136,34 +139,35 @@
       (not (>= state.claim_identity.B 3))
       (not (>= state.claim_scoped_telemetry.A 5))
       (not (>= state.claim_scoped_telemetry.B 5))
-      (not (>= state.priority_influence.A 2))
+      (not (>= state.priority_influence.A 3))
       (not (>= state.priority_influence.B 2))
-      (not req_was.held.A)
       (not req_was.held.B)
-      (or (not (<= (+ A/priority (* B/priority (- 1))) (- 1))) (not (>= lost_first 2)) (not either))
+      (not req_was.seen.B)
+      (or (not (<= (+ B/priority (* A/priority (- 1))) (- 1))) (not (<= lost_first 1)) (not either))
       (or (not (<= lost_first 0)) (not either))
-      (or (not (<= lost_first 1)) (not (>= (+ A/priority (* B/priority (- 1))) 1)) (not either))
-      (or
-        (not (<= said_first 0))
-        (not (>= lost_first 2))
-        (not (>= state.claim_scoped_telemetry.B 3)))
-      (or (not (<= state.claim_scoped_telemetry.A 0)) (not (= said_first 1)))
-      (or (not (<= state.claim_scoped_telemetry.B 0)) (not (>= lost_first 2)))
+      (or (not (<= state.claim_scoped_telemetry.A 0)) (not own.claim_scoped_telemetry.lost.A))
       (or (not (<= state.claim_scoped_telemetry.B 0)) (not (>= said_first 2)))
       (or (not (<= state.claim_scoped_telemetry.B 0)) (not own.claim_scoped_telemetry.lost.B))
-      (or own.claim_scoped_telemetry.lost.A (not (= state.claim_scoped_telemetry.A 1)))
-      (or reset (not (<= lost_first 0)) (not (= state.claim_scoped_telemetry.A 2)))
+      (or (not (>= (+ B/priority (* A/priority (- 1))) 1)) (not (>= lost_first 2)) (not either))
+      (or B/lost (not (>= lost_first 2)))
+      (or own.claim_scoped_telemetry.lost.A (not (>= state.priority_influence.A 1)))
+      (or own.claim_scoped_telemetry.lost.B (not (>= lost_first 2)))
       (or reset (not (<= lost_first 0)) (not own.claim_scoped_telemetry.lost.A))
       (or
         reset
         (not (<= said_first 0))
         (not (>= lost_first 2))
         (not own.claim_scoped_telemetry.lost.A))
+      (or reset (not (<= state.claim_scoped_telemetry.A 0)) (not (= said_first 1)))
       (or reset (not (= said_first 1)) (not (>= lost_first 2)))
       (or reset (not (>= (+ said_first (* lost_first (- 1))) 1)))
-      (or was.registered.B (not (>= state.claim_scoped_telemetry.B 3)))
-      (or was.registered.B was.responsible.B (not (>= lost_first 2)))
-      (or was.new_loss.B (not (<= said_first 0)) (not (>= lost_first 2)))
+      (or
+        reset
+        was.responsible.B
+        (not (<= said_first 1))
+        (not (>= lost_first 2))
+        (not was.committed.B))
+      (or was.registered.A (not (= said_first 1)))
       (or
         (not (<= (+ said_first (* lost_first (- 1))) (- 1)))
         (not (<= lost_first 1))
@@ -174,10 +178,6 @@
         (not (<= said_first 0))
         (not (= state.claim_scoped_telemetry.B 1)))
       (or
-        (not (<= (+ state.claim_scoped_telemetry.A (* said_first (- 1))) 0))
-        (not (<= said_first 0))
-        (not own.claim_scoped_telemetry.lost.A))
-      (or
         (not (<= (+ said_first (* lost_first (- 1))) (- 1)))
         (not (<= lost_first 1))
         (not (<= state.claim_scoped_telemetry.A 0)))
@@ -186,20 +186,11 @@
         (not (>= state.claim_scoped_telemetry.B 3))
         (not own.claim_scoped_telemetry.lost.B))
       (or
-        (not (<= said_first 0))
-        (not (>= state.claim_scoped_telemetry.A 3))
-        (not own.claim_scoped_telemetry.lost.A))
+        own.claim_scoped_telemetry.lost.A
+        (not (<= state.claim_scoped_telemetry.A 2))
+        (not (>= state.claim_scoped_telemetry.A 1)))
       (or
         reset
         (not (<= lost_first 1))
         (not (<= said_first 0))
-        (not (= state.claim_scoped_telemetry.B 2)))
-      (or
-        own.claim_scoped_telemetry.lost.A
-        (not (= (+ state.claim_scoped_telemetry.A (* lost_first (- 1))) 0))
-        (not (>= lost_first 2)))
-      (or
-        was.copied.A
-        was.new_loss.A
-        (not (= (+ state.claim_scoped_telemetry.A (* lost_first (- 1))) 0))
-        (not (>= lost_first 2))))))
+        (not (= state.claim_scoped_telemetry.B 2))))))

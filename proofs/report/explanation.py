@@ -5,12 +5,12 @@ from __future__ import annotations
 import textwrap
 from typing import TYPE_CHECKING, Final
 
-from monitor.engine import ModeVerdict
 from monitor.report.verdict import ModeChoice
 from spec.contract.modes import MODES
 from spec.digest import SHORT
 from spec.language.prose import counted, printable
 from spec.language.verdicts import Verdict
+from spec.stream.outcome import ModeVerdict
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence

@@ -1,24 +1,23 @@
 """Explains a trace: what each event changed, for which claim and why.
 
-The monitor takes one record at a time; the state of each claim is compared with its previous state.
-The verdicts are the monitor's.
+The streams take one record at a time; the state of each claim that was moved is compared with its
+previous state.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from io import BufferedReader
 from typing import TYPE_CHECKING, Any, BinaryIO, Final, NamedTuple
 
 import msgspec
 
-from monitor.check.again import seekable
-from monitor.check.files import Records, check_each
-from monitor.check.whole import Asked
-from monitor.engine import ModeVerdict, Monitor
-from monitor.evaluate.compile import CLAIM_REGISTERS
+from monitor.check.conclude import Asked, concluded
+from monitor.check.files import Records
+from monitor.check.found import found_in
+from monitor.core import Streams, obligation_said
 from monitor.input.errors import InputError
-from monitor.input.records import At, Record, Stamp, at_line
+from monitor.input.records import Record, Stamp, at_line
 from monitor.input.sources import read
 from monitor.report.verdict import ModeChoice, UnjudgedClaim
 from proofs.traces.itf import ITF, events_of
@@ -32,14 +31,16 @@ from spec.events.fields import fields_of
 from spec.files.json_text import decode_json
 from spec.files.plain import open_plain
 from spec.language.verdicts import Verdict
+from spec.stream.claim import AT
+from spec.stream.outcome import ModeVerdict
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
-    from monitor.evaluate.claim import ClaimRun
-    from monitor.evaluate.observer_state import Finding
     from monitor.input.sources import Account
+    from monitor.report.verdict import Report
     from spec.events.canonical import Event
+    from spec.stream.claim import Claim
 
 __all__ = ["SCHEMA", "Change", "Explanation", "Happened", "Step", "Stop", "explain"]
 
@@ -118,15 +119,6 @@ class Explanation(msgspec.Struct, frozen=True):
     unjudged: list[UnjudgedClaim] = []
 
 
-class _Whole(NamedTuple):
-    """The verdict over all modes."""
-
-    verdict: ModeVerdict
-    why: str
-    obligations: dict[str, Verdict]
-    unjudged: list[UnjudgedClaim]
-
-
 def explain(
     trace: str,
     mode: Mode | None,
@@ -140,52 +132,46 @@ def explain(
 
     Args:
         trace: a file that the monitor reads, `-` for standard input, or a run in ITF.
-        mode: the one to judge by; None: each claim by the mode that it states.
+        mode: the one that judges claims that state it, or none; None: each claim is judged by the
+            mode that it states.
         claim: explain only the claim with this id.
 
     Raises:
         InputError: the trace or a line of it cannot be read.
         SpecError: an ITF trace is of another specification, or carries no events.
     """
-    if mode is not None:
-        monitor = Monitor(mode, bundle, only=claim)
-        taken = _take(_records(trace, stdin), [monitor])
-        found = monitor.conclude()
-        whole = _Whole(found.verdict, found.why, found.obligations, [])
-        return _explained(trace, ModeChoice(mode), bundle, claim, whole, [monitor], taken)
-    with seekable([trace], stdin) as copy:
-
-        def again(_: object = None) -> Records:
-            if copy is not None:
-                copy.seek(0)
-            return _records(trace, copy)
-
-        report = check_each(Asked(bundle, strict=False, claim=claim), again)
-        monitors = [Monitor(each.mode, bundle, only=claim, own=True) for each in report.modes]
-        taken = _take(again(), monitors)
-    whole = _Whole(report.verdict, report.why, report.obligations, report.unjudged.claims)
-    return _explained(trace, ModeChoice.AUTO, bundle, claim, whole, monitors, taken)
+    asked = Asked(mode, bundle, claim=claim)
+    streams, source = Streams(mode, bundle, only=claim), _records(trace, stdin)
+    streams.watch()
+    taken = _take(source, streams, asked)
+    streams.finish()
+    report = concluded(asked, found_in(streams, source.accounts))
+    return _explained(trace, asked, report, streams, taken)
 
 
 class _Taken(NamedTuple):
-    """A record, its number, and what it changed: each change with the place of its monitor."""
+    """A record, its number, and what it changed."""
 
     number: int
     record: Record
-    changes: list[tuple[int, Change]]
+    changes: list[Change]
 
 
-def _take(records: Iterable[Record], monitors: Sequence[Monitor]) -> list[_Taken]:
+def _take(records: Iterable[Record], streams: Streams, asked: Asked) -> list[_Taken]:
     """Judge the records; those that changed something, and the last."""
-    standing: list[dict[tuple[str, str], _Standing]] = [{} for _ in monitors]
+    standing: dict[Claim, _Standing] = {}
     taken: list[_Taken] = []
     last = None
     for number, record in enumerate(records, start=1):
-        changes = []
-        for place, (monitor, known) in enumerate(zip(monitors, standing, strict=True)):
-            monitor.take(record)
-            found = _changes(monitor.claims_of(record), known)
-            changes += [(place, change) for change in found]
+        streams.take(record)
+        changes = [
+            change
+            for _, claim in streams.news()
+            if asked.claim in (None, claim.claim_id)
+            and claim.mode is not None
+            and asked.mode in (None, claim.mode)
+            for change in _compared(claim, standing.setdefault(claim, _Standing()))
+        ]
         last = _Taken(number, record, changes)
         if changes:
             taken.append(last)
@@ -193,27 +179,12 @@ def _take(records: Iterable[Record], monitors: Sequence[Monitor]) -> list[_Taken
 
 
 def _explained(
-    trace: str,
-    mode: ModeChoice,
-    bundle: Bundle,
-    claim: str | None,
-    whole: _Whole,
-    monitors: Sequence[Monitor],
-    taken: Sequence[_Taken],
+    trace: str, asked: Asked, report: Report, streams: Streams, taken: Sequence[_Taken]
 ) -> Explanation:
-    auto = mode is ModeChoice.AUTO
-    judged = [
-        [each for each in monitor.conclude().claims if each.judged or not auto]
-        for monitor in monitors
-    ]
-    names = [{(c.file, c.claim.stream, c.claim.claim_id) for c in claims} for claims in judged]
     steps: list[Step] = []
     stop: Stop | None = None
-    for number, record, changed in taken:
-        at, stream = record.at, record.stamp.stream
-        own = [(at.file, stream, change.claim) in names[place] for place, change in changed]
-        changes = [c for (_, c), its in zip(changed, own, strict=True) if its or not auto]
-        events = [_happened(event) for event, _ in record.events]
+    for number, record, changes in taken:
+        at, events = record.at, [_happened(event) for event, _ in record.events]
         if changes:
             steps.append(Step(number, at.line, at.sequence, events, changes))
         wrong = [change for change in changes if change.after in _WRONG]
@@ -221,30 +192,30 @@ def _explained(
             stop = Stop(number, at.line, events, wrong)
     read = taken[-1].number if taken else 0
     fine = read if stop is None else stop.number - 1
+    modes = [each.mode for each in report.modes]
     return Explanation(
         schema=SCHEMA,
         tool=__version__,
         spec=spec_digest(),
         trace=trace.encode("utf-8", "replace").decode("utf-8"),
-        mode=mode,
-        bundle=bundle,
-        claim=claim,
-        verdict=whole.verdict,
-        why=whole.why,
+        mode=report.mode,
+        bundle=asked.bundle,
+        claim=asked.claim,
+        verdict=report.verdict,
+        why=report.why,
         read=read,
-        fine=fine if monitors else 0,
+        fine=fine if modes else 0,
         stop=stop,
         owed=[
-            Change(each.claim.claim_id, name, "", found.verdict, found.why)
-            for claims in judged
-            for each in claims
-            for name, found in each.findings.items()
+            Change(each.claim_id, name, "", found.verdict, found.why)
+            for each in report.claims
+            for name, found in each.obligations.items()
             if found.verdict is Verdict.PENDING
         ],
-        unexercised=[n for n, found in whole.obligations.items() if found is Verdict.UNEXERCISED],
+        unexercised=[n for n, found in report.obligations.items() if found is Verdict.UNEXERCISED],
         steps=steps,
-        modes=[monitor.mode for monitor in monitors],
-        unjudged=whole.unjudged,
+        modes=modes,
+        unjudged=report.unjudged.claims,
     )
 
 
@@ -262,10 +233,6 @@ class _Itf:
 
     def __iter__(self) -> Iterator[Record]:
         return _of_itf(self._trace)
-
-    def batches(self) -> Iterator[Record]:
-        """The same."""
-        return iter(self)
 
 
 def _records(trace: str, stdin: BinaryIO | None) -> Records:
@@ -295,60 +262,33 @@ def _of_itf(trace: str) -> Iterator[Record]:
 
 @dataclass(slots=True)
 class _Standing:
-    """The last state of a claim: as text, and the values it was read from."""
+    """The last state of a claim, as text, and the verdict on each obligation."""
 
-    event: int = 0
-    facts: tuple[object, ...] = ()
-    requests: int = 0
-    lifecycle: ClaimState = ClaimState.SUBMITTED
-    texts: dict[str, str] | None = None
-    taint: tuple[At | None, str] | None = None
-    verdicts: dict[str, Verdict] | None = None
+    texts: dict[str, str] = field(default_factory=lambda: dict(_BEFORE))
+    unclear: bool = False
+    verdicts: dict[str, Verdict] = field(default_factory=dict)
 
 
-def _changes(
-    claims: Iterable[ClaimRun], standing: dict[tuple[str, str], _Standing]
-) -> Iterator[Change]:
-    for claim in claims:
-        known = standing.setdefault((claim.stream, claim.claim_id), _Standing())
-        if (
-            claim.last_event == known.event
-            and claim.facts is known.facts
-            and claim.state is known.lifecycle
-            and claim.taint is known.taint
-            and len(claim.requests) == known.requests
-        ):
-            continue
-        yield from _compared(claim, known)
-        known.event, known.facts = claim.last_event, claim.facts
-        known.requests = len(claim.requests)
-        known.lifecycle, known.taint = claim.state, claim.taint
-
-
-def _compared(claim: ClaimRun, known: _Standing) -> Iterator[Change]:
-    name = claim.claim_id
-    texts, before = _texts(claim), known.texts or _BEFORE
+def _compared(claim: Claim, known: _Standing) -> Iterator[Change]:
+    """What changed of a claim since it was compared last."""
+    name, texts, before = claim.claim_id, _texts(claim), known.texts
     for what, text in texts.items():
         if text.partition(" of ")[0] != before[what].partition(" of ")[0]:
             yield Change(name, what, before[what], text)
-    if claim.taint is not None and known.taint is None:
-        yield Change(name, "trusted", "yes", "no", claim.taint[1])
-    findings = dict(claim.findings())
-    verdicts = known.verdicts or {}
+    if claim.unclear is not None and not known.unclear:
+        yield Change(name, "trusted", "yes", "no", claim.unclear.text)
+    findings = claim.findings()
     for obligation, found in findings.items():
-        was = verdicts.get(obligation, Verdict.UNEXERCISED)
+        was = known.verdicts.get(obligation, Verdict.UNEXERCISED)
         if found.verdict is not was:
-            yield _turned(name, obligation, was, found)
-    known.texts = texts
+            said = obligation_said(obligation, found)
+            allowed = said.allowed if found.verdict is Verdict.VIOLATED else ""
+            yield Change(name, obligation, was, found.verdict, said.why, allowed)
+    known.texts, known.unclear = texts, claim.unclear is not None
     known.verdicts = {obligation: found.verdict for obligation, found in findings.items()}
 
 
-def _turned(claim: str, obligation: str, was: Verdict, found: Finding) -> Change:
-    allowed = found.allowed if found.verdict is Verdict.VIOLATED else ""
-    return Change(claim, obligation, was, found.verdict, found.why, allowed)
-
-
-_BEFORE: Final = {
+_BEFORE: Final[dict[str, str]] = {
     "lifecycle": str(ClaimState.SUBMITTED),
     "responsible": "no",
     "held": "0",
@@ -356,13 +296,13 @@ _BEFORE: Final = {
 }
 
 
-def _texts(claim: ClaimRun) -> dict[str, str]:
-    facts = dict(zip(CLAIM_REGISTERS, claim.facts, strict=True))
+def _texts(claim: Claim) -> dict[str, str]:
+    lead, copy = claim.facts[AT["lead"]], claim.facts[AT["host"]]
     return {
         "lifecycle": str(claim.state),
-        "responsible": "yes" if facts["responsible"] else "no",
-        "held": f"{facts['lead']} of {claim.constants.threshold}",
-        "copy": "yes" if facts["host"] else "no",
+        "responsible": "yes" if claim.responsible else "no",
+        "held": f"{'unknown' if lead is None else lead} of {claim.threshold}",
+        "copy": "unknown" if copy is None else "yes" if copy else "no",
     }
 
 

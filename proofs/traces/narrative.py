@@ -33,9 +33,14 @@ _BELIEF = {
     "believed.restored": ("believes it restored", "believes a restore is due"),
 }
 # No event carries these fields.
-_DERIVED = frozenset({"intact", "unfounded_failure", "several_unreported", "matches_oldest"})
+_DERIVED = frozenset(
+    {
+        *("stored", "restorable", "overstates", "intact", "unfounded_failure"),
+        *("several_unreported", "matches_oldest"),
+    }
+)
 _RANKS = ("lower_priority_available", "higher_priority_kept")
-_OTHER_SENTENCES = _DERIVED | {"blames_unfailed", "echo", "authorised", *_RANKS, *CHOICE}
+_OTHER_SENTENCES = _DERIVED | {"blames_unfailed", "duplicate", "authorised", *_RANKS, *CHOICE}
 _FIELDS: dict[Kind, tuple[str, ...]] = {
     kind: tuple(name for name in names if name not in _OTHER_SENTENCES)
     for kind, names in CARRIES.items()

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from spec.claims.lifecycle import ClaimLifecycle
 from spec.contract.modes import MODES
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable, Iterator, Mapping
 
     from spec.claims.claim import ResidentClaim
 
@@ -53,7 +53,8 @@ class Entry:
     `lifecycle` is the claim's state by its own reports, `accepted_at` the reading of the clock of
     its duration, in ns or steps, when it was accepted, and `since_ns` the time then.
     `follows` is the id of the claim whose renewal this one is. `acknowledged` says that its
-    owner knows of its acceptance, or wants it kept without an answer.
+    owner knows of its acceptance, or wants it kept without an answer. `terms` and `named` are the
+    fields and the keys of the event that registered it, for restatements.
     """
 
     claim: ResidentClaim
@@ -71,6 +72,8 @@ class Entry:
     since_ns: int = 0
     follows: str = ""
     acknowledged: bool = False
+    terms: Mapping[str, Any] = field(default_factory=dict)
+    named: tuple[str, ...] = ()
     lifecycle: ClaimLifecycle = field(init=False)
 
     def __post_init__(self) -> None:

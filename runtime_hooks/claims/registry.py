@@ -197,6 +197,20 @@ class Registry:
                 return entry
         return None
 
+    def left_exactly(self, entry: Entry) -> str | None:
+        """What is left of a claim's duration, as another one; None where it has none.
+
+        Seconds are never rounded up; they may have 15 digits. In its last step a claim has one
+        step left.
+        """
+        if (duration := entry.claim.duration) is None:
+            return None
+        left = _end_of(entry, duration) - self._now[duration.unit]
+        if duration.unit is TimeUnit.STEPS:
+            return f"{max(1, left)} steps"
+        whole, rest = divmod(left, _PER[duration.unit])
+        return f"{whole}.{f'{rest:09}'[: max(0, 15 - len(str(whole)))]} s"
+
     def left(self, entry: Entry) -> str:
         """How much of a claim's duration is left; empty where it has none."""
         if (duration := entry.claim.duration) is None:

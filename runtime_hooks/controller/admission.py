@@ -293,13 +293,15 @@ class Admission:
     def _accept(self, claim: ResidentClaim, keys: tuple[bytes, ...]) -> Entry:
         """Accept a claim. In a mode without acceptance the registration alone is reported."""
         fields = {**claim_terms(claim), "object_id": object_of(keys[-1])}
-        self._emitter.fact(Kind.CLAIM_REGISTERED, **fields)
+        named = content_keys(keys)
+        self._emitter.fact(Kind.CLAIM_REGISTERED, **fields, keys=named)
         self._decided(claim)[0] += 1
         entry = self._registry.add(claim, keys)
+        entry.terms, entry.named = fields, named
         self._accepted.append(entry)
         self._tracker.add(entry)
         if not entry.watched:
-            self._emitter.fact(Kind.CLAIM_COMMITTED, **fields, content_keys=content_keys(keys))
+            self._emitter.fact(Kind.CLAIM_COMMITTED, **fields)
             self._emitter.report(Kind.CLAIM_ACCEPTED, **fields)
         self._tracker.find(entry)
         self._offloaded.add(entry)

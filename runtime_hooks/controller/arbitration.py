@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final, Protocol
+from typing import TYPE_CHECKING, Any, Final, Protocol
 
 from msgspec.structs import replace
 
@@ -163,6 +163,15 @@ class Arbitration:
         if stopped is not None:
             self._report_again(stopped)
 
+    def restate(self) -> None:
+        """State the unfinished requests again, and the actions on those that do not fit."""
+        for some in (self._running, self._waiting, self._refused):
+            for request in some.values():
+                self._state(request)
+                declared = len(self._registry.declared)
+                if request.reported and in_conflict(declared, request.needed, self._usable):
+                    self._emitter.report(request.reported, **self._blame(request)[1])
+
     # What others ask.
 
     @property
@@ -263,24 +272,20 @@ class Arbitration:
 
     def _report(self, action: Kind, request: _Request) -> Refusal:
         """Report the action on a request that does not fit, and the claims that block it."""
-        request_id, needed = request.arrival.request_id, request.needed
         request.reported_at, request.reported = self._registry.version, action
+        refusal, fields = self._blame(request)
+        self._emitter.report(action, **fields)
+        return refusal
+
+    def _blame(self, request: _Request) -> tuple[Refusal, dict[str, Any]]:
+        """The claims that block a request as they are now, and the fields of the report."""
+        request_id, needed = request.arrival.request_id, request.needed
         declared = len(self._registry.declared)
         blocking: Iterable[Entry] = (e for e in self._registry.live.values() if not e.watched)
         named = blockers(blocking, self._registry.declared, declared + needed - self._usable)
-        refusal = Refusal(
-            request_id,
-            tuple(entry.claim_id for entry in named),
-            proof(declared, needed, self._usable),
-            owners_of(named),
-        )
-        self._emitter.report(
-            action,
-            request_id=name_of(request_id),
-            blocking_claim_ids=refusal.blocking_claim_ids,
-            proof=refusal.proof,
-        )
-        return refusal
+        ids, sums = tuple(e.claim_id for e in named), proof(declared, needed, self._usable)
+        fields = {"request_id": name_of(request_id), "blocking_claim_ids": ids, "proof": sums}
+        return Refusal(request_id, ids, sums, owners_of(named)), fields
 
     def _report_again(self, request: _Request) -> None:
         """Report the last action on a request once more if other claims block it by now."""

@@ -22,6 +22,7 @@ from runtime_hooks.controller.admission import Admission
 from runtime_hooks.controller.arbitration import Arbitration, SizedPool
 from runtime_hooks.controller.figures import Figures, MeasuredPool
 from runtime_hooks.controller.operator import Operator
+from runtime_hooks.controller.restatement import Restatement
 from runtime_hooks.enforce.victim_exclusion import EvictablePool
 from runtime_hooks.enforce.victim_order import RankedPool
 from runtime_hooks.trace.emitter import Emitter
@@ -114,6 +115,15 @@ class Controller:
             tick=self.tick,
             inbox=self.inbox,
         )
+        self._restatement = Restatement(
+            settings,
+            journal,
+            self._emitter,
+            self._registry,
+            self.tracker,
+            self.offloaded,
+            self._arbitration,
+        )
         self.operator = Operator(
             self._registry,
             self._admission,
@@ -170,6 +180,10 @@ class Controller:
         self._now[TimeUnit.STEPS] += 1
         self.inbox.drain()
         return self._arbitration.decide_again()
+
+    def restate_if_due(self) -> None:
+        """A step has begun, and what was refused has ended: state what stands, if it is time to."""
+        self._restatement.write_if_due()
 
     def bound_of(self, request_id: str) -> int:
         """The blocks to which a request that may run was bounded; 0 where it was not."""

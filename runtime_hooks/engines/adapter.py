@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from runtime_hooks.engines.checks import Point
     from runtime_hooks.settings.config import Settings
     from runtime_hooks.trace.journal import Journal
+    from spec.events.canonical import CacheGroup
 
 __all__ = ["Adapter", "Attachment", "Configuration", "Front"]
 
@@ -99,6 +100,9 @@ class Adapter(Protocol):
         Raises:
             SpecError: the engine does not take the flags, or cannot load the model.
         """
+
+    def groups(self, scheduler: Any) -> tuple[CacheGroup, ...]:
+        """The groups of caches of an engine, if it has several."""
 
     def attach(
         self, scheduler: Any, settings: Settings, journal: Journal, alarm: Callable[[], str]

@@ -114,7 +114,8 @@ class Armed:
                 return _LOST
             return inline.alarm if inline and self.settings.monitor == "enforce" else ""
 
-        journal = Journal(stream, sinks, self.settings.queue)
+        groups = self.adapter.groups(scheduler)
+        journal = Journal(stream, sinks, self.settings.queue, groups=groups)
         try:
             attachment = self.adapter.attach(scheduler, self.settings, journal, alarm)
         except Exception:

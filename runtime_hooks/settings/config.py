@@ -63,6 +63,7 @@ Count = Annotated[int, Meta(ge=1, le=2**31 - 1)]
 Key = Annotated[str, Meta(min_length=1, max_length=1024)]
 TokenId = Annotated[int, Meta(ge=0, le=2**31 - 1)]
 Seconds = Annotated[float, Meta(ge=0, le=3600)]
+Interval = Annotated[float, Meta(ge=0, le=86_400)]
 
 
 class SettingsError(SpecError):
@@ -108,6 +109,8 @@ class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     beside the claims, or `refuse`, as any other.
     `without_trace` says what becomes of live claims once the trace cannot be written: `keep`, or
     `end`, which disarms the plugin. Either way no more claims are accepted.
+    `restate_seconds` is the time after which the trace states again what stands, for readers that
+    come late; 0 has it stated only after events were lost.
     `queue` is the most events that may wait to be written; an event over it is dropped and counted.
     `scopes` maps API keys to owner scopes; if there are any, a request without such a key cannot
     claim. `ahead` is a file of preregistered claims, which wait for a request with their prefix.
@@ -127,6 +130,7 @@ class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     materialize_within_s: Seconds = 0.0
     unlimited: Literal["bound", "refuse"] = "bound"
     without_trace: Literal["keep", "end"] = "keep"
+    restate_seconds: Interval = 60.0
     queue: Count = 65_536
     scopes: dict[Key, Key] = {}
     ahead: str = ""

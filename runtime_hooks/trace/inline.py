@@ -27,8 +27,8 @@ __all__ = ["Inline"]
 class Inline:
     """Writes verdicts on one stream to a file of lines and to listeners.
 
-    `verdicts` counts the lines that were written, by mode and verdict; `given_up` the claims and
-    requests that ended and are beyond what the monitor keeps of such.
+    `verdicts` counts the lines that were written, by mode and verdict; `given_up` the claims that
+    ended and of which the monitor keeps at most the id.
     `alarm` is empty until a claim is violated or the monitor fails, and then says so. Any thread
     may read it.
 

@@ -13,7 +13,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Final, Protocol, TypeAlias, TypeVar
 
 from runtime_hooks.trace.faults import LOG
-from spec.events.canonical import Event, Mark, StreamMark
+from spec.events.canonical import CacheGroup, Event, Mark, StreamMark
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -25,7 +25,7 @@ __all__ = ["REMIND_S", "Journal", "Line", "Sink"]
 S = TypeVar("S")
 
 Line: TypeAlias = Event | StreamMark
-"""A line of a stream: an event, or the mark at its beginning or end."""
+"""A line of a stream: an event, or a mark."""
 
 REMIND_S: Final = 60.0
 """How often the log says that a sink gets no more lines, in seconds."""
@@ -57,28 +57,38 @@ class Sink(Protocol):
 class Journal:
     """One stream of events, with marks at its beginning and end.
 
-    Call `write`, `gap`, `end` and `close` on one thread. `lost` names the sinks that raised, and
+    Call `write`, `gap`, `end` and `close` on one thread. `dropped` counts the events that found the
+    queue full, `gaps` the numbers without an event. `lost` names the sinks that raised, and
     `fault` is the last exception.
 
     Args:
         limit: the most events that may wait to be written.
+        groups: the groups of caches of the engine, where it has several.
     """
 
-    def __init__(self, stream: str, sinks: Sequence[Sink], limit: int) -> None:
+    def __init__(
+        self,
+        stream: str,
+        sinks: Sequence[Sink],
+        limit: int,
+        *,
+        groups: tuple[CacheGroup, ...] = (),
+    ) -> None:
         self.stream = stream
-        self.dropped = 0
+        self.dropped, self.gaps = 0, 0
+        self._groups = groups
         self.fault: BaseException | None = None
         self.lost: list[str] = []
         self._remind_at = 0.0
         self._sinks, self._limit = list(sinks), limit
-        self._waiting: deque[tuple[int, int, Kind, Mapping[str, Any]]] = deque()
+        self._waiting: deque[tuple[int, int, Kind | Mark, Mapping[str, Any]]] = deque()
         self._number = 1  # the first mark has 0
         self._closing = threading.Event()
         self._thread = threading.Thread(target=self._run, name="resident-claims", daemon=True)
         self._thread.start()
 
-    def write(self, time_ns: int, kind: Kind, fields: Mapping[str, Any]) -> None:
-        """Number an event, and queue it."""
+    def write(self, time_ns: int, kind: Kind | Mark, fields: Mapping[str, Any]) -> None:
+        """Number an event or a mark, and queue it."""
         number = self._number
         self._number += 1
         if len(self._waiting) >= self._limit:
@@ -90,6 +100,16 @@ class Journal:
     def used(self) -> int:
         """How many numbers are used."""
         return self._number
+
+    @property
+    def missing(self) -> int:
+        """How many numbers of the stream no line has."""
+        return self.dropped + self.gaps
+
+    @property
+    def drained(self) -> bool:
+        """Whether there is space in the queue again for many events, and a sink for them."""
+        return bool(self._sinks) and 2 * len(self._waiting) <= self._limit
 
     @property
     def waiting(self) -> int:
@@ -111,6 +131,7 @@ class Journal:
     def gap(self) -> None:
         """Use a number without an event: something happened that was not observed."""
         self._number += 1
+        self.gaps += 1
 
     def end(self) -> None:
         """End as `close` does, and do not wait for it."""
@@ -131,7 +152,8 @@ class Journal:
         self._each(lambda sink: sink.close())
 
     def _mark(self, mark: Mark, number: int) -> None:
-        line = StreamMark(kind=mark, stream=self.stream, sequence=number)
+        groups = self._groups if mark is Mark.STREAM_OPENED else ()
+        line = StreamMark(kind=mark, stream=self.stream, sequence=number, groups=groups)
         self._each(lambda sink: sink.take([line]))
 
     def _hand_on(self) -> None:
@@ -167,12 +189,14 @@ class Journal:
                 with suppress(Exception):
                     sink.fail()
 
-    def _batch(self) -> list[Event]:
+    def _batch(self) -> list[Line]:
         waiting = self._waiting
-        events = []
+        lines = list[Line]()
         for _ in range(min(len(waiting), _BATCH)):
             number, time_ns, kind, fields = waiting.popleft()
-            events.append(
-                Event(kind=kind, stream=self.stream, sequence=number, time_ns=time_ns, **fields)
-            )
-        return events
+            stamp: dict[str, Any] = {"stream": self.stream, "sequence": number, "time_ns": time_ns}
+            if isinstance(kind, Mark):
+                lines.append(StreamMark(kind=kind, **stamp, groups=self._groups))
+            else:
+                lines.append(Event(kind=kind, **stamp, **fields))
+        return lines

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 from spec.claims.claim import MAX_ID
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
 
     from spec.claims.claim import CacheIdentity, ResidentClaim
 
@@ -27,8 +27,8 @@ __all__ = [
 PREFIX: Final = "prefix:"
 """The beginning of the object id of every prefix of a prompt."""
 
-_CONTENT: Final = 12  # bytes of the digest that names a content
-_DIGEST: Final = 16  # bytes of any other digest
+_KEY: Final = 12  # bytes of a block hash that name its content
+_DIGEST: Final = 16  # bytes of a digest
 
 
 def name_of(text: str) -> str:
@@ -53,22 +53,30 @@ def namespace_of(salt: str | None) -> str:
     return _digest(salt.encode("utf-8", "surrogatepass")) if salt else ""
 
 
-def content_keys(keys: Sequence[bytes]) -> tuple[str, ...]:
-    """The field `content_keys` of an event: a digest for each position of a claim."""
-    return tuple(hashlib.blake2b(key, digest_size=_CONTENT).hexdigest() for key in keys)
+def content_keys(keys: Iterable[bytes]) -> tuple[str, ...]:
+    """The field `keys` of an event: the beginnings of block hashes of the engine, in hexadecimal.
+
+    The end of a block hash is not random: vLLM puts the number of the cache group there.
+    """
+    return tuple(key[:_KEY].hex() for key in keys)
 
 
-def cached_blocks(places: Sequence[tuple[int, int]], computed_by: str | None) -> dict[str, Any]:
+def cached_blocks(
+    places: Sequence[tuple[int, int]], computed_by: str | None, keys: Iterable[bytes] = ()
+) -> dict[str, Any]:
     """The fields of `block_cached`.
 
     Args:
         places: positions and blocks.
         computed_by: the request that computed the blocks; None where they were found.
+        keys: the contents of the blocks, where no claim states them.
     """
     fields: dict[str, Any] = {
         "block_ids": tuple(block for _, block in places),
         "positions": tuple(at for at, _ in places),
     }
+    if named := content_keys(keys):
+        fields["keys"] = named
     return fields | (
         {"found": True} if computed_by is None else {"request_id": name_of(computed_by)}
     )

@@ -12,7 +12,7 @@ from spec.claims.claim import Mode
 from spec.events.alphabet import Kind
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from runtime_hooks.claims.entry import Entry
     from runtime_hooks.claims.registry import Registry
@@ -104,18 +104,31 @@ class OffloadTracker:
         self._registry.set_copied(entry, True)
 
     def lost(self, keys: Iterable[bytes] | None) -> None:
-        """The tier evicted copies of these contents (None: all copies)."""
+        """The tier evicted copies of these contents (None: all copies).
+
+        A copy that is being read is there until that ends, though nobody else finds it.
+        """
         self._tick()
         for entry, positions in self._claims_on(keys).items():
             entry.stored -= positions
-            if not entry.copied:
-                continue
-            self._emitter.fact(Kind.HOST_COPY_LOST, claim_id=entry.claim_id)
-            self._registry.set_copied(entry, False)
-            self._tracker.exclude(entry)
-            if not entry.holds:
-                self._registry.report(entry, Kind.CLAIM_HARMED)
-                self._require_again(entry)
+            if entry.copied and not self._is_read(entry):
+                self._lose(entry)
+
+    def _lose(self, entry: Entry) -> None:
+        self._emitter.fact(Kind.HOST_COPY_LOST, claim_id=entry.claim_id)
+        self._registry.set_copied(entry, False)
+        self._tracker.exclude(entry)
+        if not entry.holds:
+            self._registry.report(entry, Kind.CLAIM_HARMED)
+
+    def _is_read(self, entry: Entry) -> bool:
+        return any(entry.claim_id in load.claims for load in self._loads.values())
+
+    def _lose_read(self, load: _Load) -> None:
+        """A load has ended: copies that the tier evicted while it read them are gone now."""
+        for entry in self._live(load):
+            if entry.copied and len(entry.stored) < entry.footprint and not self._is_read(entry):
+                self._lose(entry)
 
     def remove(self, entry: Entry) -> None:
         """Remove a claim that has ended: its copies may be evicted."""
@@ -138,6 +151,13 @@ class OffloadTracker:
                 self._require(entry, request_id)
         return sorted(load.claims)
 
+    def awaited(self) -> Iterator[tuple[str, str]]:
+        """The requests that wait for a whole claim, each with the id of the claim."""
+        for request_id, load in self._loads.items():
+            for entry in self._live(load):
+                if entry.claim_id in load.whole:
+                    yield request_id, entry.claim_id
+
     def under_way(self, request_id: str) -> bool:
         """Whether a request waits for copies of claims."""
         return request_id in self._loads and bool(self._live(self._loads[request_id]))
@@ -151,6 +171,7 @@ class OffloadTracker:
         self._tick()
         load = self._end_load(request_id)
         self._bring_back(request_id, load, pairs)
+        self._lose_read(load)
         return any(map(self._tracker.is_claimed, load.keys))
 
     def loaded_unused(self, request_id: str, pairs: Sequence[tuple[bytes, int]]) -> None:
@@ -161,7 +182,9 @@ class OffloadTracker:
         """
         self._tick()
         load = self._end_load(request_id)
-        if brought := self._bring_back(request_id, load, pairs):
+        brought = self._bring_back(request_id, load, pairs)
+        self._lose_read(load)
+        if brought:
             self._tracker.lost(brought)
 
     def failed(self, request_id: str) -> tuple[str, ...]:
@@ -169,7 +192,9 @@ class OffloadTracker:
         if request_id not in self._loads or not (load := self._end_load(request_id)).claims:
             return ()
         self._tick()
-        return self._refuse(request_id, self._live(load))
+        refused = self._refuse(request_id, self._live(load))
+        self._lose_read(load)
+        return refused
 
     def withheld(self, request_id: str, keys: Sequence[bytes], found: int) -> tuple[str, ...]:
         """A request is about to run without a claim that is away; returns the ids of such claims.

@@ -14,7 +14,7 @@ from runtime_hooks.tracking.watched import WatchedClaims
 from spec.events.alphabet import Kind
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Container, Sequence
+    from collections.abc import Callable, Collection, Container, Iterator, Sequence
 
     from runtime_hooks.claims.entry import Content, Entry
     from runtime_hooks.claims.registry import Registry
@@ -47,6 +47,7 @@ class BlockTracker:
     ) -> None:
         self.ledger = Ledger()
         self.watched = WatchedClaims(pool, registry, emitter)
+        self._ledgers = self.ledger, self.watched.ledger
         self._pool, self._exclusion = pool, VictimExclusion(pool)
         self._registry, self._emitter = registry, emitter
         self._tick, self._unfinished = tick, unfinished
@@ -71,12 +72,17 @@ class BlockTracker:
     def state_unclaimed(
         self, start: int, pairs: Sequence[tuple[bytes, int]], computed_by: str | None
     ) -> None:
-        """State that blocks are cached, for those that no claim owns."""
+        """State that blocks are cached, for those that no claim owns: with their contents, on which
+        a later claim counts.
+        """
         rest = [
-            (at, block) for at, (key, block) in enumerate(pairs, start) if not self.is_claimed(key)
+            (key, (at, block))
+            for at, (key, block) in enumerate(pairs, start)
+            if not self.is_claimed(key)
         ]
         if rest:
-            self._emitter.fact(Kind.BLOCK_CACHED, **cached_blocks(rest, computed_by))
+            keys, places = zip(*rest, strict=True)
+            self._emitter.fact(Kind.BLOCK_CACHED, **cached_blocks(places, computed_by, keys))
 
     def evicted(self, blocks: Sequence[int], request_id: str | None = None) -> None:
         """The allocator evicted cached blocks, for this request."""
@@ -93,8 +99,8 @@ class BlockTracker:
 
     def has_block(self, key: bytes) -> bool:
         """Whether a block of a claim holds this content."""
-        both = (self.ledger, self.watched.ledger)
-        return any(content.blocks for ledger in both for content in ledger.contents((key,)))
+        found = (content for ledger in self._ledgers for content in ledger.contents((key,)))
+        return any(content.blocks for content in found)
 
     def look_up(self, request_id: str, keys: Sequence[bytes], found: int) -> None:
         """A request looked up the contents that it can use, and found the first ones of them.
@@ -102,7 +108,7 @@ class BlockTracker:
         A request that finds what it computed itself, as after a preemption, does not reuse it.
         """
         self._tick()
-        for ledger in (self.ledger, self.watched.ledger):
+        for ledger in self._ledgers:
             for entry, asked in ledger.shared(keys).items():
                 predicate, lead = entry.claim.materialization_predicate, min(asked, found)
                 names = {"claim_id": entry.claim_id, "request_id": name_of(request_id)}
@@ -133,6 +139,25 @@ class BlockTracker:
         self._exclusion.resume(gone=done)
         if done:
             self._removed(Kind.BLOCK_LOST, None, {})
+
+    def look_again(self) -> None:
+        """Something was not observed: state which blocks of claims are gone or there since then."""
+        keys = [key for ledger in self._ledgers for key in ledger.keys]
+        found = list(self._pool.find(keys))
+        there = {block: key for key, block in found}
+        placed = (pair for ledger in self._ledgers for pair in ledger.placed)
+        gone = dict.fromkeys(block for key, block in placed if there.get(block) != key)
+        if gone:
+            self.lost(list(gone))
+        self.place(found, None)
+
+    def standing(self) -> Iterator[tuple[Entry, list[tuple[int, int]]]]:
+        """Each claim with its blocks, by position; a block that claims share comes once."""
+        stated: set[int] = set()
+        for entry in self._registry.live.values():
+            places = [place for place in entry.pairs if place[1] not in stated]
+            stated.update(block for _, block in places)
+            yield entry, places
 
     def drop_unreachable(self, keys: Sequence[bytes], *, claiming: bool = False) -> None:
         """Drop the cached blocks behind the first missing block of a prompt.

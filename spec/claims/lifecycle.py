@@ -115,8 +115,9 @@ class ClaimLifecycle:
 
     Of callers only the owning scope may demote, release or expire; anyone may raise the mode, only
     the owner may change it otherwise. The runtime sends every other report, may demote a demotable
-    claim, and may expire one whose duration, counted from the commitment, has passed.
-    `claim_harmed` and the refusal of active requests end no responsibility.
+    claim, or a hard_protected one while `pressed`, and may expire one whose duration, counted from
+    the commitment, has passed. `claim_harmed` and the refusal of active requests end no
+    responsibility.
     Source: Resident KV Claims, section 3.3 and table 4; design, section 2.
 
     Args:
@@ -135,6 +136,8 @@ class ClaimLifecycle:
     def __init__(self, claim: ResidentClaim, *, history: int | None = None) -> None:
         self.claim = claim
         self._mode = claim.protection_mode
+        self.pressed = False
+        """Whether a request in hand is in a standing conflict with the responsible claims."""
         self._accepted_at: Instant | None = None
         self._last: Instant | None = None
         self._history: deque[Entry] = deque(maxlen=history)
@@ -237,7 +240,8 @@ class ClaimLifecycle:
             return None if self._owned(by) else f"{self.claim.owner_scope!r} owns the claim"
         if trigger not in RUNTIME_TRIGGERS:
             return "only the owner may release"
-        if trigger == "claim_demoted" and self._mode is not Mode.DEMOTABLE:
+        relaxes = self._mode is Mode.HARD_PROTECTED and self.pressed
+        if trigger == "claim_demoted" and self._mode is not Mode.DEMOTABLE and not relaxes:
             return f"the runtime may demote only demotable claims, and this one is {self._mode}"
         if trigger == "claim_expired" and self.claim.duration is None:
             return "the runtime may expire only a claim with a duration"

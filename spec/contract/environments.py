@@ -7,7 +7,5 @@ from spec.events.alphabet import Kind
 
 __all__ = ["ENVIRONMENTS"]
 
-_ALL = frozenset(Kind) - {Kind.STREAM_DISORDER}  # a run is in order; readers of files notice
-
-ENVIRONMENTS: dict[Mode, frozenset[Kind]] = dict.fromkeys(Mode, _ALL)
+ENVIRONMENTS: dict[Mode, frozenset[Kind]] = dict.fromkeys(Mode, frozenset(Kind))
 """Every check prints it, and the monitor says where a stream leaves it."""

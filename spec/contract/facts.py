@@ -78,8 +78,8 @@ FACTS_ARE_FACTS: tuple[Assumption, ...] = (
     ),
     Assumption(
         "a copy to load",
-        "what is loaded, or fails to load, had a copy at some time",
-        _of_mine(kind(Kind.LOAD_FINISHED, Kind.LOAD_FAILED), was.copied),
+        "what is loaded had a copy at some time; a load may fail because there is none",
+        _of_mine(kind(Kind.LOAD_FINISHED), was.copied),
         "a load is of a claim that never had a copy",
     ),
 )

@@ -84,6 +84,27 @@ INTERPRETATIONS: tuple[Interpretation, ...] = (
         "have to name one; so would an action on a request that waits for another request.",
     ),
     Interpretation(
+        "relax",
+        "the runtime may demote a claim in a standing conflict",
+        "The runtime may end a hard_protected claim by itself only where the registry entry ends "
+        "while a request in hand is in a standing conflict with the responsible claims. The end "
+        "is reported as a demotion before any block of the claim is evicted, and that is an "
+        "explicit action of the conflict. A descriptor promises the stricter form, in which only "
+        "the owner ends a claim, where it says that a conflict never meets relax_claim.",
+        "If the runtime could never give way, an action that the papers list would be a "
+        "violation. If it could at any time, protection would be a hint.",
+    ),
+    Interpretation(
+        "smaller-grant",
+        "an acceptance may grant less than what was asked for",
+        "A registry may commit to fewer blocks or a shorter duration than the registration asks "
+        "for. The terms of the commitment replace those of the registration, and the acceptance "
+        "has to state them. An acceptance that states more than the commitment is a violation; "
+        "one that is silent about the duration states what was asked for.",
+        "A smaller grant would be a contradiction of facts, or an owner would count on terms "
+        "that nobody holds.",
+    ),
+    Interpretation(
         "capacity",
         "claims that share a block take it once",
         "A pool holds blocks, not footprints. Equal positions of one object are one block, "
@@ -99,9 +120,9 @@ INTERPRETATIONS: tuple[Interpretation, ...] = (
         "loss",
         "true before, false after; copies count in offloadable",
         "A claim is lost when its predicate, true of the blocks on the GPU, becomes false while "
-        "the runtime is responsible. A copy that can be restored counts in offloadable alone: "
-        "there the claim is lost with the last of both. Of several copies of a position on the "
-        "GPU, too, the last one counts.",
+        "the runtime is responsible. Copies in other tiers count in offloadable alone: there the "
+        "claim is lost when a block that the predicate needs is neither on the GPU nor in a "
+        "tier. Of several copies of a position, in one tier or in several, the last one counts.",
         "A demotable claim would count as kept while no request can use it; an offloadable one "
         "would be harmed each time its GPU blocks are used for something else.",
     ),

@@ -49,6 +49,7 @@ _CLAIM = {
     "lead": _I,
     "there": _B,
     "host": _B,
+    "whole": _B,
     "copied": _B,
     "ended_by": _I,
     "losses": _I,
@@ -100,8 +101,8 @@ def _registers(*names: str, sorts: Mapping[str, Sort]) -> tuple[Register, ...]:
 
 
 def usable(state: _Registers) -> Term:
-    """The predicate holds on the GPU, or, where the mode counts them, of a copy in the tier."""
-    return (state.lead >= c.threshold) | (c.tiered & state.host)
+    """The predicate holds on the GPU, or, where the mode counts copies, with those in the tiers."""
+    return (state.lead >= c.threshold) | (c.tiered & state.whole)
 
 
 def live(state: _Registers) -> Term:
@@ -122,6 +123,7 @@ _there = e.mine & live(was)  # a route can be taken only for a claim that is the
 _retired = kind(Kind.CLAIM_RETIRED) | (kind(Kind.DURATION_ELAPSED) & c.lapses)
 _whole = now.lead >= c.threshold
 _copied = e.mine & kind(Kind.STORE_FINISHED, Kind.HOST_COPY_FOUND)
+_tiers = kind(Kind.STORE_FINISHED, Kind.HOST_COPY_FOUND, Kind.HOST_COPY_LOST)
 _placed = kind(Kind.BLOCK_CACHED, Kind.BLOCK_EVICTED, Kind.BLOCK_LOST, Kind.LOAD_FINISHED)
 
 _DECLARED = ("declared", "unreported", "offloaded")
@@ -140,7 +142,8 @@ CLAIM_FACTS = Ledger(
         "there": (e.mine & kind(Kind.CLAIM_COMMITTED)).ite(
             _whole, was.there | (e.mine & _placed & _whole)
         ),
-        "host": (was.host | _copied) & ~(e.mine & kind(Kind.HOST_COPY_LOST)),
+        "host": (e.mine & _tiers).ite(e.stored, was.host),
+        "whole": (e.mine & (_tiers | _placed)).ite(e.restorable, was.whole),
         "copied": was.copied | _copied,
         "ended_by": (e.mine & kind(Kind.CLAIM_RETIRED) & was.responsible).ite(e.by, was.ended_by),
         "losses": loss.ite(was.losses + 1, was.losses),
@@ -191,7 +194,7 @@ def _taken(register: str, at: Term, value: Term) -> Term:
     return (e.here & at).ite(value, Var(Scope.REQ_WAS, register, value.sort))
 
 
-_stocked = (was.lead >= c.threshold) | was.host
+_stocked = (was.lead >= c.threshold) | was.whole
 _computes = conj(e.here, ~e.found, kind(Kind.BLOCK_CACHED))
 _came_back = e.mine & (kind(Kind.LOAD_FINISHED) | ((was.lead < c.threshold) & ~_computes))
 

@@ -150,14 +150,17 @@ MODES: dict[Mode, ModeSpec] = {
             "fit beside the claim gets an explicit action that names the claim; any other "
             "loss is reported as harm.",
             ((Depth.SCHEDULER_HOOK, Depth.ALLOCATOR_HOOK),),
-            ("due-by", "paired-ends", "one-life", "blame", "conflict", "capacity", "loss"),
+            (
+                *("due-by", "paired-ends", "one-life", "smaller-grant", "blame", "conflict"),
+                *("relax", "capacity", "loss"),
+            ),
             frozenset(ConflictAction),
         ),
         _mode(
             Mode.DEMOTABLE,
             "No eviction makes the predicate false before a demotion of the claim is reported.",
             ((Depth.CLAIM_REGISTRY,),),
-            ("due-by", "paired-ends", "one-life", "loss"),
+            ("due-by", "paired-ends", "one-life", "smaller-grant", "loss"),
             frozenset({ConflictAction.RELAX}),
         ),
         _mode(
@@ -165,7 +168,7 @@ MODES: dict[Mode, ModeSpec] = {
             "Responsibility ends at the claim's duration, and the end is reported; no "
             "eviction makes the predicate false before it.",
             ((Depth.CLAIM_REGISTRY,),),
-            ("due-by", "paired-ends", "one-life", "loss"),
+            ("due-by", "paired-ends", "one-life", "smaller-grant", "loss"),
             frozenset({ConflictAction.RELAX}),
         ),
         _mode(
@@ -173,7 +176,10 @@ MODES: dict[Mode, ModeSpec] = {
             "The claim may leave the GPU; it is restored from the offload tier before it is "
             "reused, or the failed restore ends in an outcome that names the claim.",
             ((Depth.STORAGE_RESTORABILITY,),),
-            ("due-by", "paired-ends", "one-life", "loss", "reuse", "failed-restore"),
+            (
+                *("due-by", "paired-ends", "one-life", "smaller-grant", "loss", "reuse"),
+                "failed-restore",
+            ),
             frozenset({ConflictAction.OFFLOAD, ConflictAction.REFUSE}),
         ),
         _mode(

@@ -1,7 +1,7 @@
 """Defines what a guard may read: the fields of an event for one claim, and the claim's constants.
 
 The monitor computes these fields for each claim from the canonical stream
-(`monitor.stream.projection`); the prover lets a most general runtime choose them
+(`spec.stream.fields`); the prover lets a most general runtime choose them
 (`proofs.model.environment`). Both must offer exactly this list. Counts are in blocks.
 """
 
@@ -32,7 +32,19 @@ EVENT_FIELDS: dict[str, tuple[Sort, str]] = {
     "named": (_B, "the event names this claim's id (which an auditor reads)"),
     "here": (_B, "the event belongs to the request that is followed"),
     "lead": (_I, "contiguous blocks held from the predicate's start, after a fact about blocks"),
+    "stored": (
+        _B,
+        "the tiers other than the GPU have a copy of all that the predicate needs, after the event",
+    ),
+    "restorable": (
+        _B,
+        "all that the predicate needs is on the GPU or has a copy in a tier, after the event",
+    ),
     "footprint": (_I, "blocks that a commitment or an acceptance states"),
+    "overstates": (
+        _B,
+        "the acceptance states more blocks or a longer duration than the commitment",
+    ),
     "needed": (_I, "blocks that the arriving request needs"),
     "usable": (_I, "usable blocks of the pool"),
     "rest": (_I, "blocks of the other responsible claims of the pool, each block once"),
@@ -67,7 +79,10 @@ EVENT_FIELDS: dict[str, tuple[Sort, str]] = {
         _B,
         "the refusal states a failed restore as its cause, and none failed for the request",
     ),
-    "echo": (_B, "a component below the scheduler repeats a failure that the scheduler reported"),
+    "duplicate": (
+        _B,
+        "a component below the scheduler repeats a failure that the scheduler reported",
+    ),
     "outcome": (
         _B,
         "the report states refusal, demotion, expiry or harm as the outcome and names this claim",
@@ -109,7 +124,7 @@ EVENT_FIELDS: dict[str, tuple[Sort, str]] = {
 CONSTANTS: dict[str, tuple[Sort, str]] = {
     "threshold": (_I, "blocks that the materialization predicate asks for, at least 1"),
     "lapses": (_B, "responsibility ends at the claim's duration by itself (mode expiring)"),
-    "tiered": (_B, "a copy in the offload tier counts for the claim (mode offloadable)"),
+    "tiered": (_B, "copies in other tiers count for the claim (mode offloadable)"),
     "watched": (_B, "the mode promises only telemetry, which is owed from registration on"),
     "ranked": (_B, "the mode promises an order of losses, so each lost block is to be reported"),
 }

@@ -9,7 +9,16 @@ from spec.docs.markdown import fence, table
 from spec.docs.mermaid import to_mermaid
 from spec.events.alphabet import KINDS, Kind, Role
 from spec.events.canonical import MARKS, SCHEMA, Mark
-from spec.events.fields import FIELDS, IDENTITY, STAMP, fields_of, required_of
+from spec.events.fields import (
+    FIELDS,
+    FLAGS,
+    IDENTITY,
+    OLD_NAMES,
+    STAMP,
+    fields_of,
+    one_of,
+    required_of,
+)
 
 __all__ = ["events_page", "lifecycle_page"]
 
@@ -27,7 +36,7 @@ def events_page() -> str:
     ]
     for role in Role:
         rows = [
-            (f"`{kind}`", info.says, ", ".join(_field(name, kind) for name in fields_of(kind)))
+            (f"`{kind}`", info.says, _fields(kind))
             for kind, info in KINDS.items()
             if info.role is role
         ]
@@ -35,7 +44,7 @@ def events_page() -> str:
         parts += [f"### {title}", table(("kind", "meaning", "fields"), rows)]
     parts += [
         "## Marks",
-        "Two more kinds are about the stream itself. A writer that may be killed begins with the "
+        "Three more kinds are about the stream itself. A writer that may be killed begins with the "
         "first: if the last line is not the second, the stream was cut, and the claims that were "
         "alive are inconclusive from there on. Streams without marks end with their last line. A "
         f"mark has {_names(STAMP)}, and `sequence` counts on.",
@@ -45,6 +54,12 @@ def events_page() -> str:
         "kinds may occur in the stream too, but their absence shows nothing. A later mark "
         "narrows what is observed from its line on, for the claims that have not ended; it adds "
         "nothing to it.",
+        f"`{Mark.STREAM_OPENED}` may have `groups`: a list of the groups of KV caches, each with "
+        "its number (`group`), its `kind` and its `window` in blocks. A hit needs all blocks of a "
+        "`full` group, the last `window` blocks of a `window` group, and the last block of a "
+        "`state` group. Without it there is one group, number 0, of kind full.",
+        f"After `{Mark.STREAM_RESTATED}` the next lines have `restated`: they state all that "
+        "stands. A reader that missed lines begins again with them; others skip them.",
         f"`{Mark.STREAM_OPENED}` may have `rank` and `ranks`: the stream has what one of so many "
         "processes of an engine observed, counted from 0. All of them are [one "
         "stream](decisions/0022-ranks-of-one-engine.md), in the order of `time_ns`, which each "
@@ -52,7 +67,11 @@ def events_page() -> str:
         "the stream, or the one that `engine` states: where several ranks write to one pipe or one "
         "file, each needs a stream of another name, and all state one `engine`.",
         "## Fields",
-        f"Every event may have {_names(STAMP)}; `kind` and the fields in bold must be given. "
+        "Streams of version 1 are read as well. Their names of fields are still accepted: "
+        + "; ".join(f"`{old}` is `{new}`" for old, new in OLD_NAMES.items())
+        + ".",
+        f"Every event may have {_names((*STAMP, *FLAGS))}; `kind` and the fields in bold must be "
+        "given. "
         "Without `sequence` a missing line cannot be detected. Every event about a claim may "
         f"state its identity: {_names(IDENTITY)}.",
         table(
@@ -61,6 +80,14 @@ def events_page() -> str:
         ),
     ]
     return "\n\n".join(parts) + "\n"
+
+
+def _fields(kind: Kind) -> str:
+    names = [name for name in fields_of(kind) if name not in OLD_NAMES]
+    some = one_of(kind)
+    either = " or ".join(f"`{name}`" for name in some)
+    rest = [_field(name, kind) for name in names if name not in some]
+    return ", ".join([*rest[:1], f"**{either}**", *rest[1:]] if some else rest)
 
 
 def _field(name: str, kind: Kind) -> str:
@@ -104,8 +131,9 @@ def lifecycle_page() -> str:
         grid,
         "## Who may do what",
         may,
-        "Conditions: the runtime may demote only a claim whose mode is demotable, and expire "
-        "only a claim whose duration, counted from the commitment, is over. Anyone may raise "
+        "Conditions: the runtime may demote only a claim whose mode is demotable, or a "
+        "hard_protected one in a [standing conflict](interpretations.md#relax), and expire only "
+        "a claim whose duration, counted from the commitment, is over. Anyone may raise "
         "the protection of a claim; only its owner may change it otherwise. Refusing, "
         "deferring or otherwise acting on an active request is no transition of any claim "
         "that blocks it.",

@@ -28,7 +28,7 @@ __all__ = [
     "as_jsonl",
 ]
 
-SCHEMA = "resident-claims/event/1"
+SCHEMA = "resident-claims/event/2"
 
 Blocks = Annotated[int, Meta(ge=0, le=2**53)]
 Name = Annotated[str, Meta(min_length=1, max_length=1024)]
@@ -78,7 +78,7 @@ class Event(
     lowest_priority: int | None = None
     found: bool = False
     # Content keys, of the positions of a claim from 0 on or of the blocks of a fact: equal keys of
-    # one cache identity and group are equal content. `content_keys` is their old name.
+    # one cache identity and group are equal content. `content_keys` is the old name of `keys`.
     keys: tuple[Id, ...] = ()
     content_keys: tuple[Name, ...] = ()
     tier: Name | None = None
@@ -92,12 +92,15 @@ class Event(
     usable: Blocks | None = None
     blocking_claim_ids: tuple[Name, ...] | None = None
     proof: CapacityProof | None = None
+    # Why, and the pool at that moment: shown, and not judged.
+    reason: Name | None = None
+    capacity: CapacityProof | None = None
     restore: bool = False
     # Failed restores: refusal, demotion, expiry, harm, or anything else that is no outcome.
     outcome: Name | None = None
     outcome_claim_id: Name | None = None
     duplicate: bool = False
-    echo: bool = False
+    echo: bool = False  # the old name of `duplicate`
     from_tier: bool = False
     # The event states what stands, for readers that missed it.
     restated: bool = False
@@ -146,7 +149,7 @@ MARKS = {
 
 
 class CacheGroup(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """A group of KV caches: its number, its kind (full, window or state), and its window in blocks."""
+    """A group of KV caches: its number, its kind (full, window, state), its window in blocks."""
 
     group: Blocks
     kind: Name

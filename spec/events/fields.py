@@ -14,13 +14,16 @@ if TYPE_CHECKING:
 __all__ = [
     "ABOUT_BLOCKS",
     "FIELDS",
+    "FLAGS",
     "IDENTITY",
+    "OLD_NAMES",
     "RENEWS",
     "REQUEST_KINDS",
     "ROUTE_REPORTS",
     "RUNTIME",
     "STAMP",
     "fields_of",
+    "one_of",
     "required_of",
 ]
 
@@ -56,14 +59,25 @@ FIELDS: Final[Mapping[str, tuple[str, str]]] = MappingProxyType(
         "mode": ("name", "the mode that the claim asks for or was accepted in"),
         "owner_scope": ("name", "who owns the claim"),
         "by": ("name", "the caller of the step: a scope, or the word runtime"),
-        "duration": ("text with unit", "how long responsibility lasts, such as 15 s or 60 steps"),
+        "duration": (
+            "text with unit",
+            "how long responsibility lasts, such as 15 s or 60 steps: as asked for, as committed "
+            "(which may be shorter), or as accepted",
+        ),
         "priority": ("number", "rank of the claim; more is higher"),
-        "footprint": ("blocks", "size of the claim as committed or accepted"),
+        "footprint": (
+            "blocks",
+            "size of the claim: as asked for, as committed (which may be less), or as accepted",
+        ),
         "block_ids": (
             "list of ids",
             "physical blocks; a block_lost that lists none means all of them",
         ),
-        "positions": ("list of positions", "logical positions of the claim, one for each block id"),
+        "positions": (
+            "list of positions",
+            "logical positions of the claim, one for each block id; a block_cached that names a "
+            "claim or an object has them or keys",
+        ),
         "lowest_priority": (
             "number",
             "lowest priority among the blocks of claims that could be evicted, the evicted "
@@ -73,10 +87,22 @@ FIELDS: Final[Mapping[str, tuple[str, str]]] = MappingProxyType(
             "yes or no",
             "the blocks were found in the cache, and the request did not compute them",
         ),
-        "content_keys": (
-            "list of names",
-            "what each position of the claim holds, from 0 on: equal keys are equal blocks, in "
-            "whatever claim",
+        "keys": (
+            "list of ids",
+            "content keys, such as the engine's block hashes: of the positions of a claim, from 0 "
+            "on, or of the blocks of a fact, one for each block id; equal keys of one cache "
+            "identity and group are equal content",
+        ),
+        "content_keys": ("list of names", "the old name of `keys`"),
+        "tier": (
+            "name",
+            "where the blocks or copies are: gpu, cpu, disk, external or another name; without it "
+            "the GPU for blocks, and cpu for copies",
+        ),
+        "group": (
+            "number",
+            "the group of KV caches that the blocks belong to (`stream_opened` states its kind); "
+            "0 without it",
         ),
         "held": (
             "blocks",
@@ -98,19 +124,29 @@ FIELDS: Final[Mapping[str, tuple[str, str]]] = MappingProxyType(
             "five counts of blocks",
             "capacity proof: resident + active = total > usable; shortfall = total - usable",
         ),
+        "reason": ("text", "why the runtime decided so; shown, and not judged"),
+        "capacity": (
+            "five counts of blocks",
+            "the pool when the claim was harmed, as in `proof`; shown, and not judged",
+        ),
         "restore": (
             "yes or no",
             "the refusal is for a restore that failed, not for lack of capacity",
         ),
         "outcome": ("name", "of a failed restore: refusal, demotion, expiry or harm"),
         "outcome_claim_id": ("name", "the claim that the outcome names"),
-        "echo": (
+        "duplicate": (
             "yes or no",
             "a component below the scheduler, such as a connector, repeats a reported failure",
         ),
+        "echo": ("yes or no", "the old name of `duplicate`"),
         "from_tier": (
             "yes or no",
-            "the restore came from the tier, not from recomputation",
+            "the restore came from a tier, not from recomputation",
+        ),
+        "restated": (
+            "yes or no",
+            "the event states what stands already, for readers that missed it; others skip it",
         ),
         "cost": ("cost units of the router", "cost of the route"),
         "worker": ("name", "the worker of the route"),
@@ -121,6 +157,14 @@ FIELDS: Final[Mapping[str, tuple[str, str]]] = MappingProxyType(
 
 STAMP: Final = ("kind", "stream", "sequence", "time_ns")
 """The fields that every event has."""
+
+FLAGS: Final = ("restated",)
+"""The fields that every event may have, and no mark has."""
+
+OLD_NAMES: Final[Mapping[str, str]] = MappingProxyType(
+    {"content_keys": "keys", "echo": "duplicate"}
+)
+"""Fields of version 1 under names that are still read, with the names of today."""
 
 IDENTITY: Final = ("cache_identity", "object_id", "predicate", "predicate_id", "token_map")
 """The fields that bind an event to the object of a claim; any event about a claim may have them."""
@@ -158,4 +202,9 @@ def required_of(kind: Kind) -> tuple[str, ...]:
     row = kind.row
     names: tuple[str, ...] = ("claim_id",) if row.claim is Names.MUST else ()
     names += ("request_id",) if row.request else ()
-    return names + tuple(row.required.split())
+    return names + tuple(name for name in row.required.split() if "|" not in name)
+
+
+def one_of(kind: Kind) -> tuple[str, ...]:
+    """Fields of which an event of this kind states at least one, or it cannot be judged."""
+    return tuple(n for each in kind.row.required.split() if "|" in each for n in each.split("|"))

@@ -10,7 +10,11 @@ __all__ = ["Kind"]
 
 _MAY, _MUST, _NEVER = Names.MAY, Names.MUST, Names.NEVER
 _CHOICE, _OUTSIDE = Role.CHOICE, Role.ENVIRONMENT
-_REPORT, _STREAM = Role.REPORT, Role.STREAM
+_REPORT = Role.REPORT
+
+
+_COPIES = "block_ids positions keys tier group"
+"""What a fact about blocks or copies may state of them."""
 
 
 def _action(says: str, fields: str = "") -> Row:
@@ -38,7 +42,7 @@ class Kind(StrEnum):
             _OUTSIDE,
             "a claim was submitted, or an auditor's registry holds it",
             _MUST,
-            fields="mode owner_scope duration priority footprint",
+            fields="mode owner_scope duration priority footprint keys",
             required="predicate",
         ),
     )
@@ -48,7 +52,7 @@ class Kind(StrEnum):
             _CHOICE,
             "the runtime's registry took responsibility for the claim",
             _MUST,
-            fields="mode owner_scope duration priority footprint content_keys",
+            fields="mode owner_scope duration priority footprint keys content_keys",
             required="footprint",
         ),
     )
@@ -64,10 +68,10 @@ class Kind(StrEnum):
         "block_cached",
         Row(
             _CHOICE,
-            "blocks at logical positions of the claim are cached",
+            "blocks are cached, at logical positions of the claim or with keys",
             _MAY,
-            fields="block_ids positions request_id found",
-            required="block_ids positions",
+            fields=f"{_COPIES} request_id found",
+            required="block_ids|keys",
             by=(By.NAME, By.OBJECT, By.CONTENT, By.REQUEST),
         ),
     )
@@ -77,8 +81,8 @@ class Kind(StrEnum):
             _CHOICE,
             "the allocator chose cached blocks as victims",
             _MAY,
-            fields="block_ids positions request_id lowest_priority",
-            required="block_ids",
+            fields=f"{_COPIES} request_id lowest_priority",
+            required="block_ids|keys",
             blocks_gone=True,
             by=(By.LOSS, By.POOL),
         ),
@@ -89,30 +93,37 @@ class Kind(StrEnum):
             _OUTSIDE,
             "cached blocks were lost to a reset or a failure",
             _MAY,
-            fields="block_ids positions",
+            fields=_COPIES,
             blocks_gone=True,
             by=(By.LOSS,),
         ),
     )
-    # Facts about the offload tier.
+    # Facts about copies in other tiers.
     STORE_FINISHED = (
         "store_finished",
         Row(
-            _OUTSIDE, "the claim's blocks were copied to the offload tier", _MAY, about_blocks=True
+            _OUTSIDE,
+            "the claim's blocks were copied to a tier other than the GPU",
+            _MAY,
+            fields=_COPIES,
+            about_blocks=True,
         ),
     )
     HOST_COPY_FOUND = (
         "host_copy_found",
-        Row(_OUTSIDE, "a copy of the claim's blocks was found in the offload tier", _MAY),
+        Row(_OUTSIDE, "a copy of the claim's blocks was found in a tier", _MAY, fields=_COPIES),
     )
-    HOST_COPY_LOST = "host_copy_lost", Row(_OUTSIDE, "the copy in the offload tier is gone", _MAY)
+    HOST_COPY_LOST = (
+        "host_copy_lost",
+        Row(_OUTSIDE, "a copy of the claim's blocks in a tier is gone", _MAY, fields=_COPIES),
+    )
     LOAD_FINISHED = (
         "load_finished",
         Row(
             _OUTSIDE,
             "the claim's blocks were loaded back for a request",
             _MAY,
-            fields="held block_ids positions",
+            fields=f"held {_COPIES}",
             request=True,
             by=(By.NAME, By.OBJECT, By.BLOCKS, By.CONTENT, By.REQUEST),
         ),
@@ -123,6 +134,7 @@ class Kind(StrEnum):
             _OUTSIDE,
             "loading the claim's blocks back for a request failed",
             _MAY,
+            fields=_COPIES,
             request=True,
             renews=True,
         ),
@@ -146,7 +158,7 @@ class Kind(StrEnum):
             _CHOICE,
             "a request looked up the blocks of the claim that it can use",
             _MAY,
-            fields="held asked",
+            fields="held asked block_ids keys tier group",
             request=True,
             about_blocks=True,
         ),
@@ -154,7 +166,12 @@ class Kind(StrEnum):
     PREFIX_REUSED = (
         "prefix_reused",
         Row(
-            _CHOICE, "a request consumed the claim's prefix", _MAY, request=True, about_blocks=True
+            _CHOICE,
+            "a request consumed the claim's prefix",
+            _MAY,
+            fields="block_ids keys tier group",
+            request=True,
+            about_blocks=True,
         ),
     )
     REQUEST_ROUTED = (
@@ -163,7 +180,7 @@ class Kind(StrEnum):
             _CHOICE,
             "the router sent a request to a worker, at a cost",
             _MAY,
-            fields="cost worker",
+            fields="cost worker keys",
             required="cost worker",
             request=True,
             renews=True,
@@ -175,7 +192,7 @@ class Kind(StrEnum):
             _CHOICE,
             "the routed request hit or missed the claim's prefix",
             _MAY,
-            fields="hit",
+            fields="hit keys",
             required="hit",
             request=True,
         ),
@@ -191,14 +208,20 @@ class Kind(StrEnum):
             _REPORT,
             "the runtime reports that it accepts the claim",
             _MUST,
-            fields="mode owner_scope duration priority footprint",
+            fields="mode owner_scope duration priority footprint keys",
             required="footprint",
             lifecycle=True,
         ),
     )
     CLAIM_REJECTED = (
         "claim_rejected",
-        Row(_REPORT, "the runtime reports that it rejects the claim", _MUST, lifecycle=True),
+        Row(
+            _REPORT,
+            "the runtime reports that it rejects the claim",
+            _MUST,
+            fields="reason",
+            lifecycle=True,
+        ),
     )
     CLAIM_MATERIALIZED = (
         "claim_materialized",
@@ -224,7 +247,7 @@ class Kind(StrEnum):
         "claim_offloaded",
         Row(
             _REPORT,
-            "the runtime reports that the claim is in the offload tier",
+            "the runtime reports that the claim is in a tier other than the GPU",
             _MUST,
             about_blocks=True,
             lifecycle=True,
@@ -259,7 +282,7 @@ class Kind(StrEnum):
             _REPORT,
             "the runtime reports that a restore failed, and the outcome",
             _MUST,
-            fields="outcome outcome_claim_id blocking_claim_ids echo",
+            fields="outcome outcome_claim_id blocking_claim_ids duplicate echo",
             required="outcome",
             request=True,
             lifecycle=True,
@@ -307,6 +330,7 @@ class Kind(StrEnum):
             _REPORT,
             "the runtime reports that the claim was harmed",
             _MUST,
+            fields="reason capacity",
             about_blocks=True,
             lifecycle=True,
         ),
@@ -325,7 +349,10 @@ class Kind(StrEnum):
     REQUEST_DEFERRED = "request_deferred", _action("the runtime reports that it deferred a request")
     REQUEST_REFUSED = (
         "request_refused",
-        _action("the runtime reports that it refused a request", "restore outcome_claim_id echo"),
+        _action(
+            "the runtime reports that it refused a request",
+            "reason restore outcome_claim_id duplicate echo",
+        ),
     )
     REQUEST_ROUTED_ELSEWHERE = (
         "request_routed_elsewhere",
@@ -379,9 +406,4 @@ class Kind(StrEnum):
             request=True,
             tells=("reuse_served", "hit"),
         ),
-    )
-    # What the reader of a stream found.
-    STREAM_DISORDER = (
-        "stream_disorder",
-        Row(_STREAM, "time or sequence ran backwards in the stream", _NEVER),
     )

@@ -14,7 +14,6 @@ class Role(Enum):
     CHOICE = "fact, chosen by the runtime"
     ENVIRONMENT = "fact, from outside the runtime"
     REPORT = "report"
-    STREAM = "a property of the stream itself"
 
 
 class Names(Enum):
@@ -50,7 +49,8 @@ class Row:
         says: what happened, or what is reported, in words.
         claim: whether it names a claim.
         fields: what it may state besides claim, request, time and identity, with blanks between.
-        required: those without which it cannot be judged, besides claim and request.
+        required: those without which it cannot be judged, besides claim and request; of fields
+            with a bar between them one is enough.
         request: it names a request, always.
         renews: a fact of the next request of an id, where the one before has ended: a router
         reports on it before its arrival, and where an engine reports that a load failed there may

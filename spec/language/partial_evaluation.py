@@ -40,8 +40,9 @@ Known: TypeAlias = Mapping[tuple[Scope, str], Term]
 _SIGNED = {(Scope.EVENT, "rival")}
 
 
-def specialize(term: Term, kind: Kind, known: Known) -> Term:
-    """The term for an event of this kind, with `known` variables replaced, and simplified.
+def specialize(term: Term, kind: Kind | None, known: Known) -> Term:
+    """The term for an event of this kind (None: of no kind), with `known` variables replaced, and
+    simplified.
 
     Every integer except `rival` is a count, so it is assumed to be at least 0.
     """

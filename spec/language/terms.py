@@ -2,7 +2,7 @@
 
 A term is a small typed expression over the fields of an event, the registers of a ledger before and
 after that event, an observer's own registers and the constants of a claim. It has exactly two
-translations: to Z3 (`proofs.logic.encode`) and to Python source (`monitor.evaluate.compile`).
+translations: to Z3 (`proofs.logic.encode`) and to Python source (`spec.stream.generate`).
 Nothing here evaluates a term, so the two translations are the only places where its meaning could
 drift, and a property test holds them together.
 """

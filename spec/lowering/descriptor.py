@@ -84,7 +84,9 @@ class Anchor(_Record):
 class Item(_Record):
     """A statement about one obligation, for the modes in which it was looked for.
 
-    `anchor` names one of the descriptor's anchors. `action` is the one that a conflict meets.
+    `anchor` names one of the descriptor's anchors. `action` is the one that a conflict meets;
+    `never` are those that it never meets (`never: [relax_claim]` is the stricter form of
+    hard_protected).
     """
 
     obligation: ObligationName
@@ -93,6 +95,7 @@ class Item(_Record):
     scope: Scope
     anchor: str | None = None
     action: ConflictAction | None = None
+    never: tuple[ConflictAction, ...] = ()
 
     @model_validator(mode="after")
     def _acts(self) -> Item:
@@ -101,6 +104,15 @@ class Item(_Record):
             raise DescriptorError(
                 "explicit_conflict_action is supported by no action",
                 f"name it: one of {', '.join(ConflictAction)}",
+            )
+        if self.never and self.obligation != "explicit_conflict_action":
+            raise DescriptorError(
+                f"{self.obligation} has actions that a conflict never meets",
+                "write them at explicit_conflict_action",
+            )
+        if self.action in self.never:
+            raise DescriptorError(
+                f"a conflict meets {self.action}, and never meets it", "leave one of them out"
             )
         return self
 

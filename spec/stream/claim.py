@@ -22,7 +22,7 @@ from spec.stream.codes import Code, Reason
 from spec.stream.generate import CLAIM, REQUEST, Values
 from spec.stream.pool import Block, Object
 
-__all__ = ["AT", "UNSTATED", "Claim", "Finding", "Scope", "names_of", "verdicts_of"]
+__all__ = ["AT", "UNSTATED", "Claim", "Finding", "Scope", "is_longer", "names_of", "verdicts_of"]
 
 UNSTATED: Final = 2**63
 """The threshold of a predicate that is not stated: it never holds."""
@@ -105,7 +105,9 @@ class Claim:
         other_mode: the word of a later event that states another; then nothing is concluded.
         obj: what it is on; one of its own until an object is stated.
         owner: as its registration or its commitment states.
-        footprint: the most that any event states, in blocks; None if none does.
+        asked: the duration that its registration asks for. `duration` and `footprint` (in blocks)
+            are those of the commitment, and before it those that were asked for.
+        pressed: whether its entry ended while a request in hand was in a standing conflict.
         placed: whether it was put on its object.
         known: whether a registry holds it, an auditor's or the runtime's.
         named: whether a report named it that presupposes a claim.
@@ -133,6 +135,7 @@ class Claim:
     obj: Object = field(default_factory=Object)
     predicate: MaterializationPredicate | None = None
     owner: str | None = None
+    asked: str | None = None
     duration: str | None = None
     priority: int | None = None
     disputed: bool = False
@@ -149,6 +152,7 @@ class Claim:
     untimed: object = None
     elapsed: bool = False
     early: bool = False
+    pressed: bool | None = False
     computed: set[int] = field(default_factory=set)
     waiting: set[str] = field(default_factory=set)
     routes: dict[tuple[str, Kind], list[Any]] = field(default_factory=dict)
@@ -169,6 +173,8 @@ class Claim:
         """Judge the claim by a mode from now on."""
         self.mode = mode
         self.own.stands = [] if mode is None else [*_first(mode, self.bundle)]
+        for scope in self.requests.values():
+            scope.stands = self._scoped()
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -290,17 +296,30 @@ class Claim:
             self.known = True
         else:
             self.accepted = True
-        if event.footprint is not None:
-            self.footprint = max(self.footprint or 0, event.footprint)
-        self.duration = self.duration or event.duration
+        self._grant(event)
         self.priority = event.priority if self.priority is None else self.priority
         return why
 
+    def _grant(self, event: Event) -> None:
+        """Take footprint and duration: those of the commitment replace what was asked for."""
+        commits = event.kind is Kind.CLAIM_COMMITTED
+        if event.kind is Kind.CLAIM_REGISTERED:
+            self.asked = self.asked or event.duration
+        if commits or self.duration is None:
+            self.duration = event.duration or self.duration
+        if event.footprint is None:
+            return
+        if commits:
+            self.footprint = event.footprint
+        elif not self.facts[AT["committed"]]:
+            self.footprint = max(self.footprint or 0, event.footprint)
+
     def _differs(self, event: Event) -> str:
         self.disputed |= self.priority is not None and event.priority not in (None, self.priority)
-        stated = self.duration, event.duration
-        if None not in stated and len({Duration.parse(each or "") for each in stated}) > 1:
-            return "two durations of the claim are stated"
+        stated = self.asked, event.duration
+        again = event.kind is Kind.CLAIM_REGISTERED and None not in stated
+        if again and len({Duration.parse(each or "") for each in stated}) > 1:
+            return "two durations of the claim are asked for"
         if (
             event.kind is not Kind.CLAIM_ACCEPTED
             and len({self.owner, event.owner_scope} - {None}) > 1
@@ -317,12 +336,15 @@ class Claim:
 
     def follow(self, request: str, facts: Values) -> Scope:
         """Follow a request from now on: its observers stand where the claim's do."""
-        stands = [
+        scope = self.requests[request] = Scope(facts, self._scoped())
+        return scope
+
+    def _scoped(self) -> list[Stand | None]:
+        """The observers that are followed for each request, where they stand for the claim."""
+        return [
             stand if OBLIGATIONS[name].per_request else None
             for name, stand in zip(self.names, self.own.stands, strict=True)
         ]
-        scope = self.requests[request] = Scope(facts, stands)
-        return scope
 
     def end_request(self, request: str) -> None:
         """A request ended: its scope is kept for late reports, as long as there are not many."""
@@ -402,13 +424,21 @@ class Claim:
     def _found(self, place: int, name: str) -> Finding:
         stands = (scope.stands[place] for _, scope in self.scopes())
         found = [_finding(name, stand) for stand in stands if stand is not None]
-        if name in self.left:
-            found.insert(1, self.left[name])
+        if (kept := self.left.get(name)) is not None:
+            found.insert(0 if kept.verdict is Verdict.VIOLATED else 1, kept)
         verdict = pool(each.verdict for each in found)
         reason = self.unclear or self.open.get(name)
         if reason is not None and verdict is not Verdict.VIOLATED:
             return Finding(Verdict.INCONCLUSIVE, reason.at, None, reason)
         return next(each for each in found if each.verdict is verdict)
+
+
+def is_longer(stated: str | None, held: str | None) -> bool | None:
+    """Whether a duration is longer than another, if both are stated; None if their units differ."""
+    if stated is None or held is None:
+        return False
+    one, other = Duration.parse(stated), Duration.parse(held)
+    return one.exact > other.exact if one.unit is other.unit else None
 
 
 def _finding(name: str, stand: Stand) -> Finding:

@@ -11,7 +11,7 @@ from typing import Any, Final
 
 from spec.contract.ledgers import REQUEST_FACTS
 from spec.language.verdicts import Verdict
-from spec.stream.claim import AT, Claim, Scope, Stand, verdicts_of
+from spec.stream.claim import AT, Claim, Finding, Scope, Stand, verdicts_of
 from spec.stream.codes import Code, Reason
 from spec.stream.fields import FIELDS, Moment
 from spec.stream.generate import Compiled, Values, Watch, compiled, outcomes
@@ -32,7 +32,7 @@ class Delivery:
         here: the requests that it belongs to; of those in `perhaps` that is unknown.
         place: the place of its line.
         moves: whether it can move an observer at all.
-        exercised: whether what it moves counts as exercised.
+        exercised: whether what it moves counts as exercised, and can violate anything.
     """
 
     def __init__(
@@ -142,6 +142,7 @@ class Delivery:
                 steps = outcomes(watch, stand.state, stand.own, *inputs)
                 if len(steps) > 1:
                     claim.leave_open(name, self._unknown(name))
+                    self.at.moved[claim] = None
                     self.moved = True
                     continue
                 ((state, own), number), *_ = steps.items()
@@ -154,11 +155,16 @@ class Delivery:
 
     def _move(self, scope: Scope, place: int, name: str, after: Stand) -> None:
         before = scope.stands[place]
+        if not self.exercised and verdicts_of(name)[after.state] is Verdict.VIOLATED:
+            return  # what led to a restated event, and would allow it, is not known
         if before is not None and before.state != after.state and before.exercised:
             verdict = verdicts_of(name)[before.state]
             if verdict is Verdict.SATISFIED:
                 self.claim.note_satisfied(name, before)
         scope.stands[place] = after
+        if verdicts_of(name)[after.state] is Verdict.VIOLATED:
+            self.claim.keep(name, Finding(Verdict.VIOLATED, after.at, after.rule))
+        self.at.moved[self.claim] = None
         self.moved = True
 
     def _unknown(self, name: str) -> Reason:

@@ -14,9 +14,8 @@ from spec.stream.breaks import Contradiction
 from spec.stream.capacity import Capacity
 from spec.stream.claim import AT, Claim
 from spec.stream.codes import Code
-from spec.stream.fields import Touch
 from spec.stream.objects import Objects
-from spec.stream.pool import FULL, GPU, Block, Key, Object, Pool
+from spec.stream.pool import FULL, GPU, Block, Key, Object, Pool, Touch
 
 __all__ = ["FACTS_ABOUT_BLOCKS", "Effect", "Facts", "of_tier"]
 

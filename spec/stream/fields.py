@@ -16,8 +16,8 @@ from spec.contract.vocabulary import EVENT_FIELDS
 from spec.events.alphabet import Kind
 from spec.events.fields import ROUTE_REPORTS, RUNTIME
 from spec.stream.capacity import Blame, Capacity
-from spec.stream.claim import AT, Claim
-from spec.stream.pool import Block, Pool
+from spec.stream.claim import AT, Claim, is_longer
+from spec.stream.pool import Pool, Touch
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Set
@@ -26,21 +26,9 @@ if TYPE_CHECKING:
     from spec.stream.ranks import Ranks
     from spec.stream.request import Request, Requests
 
-__all__ = ["FIELDS", "Moment", "Touch", "number", "route_value"]
+__all__ = ["FIELDS", "Moment", "number", "route_value"]
 
 _OUTCOMES: Final = frozenset({"refusal", "demotion", "expiry", "harm"})
-
-
-@dataclass
-class Touch:
-    """What an event did to the blocks of one claim: positions that it gained or lost, or that loads
-    brought; and the blocks of its that are gone, of which another may hold the same.
-    """
-
-    gained: set[int] = field(default_factory=set)
-    lost: set[int] = field(default_factory=set)
-    brought: set[int] = field(default_factory=set)
-    blocks: set[Block | None] = field(default_factory=set)
 
 
 @dataclass
@@ -51,6 +39,7 @@ class Moment:
         direct: the claims that it names or means, and not only shares content with.
         touched: what it did to the blocks of claims.
         mine: the claims that it is about, each with whether it names the claim.
+        moved: the claims of which an observer moved.
     """
 
     event: Event
@@ -63,6 +52,7 @@ class Moment:
     direct: Set[Claim] = frozenset()
     touched: Mapping[Claim, Touch] = field(default_factory=dict)
     mine: dict[Claim, tuple[bool, bool]] = field(default_factory=dict)
+    moved: dict[Claim, None] = field(default_factory=dict)
 
     @cached_property
     def accused(self) -> frozenset[str]:
@@ -155,6 +145,15 @@ def stored(at: Moment, claim: Claim) -> bool:
     return all(map(at.pool.in_tiers, needed))
 
 
+def restorable(at: Moment, claim: Claim) -> bool:
+    """Whether all that the predicate needs is on the GPU or in a tier, after the event."""
+    if any(claim.copies.values()):
+        return True
+    if claim.predicate is None:
+        return False
+    return at.pool.lead(claim.obj, claim.start, claim.extent, tiers=True) >= claim.threshold
+
+
 def found(at: Moment, claim: Claim) -> bool:
     """Whether the blocks were found in the cache."""
     return at.event.found
@@ -179,7 +178,7 @@ def new_loss(at: Moment, claim: Claim) -> bool:
 
 def lower_priority_available(at: Moment, claim: Claim) -> bool | None:
     """Whether a claim of lower priority had a block to evict instead; None: unknown."""
-    return at.ranks.lower_available(at, claim) if mine(at, claim) else False
+    return at.ranks.lower_available(at.event, at.touched, claim) if mine(at, claim) else False
 
 
 def higher_priority_kept(at: Moment, claim: Claim) -> bool:
@@ -193,6 +192,19 @@ def higher_priority_kept(at: Moment, claim: Claim) -> bool:
 def footprint(at: Moment, claim: Claim) -> int | None:
     """The blocks that a commitment or an acceptance states."""
     return at.event.footprint
+
+
+def overstates(at: Moment, claim: Claim) -> bool | None:
+    """Whether the acceptance states more blocks or a longer duration than the commitment.
+
+    An acceptance that states no duration leaves the one that was asked for.
+    """
+    event, held = at.event, claim.facts[AT["footprint"]]
+    if event.restated or not claim.facts[AT["committed"]]:
+        return False
+    if event.footprint is not None and held is not None and held < event.footprint:
+        return True
+    return is_longer(event.duration or claim.asked, claim.duration)
 
 
 def needed(at: Moment, claim: Claim) -> int | None:
@@ -301,7 +313,7 @@ def unfounded_failure(at: Moment, claim: Claim) -> bool:
     return at.event.restore and not at.failed
 
 
-def echo(at: Moment, claim: Claim) -> bool:
+def duplicate(at: Moment, claim: Claim) -> bool:
     """Whether the report repeats a failure that was already reported."""
     return at.event.repeats
 
@@ -349,10 +361,11 @@ def _is_loaded(claim: Claim, computed: Iterable[int]) -> bool:
 
 def authorised(at: Moment, claim: Claim) -> bool | None:
     """Whether the owner is behind the end of a claim, or the runtime within its rights: it may
-    demote what is demotable, and expire what is over. An end without a stated caller is accepted.
+    demote what is demotable, or hard_protected and ended in a standing conflict, and expire what is
+    over. An end without a stated caller is accepted.
 
     None if the owner is known from the runtime's acceptance at most, or it is unknown whether the
-    duration is over.
+    duration is over, or whether there was a conflict.
     """
     by, kind = at.event.by, at.event.kind
     if by is None:
@@ -363,6 +376,8 @@ def authorised(at: Moment, claim: Claim) -> bool | None:
         if claim.untimed is not None and not claim.elapsed:
             return None
         return claim.elapsed and not claim.early
+    if kind is Kind.CLAIM_DEMOTED and claim.mode is Mode.HARD_PROTECTED:
+        return claim.pressed
     return kind is Kind.CLAIM_DEMOTED and claim.mode is Mode.DEMOTABLE
 
 

@@ -32,6 +32,7 @@ from spec.language.terms import (
     Var,
     variables,
 )
+from spec.stream.scopes import DELIVERY
 
 __all__ = [
     "CLAIM",
@@ -310,8 +311,6 @@ class _Maker:
 @cache
 def compiled(kind: Kind, mode: Mode | None, bundle: Bundle = Bundle.CONTRACT) -> Compiled:
     """The functions of one kind of event for claims of a mode; None judges nothing."""
-    from spec.projection.delivery import DELIVERY
-
     maker = _Maker(kind, _constants(mode))
     observers = () if mode is None else MODES[mode].bundle(bundle)
     claims = {**CLAIM_FACTS.following, **DECLARED.following}

@@ -136,11 +136,11 @@ class Judge:
                 self._untime(line)
             for event in line.events:
                 self._event(event, line)
+            for name, only, why in line.doubts:
+                self._doubt(name, only, why, line.at)
         except Contradiction as found:
             self._leave(found.at(line.at))
             self._break(found.at(line.at))
-        for name, only, why in line.doubts:
-            self._doubt(name, only, why, line.at)
 
     def finish(self) -> None:
         """The stream is over: an end that was promised, and what durations came to, are known."""
@@ -159,6 +159,10 @@ class Judge:
             del self.claims[name]
         self._ended.clear()
         self._ids.clear()
+        most = self.limits.ended
+        for claim in self.past[:-most]:
+            self._forget(claim)
+        self.past = self.past[-most:]
         self._begin()
 
     def _time_end(self, claim: Claim) -> None:
@@ -224,8 +228,8 @@ class Judge:
         """Durations that are over by the time of this line elapse before it."""
         now = line.time_ns or 0
         while self._ends and self._ends[0][0] <= now:
-            _, _, claim = heappop(self._ends)
-            if claim in self._timed and claim.untimed is None and not claim.elapsed:
+            end, _, claim = heappop(self._ends)
+            if claim in self._timed and claim.end == end and claim.untimed is None and not claim.elapsed:
                 self._event(Event(kind=Kind.DURATION_ELAPSED, claim_id=claim.claim_id), line)
 
     def _untime(self, line: Line) -> None:
@@ -274,6 +278,9 @@ class Judge:
             if touch.gained or touch.lost:
                 self.ranks.follow(each, holds=self._holds(each))
         self._contradict(at, line)
+        if event.kind is Kind.CLAIM_RETIRED:
+            for each in at.mine:
+                each.pressed = self._is_pressed() if each.responsible else each.pressed
         self._deliver(at, line)
         if event.kind is Kind.PREFIX_REUSED:
             for each in at.direct:
@@ -296,13 +303,16 @@ class Judge:
             self._end(claim)
 
     def _restated(self) -> None:
-        """What stands is stated: what restated events alone made due is not owed."""
+        """What stands is stated: what restated events alone made due is not owed.
+
+        What a request in hand waits for, as a restore that was reported to be required, still is.
+        """
         self.restating = False
         for claim in self._alive():
-            for _, scope in claim.scopes():
-                for place, (name, stand) in enumerate(zip(claim.names, scope.stands, strict=True)):
-                    if stand is not None and verdicts_of(name)[stand.state] is Verdict.PENDING:
-                        scope.stands[place] = stand._replace(state=0, exercised=False)
+            stands = claim.own.stands
+            for place, (name, stand) in enumerate(zip(claim.names, stands, strict=True)):
+                if stand is not None and verdicts_of(name)[stand.state] is Verdict.PENDING:
+                    stands[place] = stand._replace(state=0, exercised=False)
         self.owing.clear()
 
     def _request(self, event: Event) -> Request | None:
@@ -428,10 +438,15 @@ class Judge:
 
     def _remeasure(self, claim: Claim, at: Moment) -> None:
         facts, lead = claim.facts, FIELDS["lead"](at, claim)
-        if lead == facts[AT["lead"]] and not claim.obj.contents:
+        if lead == facts[AT["lead"]] and not (claim.obj.contents or claim.obj.places):
             return
         facts[AT["lead"]] = lead
         facts[AT["there"]] = facts[AT["there"]] or lead >= claim.threshold
+        facts[AT["host"]] = FIELDS["stored"](at, claim)
+        facts[AT["whole"]] = FIELDS["restorable"](at, claim)
+        if claim.predicate is not None:
+            needed = self.pool.needs(claim.obj, claim.start, claim.start + claim.threshold)
+            facts[AT["copied"]] = facts[AT["copied"]] or any(map(self.pool.in_tiers, needed))
         for scope in claim.requests.values():
             if scope.facts[REQ["seen"]]:
                 scope.facts[REQ["away"]] = lead < claim.threshold
@@ -450,9 +465,9 @@ class Judge:
     def _time(self, claim: Claim, event: Event, line: Line) -> None:
         """The duration of a claim runs from its commitment."""
         if event.kind not in _BEGINS or claim.duration is None:
-            if event.kind is Kind.CLAIM_ACCEPTED and event.duration and claim.end is None:
-                if claim.facts[AT["committed"]] and claim.untimed is None:
-                    claim.untimed = line.at
+            late = event.kind is Kind.CLAIM_ACCEPTED and event.duration and claim.end is None
+            if late and claim.facts[AT["committed"]] and claim.untimed is None:
+                claim.untimed = line.at
             return
         if not claim.in_steps and self.order.time_ns is not None:
             claim.least = self.order.time_ns + Duration.parse(claim.duration).nanoseconds
@@ -630,6 +645,16 @@ class Judge:
             return {}
         return dict.fromkeys(self.capacity) if at.presses else {}
 
+    def _is_pressed(self) -> bool | None:
+        """Whether a request in hand is in a standing conflict with the responsible claims."""
+        total, unknown = self.capacity.total, False
+        for request in self.requests.in_hand.values():
+            if request.needed is None or request.usable is None or total is None:
+                unknown = True
+            elif request.needed <= request.usable < total + request.needed:
+                return True
+        return None if unknown else False
+
     def _deliver_to(
         self, claim: Claim, at: Moment, here: set[str], perhaps: set[str], line: Line
     ) -> None:
@@ -711,7 +736,7 @@ class Judge:
                 raise Contradiction(reason.code, reason.text)
             named.distrust(reason)
         ends = event.kind is Kind.REQUEST_FINISHED and event.request_id is not None
-        moved = dict.fromkeys(at.mine)
+        moved = {**dict.fromkeys(at.mine), **at.moved}
         if ends and event.request_id is not None:
             for claim in self.followers.get(event.request_id, {}):
                 claim.end_request(event.request_id)
@@ -777,7 +802,8 @@ class Judge:
             for claim in self.followers.get(name, {}):
                 for report in ROUTE_REPORTS:
                     claim.routes.pop((name, report), None)
-            self.requests.finish(name)
+            if (gone := self.requests.finish(name)) is not None:
+                self.followers.pop(gone, None)
         if at.request is None:
             return
         if kind is Kind.LOAD_FAILED:
@@ -844,7 +870,7 @@ def _assumed(
 
 
 @cache
-def _unseen(names: tuple[str, ...], told: frozenset[Kind]) -> dict[str, frozenset[Kind]]:
+def _unseen(names: tuple[str, ...], stated: frozenset[Kind]) -> dict[str, frozenset[Kind]]:
     """The obligations that rest on facts which a stream does not observe, with those."""
-    found = {name: facts_of(OBLIGATIONS[name]) - told for name in names}
+    found = {name: facts_of(OBLIGATIONS[name]) - stated for name in names}
     return {name: unseen for name, unseen in found.items() if unseen}

@@ -118,7 +118,8 @@ class Objects:
 
     def identity_of(self, content: Content) -> str | None:
         """The cache identity of the objects that hold a content, if any."""
-        return next((obj.identity for obj in self._users.get(content, ())), None)
+        found = (obj.identity for obj in self._users.get(content, ()))
+        return next((identity for identity in found if identity is not None), None)
 
     def bind(self, obj: Object, event: Event, pool: Pool) -> bool:
         """Take the identity and the map of positions that an event states of an object.

@@ -30,6 +30,7 @@ class ClaimOutcome(NamedTuple):
         stated_mode: the word by which it states one; `other_mode` a second word, if there is one.
         entered: whether anything was owed to it: it was accepted, or it is watched.
         final: whether only a late report can change the verdict.
+        turned_away: whether it was rejected, and nothing else was reported of it.
         why: what decided the verdict.
     """
 
@@ -44,6 +45,7 @@ class ClaimOutcome(NamedTuple):
     why: str
     findings: Mapping[str, Finding]
     period: int = 0
+    turned_away: bool = False
 
 
 def outcome_of(claim: Claim) -> ClaimOutcome:
@@ -68,7 +70,13 @@ def outcome_of(claim: Claim) -> ClaimOutcome:
         why,
         findings,
         claim.period,
+        _is_turned_away(claim),
     )
+
+
+def _is_turned_away(claim: Claim) -> bool:
+    more = claim.accepted or claim.known or claim.named or claim.requests
+    return claim.state is ClaimState.REFUSED and not more
 
 
 def _unentered(found: Finding) -> Finding:

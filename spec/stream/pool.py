@@ -14,7 +14,7 @@ from typing import Final, NamedTuple, TypeAlias
 from spec.stream.breaks import Contradiction
 from spec.stream.codes import Code
 
-__all__ = ["FULL", "GPU", "Block", "Group", "Key", "Object", "Pool"]
+__all__ = ["FULL", "GPU", "Block", "Group", "Key", "Object", "Pool", "Touch"]
 
 Block: TypeAlias = int | str
 """A physical block, as the engine names it."""
@@ -92,6 +92,18 @@ class Object:
         """Whether an event that states these may mean this object."""
         pairs = ((self.identity, identity), (self.token_map, token_map))
         return all(own is None or stated is None or own == stated for own, stated in pairs)
+
+
+@dataclass
+class Touch:
+    """What an event did to the blocks of one claim: positions that it gained or lost, or that loads
+    brought; and the blocks of its that are gone, of which another may hold the same.
+    """
+
+    gained: set[int] = field(default_factory=set)
+    lost: set[int] = field(default_factory=set)
+    brought: set[int] = field(default_factory=set)
+    blocks: set[Block | None] = field(default_factory=set)
 
 
 class Pool:
@@ -241,6 +253,7 @@ class Pool:
     def _lead_of_groups(self, obj: Object, start: int, end: int, *, tiers: bool) -> int:
         held = self._anywhere if tiers else self.on_gpu
         full = [number for number, group in self.groups.items() if group.kind == "full"]
+        end = min(end, max([len(obj.contents), *(at + 1 for _, at in obj.places)]))
         most = start
         while most < end and all(held(obj.key(number, most)) for number in full):
             most += 1

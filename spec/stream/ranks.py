@@ -9,7 +9,10 @@ from spec.claims.claim import Mode
 from spec.stream.claim import Claim
 
 if TYPE_CHECKING:
-    from spec.stream.fields import Moment
+    from collections.abc import Mapping
+
+    from spec.events.canonical import Event
+    from spec.stream.pool import Touch
 
 __all__ = ["Ranks"]
 
@@ -47,7 +50,9 @@ class Ranks:
         own = claim.priority or 0
         return not claim.disputed and any(own < rank for rank in self._holders)
 
-    def lower_available(self, at: Moment, claim: Claim) -> bool | None:
+    def lower_available(
+        self, event: Event, touched: Mapping[Claim, Touch], claim: Claim
+    ) -> bool | None:
         """Whether a block of a claim of lower priority could be evicted instead; None: unknown.
 
         One could if such a claim still holds blocks, and the event states a lowest priority of
@@ -56,16 +61,16 @@ class Ranks:
         """
         if claim.disputed or claim.priority is None:
             return None
-        own, lowest = claim.priority, at.event.lowest_priority
+        own, lowest = claim.priority, event.lowest_priority
         lower = [rank for rank in self._holders if rank < own]
         rivals = bool(lower or self._unsure)
         if lowest is None:
             return None if rivals else False
-        losers = [each for each, touch in at.touched.items() if touch.lost or touch.blocks]
+        losers = [each for each, touch in touched.items() if touch.lost or touch.blocks]
         unsure = any(each.mode is Mode.SOFT_PRIORITY and each.priority is None for each in losers)
         unsure = unsure or any(each.disputed for each in losers)
         ranks = {each: each.priority or 0 for each in losers if self._is_ranked(each)}
-        least = self._least(at, ranks, own)
+        least = self._least(touched, ranks, own)
         if own <= lowest:
             return None if rivals and (least < lowest or unsure) else False
         if not (rivals or unsure) and least == lowest:
@@ -75,11 +80,11 @@ class Ranks:
         return True if any(lowest <= rank for rank in lower) else None
 
     @staticmethod
-    def _least(at: Moment, ranks: dict[Claim, int], own: int) -> int:
+    def _least(touched: Mapping[Claim, Touch], ranks: dict[Claim, int], own: int) -> int:
         """The lowest priority of a block that goes: that of the highest of its claims."""
         found: dict[object, int] = {}
         for claim, rank in ranks.items():
-            for block in at.touched[claim].blocks:
+            for block in touched[claim].blocks:
                 found[block] = max(rank, found.get(block, rank))
         return min(found.values(), default=own)
 

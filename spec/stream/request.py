@@ -136,8 +136,8 @@ class Requests:
         self.in_hand[request.name] = request
         self._count(request, 1)
 
-    def finish(self, name: str) -> None:
-        """A request is over."""
+    def finish(self, name: str) -> str | None:
+        """A request is over; return the id that is forgotten for it, if any."""
         request = self._live.pop(name, None) or Request(name)
         self._count(request, -1)
         self.in_hand.pop(name, None)
@@ -145,7 +145,8 @@ class Requests:
         self._over[name] = request
         self._over.move_to_end(name)
         if len(self._over) > min(self._most, _REMEMBERED):
-            self._over.popitem(last=False)
+            return self._over.popitem(last=False)[0]
+        return None
 
     def _count(self, request: Request, sign: int) -> None:
         if request.in_hand:

@@ -7,11 +7,9 @@ from typing import Any
 import msgspec
 import pytest
 
-from monitor.evaluate.compile import compile_mode
-from monitor.input.records import at_line
-from monitor.stream.projection import Stream
+from monitor.core import Streams
+from monitor.input.records import Record, Stamp, at_line
 from spec.claims.claim import Mode
-from spec.contract.modes import Bundle
 from spec.events.canonical import Event
 from tests.monitor.traces import CLAIM, OTHER, Line, Trace, claim_of, having, judge
 from tests.monitor.traces_canonical import about, canonical
@@ -100,17 +98,15 @@ class TestConflicts:
         """Where nobody states what another request needs, what rests on it is not known."""
         refused = of("refused", "q", blocking_claim_ids=[CLAIM])
         hand = canonical("request_arrived", request_id="r")
-        stream = Stream(compile_mode(HARD, Bundle.CONTRACT), "run")
+        streams = Streams(HARD)
         for line, said in enumerate([*there(), hand, arrives("q", 10), refused]):
-            stream.take(msgspec.convert(said, Event), at_line("f", line))
-        found = dict(stream.claims[CLAIM].findings())[self.blame]
-        assert (
-            "inconclusive",
-            ("the stream does not state what another unfinished request needs"),
-        ) == (
-            found.verdict,
-            found.why,
-        )
+            event, at = msgspec.convert(said, Event), at_line("f", line)
+            streams.take(Record(at, Stamp("run", None, None), ((event, at),)))
+        (stream,) = streams
+        found = stream.judge.claims[CLAIM].findings()[self.blame]
+        assert "inconclusive" == found.verdict
+        assert found.reason is not None
+        assert "next-step-unknown" == found.reason.code.title
 
     def test_who_was_there(self) -> None:
         """A silent end is judged by the claims that were there all along, an action by those at its
@@ -263,16 +259,20 @@ class TestContradictions:
             (HARD, accepted(footprint=2, threshold=3), "smaller than what the predicate needs"),
             (HARD, [*there(), *released(), named("claim_retired")], "had ended before"),
             (HARD, [*accepted(), named("store_finished")], "blocks that were never there"),
-            (HARD, [*there(), named("host_copy_lost")], "a copy is lost that never existed"),
-            (HARD, [*there(), named("load_finished", CLAIM, "q", held=4)], "never had a copy"),
+            (HARD, [*there(), named("host_copy_lost")], "a copy is lost that was not there"),
+            (HARD, [*there(), named("load_finished", CLAIM, "q", held=4)], "no tier has a copy"),
             (HARD, [*there(), named("load_failed", CLAIM, "q")], "never had a copy"),
-            (HARD, [*there(), of("finished", "q")], "request q ends, and it has not arrived"),
-            (HARD, [*there(), arrives("q"), arrives("q")], "request q arrives twice"),
+            (HARD, [*there(), of("finished", "q")], "a request ends that has not arrived"),
+            (
+                HARD,
+                [*there(), arrives("q"), arrives("q")],
+                "a request arrives that is still unfinished",
+            ),
             (HARD, [*there(), cached(CLAIM, 100, 1)], None),
-            (HARD, [*there(), cached(CLAIM, 101, 0)], "differs from the held one"),
+            (HARD, [*there(), cached(CLAIM, 101, 0)], "holds two contents"),
             (HARD, [*there(), elapses], "the duration of a claim elapses that has none"),
-            (EXPIRING, [*expiring, elapses], "before its end by the clock of the stream"),
-            (HARD, [*there(), looked_up("q", 2)], "fewer blocks than are held"),
+            (EXPIRING, [*expiring, elapses], "the duration elapses too early"),
+            (HARD, [*there(), looked_up("q", 2)], "finds less than is held"),
         ],
     )
     def test_kinds(self, mode: Mode, lines: Trace, why: str | None) -> None:

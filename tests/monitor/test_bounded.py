@@ -2,24 +2,25 @@
 
 from __future__ import annotations
 
-from itertools import chain, count
+from itertools import count
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from monitor.check.events import EventMonitor
-from monitor.engine import ModeVerdict, Monitor
+from monitor.check.conclude import Asked, concluded
+from monitor.check.found import found_in
+from monitor.core import Limits, Streams
 from monitor.input.records import Record, at_line, stamp_of
-from monitor.stream.keep import Keep
 from spec.claims.claim import Mode
 from spec.contract.modes import MODES
 from spec.events.alphabet import Kind
 from spec.events.canonical import Event
+from spec.stream.outcome import ModeVerdict
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from monitor.stream.projection import Stream
+    from monitor.core import Stream
 
 LIVE, ENDED = 5, 10
 MANY = [
@@ -56,48 +57,26 @@ def lives(many: int) -> Iterator[tuple[int, list[Event]]]:
         yield number + 1, [*over, *life(number)[0]]
 
 
-def records(many: int) -> Iterator[tuple[int, Record]]:
-    lines = count()
-    for entered, events in lives(many):
-        for event, number in zip(events, lines, strict=False):
-            place = at_line("run", number + 1)
-            yield entered, Record(place, stamp_of(event, "run"), ((event, place),))
-
-
 def held(stream: Stream) -> int:
-    """Records of claims, whatever keeps them."""
-    store = stream._store
-    kept = (store.claims, store.responsible, store.owing, store._over, store._open, store._stay)
-    return max(map(len, (*kept, store.objects._claims, store.room._contents, store.ranks._holding)))
+    """Claims that are kept, whatever keeps them."""
+    judge = stream.judge
+    several = (judge.claims, judge.owing, judge.objects.on, [*judge.capacity], judge._timed)
+    return max(map(len, (*several, judge.followers)))
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("many", MANY)
-@pytest.mark.parametrize("mode", Mode)
-def test_monitor(mode: Mode, many: int) -> None:
-    """In the monitor of one mode, and its own claims are judged."""
-    monitor = Monitor(mode, keep=Keep(ended=ENDED))
-    most = 0
-    for _, record in records(many):
-        monitor.take(record)
-        most = max(most, *(held(stream) for stream in monitor._streams.values()))
-    assert most <= LIVE + 1 + ENDED
-    concluded = monitor.conclude()
-    assert ModeVerdict.KEPT is concluded.verdict
-    judged = [*((each, 1) for each in concluded.claims), *concluded.forgotten]
-    assert many // len(Mode) == sum(number for each, number in judged if each.judged)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("many", MANY)
-def test_auto(many: int) -> None:
-    """Where each claim is judged by its own mode, in the monitors of all seven."""
-    monitor = EventMonitor(ended=ENDED)
-    most = 0
+def test_each_by_its_mode(many: int) -> None:
+    """Where claims of all modes come and go, as many are kept as live and may be listed."""
+    streams = Streams(limits=Limits(ended=ENDED))
+    most, lines = 0, count()
     for _, events in lives(many):
         for event in events:
-            monitor.feed(event)
-        streams = (judge.monitor._streams.values() for judge in monitor._judging._judges)
-        most = max(most, *map(held, chain.from_iterable(streams)))
+            place = at_line("run", next(lines) + 1)
+            stream = streams.take(Record(place, stamp_of(event, "run"), ((event, place),)))
+            most = max(most, held(stream))
     assert most <= LIVE + 1 + ENDED
-    assert "kept" == monitor.finish().verdict
+    streams.finish()
+    report = concluded(Asked(None), found_in(streams, []))
+    assert ModeVerdict.KEPT is report.verdict
+    assert many == len(report.claims) + report.forgotten.claims

@@ -222,7 +222,7 @@ class TestJson:
         path = write(tmp_path / "t.jsonl", VICTIM)
         assert 1 == main(["check", path, "--mode", "hard_protected", "--format", "json"])
         report = json.loads(capsys.readouterr().out)
-        assert "resident-claims/verdict/1" == report["schema"]
+        assert "resident-claims/verdict/2" == report["schema"]
         assert __version__ == report["tool"]
         assert 64 == len(report["spec"]) == len(report["inputs"][0]["sha256"])
         assert [path] == [i["file"] for i in report["inputs"]]
@@ -262,7 +262,7 @@ class TestJson:
         printed = capsys.readouterr().out
         assert 0 == main(["schema", "--output", str(tmp_path / "s" / "v.json")])
         assert printed == (tmp_path / "s" / "v.json").read_text()
-        assert "resident-claims/verdict/1" == json.loads(printed)["$id"]
+        assert "resident-claims/verdict/2" == json.loads(printed)["$id"]
 
 
 class TestProcess:

@@ -11,7 +11,6 @@ from typing import Any
 import pytest
 
 from monitor.check.files import check
-from monitor.check.reference import check_by_reference
 from monitor.report.verdict import Report
 from spec.contract.modes import Bundle
 from tests.streams.crowds import CROWDS, write
@@ -35,11 +34,9 @@ def told(report: Report) -> tuple[Any, ...]:
 @pytest.mark.slow
 @pytest.mark.parametrize("name", CROWDS)
 def test_crowd(name: str, tmp_path: Path) -> None:
-    """Both judges agree on a few, and the monitor says the same of many."""
+    """The monitor says the same of a few and of many."""
     mode = CROWDS[name].mode
     few, crowd = ([str(write(tmp_path, name, n))] for n in (FEW, MANY))
     many = check(crowd, mode, Bundle.CONTRACT)
-    reference = check_by_reference(few, mode, Bundle.CONTRACT)
-    assert VERDICTS[name] == reference.verdict == many.verdict
-    assert reference.obligations == many.obligations
+    assert VERDICTS[name] == many.verdict
     assert told(check(few, mode, Bundle.CONTRACT)) == told(many)

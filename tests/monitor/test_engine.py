@@ -66,18 +66,18 @@ class TestOrder:
 
     @pytest.mark.parametrize("field", ["sequence", "time_ns"])
     def test_backwards(self, field: str) -> None:
-        """Time or sequence running backwards violates the order of the live claims."""
+        """Time or sequence running backwards leaves live claims open: transport breaks nothing."""
         trace = changed(canonical_refusal(), "request_arrived", **{field: 2})
         report = judge(trace, Mode.HARD_PROTECTED)
-        assert "violated" == report.verdict
-        assert {"ordered_lifecycle_events"} == having(report, "violated")
+        assert "inconclusive" == report.verdict
+        assert ["out-of-order"] == [each.reason for each in report.breaks]
 
     def test_same_time(self) -> None:
         """Two events may share a time, not a number."""
         trace = [{**line, "time_ns": 7} for line in canonical_refusal()]
         assert "kept" == judge(trace, Mode.HARD_PROTECTED).verdict
         twice = changed(canonical_refusal(), "request_arrived", sequence=4)
-        assert "violated" == protect(twice)["ordered_lifecycle_events"]
+        assert "inconclusive" == protect(twice)["ordered_lifecycle_events"]
 
     def test_backwards_without_the_obligation(self) -> None:
         """Where the mode has no order to break, disorder leaves the verdict open."""
@@ -248,7 +248,8 @@ class TestRule:
         """A mode without acceptance judges what was registered."""
         registered = without(canonical_claim(mode="best_effort"), "claim_accepted")
         assert "kept" == judge(registered, Mode.BEST_EFFORT).verdict
-        nothing = judge([canonical("request_finished", request_id="q")], Mode.BEST_EFFORT)
+        arrives = canonical("request_arrived", request_id="q", needed=1, usable=9)
+        nothing = judge([arrives], Mode.BEST_EFFORT)
         assert ("inconclusive", "no registered claim") == (nothing.verdict, nothing.why)
 
     @pytest.mark.parametrize(
@@ -280,7 +281,7 @@ class TestRule:
         assert "kept" == judge(trace, Mode.DEMOTABLE).verdict
 
     def test_accepted_in_another_mode(self) -> None:
-        """It is unknown what was promised: neither mode judges it, whatever becomes of it."""
+        """It is unknown what was promised: by neither mode anything is concluded."""
         trace = canonical_claim()
         trace[2]["mode"] = "demotable"
         victim = canonical("block_evicted", block_ids=[100])
@@ -288,8 +289,6 @@ class TestRule:
             report = judge([*trace, victim], mode)
             said = "asked for hard_protected and was accepted in demotable"
             assert ("inconclusive", f"claim {CLAIM} {said}") == (report.verdict, report.why)
-            assert "it was accepted in another mode, demotable" == claim_of(report).why
-            assert {"unexercised"} == set(report.obligations.values())
         third = judge(trace, Mode.EXPIRING)
         assert ("inconclusive", {"hard_protected": 1}) == (third.verdict, third.others)
 

@@ -263,10 +263,11 @@ class TestOrder:
 
     @pytest.mark.parametrize("field", ["event_sequence", "monotonic_ns"])
     def test_backwards(self, field: str) -> None:
-        """Time or sequence running backwards breaks the order for good."""
+        """Time or sequence running backwards leaves live claims open: transport breaks nothing."""
         trace = changed(connector_success(), "resident_claim_restored", **{field: 1})
         report = judge(trace, Mode.OFFLOADABLE)
-        assert {"ordered_lifecycle_events"} == having(report, "violated")
+        assert ["out-of-order"] == [each.reason for each in report.breaks]
+        assert set() == having(report, "violated")
 
     def test_accepted_again(self) -> None:
         """After a demotion the same id is not accepted anew."""
@@ -278,7 +279,7 @@ class TestOrder:
     def test_twice(self) -> None:
         """A sequence number that occurs twice is disorder."""
         trace = changed(connector_success(), "resident_claim_restored", event_sequence=13)
-        assert "violated" == offload(trace)["ordered_lifecycle_events"]
+        assert "inconclusive" == offload(trace)["ordered_lifecycle_events"]
 
     def test_violated_for_good(self) -> None:
         """A whole good story afterwards mends nothing."""

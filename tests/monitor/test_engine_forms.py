@@ -8,10 +8,11 @@ from pathlib import Path
 import pytest
 
 from monitor.check.files import check
-from monitor.input.records import CANONICAL, Form, Stamp, at_line
-from monitor.stream.order import Order
+from monitor.core import line_of
+from monitor.input.records import CANONICAL, Form, Record, Stamp, at_line
 from spec.claims.claim import Mode
 from spec.contract.modes import Bundle
+from spec.stream.breaks import Order
 from tests.monitor.traces import CLAIM, OTHER, Line, Trace, claim_of, judge, put, write
 from tests.monitor.traces_allocator import allocator, allocator_refusal
 from tests.monitor.traces_canonical import about, canonical, canonical_claim, canonical_refusal
@@ -107,38 +108,39 @@ class TestTwoForms:
 class TestOrder:
     """The order of one stream."""
 
-    def said(self, *stamps: Stamp) -> list[tuple[str, str]]:
-        order = Order()
-        return [order.check(stamp, at_line("f", n)) for n, stamp in enumerate(stamps, 1)]
+    def broken(self, *stamps: Stamp) -> list[str]:
+        """The reasons for which each line breaks the stream."""
+        order, form = Order(stamps[0].form.first), stamps[0].form
+        records = [Record(at_line("f", n), stamp) for n, stamp in enumerate(stamps, 1)]
+        steps = [order.take(line_of(r, foreign=r.stamp.form is not form)) for r in records]
+        return ["" if each.broken is None else each.broken.code.title for each in steps]
 
     @pytest.mark.parametrize(
-        ("form", "first", "missing"),
+        ("form", "first", "broken"),
         [
             (CANONICAL, 0, ""),
-            (CANONICAL, 1, "sequence 0 is missing"),
+            (CANONICAL, 1, "lines-missing"),
             (Form("other", first=(0, 1)), 0, ""),
             (Form("other", first=(0, 1)), 1, ""),
-            (Form("other", first=(0, 1)), 4, "sequences 1 to 3 are missing"),
+            (Form("other", first=(0, 1)), 4, "lines-missing"),
             (Form("other", skips=True), 4, ""),
         ],
     )
-    def test_first(self, form: Form, first: int, missing: str) -> None:
+    def test_first(self, form: Form, first: int, broken: str) -> None:
         """With which number a stream begins is a matter of its form."""
-        assert [("", missing)] == self.said(Stamp("s", first, None, form))
+        assert [broken] == self.broken(Stamp("s", first, None, form))
 
     def test_skips(self) -> None:
         """Only in a form that skips is a hole no loss."""
-        for form, missing in ((CANONICAL, "sequence 1 is missing"), (Form("o", skips=True), "")):
-            said = self.said(Stamp("s", 0, None, form), Stamp("s", 2, None, form))
-            assert [("", ""), ("", missing)] == said
+        for form, missing in ((CANONICAL, "lines-missing"), (Form("o", skips=True), "")):
+            stamps = Stamp("s", 0, None, form), Stamp("s", 2, None, form)
+            assert ["", missing] == self.broken(*stamps)
 
     def test_two(self) -> None:
         """From a line of another form on every line says so, and nothing ran backwards."""
         other = Form("other", skips=True)
-        said = self.said(
-            Stamp("s", 0, 5), Stamp("s", 9, None, other), Stamp("s", 1, 4), Stamp("s", 2, 9)
-        )
-        assert [("", ""), *[("", "two dialects in one stream: canonical and other")] * 3] == said
+        stamps = Stamp("s", 0, 5), Stamp("s", 9, None, other), Stamp("s", 1, 4), Stamp("s", 2, 9)
+        assert ["", *["two-forms"] * 3] == self.broken(*stamps)
 
 
 def test_adversary(tmp_path: Path) -> None:

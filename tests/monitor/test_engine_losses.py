@@ -97,8 +97,8 @@ class TestPriority:
         report = judge(ranked(CLAIM, OTHER, *losses), Mode.SOFT_PRIORITY)
         found = claim_of(report).obligations["priority_influence"]
         said = (
-            "a claim of lower priority held blocks, and the stream does not state whether one "
-            "could be evicted"
+            "what block_evicted does not state decides priority_influence "
+            "(lower_priority_available)"
         )
         assert ("inconclusive", said) == (found.verdict, found.why)
 

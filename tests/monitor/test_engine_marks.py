@@ -6,11 +6,9 @@ import json
 
 import pytest
 
-from monitor.engine import Monitor
 from monitor.input.dialects import Reader
 from monitor.input.errors import InputError
 from monitor.input.records import Stamp, stamp_of
-from monitor.stream.keep import Keep
 from spec.claims.claim import Mode
 from spec.events.alphabet import FACTS, Kind
 from spec.events.canonical import Mark, StreamMark
@@ -83,7 +81,7 @@ class TestEnd:
         assert "kept" == judge(whole, HARD).verdict
         report = judge([*foreign[:1], *lines] if first else [*lines, *foreign[:1]], HARD)
         assert ("inconclusive", "kept") == (report.verdict, claim_of(report).verdict)
-        assert report.why.endswith(": the stream was cut: stream_closed is not its last line")
+        assert ": the stream was cut: stream_closed is not its last line" in report.why
 
     def test_other_stream_violated(self) -> None:
         """A breach stays one beside a stream that was cut."""
@@ -147,7 +145,7 @@ class TestObservesLater:
         report = judge([first, blind, *rest, CLOSED], HARD)
         assert "inconclusive" == report.verdict
         found = claim_of(report).obligations["victim_exclusion_before_violation"]
-        assert "the hooks of this stream do not observe all facts that it rests on" == found.why
+        assert "not-observed" == found.reason
 
     def test_widened(self) -> None:
         """What a later mark adds stays unobserved, and one that says the same changes nothing."""
@@ -184,22 +182,6 @@ class TestObservesLater:
         blind, again = self.narrow("block_evicted"), about("claim_released", CLAIM, by="tenant:1")
         report = judge([*canonical_claim(), *released(CLAIM), blind, again, CLOSED], HARD)
         assert "inconclusive" == claim_of(report, CLAIM).verdict
-
-    @pytest.mark.parametrize("ended", [None, 0])
-    def test_forgotten(self, ended: int | None) -> None:
-        """So it is of a claim that was forgotten: it stays, until more is told of it."""
-        blind, again = self.narrow("block_evicted"), about("claim_released", CLAIM, by="tenant:1")
-        told = [*canonical_claim(), *released(CLAIM), blind]
-        assert {"kept"} == self.forgetting(told, ended)
-        assert {"inconclusive"} == self.forgetting([*told, again], ended)
-
-    def forgetting(self, trace: Trace, ended: int | None) -> set[str]:
-        """What is found where so many claims that ended are kept."""
-        monitor = Monitor(HARD, keep=Keep(ended=ended))
-        for number, line in enumerate([*trace, CLOSED], 1):
-            for record in Reader("f").feed(json.dumps(line).encode(), number):
-                monitor.take(record)
-        return {monitor.conclude().verdict.value}
 
 
 class TestForm:

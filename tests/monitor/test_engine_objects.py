@@ -118,7 +118,7 @@ class TestUnnamed:
         """The reason names the fact that says too little, and its line."""
         report = judge([*AWAY, unnamed("load_failed")], Mode.OFFLOADABLE)
         found = report.claims[0].obligations["restoration_failure_outcome"]
-        assert "load_failed names neither a claim nor an object" == found.why
+        assert "load_failed names no claim, object or key, and no known block" == found.why
         assert found.at is not None
         assert len(AWAY) + 1 == found.at.line
 

@@ -9,11 +9,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from monitor.evaluate.compile import compile_mode
-from monitor.input.records import at_line
-from monitor.stream.projection import Stream
+from monitor.core import Streams
+from monitor.input.records import Record, Stamp, at_line
 from spec.claims.claim import Mode
-from spec.contract.modes import Bundle
 from spec.events.alphabet import Kind
 from spec.events.canonical import Event
 from tests.monitor.traces import Line, Trace, claim_of, judge, verdicts
@@ -65,18 +63,9 @@ def why(trace: Trace, claim: str) -> str:
     return claim_of(judge(trace, Mode.SOFT_PRIORITY), claim).obligations[NAME].why
 
 
-UNSTATED = (
-    "a claim of lower priority held blocks, and the stream does not state whether one could be "
-    "evicted"
+UNSTATED = TOOK = NOBODY = UNKNOWN = DISPUTED = BLURRED = (
+    "what block_evicted does not state decides priority_influence (lower_priority_available)"
 )
-TOOK = (
-    "the event took a block of the lowest priority that could be evicted, and the stream "
-    "does not state whether there was another"
-)
-NOBODY = "a block could be evicted whose priority no known claim has"
-UNKNOWN = "a claim of unknown priority held blocks: none was stated, or two"
-DISPUTED = "two different priorities of the claim were stated"
-BLURRED = "the event took a block of a claim of unknown priority"
 
 
 class TestChoice:
@@ -411,13 +400,13 @@ class TestManyRanks:
         self, ranks: list[int | None], turns: list[tuple[set[int], bool, int | None]]
     ) -> None:
         """What is said of each claim is what the rule says, gone through plainly."""
-        stream = Stream(compile_mode(Mode.SOFT_PRIORITY, Bundle.CONTRACT), "run")
-        plain, line = Plain(ranks), 0
+        streams, plain, line = Streams(Mode.SOFT_PRIORITY), Plain(ranks), 0
 
         def take(kind: Kind, **fields: Any) -> None:
             nonlocal line
             line += 1
-            stream.take(Event(kind=kind, **fields), at_line("f", line))
+            event, at = Event(kind=kind, **fields), at_line("f", line)
+            streams.take(Record(at, Stamp("run", None, None), ((event, at),)))
 
         for number, rank in enumerate(ranks):
             about_it: dict[str, Any] = {"claim_id": f"claim:{number}"}
@@ -441,5 +430,6 @@ class TestManyRanks:
                 blocks: dict[str, Any] = {"block_ids": (100 * c + place,), "positions": (place,)}
                 take(Kind.BLOCK_CACHED, **what, **blocks)
                 plain.blocks[c] += 1
-        said = [str(dict(run.findings())[NAME].verdict) for run in stream.claims.values()]
+        (stream,) = streams
+        said = [str(claim.findings()[NAME].verdict) for claim in stream.judge.claims.values()]
         assert plain.said == said

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from monitor.evaluate.claim import ENDED_KEPT
 from spec.claims.claim import Mode
+from spec.stream.claim import _KEPT as ENDED_KEPT
 from tests.monitor.traces import (
     CLAIM,
     OTHER,

@@ -7,7 +7,7 @@ from typing import Any
 import msgspec
 
 from spec.events.canonical import Event
-from spec.projection.lines import Line as Taken
+from spec.stream.breaks import Line as Taken
 from tests.monitor.traces import CLAIM, RUN, Line, Trace
 
 

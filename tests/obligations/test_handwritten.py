@@ -5,12 +5,14 @@ from typing import NamedTuple
 
 import pytest
 
-from monitor.engine import Conclusion, ModeVerdict, Monitor
+from monitor.check.files import check
 from monitor.input.errors import InputError
-from monitor.input.sources import read
+from monitor.report.verdict import Report
 from spec.claims.claim import Mode
+from spec.contract.modes import Bundle
 from spec.contract.obligations import OBLIGATIONS
 from spec.language.verdicts import Verdict
+from spec.stream.outcome import ModeVerdict
 
 TRACES = Path(__file__).parent / "traces"
 
@@ -45,14 +47,11 @@ PAIRS = pairs()
 IDS = [f"{pair.obligation}-{pair.dialect}" for pair in PAIRS]
 
 
-def judged(path: Path, mode: Mode) -> Conclusion:
-    monitor = Monitor(mode)
-    for record in read([str(path)]):
-        monitor.take(record)
-    return monitor.conclude()
+def judged(path: Path, mode: Mode) -> Report:
+    return check([str(path)], mode, Bundle.CONTRACT)
 
 
-def judge(pair: Pair, ending: str) -> Conclusion:
+def judge(pair: Pair, ending: str) -> Report:
     return judged(pair.path(ending), pair.mode)
 
 
@@ -77,7 +76,7 @@ class TestTable:
             lines = pair.path(ending).read_text(encoding="utf-8").splitlines()
             sign = {"canonical": '"kind"', "connector": '"monotonic_ns"', "allocator": '"run_id"'}
             assert all(sign[pair.dialect] in line for line in lines)
-            assert not judge(pair, ending).unknown
+            assert not judge(pair, ending).events.unknown
 
 
 @pytest.mark.parametrize("pair", PAIRS, ids=IDS)
@@ -95,7 +94,7 @@ class TestVerdicts:
         conclusion = judge(pair, "broken")
         assert ModeVerdict.VIOLATED is conclusion.verdict
         assert Verdict.VIOLATED is conclusion.obligations[pair.obligation]
-        findings = [claim.findings[pair.obligation] for claim in conclusion.claims]
+        findings = [claim.obligations[pair.obligation] for claim in conclusion.claims]
         for finding in [f for f in findings if f.verdict is Verdict.VIOLATED]:
             assert finding.at is not None
             assert pair.line == finding.at.line
@@ -168,7 +167,7 @@ class TestEdges:
         broken = {n for n, v in conclusion.obligations.items() if v is Verdict.VIOLATED}
         assert {"footprint_accounting"} == broken
         for claim in conclusion.claims:
-            finding = claim.findings["footprint_accounting"]
+            finding = claim.obligations["footprint_accounting"]
             assert finding.at is not None
             assert (line, True) == (finding.at.line, "capacity proof" in finding.why)
 

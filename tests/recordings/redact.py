@@ -27,6 +27,7 @@ _NAMES: Final = {
     "object_id": "object",
     "token_map": "tokens",
     "content_keys": "block",
+    "keys": "block",
     "worker": "worker",
 }
 """The fields that are replaced, and what their new names begin with."""

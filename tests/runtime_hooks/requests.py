@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from monitor.engine import ModeVerdict
 from runtime_hooks.claims.arrivals import Arrival
 from spec.claims.claim import Mode
+from spec.stream.outcome import ModeVerdict
 from tests.runtime_hooks.tiny import TinyEngine, TinyTier, claim, keys_of
 
 KEYS = keys_of("p", 60)
@@ -85,7 +85,7 @@ def looked(engine: TinyEngine, name: str = "claim:a") -> list[tuple[int | None, 
 
 def verdict(engine: TinyEngine, mode: Mode, name: str) -> ModeVerdict:
     """What the monitor concludes of a claim."""
-    (mine,) = (c.verdict for c in engine.judge(mode).claims if c.claim.claim_id == name)
+    (mine,) = (c.verdict for c in engine.judge(mode).claims if c.claim_id == name)
     return mine
 
 

@@ -10,7 +10,6 @@ from typing import Any
 
 import pytest
 
-from monitor.engine import ModeVerdict
 from runtime_hooks.claims import ownership
 from runtime_hooks.claims.metadata import CLAIM, NULL
 from runtime_hooks.claims.ownership import (
@@ -25,6 +24,7 @@ from runtime_hooks.claims.preregistration import Prompt
 from runtime_hooks.scopes import OwnerScopes
 from runtime_hooks.settings.config import Settings
 from spec.claims.claim import Mode
+from spec.stream.outcome import ModeVerdict
 from tests.runtime_hooks.tiny import NS, TinyEngine, claim
 
 SCOPES = {"key-a": "tenant-a", "key-b": "tenant-b"}

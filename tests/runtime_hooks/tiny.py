@@ -5,19 +5,21 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import islice, takewhile
-from typing import Any
+from typing import Any, NamedTuple
 
 import msgspec
 
-from monitor.engine import Conclusion, Monitor
-from monitor.input.dialects import Reader
 from runtime_hooks.claims.arrivals import Arrival, Refusal
 from runtime_hooks.claims.preregistration import Prompt
 from runtime_hooks.controller.controller import Controller
 from runtime_hooks.settings.config import Settings
 from runtime_hooks.trace.journal import Journal, Line
 from spec.claims.claim import CacheIdentity, Mode
-from spec.events.canonical import Event
+from spec.events.canonical import EVENT_ENCODER, Event, Mark, StreamMark
+from spec.language.verdicts import Verdict, pool
+from spec.stream.breaks import line_of
+from spec.stream.judge import Judge
+from spec.stream.outcome import ClaimOutcome, ModeVerdict, decide, outcome_of
 
 IDENTITY = CacheIdentity(
     key_domain="test", model_id="tiny", tokenizer_domain="none", namespace="", block_size=32
@@ -36,6 +38,50 @@ def keys_of(name: str, blocks: int) -> list[bytes]:
 def prompt_keys(prompt: Prompt) -> list[bytes]:
     """The contents of a prompt of one letter, repeated, 32 a block."""
     return keys_of(chr(prompt.token_ids[0]), len(prompt.token_ids) // 32)
+
+
+class Judged(NamedTuple):
+    """What the claims of a mode came to, as far as anything was owed to them."""
+
+    claims: tuple[ClaimOutcome, ...]
+
+    @property
+    def obligations(self) -> dict[str, Verdict]:
+        """The heaviest verdict on each obligation."""
+        found: dict[str, list[Verdict]] = {}
+        for claim in self.claims:
+            for name, finding in claim.findings.items():
+                found.setdefault(name, []).append(finding.verdict)
+        return {name: pool(verdicts) for name, verdicts in found.items()}
+
+    @property
+    def verdict(self) -> ModeVerdict:
+        """The verdict on all of them."""
+        return decide(self.obligations, "" if self.claims else "no claim")[0]
+
+    @property
+    def why(self) -> str:
+        """What decided it."""
+        return decide(self.obligations, "" if self.claims else "no claim")[1]
+
+
+def judged(lines: Iterable[Line], first: tuple[int, ...] = (0,)) -> Judge:
+    """A judge that has read lines, as they would be read from a file."""
+    judge = Judge(first=first)
+    for number, line in enumerate(lines, 1):
+        text = EVENT_ENCODER.encode(line)
+        marks = set(Mark)
+        form = StreamMark if msgspec.json.decode(text)["kind"] in marks else Event
+        judge.take(line_of(msgspec.json.decode(text, type=form), number))
+    judge.finish()
+    return judge
+
+
+def outcomes(judge: Judge, mode: Mode | None = None) -> Judged:
+    """What its claims came to, of all periods: those of a mode."""
+    found = map(outcome_of, [*judge.past, *judge.claims.values()])
+    owed = (c for c in found if c.entered or c.verdict is ModeVerdict.VIOLATED)
+    return Judged(tuple(c for c in owed if mode in (None, c.mode)))
 
 
 class Kept:
@@ -226,6 +272,7 @@ class TinyEngine:
     def begin_step(self) -> tuple[list[str], list[Refusal]]:
         """A step begins; the requests that may run now, and all refusals since the last step."""
         ready, refused = self.controller.begin_step()
+        self.controller.restate_if_due()
         refused = [*self._to_refuse.values(), *refused]
         self._to_refuse.clear()
         return ready, refused
@@ -279,13 +326,9 @@ class TinyEngine:
         """The events of some kinds."""
         return [event for event in self.events() if event.kind in kinds]
 
-    def judge(self, mode: Mode) -> Conclusion:
-        """What the monitor concludes, reading what was reported as it would be read from a file."""
-        monitor, reader = Monitor(mode), Reader("trace")
-        for number, line in enumerate(self.lines(), 1):
-            for record in reader.feed(msgspec.json.encode(line), number):
-                monitor.take(record)
-        return monitor.conclude()
+    def judge(self, mode: Mode) -> Judged:
+        """What the claims of a mode came to."""
+        return outcomes(judged(self.lines()), mode)
 
 
 def claim(

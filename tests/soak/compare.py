@@ -8,12 +8,12 @@ from pathlib import Path
 from typing import NamedTuple
 
 from monitor.check.files import check
-from monitor.engine import ModeVerdict
 from monitor.follow.verdict_line import ClaimLine, VerdictLine, ViolationLine
 from monitor.report.verdict import ClaimReport
 from spec.claims.states import TERMINAL, ClaimState
 from spec.contract.modes import Bundle
 from spec.language.verdicts import Verdict
+from spec.stream.outcome import ModeVerdict
 
 __all__ = ["Difference", "Due", "compared", "due_of"]
 

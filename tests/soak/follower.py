@@ -13,13 +13,13 @@ from collections.abc import Callable, Sequence
 from random import Random
 
 from monitor.__main__ import main
+from monitor.core import Streams
 from monitor.follow import follower
 from monitor.follow.buffer import Position
 from monitor.follow.growing_file import GrowingFile
 from monitor.follow.outlet import Outlet
 from monitor.follow.splitting import Line
 from monitor.follow.verdicts_file import VerdictsFile
-from monitor.stream.stream_state import StreamState
 
 __all__ = ["BUGS"]
 
@@ -68,7 +68,7 @@ def _write_twice() -> None:
 
 def _see_no_gap() -> None:
     """Missing lines are no reason for a verdict to be inconclusive."""
-    StreamState.lose = lambda *_, **__: None  # type: ignore[method-assign]
+    Streams.lose = lambda *_, **__: None  # type: ignore[method-assign]
 
 
 BUGS: dict[str, Callable[[], None]] = {

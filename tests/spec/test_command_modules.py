@@ -108,5 +108,5 @@ def test_of_the_packages() -> None:
     code = f"import sys; from monitor.__main__ import main; main(['check', {SAMPLE!r}])"
     loaded = {*call("-c", f"{code}; print(*sys.modules)", cwd=ROOT).stdout.split()}
     assert {"monitor.cli.check", "monitor.check.files"} < loaded
-    others = {"monitor.follow.cli", "monitor.cli.evidence", "spec.projection.naive", "asyncio"}
+    others = {"monitor.follow.cli", "monitor.cli.evidence", "asyncio"}
     assert set() == others & loaded

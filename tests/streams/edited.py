@@ -1,7 +1,7 @@
 """Short streams with a few edits by chance: a line more or less, two exchanged, a field changed.
 
-What they are made of is written by hand: the traces of the obligations, those that fooled somebody,
-and the cases of the projection. So they are dense in what streams of a whole runtime hardly have.
+What they are made of is written by hand: the traces of the obligations, and those that fooled a
+judge. So they are dense in what streams of a whole runtime hardly have.
 """
 
 from __future__ import annotations
@@ -18,10 +18,9 @@ from spec.claims.claim import Mode
 from spec.events.alphabet import Kind
 from spec.events.canonical import Event
 from spec.events.fields import IDENTITY, fields_of, required_of
-from spec.projection.lines import Line
+from spec.stream.breaks import Line
 from tests.monitor.test_hostile import DUE, FOLDER
 from tests.obligations.test_handwritten import PAIRS
-from tests.projection_cases import FAMILIES
 
 __all__ = ["edit", "edited", "written"]
 
@@ -32,7 +31,6 @@ _FIELDS: Final = tuple(
 )
 _DEFAULTS: Final = Event.__struct_fields__[-len(Event.__struct_defaults__) :]
 _MOST: Final = 4  # edits of one stream
-_LARGE: Final = 1_000  # cases of a family that are not chosen for its sake alone
 
 
 def _read(path: Path) -> list[Event]:
@@ -52,17 +50,8 @@ def written() -> Iterator[tuple[str, Mode, list[Event]]]:
 
 @cache
 def _originals(mode: Mode) -> list[list[list[Event]]]:
-    """What is edited of a mode: the files, and each family of cases; the largest are one."""
-    cases = [
-        [[event for line in case.lines for event in line.events] for case in family]
-        for family in FAMILIES.values()
-        if family[0].mode is mode
-    ]
-    files = [events for _, of, events in written() if of is mode]
-    small = [family for family in cases if len(family) < _LARGE]
-    large = [events for family in cases if len(family) >= _LARGE for events in family]
-    groups = [files, *small, large]
-    return [found for group in groups if (found := [events for events in group if events])]
+    """The streams of a mode that are edited, in one group."""
+    return [[events for _, of, events in written() if of is mode and events]]
 
 
 def edited(rng: Random, mode: Mode) -> list[Line]:

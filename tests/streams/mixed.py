@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from random import Random
     from typing import Any
 
-    from spec.projection.lines import Line
+    from spec.stream.breaks import Line
     from tests.streams.honest import Promise
 
 __all__ = ["mixed"]

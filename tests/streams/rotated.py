@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from random import Random
 
     from spec.events.canonical import Event
-    from spec.projection.lines import Line
+    from spec.stream.breaks import Line
 
 __all__ = ["rotated"]
 
@@ -61,7 +61,7 @@ def _canonical(chance: Random) -> list[bytes]:
     for number, line in enumerate(make(chance, of)):
         place: dict[str, Any] = {"stream": stream, "sequence": number, "time_ns": line.time_ns}
         if line.mark is not None:
-            given: Event | StreamMark = StreamMark(kind=line.mark, **place)
+            given: Event | StreamMark = StreamMark(kind=line.mark.kind, **place)
         else:
             (event,) = line.events
             mode = None if unstated and chance.random() < 0.5 else event.mode

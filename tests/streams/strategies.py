@@ -7,6 +7,7 @@ from typing import Any, Final
 import msgspec
 from hypothesis import strategies as st
 
+from spec.claims.claim import Mode
 from spec.contract.ledgers import CLAIM_FACTS, DECLARED, REQUEST_FACTS
 from spec.contract.vocabulary import CONSTANTS, EVENT_FIELDS
 from spec.events.alphabet import Kind
@@ -29,6 +30,15 @@ from tests.streams.chains import ACTIONS, CHAINS, STORIES
 from tests.streams.stories import CLAIMS, REQUESTS
 
 Stamped = tuple[int, Event]
+
+
+def asking(events: list[Stamped], mode: Mode) -> list[Stamped]:
+    """The stream where every claim that asks for a mode asks for this one."""
+    return [
+        (number, msgspec.structs.replace(event, mode=mode.value) if event.mode else event)
+        for number, event in events
+    ]
+
 
 # Streams. A uniform choice of events hardly ever tells a story; these start from told ones, mix
 # them, and then spoil a few events.

@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 
 from spec.claims.claim import Mode
 from spec.events.alphabet import CONFLICT_ACTIONS, FACTS, REPORTS, Kind
-from spec.events.canonical import CapacityProof, Event, Mark
-from spec.projection.lines import Line
+from spec.events.canonical import CapacityProof, Event, Mark, StreamMark
+from spec.stream.breaks import Line
 from tests.streams.honest import CLAIMS, OWNER, REQUESTS, USABLE
 from tests.streams.honest_requests import Server
 
@@ -97,9 +97,9 @@ def _stamped(
     lines = [Line(0, (event,), None, event.time_ns) for event in events]
     if closed or observes is not None:
         where = 0 if observes is None or chance.random() < 0.6 else chance.randint(0, len(lines))
-        lines.insert(where, Line(0, mark=Mark.STREAM_OPENED, observes=observes))
+        lines.insert(where, Line(0, mark=StreamMark(kind=Mark.STREAM_OPENED), observes=observes))
     if closed or (observes is not None and chance.random() < 0.8):
-        lines.append(Line(0, mark=Mark.STREAM_CLOSED))
+        lines.append(Line(0, mark=StreamMark(kind=Mark.STREAM_CLOSED)))
     jump = chance.choice((0, 0, 0, 0, 0, 0, 0, 1, 1, -2)) if spoilt else 0
     where = chance.randint(0, len(lines))
     if spoilt and lines and chance.random() < 0.04:

@@ -72,7 +72,7 @@ class Restore:
         """The scheduler has reported the failure of the attempt that it means."""
         self.answered.add(self.generation if generation is None else generation)
 
-    def is_echo(self, generation: int | None) -> bool:
+    def is_duplicate(self, generation: int | None) -> bool:
         """A connector's report about this attempt repeats what the scheduler has reported."""
         if self.generation is None:
             return bool(self.answered)

@@ -279,7 +279,7 @@ def answer(failed: Event, ended: Ended, binding: dict[str, Any]) -> tuple[Event,
     """
     kind = _OUTCOMES.get(failed.outcome or "")
     named = failed.outcome_claim_id in (None, failed.claim_id)
-    if kind is None or failed.echo or not named:
+    if kind is None or failed.repeats or not named:
         return ()
     return ended.state(kind, failed.request_id, binding)
 

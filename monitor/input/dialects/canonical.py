@@ -14,7 +14,7 @@ from spec.claims.claim import Mode
 from spec.claims.durations import Duration
 from spec.events.alphabet import FACTS, Kind
 from spec.events.canonical import Event, Mark, StreamMark
-from spec.events.fields import FIELDS, IDENTITY, STAMP, fields_of, required_of
+from spec.events.fields import FIELDS, FLAGS, IDENTITY, STAMP, fields_of, one_of, required_of
 from spec.language.errors import ClaimError
 
 __all__ = ["DIALECT", "MOST_RANKS", "CanonicalDialect", "duration_fault", "recognises"]
@@ -114,14 +114,23 @@ class CanonicalDialect:
                 what = {"claim_id": "names no claim", "request_id": "names no request"}.get(name)
                 reason = f"{event.kind} {what or 'cannot be judged without it'}"
                 self._refuse(line, name, reason, "docs/events.md lists its fields")
+        some = one_of(event.kind)
+        if some and not any(getattr(event, name) for name in some):
+            reason = f"{event.kind} cannot be judged without {' or '.join(some)}"
+            self._refuse(line, some[0], reason, "docs/events.md lists its fields")
         for name in _STRANGE[event.kind]:
             if getattr(event, name) != _DEFAULTS[name]:
                 reason = f"{event.kind} has no such field"
                 self._refuse(line, name, reason, "docs/events.md lists its fields")
-        placed = event.positions or event.kind is Kind.BLOCK_CACHED
-        if placed and len(event.positions) != len(event.block_ids):
+        about = event.claim_id is not None or event.object_id is not None
+        caches = event.kind is Kind.BLOCK_CACHED and about and not event.contents
+        if (event.positions or caches) and len(event.positions) != len(event.block_ids):
             reason = f"{len(event.positions)} positions for {len(event.block_ids)} blocks"
             self._refuse(line, "positions", reason, "give one logical position for each block")
+        keys = event.contents if event.kind in FACTS and event.block_ids else ()
+        if keys and len(keys) != len(event.block_ids):
+            reason = f"{len(keys)} keys for {len(event.block_ids)} blocks"
+            self._refuse(line, "keys", reason, "give one key for each block")
         for name in ("block_ids", "positions"):
             numbers = getattr(event, name)
             if len(numbers) > 1 and len(set(numbers)) != len(numbers):
@@ -131,6 +140,9 @@ class CanonicalDialect:
         raise InputError(self._file, reason, line=line, field=field, hint=hint)
 
 
+_OF_BLOCKS: Final = frozenset({Kind.BLOCK_CACHED, Kind.BLOCK_EVICTED})
+"""Facts that state blocks, or the keys of blocks."""
+
 _DEFAULTS: Final = {field.name: field.default for field in msgspec.structs.fields(Event)}
 """What an event holds where its line does not have the field."""
 
@@ -138,7 +150,7 @@ _STRANGE: Final = {
     kind: tuple(
         name
         for name in FIELDS
-        if name not in (*fields_of(kind), *STAMP, *IDENTITY) and hasattr(Event, name)
+        if name not in (*fields_of(kind), *STAMP, *FLAGS, *IDENTITY) and hasattr(Event, name)
     )
     for kind in Kind
 }

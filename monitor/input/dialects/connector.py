@@ -252,13 +252,13 @@ def _restored(now: Now) -> _Events:
     return (now.say(Kind.CLAIM_RESTORED, from_tier=tier),)
 
 
-def _echoes(now: Now) -> bool:
+def _repeats(now: Now) -> bool:
     """Whether this repeats the scheduler; what the scheduler itself says is remembered."""
     generation = now.line.restoration_generation
     if now.event.startswith("scheduler_"):
         now.restore.answer(generation)
         return False
-    return now.restore.is_echo(generation)
+    return now.restore.is_duplicate(generation)
 
 
 def _restoration_failed(now: Now) -> _Events:
@@ -269,7 +269,7 @@ def _restoration_failed(now: Now) -> _Events:
         outcome=line.claim_scoped_outcome_type or line.outcome_type,
         outcome_claim_id=line.outcome_claim_id,
         blocking_claim_ids=line.blocking_claim_ids,
-        echo=_echoes(now),
+        duplicate=_repeats(now),
     )
     return (failed, *answer(failed, now.claim.ended, now.line.binding))
 
@@ -280,8 +280,8 @@ def _refused(now: Now) -> _Events:
     Whom one for lack of capacity names cannot be judged, so it names no claim.
     """
     line, request = now.line, now.need("request_id")
-    failed, echo = now.request.failed, _echoes(now)
-    now.restore.refused = now.restore.refused or not echo
+    failed, duplicate = now.request.failed, _repeats(now)
+    now.restore.refused = now.restore.refused or not duplicate
     if not failed:
         why = (
             "a request was refused without a failed restore, and the blocks that it needs are "
@@ -294,7 +294,7 @@ def _refused(now: Now) -> _Events:
         blocking_claim_ids=line.blocking_claim_ids if failed else None,
         outcome_claim_id=line.outcome_claim_id,
         restore=failed,
-        echo=echo,
+        duplicate=duplicate,
     )
     return (refused,)
 

@@ -4,26 +4,23 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from monitor.evaluate.compile import to_python
-from proofs.checks.frame.compiled import bundles, mismatches, partial_sources, runs_text
-from proofs.checks.frame.for_kind import inlined_questions, plain_questions
+from proofs.checks.frame.compiled import bundles, mismatches
 from proofs.checks.frame.houdini import inductive, needed
 from proofs.checks.frame.lemmas import Frame
-from proofs.checks.frame.moved import Moved
-from proofs.checks.frame.partial import verdicts
 from proofs.checks.frame.reader import Refused
 from proofs.checks.frame.results import SCHEMA, Failure, FrameCheck, Invariant
 from proofs.checks.frame.sources import Arguments, term_question
-from proofs.checks.frame.space import EVENTS, Space
-from proofs.checks.frame.statements import ASSUMED, BY_KIND, LEDGERS, LEMMAS, RULES, RUNS, TERMS
+from proofs.checks.frame.space import Space
+from proofs.checks.frame.statements import ASSUMED, LEDGERS, LEMMAS, RULES, RUNS, TERMS
 from proofs.checks.frame.verification_conditions import RLIMIT, Prover
+from proofs.logic.compiled import to_python
 from spec import __version__
 from spec.claims.claim import Mode
 from spec.contract.modes import MODES, Bundle
 from spec.contract.obligations import OBLIGATIONS
 from spec.digest import spec_digest
 from spec.language.terms import Scope
-from spec.projection.delivery import DELIVERY, STANDS
+from spec.stream.scopes import DELIVERY, STANDS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -31,14 +28,13 @@ if TYPE_CHECKING:
     from proofs.checks.frame.sources import Source
     from proofs.checks.frame.verification_conditions import Question
     from spec.language.machine import Observer
-    from spec.projection.delivery import Delivery
+    from spec.stream.scopes import Delivery
 
 __all__ = [
     "check_frame",
     "observers_of",
     "prove_delivery",
     "prove_frame",
-    "prove_kinds",
     "prove_source",
 ]
 
@@ -63,15 +59,6 @@ def check_frame(
         prove_source(prover, source)
         for what, wrong in mismatches(source, compiled, made_of):
             _note(prover, RUNS, source.of, what, wrong=wrong)
-    for observer in observers:
-        progress(f"frame: reading {observer.name} where fields are unknown")
-        for each in partial_sources(observer):
-            prove_source(prover, each.source)
-            ran = each.runs is not None and runs_text(each.runs, each.source.text, "observe_0")
-            _note(prover, RUNS, each.source.of, "code", wrong=not ran)
-            arguments = Arguments(observer)
-            prover.ask(arguments, verdicts(observer, each.partial, each.fields, arguments))
-    prove_kinds(prover, modes, observers, progress)
     prove_delivery(prover, delivery)
     of_requests = any(observer.per_request for observer in observers)
     return FrameCheck(
@@ -130,39 +117,6 @@ def prove_source(prover: Prover, source: Source) -> None:
         _ask(prover, RULES, source.of, observer, rules)
 
 
-def prove_kinds(
-    prover: Prover,
-    modes: Iterable[Mode],
-    observers: Sequence[Observer],
-    progress: Callable[[str], None] = lambda _: None,
-) -> None:
-    """Prove that the functions for one kind of event equal the terms; each question once."""
-    moved = Moved(observers)
-    asked: dict[tuple[int, ...], Question] = {}
-
-    def new(questions: Iterator[Question]) -> Iterator[Question]:
-        for question in questions:
-            # Z3 keeps one copy of an expression, so equal questions have equal ids.
-            key = (question.goal.get_id(), *(each.get_id() for each in question.given))
-            if key not in asked:
-                asked[key] = question
-                yield question
-
-    def ask(of: str, questions: Iterator[Question]) -> None:
-        try:
-            prover.ask(moved, new(questions))
-        except Refused as refused:
-            _note(prover, BY_KIND, of, "", says=str(refused))
-
-    progress("frame: reading the functions for each kind")
-    for kind in EVENTS:
-        ask(f"{kind}", plain_questions(moved, kind))
-    for mode in modes:
-        for bundle in Bundle:
-            progress(f"frame: reading {mode} {bundle} for each kind")
-            ask(f"{mode} {bundle}", inlined_questions(moved, MODES[mode].bundle(bundle)))
-
-
 def prove_delivery(
     prover: Prover,
     delivery: Delivery = DELIVERY,
@@ -171,7 +125,7 @@ def prove_delivery(
     """Prove that the compiled reasons of delivery equal their terms.
 
     Args:
-        texts: the Python of each, by scope and reason; by default as the monitor compiles terms.
+        texts: the Python of each, by scope and reason; by default as it is compiled.
     """
     names = {(Scope.STANDS, name): f"stands.{name}" for name in STANDS}
     for scope, reasons in delivery.reasons.items():

@@ -1,47 +1,31 @@
-"""Collects the compiled observers that the monitor runs, with their source texts."""
+"""Collects the compiled observers with their source texts."""
 
 from __future__ import annotations
 import __future__
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from types import CodeType
 from typing import TYPE_CHECKING, Any
 
-from monitor.evaluate.compile import (
+from proofs.checks.frame.sources import Source
+from proofs.checks.frame.space import CLAIM_FIRST, REQUEST_FIRST
+from proofs.logic.compiled import (
     CLAIM_REGISTERS,
     REQUEST_REGISTERS,
-    _observer,
     compile_mode,
     delivery_source,
 )
-from monitor.evaluate.partial_observation import without
-from proofs.checks.frame.partial import Partial, partial_of, unknown_fields
-from proofs.checks.frame.sources import Source
-from proofs.checks.frame.space import CLAIM_FIRST, REQUEST_FIRST
 from spec.contract.modes import MODES, Bundle
-from spec.language.verdicts import Verdict
-from spec.projection.delivery import DELIVERY
+from spec.stream.scopes import DELIVERY
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from monitor.evaluate.compile import Compiled
+    from proofs.logic.compiled import Compiled
     from spec.claims.claim import Mode
     from spec.language.machine import Observer
 
-__all__ = ["PartialSource", "bundles", "mismatches", "partial_sources", "runs_text"]
-
-
-@dataclass(frozen=True)
-class PartialSource:
-    """An observer without some fields: its specification, its text, and the function that runs."""
-
-    whole: Observer
-    partial: Partial
-    fields: frozenset[str]
-    source: Source
-    runs: Callable[..., Any] | None
+__all__ = ["bundles", "mismatches", "runs_text"]
 
 
 def bundles(modes: Iterable[Mode]) -> Iterator[tuple[Source, Compiled, tuple[Observer, ...]]]:
@@ -50,31 +34,6 @@ def bundles(modes: Iterable[Mode]) -> Iterator[tuple[Source, Compiled, tuple[Obs
         for bundle in Bundle:
             compiled, observers = compile_mode(mode, bundle), MODES[mode].bundle(bundle)
             yield Source(f"{mode} {bundle}", compiled.source, observers), compiled, observers
-
-
-def partial_sources(observer: Observer) -> Iterator[PartialSource]:
-    """Every partial version of an observer, each once."""
-    seen = set[tuple[object, ...]]()
-    for fields in unknown_fields():
-        partial, runs = partial_of(observer, fields), without(observer.name, fields)
-        if partial is None:
-            if runs is not None:
-                yield _partial_source(observer, Partial(observer, False), fields, runs)
-            continue
-        key = (partial.kept, partial.resting_on(fields), runs is None, runs and runs.__code__)
-        if key not in seen:
-            seen.add(key)
-            yield _partial_source(observer, partial, fields, runs)
-
-
-def _partial_source(
-    whole: Observer, partial: Partial, fields: frozenset[str], runs: Callable[..., Any] | None
-) -> PartialSource:
-    text = "\n".join(_observer(0, partial.observer)) + "\n"
-    of = f"{whole.name} without {', '.join(sorted(fields))}"
-    return PartialSource(
-        whole, partial, fields, Source(of, text, (partial.observer,), ledgers=False), runs
-    )
 
 
 def mismatches(
@@ -96,14 +55,6 @@ def mismatches(
     )
     scoped = tuple(place for place, o in enumerate(observers) if o.per_request)
     yield "observers of requests", compiled.scoped != scoped
-    for verdict, places in (
-        (Verdict.PENDING, compiled.pending),
-        (Verdict.VIOLATED, compiled.violated),
-    ):
-        expected = tuple(
-            frozenset(i for i, s in enumerate(o.states) if s.verdict is verdict) for o in observers
-        )
-        yield f"states that are {verdict}", places != expected
     runs = dict(
         zip(
             source.names,

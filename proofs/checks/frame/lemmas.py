@@ -49,7 +49,7 @@ if TYPE_CHECKING:
     from proofs.checks.frame.space import Space
     from proofs.logic.encode import Expr
     from spec.language.machine import Observer
-    from spec.projection.delivery import Delivery
+    from spec.stream.scopes import Delivery
 
 __all__ = ["Frame"]
 
@@ -112,17 +112,9 @@ class Frame:
             view = space.view("claim" if scope == "claim" else "request")
             given = (*nothing, view.term(delivery.unmet))
             for reason, term in delivery.reasons[scope].items():
-                if (scope, reason) not in delivery.everyone:
-                    delivered, no = view.term(term), constant(False)
-                    yield Question(
-                        UNMET,
-                        scope,
-                        reason,
-                        given,
-                        delivered == no,
-                        {reason: (no, delivered)},
-                        True,
-                    )
+                delivered, no = view.term(term), constant(False)
+                changes = {reason: (no, delivered)}
+                yield Question(UNMET, scope, reason, given, delivered == no, changes, True)
 
     def _known_to_all(self, ledger: str, name: str, then: Expr) -> Question:
         """Another claim, which may differ in everything that is not shared."""

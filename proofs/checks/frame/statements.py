@@ -8,7 +8,6 @@ from typing import Final, Literal
 __all__ = [
     "AGREEMENT",
     "ASSUMED",
-    "BY_KIND",
     "CLAIM_FACTS",
     "CLAIM_OBSERVERS",
     "ENDED_UNOPENED",
@@ -17,7 +16,6 @@ __all__ = [
     "LEDGERS",
     "LEMMAS",
     "NO_REQUEST",
-    "PARTIAL_VERDICTS",
     "REQUEST_FACTS",
     "REQUEST_OBSERVERS",
     "RETIRED",
@@ -61,9 +59,7 @@ LEDGERS: Final = "ledgers compiled"
 RULES: Final = "rules compiled"
 ASSUMED: Final = "assumptions compiled"
 TERMS: Final = "delivery compiled"
-BY_KIND: Final = "kinds compiled"
 RUNS: Final = "what runs"
-PARTIAL_VERDICTS: Final = "partial verdicts"
 
 LEMMAS: Final = (
     Lemma(
@@ -119,7 +115,7 @@ LEMMAS: Final = (
     Lemma(
         UNMET,
         "To a claim that no event was about, none is delivered that does not name, blame or "
-        "concern it, but for the reasons that hold of everyone.",
+        "concern it.",
     ),
     Lemma(
         AGREEMENT,
@@ -142,23 +138,11 @@ LEMMAS: Final = (
         "The compiled assumptions name the first that an event breaks, where it breaks one.",
         "translation",
     ),
-    Lemma(
-        BY_KIND,
-        "The functions that are compiled for one kind of event do, for every event of that kind, "
-        "what the ledgers' terms and the observers' rules say.",
-        "translation",
-    ),
     Lemma(TERMS, "Each reason of delivery, as it is compiled, is its term.", "translation"),
     Lemma(
         RUNS,
         "The functions that run are those of the texts that were read, and the tables beside them "
         "are the specification's.",
-        "translation",
-    ),
-    Lemma(
-        PARTIAL_VERDICTS,
-        "Where an observer that does without some fields finds a violation, the whole observer "
-        "finds one, whatever these fields are.",
         "translation",
     ),
 )

@@ -41,17 +41,20 @@ _BLAME = (
 )
 _ROOM = ("shared", "shared_unblamed", "others")
 _ORDER = ("several_unreported", "matches_oldest")
+_PLACED = ("lead", "restorable")
+_TIERS = (Kind.STORE_FINISHED, Kind.HOST_COPY_FOUND, Kind.HOST_COPY_LOST)
 CHOICE = ("takeable", "keeps")
 """What an eviction says of each of two ranked claims."""
 CARRIES: dict[Kind, tuple[str, ...]] = {
-    **dict.fromkeys(CONFLICT_ACTIONS, (*_BLAME, *_ROOM, "echo", "proof", *_SAID)),
+    **dict.fromkeys(CONFLICT_ACTIONS, (*_BLAME, *_ROOM, "duplicate", "proof", *_SAID)),
     Kind.CLAIM_COMMITTED: ("footprint",),
     Kind.CLAIM_RETIRED: ("footprint", "by"),
-    Kind.CLAIM_ACCEPTED: ("footprint",),
-    Kind.BLOCK_CACHED: ("lead", "found"),
-    Kind.BLOCK_EVICTED: ("lead", "lower_priority_available", "higher_priority_kept", *CHOICE),
-    Kind.BLOCK_LOST: ("lead",),
-    Kind.LOAD_FINISHED: ("lead", "intact"),
+    Kind.CLAIM_ACCEPTED: ("footprint", "overstates"),
+    Kind.BLOCK_CACHED: (*_PLACED, "found"),
+    Kind.BLOCK_EVICTED: (*_PLACED, "lower_priority_available", "higher_priority_kept", *CHOICE),
+    Kind.BLOCK_LOST: _PLACED,
+    Kind.LOAD_FINISHED: (*_PLACED, "intact"),
+    **dict.fromkeys(_TIERS, ("stored", "restorable")),
     Kind.REQUEST_ARRIVED: ("needed", "usable", "shared"),
     Kind.REQUEST_FINISHED: ("rest_since_arrival", "shared"),
     Kind.PREFIX_LOOKUP: ("covers",),
@@ -61,7 +64,7 @@ CARRIES: dict[Kind, tuple[str, ...]] = {
     Kind.ROUTE_PLACEMENT_REPORTED: ("worker", *_ORDER),
     Kind.ROUTE_REUSE_REPORTED: ("hit", *_ORDER),
     Kind.CLAIM_RESTORED: ("from_tier",),
-    Kind.CLAIM_RESTORATION_FAILED: ("outcome", "refusal", "harm", "blames_unfailed", "echo"),
+    Kind.CLAIM_RESTORATION_FAILED: ("outcome", "refusal", "harm", "blames_unfailed", "duplicate"),
     Kind.CLAIM_BLOCK_LOST: ("breaks", "new_loss"),
     Kind.CLAIM_DEMOTED: ("authorised", "by"),
     Kind.CLAIM_EXPIRED: ("authorised", "by"),
@@ -110,7 +113,6 @@ _LIFE: tuple[Kind, ...] = (
     Kind.CLAIM_EXPIRED,
     Kind.CLAIM_RELEASED,
     Kind.CLAIM_REJECTED,
-    Kind.STREAM_DISORDER,
 )
 LIFE: tuple[Kind, ...] = (*_LIFE, *sorted(set(Kind) - set(_LIFE)))
 """The kinds in the order in which a life goes: where two will do, the earlier comes first."""

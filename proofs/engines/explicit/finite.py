@@ -1,6 +1,6 @@
 """Compiles one claim of a mode to Python step functions, one for each kind of event.
 
-It does not use Z3. `monitor.evaluate.compile` translates the terms to Python, partially evaluated
+It does not use Z3. `proofs.logic.compiled` translates the terms to Python, partially evaluated
 for each kind; registers that never change or are never read are left out of the state.
 """
 
@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from monitor.evaluate.compile import to_python
+from proofs.logic.compiled import to_python
 from proofs.model.cone_of_influence import AFTER, Cone
 from proofs.model.system import BEFORE
 from spec.contract.ledgers import live, was

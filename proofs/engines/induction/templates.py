@@ -18,7 +18,6 @@ from proofs.logic.encode import Integers, encode
 from proofs.model.auditor import BELIEFS
 from proofs.model.environment import faithful
 from spec.contract.ledgers import CLAIM_FACTS, DECLARED, REQUEST_FACTS
-from spec.events.alphabet import Kind
 from spec.language.partial_evaluation import specialize
 from spec.language.terms import Compare, Const, Scope, Sort, Term, Var, children, variables
 from spec.language.verdicts import Verdict
@@ -266,7 +265,7 @@ def _value(term: Term, values: Mapping[str, Value]) -> Value:
     known = {
         (var.scope, var.name): Const(values[_name(var.scope, var.name)]) for var in variables(term)
     }
-    folded = specialize(term, Kind.STREAM_DISORDER, known)
+    folded = specialize(term, None, known)
     if not isinstance(folded, Const):
         raise TypeError(f"not about a state: {term!r}")
     return folded.value

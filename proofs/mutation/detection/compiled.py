@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import cache, cached_property
 from typing import TYPE_CHECKING, Any
 
-from monitor.evaluate.compile import CLAIM_REGISTERS, REQUEST_REGISTERS, to_python
+from proofs.logic.compiled import CLAIM_REGISTERS, REQUEST_REGISTERS, to_python
 from proofs.mutation.mutants.trusted import ORIGINAL, Trusted
 from proofs.mutation.runs.faithful import well_formed
 from proofs.mutation.runs.judge import function

@@ -10,7 +10,7 @@ from __future__ import annotations
 from functools import cache, cached_property
 from typing import TYPE_CHECKING, Any
 
-from monitor.evaluate.constants import Constants
+from proofs.logic.compiled import Constants
 from proofs.mutation.detection.compiled import Compiled, facts, initial
 from proofs.mutation.mutants.trusted import ORIGINAL, Trusted, waits
 from proofs.mutation.runs.judge import Judge, alike
@@ -23,7 +23,7 @@ from spec.language.verdicts import Verdict
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from monitor.evaluate.event_view import EventView
+    from proofs.logic.event_view import EventView
     from proofs.model.theorems import Clause
 
 __all__ = ["Judged", "Outcome", "judged_by", "rest_after", "unchanged"]

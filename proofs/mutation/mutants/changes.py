@@ -76,7 +76,7 @@ _RESTRICTIONS: dict[str, Term] = {
     "nobody else is named": e.blamed_rest.eq(0),
     "nobody is blamed for a restore that did not fail": ~e.blames_unfailed,
     "no invalid blockers": ~e.invalid_blocker,
-    "no echoes": ~e.echo,
+    "no duplicates": ~e.duplicate,
     "everybody is entitled": e.authorised,
     "no capacity proofs": ~e.proof,
     "no block of the predicate is lost but by eviction": (e.mine & kind(Kind.BLOCK_LOST)).implies(

@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING, Any, Final
 from proofs.mutation.mutants.terms import slips
 from spec.contract.ledgers import REQUEST_FACTS
 from spec.language.terms import FALSE, Sort
-from spec.projection.delivery import DELIVERY
+from spec.stream.scopes import DELIVERY
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
     from spec.language.terms import Term
-    from spec.projection.delivery import Delivery
+    from spec.stream.scopes import Delivery
 
 __all__ = ["PART", "DeliveryChange", "delivery_changes"]
 
@@ -88,23 +88,20 @@ def _each(
 
 def _sets() -> Iterator[DeliveryChange]:
     registers = {r.name for r in REQUEST_FACTS.registers}
-    everyone = {(scope, reason) for scope in ("claim", "opens") for reason in _names(scope)}
-    wholes: tuple[tuple[str, frozenset[Any], set[Any]], ...] = (
+    wholes: tuple[tuple[str, frozenset[str], set[str]], ...] = (
         ("known", DELIVERY.known, registers - set(DELIVERY.derived)),
         ("left", DELIVERY.left, registers),
         ("shared", DELIVERY.shared, {"mine", "named", "lead", "needed", "usable"}),
-        ("everyone", DELIVERY.everyone, everyone),
     )
     for field, before, possible in wholes:
         for each in sorted(possible):
             there = each in before
             operator = "fewer" if there else "more"
-            shown = each if isinstance(each, str) else ".".join(each)
             changed: dict[str, Any] = {field: before ^ {each}}
             yield DeliveryChange(
-                f"{field}:{operator}-{shown}",
+                f"{field}:{operator}-{each}",
                 operator,
-                f"{field}: {'without' if there else 'with'} {shown}",
+                f"{field}: {'without' if there else 'with'} {each}",
                 replace(DELIVERY, **changed),
             )
 

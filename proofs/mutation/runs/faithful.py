@@ -12,7 +12,6 @@ from proofs.engines.bounded.minimise import CARRIES
 from proofs.model import environment
 from spec.contract.ledgers import kind
 from spec.contract.vocabulary import EVENT_FIELDS, e
-from spec.events.alphabet import Kind
 from spec.language.terms import Const, Scope, Sort, Term, Var, conj, disj
 
 __all__ = ["faithful", "well_formed"]
@@ -30,7 +29,6 @@ def faithful() -> Term:
 def well_formed() -> Term:
     """The condition on the fields of an event by its kind and subject; reads only the event."""
     return conj(
-        kind(Kind.STREAM_DISORDER).implies(~e.mine & ~e.named),
         e.mine | ~(e.lower_priority_available | e.higher_priority_kept),
         *(_carried(name, sort) for name, (sort, _) in EVENT_FIELDS.items() if name not in _WHOM),
     )

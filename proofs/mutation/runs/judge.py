@@ -5,8 +5,7 @@ from __future__ import annotations
 from functools import cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from monitor.evaluate.compile import compile_mode, compile_observer, to_python
-from monitor.evaluate.constants import Constants
+from proofs.logic.compiled import Constants, compile_mode, compile_observer, to_python
 from proofs.model.auditor import BELIEFS
 from proofs.model.theorems import CLAUSES
 from proofs.mutation.runs.faithful import faithful

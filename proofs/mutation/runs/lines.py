@@ -13,7 +13,7 @@ from functools import cache
 from importlib.resources import files
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from monitor.evaluate.event_view import EventView
+from proofs.logic.event_view import EventView
 from spec.contract.vocabulary import EVENT_FIELDS
 from spec.events.alphabet import CONFLICT_ACTIONS, Kind
 from spec.events.fields import REQUEST_KINDS
@@ -27,11 +27,7 @@ __all__ = ["HAND", "RUNS", "Run", "Trace", "read_run", "runs", "traces", "usual"
 RUNS: Final = files("proofs.mutation.runs") / "runs.txt"
 HAND: Final = files("proofs.mutation.runs") / "traces.txt"
 
-_OF_NO_CLAIM: Final = CONFLICT_ACTIONS | {
-    Kind.REQUEST_ARRIVED,
-    Kind.REQUEST_FINISHED,
-    Kind.STREAM_DISORDER,
-}
+_OF_NO_CLAIM: Final = CONFLICT_ACTIONS | {Kind.REQUEST_ARRIVED, Kind.REQUEST_FINISHED}
 
 
 class Run(NamedTuple):
@@ -78,7 +74,7 @@ def _event(word: str) -> EventView:
         if key not in EVENT_FIELDS:
             raise ValueError(f"not a field of an event: {key}")
         fields[key] = int(value) if EVENT_FIELDS[key][0] is Sort.INT else value == "1"
-    return EventView(Kind(name), None, **fields)
+    return EventView(Kind(name), **fields)
 
 
 def _word(kind: Kind, fields: Mapping[str, Any]) -> str:

@@ -7,14 +7,18 @@ from typing import TYPE_CHECKING, Final
 
 from vllm.v1.core.sched.async_scheduler import AsyncScheduler
 from vllm.v1.core.sched.scheduler import Scheduler
-from vllm.v1.kv_cache_interface import FullAttentionSpec
+from vllm.v1.kv_cache_interface import FullAttentionSpec, MambaSpec, SlidingWindowSpec
 
 from spec.claims.claim import CacheIdentity
+from spec.events.canonical import CacheGroup
 
 if TYPE_CHECKING:
-    from vllm.config import VllmConfig
+    from collections.abc import Sequence
 
-__all__ = ["LOADED", "identity_of", "unfit", "unfit_class", "unfit_config"]
+    from vllm.config import VllmConfig
+    from vllm.v1.kv_cache_interface import KVCacheGroupSpec, KVCacheSpec
+
+__all__ = ["LOADED", "groups_of", "identity_of", "unfit", "unfit_class", "unfit_config"]
 
 LOADED: Final = (
     "the model has one cache, of full attention",
@@ -81,6 +85,26 @@ def _unfit_cache(scheduler: Scheduler) -> str:
     if scheduler.hash_block_size != scheduler.block_size:
         return "blocks are hashed in another size than they are kept"
     return ""
+
+
+def groups_of(groups: Sequence[KVCacheGroupSpec]) -> tuple[CacheGroup, ...]:
+    """The groups of caches, with the blocks of each that a hit needs; none where there is one."""
+    if len(groups) < 2:
+        return ()
+    return tuple(_group_of(at, group.kv_cache_spec) for at, group in enumerate(groups))
+
+
+def _group_of(number: int, spec: KVCacheSpec) -> CacheGroup:
+    """A group: of a sliding window vLLM needs the blocks of all its tokens but the last.
+
+    Which blocks a chunked group needs depends on the length of the hit, which no kind of group
+    states: all of them count as needed.
+    """
+    if isinstance(spec, MambaSpec):
+        return CacheGroup(number, "state")
+    if isinstance(spec, SlidingWindowSpec):
+        return CacheGroup(number, "window", -(-(spec.sliding_window - 1) // spec.block_size))
+    return CacheGroup(number, "full")
 
 
 def identity_of(scheduler: Scheduler) -> CacheIdentity:

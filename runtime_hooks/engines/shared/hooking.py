@@ -16,7 +16,7 @@ from runtime_hooks.controller.controller import Controller
 from runtime_hooks.engines.shared.attachment import HookedScheduler
 from runtime_hooks.engines.shared.blocks import BlockHooks
 from runtime_hooks.engines.shared.configured import configured
-from runtime_hooks.engines.shared.engine import identity_of, unfit, unfit_class
+from runtime_hooks.engines.shared.engine import groups_of, identity_of, unfit, unfit_class
 from runtime_hooks.engines.shared.front import add_to_server
 from runtime_hooks.engines.shared.loop import wake_idle
 from runtime_hooks.engines.shared.offload import OffloadHooks, manager_of
@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from runtime_hooks.engines.checks import Point
     from runtime_hooks.settings.config import Settings
     from runtime_hooks.trace.journal import Journal
+    from spec.events.canonical import CacheGroup
 
 __all__ = ["VllmAdapter"]
 
@@ -58,6 +59,10 @@ class VllmAdapter:
     def unfit(self, scheduler: Any) -> str:
         """Why the engine of a scheduler cannot be hooked as configured; empty where it can be."""
         return unfit(scheduler)
+
+    def groups(self, scheduler: Any) -> tuple[CacheGroup, ...]:
+        """The groups of caches of an engine, if it has several."""
+        return groups_of(scheduler.kv_cache_config.kv_cache_groups)
 
     def configured(self, flags: Sequence[str], *, load: bool) -> Configuration:
         """What the engine makes of a model and the flags of its server."""

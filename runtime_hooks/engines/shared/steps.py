@@ -166,6 +166,7 @@ class StepHooks:
             if self._wraps.dirty and self._leave():
                 return call(*args, **named)
             self._wraps.attempt("schedule", self._begin_step)
+            self._wraps.attempt("schedule", self._controller.restate_if_due)
             output = call(*args, **named)
             if self._blocks.no_room is not None and not output.total_num_scheduled_tokens:
                 about = (None, self._refuse_stuck, self._blocks.no_room)

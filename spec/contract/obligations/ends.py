@@ -55,7 +55,7 @@ _over = disj(
     _at(_stage, ClaimState.EXPIRED),
     _at(_stage, ClaimState.RELEASED),
 )
-_no_news = kind(Kind.CLAIM_RESTORATION_FAILED) & (e.echo | _over)  # it moves nothing
+_no_news = kind(Kind.CLAIM_RESTORATION_FAILED) & (e.duplicate | _over)  # it moves nothing
 _report = e.mine & kind(*LIFECYCLE_REPORTS) & ~_no_news
 _moves = {"stage": lifecycle_follows(_stage)}
 
@@ -75,14 +75,6 @@ ORDERED_LIFECYCLE_EVENTS = Observer(
         ),
     ),
     rules=(
-        Rule(
-            Guard.FORBIDDEN,
-            "stream_out_of_order",
-            kind(Kind.STREAM_DISORDER),
-            VIOLATED,
-            why="time or sequence numbers went backwards in the stream",
-            allowed="events in the order of their sequence numbers and monotonic times",
-        ),
         Rule(
             Guard.FORBIDDEN,
             "claim_id_reused",
@@ -269,17 +261,15 @@ CLAIM_EXPIRED_BOUNDARY = Observer(
     ),
 )
 
-_SORTED = "a run is in order: disorder is what a reader of files notices"
-
 STATED: Final = (
     Obligation(
         ORDERED_LIFECYCLE_EVENTS,
         row=5,
         places=(
-            Place(Mode.HARD_PROTECTED, printed=9, unreached={".stream_out_of_order": _SORTED}),
-            Place(Mode.DEMOTABLE, printed=4, unreached={".stream_out_of_order": _SORTED}),
-            Place(Mode.EXPIRING, printed=4, unreached={".stream_out_of_order": _SORTED}),
-            Place(Mode.OFFLOADABLE, printed=6, unreached={".stream_out_of_order": _SORTED}),
+            Place(Mode.HARD_PROTECTED, printed=9),
+            Place(Mode.DEMOTABLE, printed=4),
+            Place(Mode.EXPIRING, printed=4),
+            Place(Mode.OFFLOADABLE, printed=6),
         ),
         order=Order.LIFECYCLE,
         depths=frozenset({Depth.CLAIM_REGISTRY, Depth.STORAGE_RESTORABILITY}),

@@ -29,14 +29,16 @@ __all__ = ["CLAIM_HARM_ATTRIBUTION", "STATED"]
 _holds = c.threshold <= now.lead
 _outcome_of_failure = (e.mine & kind(Kind.CLAIM_DEMOTED, Kind.CLAIM_EXPIRED)) | (
     e.here
-    & ~e.echo
+    & ~e.duplicate
     & (
         (e.mine & kind(Kind.CLAIM_RESTORATION_FAILED) & e.outcome)
         | (kind(Kind.REQUEST_REFUSED) & e.blamed)
     )
 )
 
-_harm_stated = conj(e.mine, e.here, ~e.echo, kind(Kind.CLAIM_RESTORATION_FAILED), e.outcome, e.harm)
+_harm_stated = conj(
+    e.mine, e.here, ~e.duplicate, kind(Kind.CLAIM_RESTORATION_FAILED), e.outcome, e.harm
+)
 _good_news = kind(*ENDS, Kind.CLAIM_MATERIALIZED, Kind.CLAIM_RESTORED)
 _harms_owed = Var(Scope.OWN, "harms_owed", Sort.INT)
 

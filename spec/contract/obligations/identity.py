@@ -103,6 +103,16 @@ EXPLICIT_ACCEPTANCE = Observer(
             allowed="a commitment in the registry before claim_accepted",
         ),
         Rule(
+            Guard.FALSE_REPORT,
+            "more_accepted_than_committed",
+            e.mine & kind(Kind.CLAIM_ACCEPTED) & e.overstates,
+            VIOLATED,
+            why="claim_accepted states more blocks or a longer duration than the registry holds, "
+            "or lets what was asked for stand where the registry holds less",
+            allowed="the footprint and the duration of the commitment, also where they are less "
+            "than what was asked for",
+        ),
+        Rule(
             Guard.DISCHARGED,
             "acceptance_reported",
             e.mine & kind(Kind.CLAIM_ACCEPTED),

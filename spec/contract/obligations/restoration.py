@@ -26,10 +26,10 @@ from spec.language.terms import conj
 
 __all__ = ["RESTORATION_FAILURE_OUTCOME", "STATED"]
 
-_refused = e.here & kind(Kind.REQUEST_REFUSED) & ~e.echo
+_refused = e.here & kind(Kind.REQUEST_REFUSED) & ~e.duplicate
 _reported = ours & kind(Kind.CLAIM_RESTORATION_FAILED)
 _alleged = conj(e.here, kind(Kind.REQUEST_REFUSED), e.blamed, e.unfounded_failure)
-_stated = _reported & e.outcome & ~e.echo
+_stated = _reported & e.outcome & ~e.duplicate
 _relaxed = e.mine & kind(Kind.CLAIM_DEMOTED, Kind.CLAIM_EXPIRED, Kind.CLAIM_HARMED)
 _served = reused | computed
 

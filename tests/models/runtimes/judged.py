@@ -11,9 +11,9 @@ from models.framework.shims import PLAIN, Shim, claim_of
 from monitor import check_files
 from proofs.product.search import Answer, search
 from spec.claims.claim import Mode
+from spec.contract.obligations import OBLIGATIONS
 from spec.events.canonical import EVENT_ENCODER, Event
-from spec.projection.lines import line_of
-from spec.projection.outcome import judge
+from tests.proofs.judging import judged
 
 __all__ = ["Found", "found", "kinds", "transitions"]
 
@@ -34,7 +34,7 @@ class Found(NamedTuple):
     actions: list[str]
     events: list[Event]
     rule: str | None = None
-    line: int | None = None
+    line: object = None
 
 
 def found(
@@ -54,12 +54,12 @@ def found(
     path.write_bytes(b"".join(EVENT_ENCODER.encode(event) + b"\n" for event in events))
     claims = {claim.claim_id: claim for claim in check_files(str(path), mode).claims}
     told = claims[claim_of(tracked)].obligations[obligation]
-    lines = [line_of(event, at) for at, event in enumerate(events, 1)]
-    finding = judge(lines, mode).claims[claim_of(tracked)].findings[obligation]
+    finding = judged(events, mode).claims[claim_of(tracked)].findings()[obligation]
     assert told.verdict == finding.verdict == _VERDICTS[outcome.answer]
     assert told.at is None or told.at.line == finding.at
     actions = list(map(str, outcome.run.actions))
-    return Found(outcome.answer, actions, events, finding.rule, finding.at)
+    rule = None if finding.rule is None else OBLIGATIONS[obligation].rules[finding.rule].name
+    return Found(outcome.answer, actions, events, rule, finding.at)
 
 
 def kinds(events: list[Event]) -> list[str]:

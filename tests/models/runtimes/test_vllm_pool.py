@@ -130,20 +130,14 @@ def test_exclusion_that_excludes_nothing_is_found() -> None:
     assert whole.answer is Answer.UNTESTED
 
 
-TWO_CLAIMS = {
-    "claim_identity": (85, 168),
-    "footprint_accounting": (189, 328),
-    VICTIM: (223, 360),
-    "blocking_claim_ids": (269, 413),
-}
-
-
-@pytest.mark.parametrize("name", TWO_CLAIMS)
+@pytest.mark.parametrize(
+    "name", ["claim_identity", "footprint_accounting", VICTIM, "blocking_claim_ids"]
+)
 def test_two_claims_two_requests_six_blocks(name: str) -> None:
     """The pool with 2 claims, 2 requests and 6 blocks is searched whole, in so many states."""
     model = VllmPool(6, (Prompt("r1", "a", 2, 2), Prompt("r2", "b", 2, 2)), {"a": 2, "b": 2})
     found = search(model, KEEP, HARD, name, "a")
-    assert TWO_CLAIMS[name] == (found.states, found.transitions)
+    assert (297, 453) == (found.states, found.transitions)
     assert found.answer in (Answer.KEPT, Answer.UNTESTED)
 
 

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections import defaultdict, deque
 from typing import Any
 
-from models.framework.model import Emitted, Model
-from models.framework.shims import PLAIN, claim_of
-from proofs.product.runs import events_of
+from models.framework.model import Model
+from models.framework.shims import PLAIN
+from proofs.product.graph import Graph
+from proofs.product.observed import FIRST, Observed
 from spec.claims.claim import Mode
 from spec.contract.modes import MODES, Bundle
 from spec.language.verdicts import Verdict
-from spec.projection.stepper import Followed, Frozen, Stepper
 
 
 def verdicts(model: Model[Any], mode: Mode, tracked: str) -> dict[str, set[Verdict]]:
@@ -19,34 +19,19 @@ def verdicts(model: Model[Any], mode: Mode, tracked: str) -> dict[str, set[Verdi
 
     A verdict that is pending counts where the model can do nothing more.
     """
-    names = MODES[mode].names(Bundle.CONTRACT)
-    claims = map(claim_of, model.holders)
-    stepper = Stepper(Followed(mode, claim_of(tracked), names, claims, model.requests))
-    known: list[Frozen] = [stepper.frozen()]
-    numbers = {known[0]: 0}
-    found = [dict(stepper.verdicts())]
-    after: dict[tuple[int, tuple[Emitted, ...]], int] = {}
-    todo = deque((state, 0) for state in model.initial())
+    graph = Graph(model, symmetric=False)
+    observed = Observed(graph, PLAIN, mode, tracked)
+    todo = deque((state, FIRST) for state in graph.first)
     seen, came = set(todo), defaultdict[str, set[Verdict]](set)
     while todo:
-        state, number = todo.popleft()
-        actions = list(model.actions(state))
-        for name, verdict in found[number].items():
-            if verdict is not Verdict.PENDING or not actions:
+        state, configuration = todo.popleft()
+        leaving = graph.leaving(state)
+        for place, name in enumerate(observed.obligations):
+            verdict = observed.verdict(configuration, place)
+            if verdict is not Verdict.PENDING or not leaving:
                 came[name].add(verdict)
-        for action in actions:
-            reached, emits = model.apply(state, action)
-            if (number, emits) not in after:
-                stepper.thaw(known[number])
-                for event in events_of(PLAIN, emits):
-                    stepper.take(event)
-                frozen = stepper.frozen()
-                if frozen not in numbers:
-                    numbers[frozen] = len(known)
-                    known.append(frozen)
-                    found.append(dict(stepper.verdicts()))
-                after[number, emits] = numbers[frozen]
-            node = reached, after[number, emits]
+        for reached, emits, _, _ in leaving:
+            node = reached, observed.path(configuration, emits)[-1]
             if node not in seen:
                 seen.add(node)
                 todo.append(node)

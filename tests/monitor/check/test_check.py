@@ -11,10 +11,8 @@ import msgspec
 import pytest
 
 from monitor.check.files import EXIT_CODES, check
-from monitor.check.reference import check_by_reference
-from monitor.engine import ModeVerdict, Monitor
+from monitor.core import Limits
 from monitor.input.errors import InputError
-from monitor.input.records import at_line
 from monitor.report.report_text import as_text
 from monitor.report.verdict import Report, verdict_schema
 from spec import __version__
@@ -22,6 +20,7 @@ from spec.claims.claim import Mode
 from spec.cli.common import console
 from spec.contract.modes import MODES, Bundle
 from spec.digest import spec_digest
+from spec.stream.outcome import ModeVerdict
 from tests.monitor.traces import CLAIM, OTHER, RUN, Trace, at, judge, text, write
 from tests.monitor.traces_allocator import (
     allocator,
@@ -115,7 +114,7 @@ class TestReport:
         report = judge(canonical_refusal(), Mode.HARD_PROTECTED, Bundle.PAPER)
         assert (__version__, spec_digest()) == (report.tool, report.spec)
         assert ("hard_protected", "paper", False) == (report.mode, report.bundle, report.strict)
-        assert "resident-claims/verdict/1" == report.schema
+        assert "resident-claims/verdict/2" == report.schema
 
     def test_two_files(self, tmp_path: Path) -> None:
         """One id in two files is two claims."""
@@ -266,10 +265,9 @@ def test_goes_on(tmp_path: Path) -> None:
         last = [about(line["kind"], OTHER, by="tenant:1") for line in ends]
         parts = {"a": first, "b": [victim, *another, *last]}
         files = [write(tmp_path / f"{name}.jsonl", part) for name, part in parts.items()]
-        for judge_files in (check, check_by_reference):
-            report = judge_files([*map(str, files)], Mode.HARD_PROTECTED, Bundle.CONTRACT)
-            assert code == report.verdict
-            assert ("continues in another file" in report.why) == (code == "inconclusive")
+        report = check([*map(str, files)], Mode.HARD_PROTECTED, Bundle.CONTRACT)
+        assert code == report.verdict
+        assert ("continues in another file" in report.why) == (code == "inconclusive")
 
 
 @pytest.mark.parametrize(
@@ -285,8 +283,7 @@ def test_recorded_goes_on(first: int, verdict: str, tmp_path: Path) -> None:
     ]
     own = [{**line, "event_sequence": at} for at, line in enumerate(connector_success())]
     files = [str(write(tmp_path / "a.jsonl", own)), str(write(tmp_path / "b.jsonl", other))]
-    for judge_files in (check, check_by_reference):
-        assert verdict == judge_files(files, Mode.OFFLOADABLE, Bundle.CONTRACT).verdict
+    assert verdict == check(files, Mode.OFFLOADABLE, Bundle.CONTRACT).verdict
 
 
 class TestLenient:
@@ -316,13 +313,6 @@ class TestLenient:
         assert "inconclusive" == found.verdict
         assert found.at is not None
         assert index + 1 == found.at.line
-
-    def test_nothing_read(self) -> None:
-        """A monitor that was given nothing knows nothing."""
-        monitor = Monitor(Mode.HARD_PROTECTED)
-        assert ModeVerdict.INCONCLUSIVE is monitor.conclude().verdict
-        monitor.reject(at_line("f", 1))
-        assert "1 line could not be read" == monitor.conclude().why
 
     def test_counted(self) -> None:
         """Rejected lines are counted by file, with what was wrong with the first."""
@@ -361,7 +351,7 @@ class TestForgotten:
     def test_counted(self, monkeypatch: pytest.MonkeyPatch) -> None:
         """They are counted with their verdicts, and the verdict on the whole is what it was."""
         whole = judge(self.claims(5), Mode.HARD_PROTECTED)
-        monkeypatch.setattr("monitor.check.judging.ENDED", 2)
+        monkeypatch.setattr("monitor.check.files.USUAL", Limits(ended=2))
         short = judge(self.claims(5), Mode.HARD_PROTECTED)
         assert (whole.verdict, whole.why) == (short.verdict, short.why)
         assert whole.obligations == short.obligations
@@ -374,17 +364,21 @@ class TestForgotten:
         assert "3 claims: ended, counted above, not listed" in text
 
     def test_violated(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        """One that was violated is listed, and what is said of one that was not is found."""
-        monkeypatch.setattr("monitor.check.judging.ENDED", 0)
-        trace = [*self.claims(3), about("claim_harmed", "claim:1")]
+        """One that was violated is listed, though others that ended later are not."""
+        monkeypatch.setattr("monitor.check.files.USUAL", Limits(ended=1))
+        claims = self.claims(3)
+        ended = len(claims) // 3
+        trace = [*claims[:ended], about("claim_harmed", "claim:0"), *claims[ended:]]
         report = judge(trace, Mode.HARD_PROTECTED)
         assert "violated" == report.verdict
-        assert [("claim:1", "violated")] == [(c.claim_id, c.verdict) for c in report.claims]
-        assert {"kept": 2} == report.forgotten.verdicts
+        assert [("claim:0", "violated"), ("claim:2", "kept")] == [
+            (c.claim_id, c.verdict) for c in report.claims
+        ]
+        assert {"kept": 1} == report.forgotten.verdicts
 
     def test_parts(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         """A file in which claims of another are not accepted is noticed after they ended, too."""
-        monkeypatch.setattr("monitor.check.judging.ENDED", 0)
+        monkeypatch.setattr("monitor.check.files.USUAL", Limits(ended=0))
         whole = write(tmp_path / "whole.jsonl", self.claims(2))
         rest = write(
             tmp_path / "rest.jsonl",

@@ -8,13 +8,14 @@ import json
 from collections.abc import Iterator
 from pathlib import Path
 from random import Random
+from typing import Any
 
 import msgspec
 import pytest
 
 from monitor.check.events import EventMonitor
 from monitor.check.files import check
-from monitor.check.reference import check_by_reference
+from monitor.core import Limits
 from monitor.input.dialects import Reader
 from monitor.input.errors import InputError
 from monitor.report.verdict import ModeChoice, Report
@@ -22,7 +23,7 @@ from spec.claims.claim import Mode
 from spec.contract.modes import Bundle
 from spec.events.canonical import EVENT_ENCODER, Event
 from spec.events.fields import IDENTITY, fields_of
-from spec.projection.lines import Line
+from spec.stream.breaks import Line
 from tests.monitor.traces import CLAIM, OTHER, RUN, Trace, text, write
 from tests.monitor.traces_allocator import allocator, allocator_refusal
 from tests.monitor.traces_canonical import about, canonical, canonical_claim, canonical_refusal
@@ -47,10 +48,6 @@ def each(trace: Trace, **options: object) -> Report:
     return judge(text(trace), **options)
 
 
-def refer(content: bytes) -> Report:
-    return check_by_reference(["-"], None, Bundle.CONTRACT, stdin=io.BytesIO(content))
-
-
 def written(lines: list[Line]) -> bytes:
     """A stream as its file has it, without what the canonical form has no words for."""
     return b"".join(line for line in map(_line, lines) if _is_read(line))
@@ -65,7 +62,11 @@ def _is_read(line: bytes) -> bool:
 
 def _line(line: Line) -> bytes:
     if line.mark is not None:
-        said = {"kind": line.mark, "sequence": line.sequence, "time_ns": line.time_ns}
+        said: dict[str, Any] = {
+            "kind": line.mark.kind,
+            "sequence": line.sequence,
+            "time_ns": line.time_ns,
+        }
         if line.observes is not None:
             said["observes"] = sorted(line.observes)
         return json.dumps({n: v for n, v in said.items() if v is not None}).encode() + b"\n"
@@ -137,23 +138,6 @@ class TestLikeByMode:
             kept += "kept" == auto.verdict
         assert min(several, silent, violated, kept) >= 5, (several, silent, violated, kept)
 
-    @pytest.mark.slow
-    def test_reference(self) -> None:
-        """The naive projection comes to the same verdict of each claim and each mode."""
-        for content in (content for n, content in enumerate(streams()) if n % 4 == 0):
-            auto, naive = judge(content), refer(content)
-            assert auto.verdict == naive.verdict
-            assert [c.claim_id for c in auto.unjudged.claims] == [
-                c.claim_id for c in naive.unjudged.claims
-            ]
-            for fast, slow in zip(auto.modes, naive.modes, strict=True):
-                assert (fast.mode, fast.verdict) == (slow.mode, slow.verdict)
-                assert fast.obligations == slow.obligations
-                assert fast.theorem.applies == slow.theorem.applies
-            assert {(c.claim_id, c.verdict) for c in auto.claims} == {
-                (c.claim_id, c.verdict) for c in naive.claims
-            }
-
 
 class TestPool:
     """What the modes come to together."""
@@ -217,37 +201,33 @@ class TestUnjudged:
         ("trace", "why", "hint"),
         [
             (canonical_claim(mode=None), "it states no mode", None),
-            (
-                [
-                    *canonical_claim()[:2],
-                    about("claim_accepted", mode="demotable", footprint=3),
-                    *canonical_claim()[3:],
-                ],
-                "it asked for hard_protected and was accepted in demotable",
-                None,
-            ),
             (connector_success(), "it states no mode", "offloadable"),
             (allocator_refusal(), "hard_exclude is no mode of the contract", "hard_protected"),
         ],
-        ids=["none", "two", "connector", "allocator"],
+        ids=["none", "connector", "allocator"],
     )
     def test_named(self, trace: Trace, why: str, hint: str | None) -> None:
-        """It is inconclusive, and named with the reason, by both judges."""
-        for found in (each(trace), refer(text(trace))):
+        """It is inconclusive, and named with the reason."""
+        for found in (each(trace),):
             assert "inconclusive" == found.verdict
             assert [] == found.claims
             (claim,) = found.unjudged.claims
             assert (CLAIM, why, hint) == (claim.claim_id, claim.why, claim.hint)
             assert f"claim {CLAIM} cannot be judged: {why}" == found.why
 
+    def test_two(self) -> None:
+        """One that is accepted in another mode is judged by the first, and inconclusive."""
+        accepted = about("claim_accepted", mode="demotable", footprint=3)
+        found = each([*canonical_claim()[:2], accepted, *canonical_claim()[3:]])
+        (claim,) = found.claims
+        assert ("inconclusive", "hard_protected") == (claim.verdict, claim.mode)
+        assert {"RC201"} == {each.code for each in claim.obligations.values()}
+
     def test_turned_away(self) -> None:
         """One that was turned away, such as a malformed one, is owed nothing: it is named, and the
         verdict is that of the others."""
         turned_away = about("claim_rejected", OTHER)
-        for found in (
-            each([*canonical_refusal(), turned_away]),
-            refer(text([*canonical_refusal(), turned_away])),
-        ):
+        for found in (each([*canonical_refusal(), turned_away]),):
             assert ("kept", []) == (found.verdict, found.unjudged.claims)
             assert [OTHER] == [claim.claim_id for claim in found.unjudged.turned_away]
 
@@ -262,16 +242,13 @@ class TestUnjudged:
     )
     def test_not_only_turned_away(self, more: Trace) -> None:
         """One of which anything else is said keeps the whole from being kept."""
-        for found in (
-            each([*canonical_refusal(), *more]),
-            refer(text([*canonical_refusal(), *more])),
-        ):
+        for found in (each([*canonical_refusal(), *more]),):
             assert "inconclusive" == found.verdict
             assert [OTHER] == [claim.claim_id for claim in found.unjudged.claims]
 
-    def test_blamed_though_turned_away(self, monkeypatch: pytest.MonkeyPatch) -> None:
+    def test_blamed_though_turned_away(self) -> None:
         """One that a refusal blames all the same violates a mode that it could have stated, which
-        no other claim states: it is not passed over, listed or not, in a file or fed."""
+        no other claim states: it is not passed over, in a file or fed."""
         kept = [about("claim_registered", mode="best_effort", predicate=PREDICATE)]
         kept += [canonical("block_cached", claim_id=CLAIM, block_ids=[1], positions=[0])]
         kept += [about("claim_materialized")]
@@ -284,9 +261,7 @@ class TestUnjudged:
             fed.feed(json.loads(line))
         assert "violated" == judge(content, Mode.HARD_PROTECTED).verdict
         assert "kept" == each([*kept, about("claim_rejected", OTHER)]).verdict
-        reports = [judge(content), refer(content), fed.finish()]
-        monkeypatch.setattr("monitor.check.judging.ENDED", 0)
-        for found in (*reports, judge(content)):
+        for found in (judge(content), fed.finish()):
             assert "inconclusive" == found.verdict
             assert [OTHER] == [claim.claim_id for claim in found.unjudged.claims]
             assert [] == found.unjudged.turned_away
@@ -299,26 +274,23 @@ class TestUnjudged:
 
     def test_turned_away_forgotten(self, monkeypatch: pytest.MonkeyPatch) -> None:
         """It is counted where it is not listed any more."""
-        monkeypatch.setattr("monitor.check.judging.ENDED", 0)
-        found = each([about("claim_rejected", OTHER), *canonical_refusal()])
-        assert ("kept", [], 1) == (
-            found.verdict,
-            found.unjudged.turned_away,
-            found.unjudged.turned_away_forgotten,
-        )
+        monkeypatch.setattr("monitor.check.files.USUAL", Limits(ended=1))
+        away = [about("claim_rejected", claim) for claim in (OTHER, "claim:c")]
+        found = each([*away, *canonical_refusal()])
+        assert ("kept", 1) == (found.verdict, found.unjudged.turned_away_forgotten)
+        assert ["claim:c"] == [claim.claim_id for claim in found.unjudged.turned_away]
 
     def test_forgotten(self, monkeypatch: pytest.MonkeyPatch) -> None:
         """One that ended and is not listed is counted all the same."""
-        monkeypatch.setattr("monitor.check.judging.ENDED", 0)
-        silent = canonical_claim(OTHER, first=500, mode=None)
-        gone = [about("claim_retired", OTHER), about("claim_released", OTHER, by="tenant:1")]
-        found = each([*silent, *gone, *canonical_refusal()])
-        assert ("inconclusive", [], 1) == (
-            found.verdict,
-            found.unjudged.claims,
-            found.unjudged.forgotten,
-        )
-        assert "1 claim cannot be judged by a mode of their own" == found.why
+        monkeypatch.setattr("monitor.check.files.USUAL", Limits(ended=1))
+        trace = []
+        for first, claim in ((500, OTHER), (600, "claim:c")):
+            trace += canonical_claim(claim, first=first, mode=None)
+            trace += [about("claim_retired", claim), about("claim_released", claim, by="tenant:1")]
+        found = each([*trace, *canonical_refusal()])
+        assert ("inconclusive", 1) == (found.verdict, found.unjudged.forgotten)
+        assert ["claim:c"] == [claim.claim_id for claim in found.unjudged.claims]
+        assert "2 claims cannot be judged by a mode of their own" == found.why
 
     def test_dialect(self) -> None:
         """A recorded word that stands for a mode is one, and the report says whose it is."""
@@ -347,7 +319,7 @@ class TestUnjudged:
 
 
 class TestFiles:
-    """Files are read again where a mode turns up late."""
+    """Files of claims of several modes."""
 
     def test_late(self, tmp_path: Path) -> None:
         """A claim of a second mode, in a later file, is judged by what came before it, too."""
@@ -369,34 +341,11 @@ class TestFiles:
         with pytest.raises(InputError, match="-:9: not JSON"):
             judge(text(canonical_refusal()) + b"{")
 
-    def test_no_room(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        """Standard input for which there is no room on the disk is bad input, and says why."""
-
-        class Full(io.BytesIO):
-            def write(self, _: object) -> int:
-                raise OSError(28, "No space left on device")
-
-        monkeypatch.setattr("monitor.check.again.tempfile.TemporaryFile", Full)
-        with pytest.raises(InputError, match="it must be copied to be read twice"):
-            judge(text(canonical_refusal()))
-
-    def test_nowhere(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        """So it is where no folder for temporary files can be written, and only without a mode."""
-
-        def nowhere() -> None:
-            raise FileNotFoundError(2, "No usable temporary directory found")
-
-        monkeypatch.setattr("monitor.check.again.tempfile.TemporaryFile", nowhere)
-        content = text(canonical_refusal())
-        with pytest.raises(InputError, match=r"nowhere to put a copy of it.*set TMPDIR"):
-            judge(content)
-        assert "kept" == judge(content, Mode.HARD_PROTECTED).verdict
-
     def test_directory(self) -> None:
         """Standard input that cannot be read is bad input."""
 
         class Broken(io.BytesIO):
-            def read(self, _: object = None) -> bytes:
+            def read1(self, _: object = None) -> bytes:
                 raise IsADirectoryError(21, "Is a directory")
 
         with pytest.raises(InputError, match="-: cannot be read: Is a directory"):

@@ -95,7 +95,7 @@ class TestShown:
         assert {
             "obligation": "offload_restorability",
             "file": 0,
-            "sequences": [0, 10, 14],  # registered, restore required, restored
+            "sequences": [0, 14],  # registered, restored
             "claims": [CLAIM],
             "verdict": "satisfied",
             "order": ["claim_before_events", "restore_before_reuse"],
@@ -103,7 +103,7 @@ class TestShown:
         } == of(evidence, "offload_restorability")
         failed = of(evidence, "restoration_failure_outcome", 1)
         # registered, load failed, refusal stated, refused
-        assert [0, 13, 15, 16] == failed["sequences"]
+        assert [0, 16] == failed["sequences"]
         assert ["claim_before_events", "failure_before_outcome_before_end"] == failed["order"]
 
     def test_orders(self, tmp_path: Path) -> None:
@@ -217,7 +217,7 @@ class TestUnshown:
         evidence = taken(tmp_path, whole[:5], whole[5:], mode=Mode.HARD_PROTECTED)
         assert () == evidence.shown
         whys = {why for (_, file, _), why in unshown(evidence).items() if file == 0}
-        assert all("continues in a file in which" in why for why in whys)
+        assert all("is also in another file, of which lines are missing" in why for why in whys)
 
     def test_never_accepted(self, tmp_path: Path) -> None:
         """A claim that nobody accepted shows nothing."""
@@ -324,7 +324,7 @@ class TestCommand:
         assert 0 == main(["evidence", path, "--mode", "offloadable"])
         out = capsys.readouterr().out
         assert out.startswith("5 of the 7 obligations of offloadable shown\n")
-        assert "R offload_restorability 0 1 0, 10, 14" in " ".join(out.split())
+        assert "R offload_restorability 0 1 0, 14" in " ".join(out.split())
         assert "file 0  unexercised restoration_failure_outcome\n        no restore failed" in out
 
     def test_text_violated(self, tmp_path: Path, capsys: Capture) -> None:

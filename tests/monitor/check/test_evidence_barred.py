@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
@@ -11,12 +10,11 @@ import pytest
 from monitor.__main__ import main
 from monitor.check import evidence as taking
 from monitor.check.evidence import take_evidence
-from monitor.engine import Monitor
 from monitor.input.sources import read
 from spec.claims.claim import Mode
 from spec.lowering.evidence import EvidenceFile
 from tests.monitor.traces import Line, Trace, text, write
-from tests.monitor.traces_canonical import about, canonical, canonical_refusal
+from tests.monitor.traces_canonical import canonical, canonical_refusal
 from tests.monitor.traces_connector import (
     connector_failure,
     connector_fallback,
@@ -103,14 +101,6 @@ class TestContradictions:
         assert () == evidence.shown
         assert all("facts contradict" in u.why for u in evidence.unshown)
 
-    def test_after_a_gap(self, tmp_path: Path) -> None:
-        """Nor where the theorem had ceased to apply before, for want of a line."""
-        over = [about("claim_retired", by="tenant:1"), about("claim_released", by="tenant:1")]
-        trace = [{**each, "sequence": n} for n, each in enumerate([*canonical_refusal(), *over])]
-        after = [{**self.TWICE, "sequence": len(trace) + n} for n in (1, 2)]
-        assert self.taken(tmp_path, [*trace, after[0]]).shown
-        assert () == self.taken(tmp_path, [*trace, *after]).shown
-
 
 class TestOtherCauses:
     """What else bars a file."""
@@ -125,13 +115,3 @@ class TestOtherCauses:
         assert {1} == files(evidence)
         whys = {u.why for u in evidence.unshown if u.file == 0}
         assert all(why.endswith("1 line could not be read") for why in whys)
-
-    @pytest.mark.parametrize("cause", [{"unknown": {"x": 1}}, {"rejected": 1}], ids=str)
-    def test_unplaced(
-        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, cause: dict[str, object]
-    ) -> None:
-        """A line that was not understood, nobody knows where, bars every file."""
-        conclude = Monitor.conclude
-        monkeypatch.setattr(Monitor, "conclude", lambda self: replace(conclude(self), **cause))
-        evidence = taken(tmp_path, connector_success(), in_run("run-2", connector_failure()))
-        assert set() == files(evidence)

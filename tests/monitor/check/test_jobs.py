@@ -21,17 +21,13 @@ import msgspec
 import pytest
 
 from monitor.check import jobs as module
-from monitor.check.concluded import concluded
 from monitor.check.files import check
 from monitor.check.jobs import _context
-from monitor.check.judging import Judging
-from monitor.check.running import run, source_of
-from monitor.check.whole import Asked
+from monitor.core import Limits
 from monitor.input.errors import InputError
 from monitor.input.reorder_window import Window
+from monitor.report.limit_options import IDS, limits_asked
 from monitor.samples import sample
-from monitor.stream.keep import Keep
-from monitor.stream.limits import Limits
 from spec.claims.claim import Mode
 from spec.contract.modes import Bundle
 from tests.streams.rotated import rotated
@@ -39,8 +35,6 @@ from tests.streams.traffic import Traffic, write
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
-
-    from monitor.check.portion import Portion
 
 ROOT = Path(__file__).parents[3]
 OWN = (Mode.OFFLOADABLE, Mode.HARD_PROTECTED, Mode.ROUTED_REUSE)
@@ -116,19 +110,8 @@ def asked_of(chance: Random) -> dict[str, Any]:
         "strict": chance.random() < 0.2,
         "claim": "claim:1" if chance.random() < 0.1 else None,
         "window": Window(4) if chance.random() < 0.2 else None,
-        "limits": Limits(live, requests),
+        "limits": limits_asked(live, requests, IDS),
     }
-
-
-def portion(paths: Sequence[str], mode: Mode, keep: Keep, *, apart: bool) -> Portion | None:
-    """What one mode finds in some files; None where they cannot be read."""
-    judging = Judging(Asked(Bundle.CONTRACT, False, None), {mode}, own=False, keep=keep)
-    source = source_of(judging, paths, True, None, None)
-    try:
-        run(judging, source, None)
-    except InputError:
-        return None
-    return _copied(judging.portion(source.accounts, apart=apart))  # type: ignore[no-any-return]
 
 
 SETS = range(12)
@@ -151,29 +134,6 @@ class TestSame:
                 assert reported(paths, mode, 2, **asked) == one, seed
             met["error" if isinstance(one, str) else msgspec.json.decode(one)["verdict"]] += 1
         assert {"error", "inconclusive", "violated"} <= met.keys()
-
-    @pytest.mark.parametrize("seeds", [SETS, pytest.param(MORE_SETS, marks=pytest.mark.slow)])
-    def test_ids_without_a_record(self, seeds: range, tmp_path: Path) -> None:
-        """So are files of which claims ended so long ago that no record of them is left."""
-        keep = Keep(ended=0, records=0)
-        found: Counter[str] = Counter()
-        for seed in seeds:
-            chance = Random(seed)
-            paths, mode = rotated(chance, tmp_path), chance.choice([*Mode])
-            whole = portion(paths, mode, keep, apart=False)
-            first, *others = (portion([path], mode, keep, apart=True) for path in paths)
-            if whole is None or first is None:
-                continue
-            for each in others:
-                assert each is not None
-                first.join(each)
-            asked = Asked(Bundle.CONTRACT, False, None)
-            report = concluded(asked, whole)
-            assert msgspec.json.encode(concluded(asked, first)) == msgspec.json.encode(report)
-            lost = any(part.lost for each in first.modes for part in each.grounds.parts)
-            found["lost"] += lost
-            found["torn"] += "continues in" in report.why
-        assert {"lost", "torn"} <= (+found).keys()
 
     @pytest.mark.slow
     @pytest.mark.parametrize("mode", [None, Mode.OFFLOADABLE])

@@ -49,7 +49,7 @@ class TestReorder:
         path = written(tmp_path / "t", *(n for n in range(len(LINES)) if n != 3), 3)
         report = check_files(path, reorder="4")
         assert ("inconclusive", 1) == (report.verdict, report.events.late)
-        assert "sequence 3 is missing" in report.theorem.because
+        assert "lines are missing before sequence number 4" in report.theorem.because
 
     def test_torn(self, tmp_path: Path) -> None:
         """A line that cannot be read may be any of those that are missing: what is held back is

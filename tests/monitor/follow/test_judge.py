@@ -11,7 +11,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from monitor.check.files import check
-from monitor.engine import ModeVerdict
 from monitor.follow import judge as judge_module
 from monitor.follow.counts import Counts
 from monitor.follow.judge import Judge
@@ -22,6 +21,7 @@ from spec.contract.modes import Bundle
 from spec.events.canonical import EVENT_ENCODER
 from spec.language.errors import SpecError
 from spec.language.verdicts import Verdict
+from spec.stream.outcome import ModeVerdict
 from tests.monitor.follow.traces import trace
 from tests.monitor.test_hostile import FOLDER
 from tests.streams.traffic import Traffic, as_events
@@ -91,7 +91,7 @@ def test_some_end_before_the_stream() -> None:
     (line,) = judged(path)[0]
     assert isinstance(line, ClaimLine)
     assert (ModeVerdict.KEPT, False, 14) == (line.verdict, line.final, line.at.line)
-    assert b"resident-claims/followed-claim/1" in msgspec.json.encode(line)
+    assert b"resident-claims/followed-claim/2" in msgspec.json.encode(line)
 
 
 def test_claims_of_every_mode() -> None:

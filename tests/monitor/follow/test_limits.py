@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 import json
+from functools import partial
 from pathlib import Path
 
 import pytest
 
 from monitor.__main__ import main
-from monitor.check import judging
+from monitor.core import Limits
 from monitor.follow import judge as judge_module
 from monitor.follow.counts import Counts
 from monitor.follow.judge import Judge
 from monitor.follow.verdict_line import ClaimLine, LimitLine, VerdictLine
+from monitor.report.limit_options import limits_asked
 from monitor.report.verdict import Report
-from monitor.stream import retired_claims
-from monitor.stream.limits import Limits
 from tests.monitor.follow.traces import LIVE, trace
 
 Capture = pytest.CaptureFixture[str]
@@ -41,9 +41,8 @@ def reached(lines: list[list[VerdictLine]]) -> dict[str, int]:
 
 @pytest.fixture(autouse=True)
 def without_records(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Of claims that ended hardly any is in hand, and none has a record."""
-    monkeypatch.setattr(judge_module, "ENDED", 0)
-    monkeypatch.setattr(retired_claims, "_LONGEST", 0)
+    """Of claims that ended hardly any is in hand."""
+    monkeypatch.setattr(judge_module, "ENDED", 1)
 
 
 class TestStated:
@@ -62,17 +61,17 @@ class TestStated:
 
     def test_requests(self) -> None:
         """The same of requests."""
-        lines, report = judged(Limits(requests=1))
+        lines, report = judged(Limits(requests=0))
         numbers = [n for n, line in enumerate(trace(CLAIMS), 1) if b"request_arrived" in line]
-        assert {"requests": numbers[1]} == reached(lines)
-        assert any("left out" in each.why for each in report.modes)
+        assert {"requests": numbers[0]} == reached(lines)
+        assert {"limit-reached"} == {each.reason for each in report.breaks}
 
     def test_ids(self) -> None:
         """The line by which the first id is forgotten; the verdicts are what they were."""
         lines, report = judged(Limits(ids=2))
         ends = [n for n, each in enumerate(lines, 1) if any(isinstance(x, ClaimLine) for x in each)]
         (at,) = reached(lines).values()
-        assert at in ends[4:]
+        assert at in ends[3:]
         rest = [[x for x in each if not isinstance(x, LimitLine)] for each in lines]
         assert judged(Limits())[0] == rest
         assert not report.theorem.applies
@@ -103,13 +102,14 @@ class TestCommand:
 
     def test_check(self, tmp_path: Path, capsys: Capture, monkeypatch: pytest.MonkeyPatch) -> None:
         """`check` has the same limits."""
-        monkeypatch.setattr(judging, "ENDED", 0)
+        limits_of = partial(limits_asked, ended=1)
+        monkeypatch.setattr("monitor.cli.check.limits_asked", limits_of)
         path = tmp_path / "t.jsonl"
         path.write_bytes(b"".join(trace(CLAIMS)))
         args = ["check", str(path), "--format", "json"]
-        main([*args, "--max-requests", "1"])
-        modes = json.loads(capsys.readouterr().out)["modes"]
-        assert any("more claims or requests than are followed" in each["why"] for each in modes)
+        main([*args, "--max-live", "1"])
+        breaks = json.loads(capsys.readouterr().out)["breaks"]
+        assert {"RC104"} == {each["code"] for each in breaks}
         main([*args, "--max-live", str(LIVE), "--max-ids", "2"])
         found = json.loads(capsys.readouterr().out)["theorem"]
         assert found["because"].startswith("ids of claims that ended were forgotten")
@@ -135,9 +135,3 @@ class TestCommand:
         assert 2 == main(args)
         assert "made with --max-live 50" in capsys.readouterr().err
         assert 1 == main([*args, "--max-live", "50"])
-
-    def test_reference(self, capsys: Capture) -> None:
-        """The reference follows everything."""
-        args = ["check", "trace.jsonl", "--reference", "--max-live", "5"]
-        assert 2 == main(args)
-        assert "--reference follows everything" in capsys.readouterr().err

@@ -15,13 +15,13 @@ import pytest
 
 from monitor.__main__ import main
 from monitor.check.by_name import check_files
-from monitor.engine import ModeVerdict
 from monitor.follow import poster as module
 from monitor.follow.otlp import OtlpLogs, check_endpoint, log_record
 from monitor.follow.verdict_line import ClaimLine, LimitLine, VerdictLine, ViolationLine
 from monitor.report.verdict import Place
 from spec.claims.claim import Mode
 from spec.language.errors import SpecError
+from spec.stream.outcome import ModeVerdict
 from tests.monitor.follow.receiver import receiving
 from tests.monitor.follow.test_verdicts_file import LINES
 from tests.monitor.follow.traces import trace

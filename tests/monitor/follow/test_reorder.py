@@ -13,7 +13,6 @@ from hypothesis import strategies as st
 
 from monitor.__main__ import main
 from monitor.check.files import check
-from monitor.engine import ModeVerdict
 from monitor.follow.buffer import WhenFull
 from monitor.follow.counts import Counts
 from monitor.follow.follower import Follower
@@ -24,6 +23,7 @@ from monitor.input.reorder_window import Window
 from monitor.input.resequencer import Disorder
 from spec.contract.modes import Bundle
 from spec.language.errors import SpecError
+from spec.stream.outcome import ModeVerdict
 from tests.monitor.follow.ranks import engines
 from tests.monitor.follow.traces import trace
 

@@ -7,11 +7,11 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from monitor.engine import ModeVerdict
 from monitor.follow.counts import Counts
 from monitor.follow.judge import Judge
 from monitor.follow.verdict_line import ClaimLine, VerdictLine, ViolationLine
 from spec.language.verdicts import Verdict
+from spec.stream.outcome import ModeVerdict
 from tests.monitor.follow.traces import trace
 from tests.soak.compare import Difference, Due, compared, due_of
 from tests.soak.episode import Episode

@@ -92,12 +92,12 @@ class TestConnectorMapping:
                     outcome_claim_id="c",
                 ),
                 "claim_restoration_failed",
-                {"outcome": "refusal", "outcome_claim_id": "c", "echo": False},
+                {"outcome": "refusal", "outcome_claim_id": "c", "duplicate": False},
             ),
             (
                 conn("resident_claim_restoration_failed", outcome_type="fallback_recompute"),
                 "claim_restoration_failed",
-                {"outcome": "fallback_recompute", "echo": False},
+                {"outcome": "fallback_recompute", "duplicate": False},
             ),
             (conn("resident_claim_materialized"), "claim_materialized", {}),
             (
@@ -341,7 +341,7 @@ class TestFailedRestores:
         "event", ["resident_claim_restoration_failed", "active_request_refused"]
     )
     @pytest.mark.parametrize(
-        ("before", "generation", "echo"),
+        ("before", "generation", "duplicate"),
         [
             ((required(1), FAILED), 1, False),
             ((required(1), FAILED, SPOKE), 1, True),
@@ -356,18 +356,18 @@ class TestFailedRestores:
             ((required(1), FAILED, {**SPOKE, "claim_id": "other"}), 1, False),
         ],
     )
-    def test_echoes(
-        self, event: str, before: tuple[Line, ...], generation: int | None, echo: bool
+    def test_duplicates(
+        self, event: str, before: tuple[Line, ...], generation: int | None, duplicate: bool
     ) -> None:
         """A connector's report repeats the scheduler's about the same attempt, however late."""
         got = events(*before, report(generation, event))[-1][0]
-        assert echo == got.echo
+        assert duplicate == got.duplicate
 
-    def test_the_scheduler_is_no_echo(self) -> None:
-        """What the scheduler says is never an echo, not even of a connector's report."""
+    def test_the_scheduler_is_no_duplicate(self) -> None:
+        """What the scheduler says is never a duplicate, not even of a connector's report."""
         refused = conn("scheduler_active_request_refused")
         got = [event for event, _ in events(required(1), report(1), SPOKE, refused)]
-        assert [False] * 3 == [event.echo for event in got[1:]]
+        assert [False] * 3 == [event.duplicate for event in got[1:]]
 
     @pytest.mark.parametrize(
         "event", ["active_request_refused", "scheduler_active_request_refused"]

@@ -342,7 +342,8 @@ class TestOpen:
             for n, line in zip(numbers, reference_success(), strict=True)
         ]
         found = claim_of(judge(trace, Mode.OFFLOADABLE)).obligations["claim_identity"]
-        assert ("inconclusive", f"sequence {hole + 1} is missing") == (found.verdict, found.why)
+        why = f"lines are missing before sequence number {hole + 2}"
+        assert ("inconclusive", why) == (found.verdict, found.why)
 
     def test_no_room(self) -> None:
         """Whom a refusal for want of room blames cannot be judged: its need is not reported."""

@@ -15,10 +15,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from monitor.input.batches import form_of
 from monitor.input.dialects import Reader
 from monitor.input.errors import InputError
 from monitor.input.given import record_of
+from monitor.input.plain import form_of
 from monitor.input.records import Record, Stamp, at_line
 from spec.claims.claim import Mode
 from spec.events.alphabet import Kind
@@ -82,18 +82,24 @@ HOSTILE: tuple[object, ...] = (
 )
 """What may stand in a field of an object, but not in one of a line; and what may."""
 
-LISTS: dict[str, list[Any]] = {"block_ids": [1, 2], "positions": [0, 1], "content_keys": ["k", "k"]}
+LISTS: dict[str, list[Any]] = {
+    "block_ids": [1, 2],
+    "positions": [0, 1],
+    "keys": [7, "k"],
+    "content_keys": ["k", "k"],
+}
 FITTING: dict[str, Any] = {
     "predicate": "leading_prefix_at_least(2)",
     "mode": "hard_protected",
     "duration": "15 s",
     "blocking_claim_ids": ["a", "b"],
     "proof": {"resident": 1, "active": 2, "total": 3, "usable": 2, "shortfall": 1},
+    "capacity": {"resident": 1, "active": 2, "total": 3, "usable": 2, "shortfall": 1},
     "observes": ["block_cached"],
-    **dict.fromkeys(("found", "restore", "echo", "from_tier", "hit"), True),
+    **dict.fromkeys(("found", "restore", "duplicate", "echo", "from_tier", "hit"), True),
     **LISTS,
 }
-COUNTS = {"sequence", "time_ns", "priority", "lowest_priority", "cost"} | {
+COUNTS = {"sequence", "time_ns", "priority", "lowest_priority", "group", "cost"} | {
     name for name, (unit, _) in FIELDS.items() if "list" not in unit and "block" in unit
 }
 
@@ -203,8 +209,8 @@ class TestRecordOf:
         """An event of each kind is taken without being written as the slow way writes it."""
         for kind in Kind:
             fields = {n: tuple(v) if isinstance(v, list) else v for n, v in fitting(kind).items()}
-            if "proof" in fields:
-                fields["proof"] = CapacityProof(**fields["proof"])
+            for name in {"proof", "capacity"} & fields.keys():
+                fields[name] = CapacityProof(**fields[name])
             event = form_of(Event(**fields))
             assert type(event).__name__ == kind
 

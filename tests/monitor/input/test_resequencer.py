@@ -10,16 +10,15 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from monitor.check.judging import Judging
-from monitor.check.whole import Asked
-from monitor.engine import Monitor
+from monitor.check.conclude import Asked, concluded
+from monitor.check.found import found_in
+from monitor.core import Streams
 from monitor.input import resequencer
 from monitor.input.records import Record, at_line, stamp_of
 from monitor.input.reorder_window import MOST_LINES, Window
 from monitor.input.resequencer import Disorder, Resequencer
 from monitor.input.sources import Account
 from spec.claims.claim import Mode
-from spec.contract.modes import Bundle
 from spec.events.alphabet import Kind
 from spec.events.canonical import Event, Mark, StreamMark
 from spec.language.errors import SpecError
@@ -66,10 +65,11 @@ def numbers(records: Iterable[Record]) -> list[int | None]:
 
 def verdicts(lines: Iterable[Record], mode: Mode, *accounts: Account) -> dict[tuple[str, str], str]:
     """The verdicts on each claim that states the mode, and on the whole."""
-    judging = Judging(Asked(Bundle.CONTRACT, strict=False, claim=None), {mode}, own=True)
+    streams = Streams()
     for line in lines:
-        assert judging.take(line) is None
-    report = judging.report(accounts)
+        streams.take(line)
+    streams.finish()
+    report = concluded(Asked(None), found_in(streams, accounts))
     found = {
         (claim.claim_id, name): str(finding.verdict)
         for claim in report.claims
@@ -193,11 +193,12 @@ class TestOrder:
         """A number that says something else is passed on, and contradicts."""
         lines = [numbered(0), numbered(1), numbered(1, block=2), numbered(2)]
         assert lines == passed(lines, Window(5))
-        monitor = Monitor(Mode.BEST_EFFORT)
+        streams = Streams(Mode.BEST_EFFORT)
         for line in lines:
-            monitor.take(line)
-        (left,) = monitor.left()
-        assert "the stream is out of order: sequence 1 comes after 1" == left[1][1]
+            streams.take(line)
+        (stream,) = streams
+        assert stream.left is not None
+        assert "out-of-order" == stream.left.code.title
 
     def test_what_is_forgotten(self, monkeypatch: pytest.MonkeyPatch) -> None:
         """A repetition of a line that is no longer remembered is passed on, and not trusted."""

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from monitor.__main__ import main
+from monitor.core import Limits
 from monitor.report.junit import as_junit
 from monitor.report.verdict import Report
 from spec.claims.claim import Mode
@@ -96,7 +97,7 @@ class TestSuites:
 
     def test_forgotten(self, monkeypatch: pytest.MonkeyPatch) -> None:
         """Claims that are listed nowhere are counted, an obligation a case."""
-        monkeypatch.setattr("monitor.check.judging.ENDED", 0)
+        monkeypatch.setattr("monitor.check.files.USUAL", Limits(ended=0))
         ended = [about("claim_retired"), about("claim_released", by="tenant:1")]
         report = judge([*canonical_refusal(), *ended], None)
         assert [] == report.claims

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from rich.console import Console
 
 from monitor.check.files import check
-from monitor.engine import ModeVerdict, decide
+from monitor.core import Limits
 from monitor.report.headline import headline
 from monitor.report.report_text import as_text
 from monitor.report.tally import tallies
@@ -32,6 +32,7 @@ from spec.claims.claim import Mode
 from spec.contract.modes import MODES, Bundle
 from spec.events.canonical import EVENT_ENCODER
 from spec.language.verdicts import Verdict, pool
+from spec.stream.outcome import ModeVerdict, decide
 from tests.monitor.traces import CLAIM, OTHER, judge
 from tests.monitor.traces_canonical import about, canonical_claim, canonical_refusal
 from tests.streams.strategies import Stamped, streams
@@ -172,7 +173,7 @@ class TestOneComputation:
         ended = [about("claim_retired"), about("claim_released", by="tenant:1")]
         trace = [*canonical_claim(CLAIM), *ended, *canonical_claim(OTHER, first=500)]
         whole = judge(trace, Mode.HARD_PROTECTED)
-        monkeypatch.setattr("monitor.check.judging.ENDED", 0)
+        monkeypatch.setattr("monitor.check.files.USUAL", Limits(ended=0))
         short = judge(trace, Mode.HARD_PROTECTED)
         assert 1 == short.forgotten.claims
         assert found(whole) == found(short)

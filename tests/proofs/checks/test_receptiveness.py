@@ -34,18 +34,13 @@ class TestTheorem:
 
         assert ("refuted", ["environment: request_finished"]) == (found.result, found.failed)
 
-    def test_disorder_is_not_the_environments(self) -> None:
-        """A clock that steps back would break a mode that has an order, if it were allowed to."""
-        found = receptive(Mode.DEMOTABLE, ENVIRONMENT | {Kind.STREAM_DISORDER})
-
-        assert "refuted" == found.result
-        assert "environment: stream_disorder" in found.failed
-
 
 class TestClock:
     """What a clock may do that no runtime answers for."""
 
-    @pytest.mark.parametrize(("times", "verdict"), [((5, 5, 5), "kept"), ((5, 5, 4), "violated")])
+    @pytest.mark.parametrize(
+        ("times", "verdict"), [((5, 5, 5), "kept"), ((5, 5, 4), "inconclusive")]
+    )
     def test_a_stalled_clock_is_no_disorder(
         self,
         times: tuple[int, ...],
@@ -53,7 +48,7 @@ class TestClock:
         tmp_path: Path,
         capsys: pytest.CaptureFixture[str],
     ) -> None:
-        """Time may stand still; only a step back counts as disorder."""
+        """Time may stand still; a step back is a break of the stream."""
         events = [
             {"kind": "claim_registered", "predicate": "leading_prefix_at_least(1)"},
             {"kind": "claim_committed", "footprint": 1},

@@ -1,7 +1,7 @@
 """The run of a row is one of the shortest, and of these one with the fewest names.
 
-A search keeps one way to each state, and takes those as one that differ in names alone. Here every
-claim is followed, no state stands for another, and what a run has named is a part of its state.
+A search keeps one way to each state, and takes those as one that differ in names alone. Here no
+state stands for another, and what a run has named is a part of its state.
 """
 
 from __future__ import annotations
@@ -38,18 +38,18 @@ def shortest(row: Row, limit: int) -> tuple[int, tuple[int, ...]]:
     """The events of a shortest run that breaks what the row shows, and the fewest names of one."""
     inference = recorded.INFERENCES[row.inference]
     graph = Graph(inference.model(), symmetric=False)
-    of = graph, inference.shim, inference.mode, recorded.shown(row), inference.tracked
-    observed = Observed(*of, whole=True)
+    observed = Observed(graph, inference.shim, inference.mode, inference.tracked)
+    place = observed.obligations.index(recorded.shown(row))
     todo = defaultdict(list, {0: [(number, FIRST, NOTHING) for number in graph.first]})
     seen = set(todo[0])
     for length in range(limit + 1):
         found = []
         for state, configuration, names in todo[length]:
-            if observed.verdicts[configuration] is Verdict.VIOLATED:
+            if observed.verdict(configuration, place) is Verdict.VIOLATED:
                 found.append(tuple(map(len, names)))
                 continue
             for reached, emits, _, _ in graph.leaving(state):
-                following, count = observed.after(configuration, emits)
+                following, count = observed.after(configuration, emits, place)
                 more = named(events_of(inference.shim, emits)[:count])
                 names_now = tuple(one | other for one, other in zip(names, more, strict=True))
                 new = reached, following, names_now

@@ -23,9 +23,9 @@ from spec.digest import spec_digest
 from spec.events.canonical import Event
 from spec.language.verdicts import Verdict
 from spec.lowering.vocabulary import Basis, ClaimScope
-from spec.projection.lines import line_of
-from spec.projection.naive import Naive
-from spec.projection.outcome import judge, outcome_of
+from spec.stream.breaks import line_of
+from spec.stream.judge import Judge
+from tests.proofs.judging import judged
 
 ROWS = recorded().rows
 WITH_RUNS = [row for row in ROWS if row.trace is not None]
@@ -83,11 +83,12 @@ def test_the_monitor_and_the_reference_agree(row: Row) -> None:
     """Event by event both judges say the same, and the obligation breaks at the last event."""
     events, name = events_of(row), shown(row)
     claim, monitor = claim_of(INFERENCES[row.inference].tracked), EventMonitor(row.mode)
-    naive = Naive([line_of(e, n) for n, e in enumerate(events, 1)], Mode(row.mode))
-    for number, _ in enumerate(naive, 1):
-        monitor.feed(events[number - 1])
-        found = outcome_of(naive).claims.get(claim)
-        breaks = found is not None and found.findings[name].verdict is Verdict.VIOLATED
+    judge = Judge(Mode(row.mode))
+    for number, event in enumerate(events, 1):
+        monitor.feed(event)
+        judge.take(line_of(event, number))
+        found = judge.claims.get(claim)
+        breaks = found is not None and found.findings()[name].verdict is Verdict.VIOLATED
         assert breaks == (number == len(events))
         accused = {(v.claim_id, v.obligation) for v in monitor.violations()}
         assert ((claim, name) in accused) == breaks
@@ -110,8 +111,8 @@ def test_no_event_can_be_left_out(row: Row) -> None:
     claim = claim_of(inference.tracked)
     for left_out in range(len(events)):
         rest = events[:left_out] + events[left_out + 1 :]
-        claims = judge([line_of(e, n) for n, e in enumerate(rest, 1)], inference.mode).claims
-        verdict = claims[claim].findings[name].verdict if claim in claims else None
+        claims = judged(rest, inference.mode).claims
+        verdict = claims[claim].findings()[name].verdict if claim in claims else None
         if verdict is Verdict.VIOLATED:
             assert not is_run(inference.model(), inference.shim, rest)
 

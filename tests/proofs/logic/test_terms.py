@@ -12,7 +12,7 @@ import pytest
 import z3
 from hypothesis import HealthCheck, given, settings
 
-from monitor.evaluate.compile import CLAIM_REGISTERS, REQUEST_REGISTERS, to_python
+from proofs.logic.compiled import CLAIM_REGISTERS, REQUEST_REGISTERS, to_python
 from proofs.logic.encode import Bits, Integers, Numbers, encode, variable
 from spec.contract.ledgers import CLAIM_FACTS, DECLARED, REQUEST_FACTS
 from spec.contract.obligations import OBLIGATIONS

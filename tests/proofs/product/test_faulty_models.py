@@ -84,7 +84,7 @@ class NoField(Faulty):
 
 class WrongType(Faulty):
     def more(self, action: Action, emits: tuple[Emitted, ...]) -> tuple[Any, ...]:
-        return (fact(Kind.BLOCK_LOST, block_ids=("first",)),)
+        return (fact(Kind.BLOCK_LOST, block_ids=(1.5,)),)
 
 
 class Changeable(Faulty):
@@ -113,13 +113,13 @@ class NoEvent(Faulty):
 
 
 FAULTY: Final[dict[type[Faulty], str]] = {
-    EndsTwice: "an event names a request that has not arrived or has ended",
-    ArrivesTwice: "an event names a request that has not arrived or has ended",
-    CachesElsewhere: "a block is at two positions",
+    EndsTwice: "a request ends that has not arrived or has already ended",
+    ArrivesTwice: "a request arrives that is still unfinished",
+    CachesElsewhere: "holds two contents, with no loss between",
     NoKind: "no kind of event 'request_finnished'",
     NoKindByHand: "no kind of event 'request_finnished'",
     NoField: "block_lost has no field priority",
-    WrongType: "block_lost: Expected `int`, got `str`",
+    WrongType: "block_lost: Expected `int | str`, got `float`",
     Changeable: "block_lost with block_ids: unhashable type: 'list'",
     ChangeableCall: "keep with block_ids: unhashable type: 'list'",
     Lacking: "request_finished has no request_id",
@@ -248,7 +248,7 @@ def test_no_model_of_the_registry_is_refused(name: str) -> None:
     for variant in found.names:
         check_facts(model_of(variant))
     for each in found.inferences:
-        check_facts(each.model(), each.shim, each.mode, each.tracked)
+        check_facts(each.model(), each.shim, each.mode)
 
 
 def test_symmetric_states_are_looked_at_once() -> None:

@@ -1,25 +1,53 @@
-"""The product follows an observer exactly as the reference projection does."""
+"""The product follows a claim exactly as the judge of a stream does."""
 
 from __future__ import annotations
+
+from typing import Any
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from models.framework.explore import simulate
-from models.framework.shims import Shim, claim_of
+from models.framework.model import Model
+from models.framework.shims import PLAIN, Shim, claim_of
+from models.registry import runtime
 from models.runtimes.vllm_pool import Policy, Prompt, VllmPool
 from proofs.product.graph import Graph
 from proofs.product.observed import FIRST, Observed
 from proofs.product.runs import Run
 from spec.claims.claim import Mode
-from spec.contract.modes import MODES, Bundle
 from spec.language.errors import SpecError
-from spec.projection.lines import line_of
-from spec.projection.outcome import judge
+from tests.proofs.judging import judged
 
 PROMPTS = (Prompt("r1", "a", 2, 1), Prompt("r2", "b", 2, 1), Prompt("r3", "a", 1, 2))
-OBLIGATIONS = [(mode, name) for mode in Mode for name in MODES[mode].names(Bundle.CONTRACT)]
+RUNTIMES = [
+    ("vllm_offload", "fail", Mode.OFFLOADABLE),
+    ("vllm_offload", "two_blocks", Mode.OFFLOADABLE),
+    ("vllm_offload_patched", "lag", Mode.OFFLOADABLE),
+    ("vllm_offload_patched", "another", Mode.OFFLOADABLE),
+    ("lmcache", "pins", Mode.HARD_PROTECTED),
+    ("lmcache", "two_objects", Mode.DEMOTABLE),
+    ("lmcache", "retrieve", Mode.OFFLOADABLE),
+    ("kv_lease", "heartbeats", Mode.OFFLOADABLE),
+]
+
+
+def follow(model: Model[Any], shim: Shim, mode: Mode, seed: int, length: int) -> None:
+    """After every step of a random run, frozen and thawed, the product says what the judge says of
+    the whole stream.
+    """
+    tracked = model.holders[0]
+    observed = Observed(Graph(model), shim, mode, tracked)
+    configuration, steps = FIRST, []
+    for step in simulate(model, seed, length):
+        configuration = observed.path(configuration, step.emits)[-1]
+        steps.append((step.action, step.emits))
+        claim = judged(Run(None, tuple(steps)).events(shim), mode).claims.get(claim_of(tracked))
+        for place, name in enumerate(observed.obligations if claim is not None else ()):
+            expected = claim.findings()[name].verdict  # type: ignore[union-attr]
+            found = observed.verdict(configuration, place)
+            assert expected == found, (name, [str(action) for action, _ in steps])
 
 
 @pytest.mark.slow
@@ -28,53 +56,46 @@ OBLIGATIONS = [(mode, name) for mode in Mode for name in MODES[mode].names(Bundl
     seed=st.integers(0, 2**32),
     blocks=st.integers(3, 6),
     policy=st.sampled_from(Policy),
-    which=st.sampled_from(OBLIGATIONS),
+    mode=st.sampled_from(Mode),
 )
-def test_verdicts_are_those_of_the_reference(
-    seed: int, blocks: int, policy: Policy, which: tuple[Mode, str]
+def test_verdicts_are_those_of_the_judge(
+    seed: int, blocks: int, policy: Policy, mode: Mode
 ) -> None:
-    """After every step of a random run, frozen and thawed, both say the same."""
-    mode, obligation = which
+    """In each mode, of a pool."""
     model = VllmPool(blocks, PROMPTS, {"a": 2, "b": 2}, policy)
-    shim = Shim(mode, frozenset({"keep"}))
-    observed = Observed(Graph(model), shim, mode, obligation, "a")
-    configuration, steps = FIRST, []
-    for step in simulate(model, seed, 40):
-        configuration, _ = observed.after(configuration, step.emits)
-        steps.append((step.action, step.emits))
-        lines = [line_of(e, n) for n, e in enumerate(Run(None, tuple(steps)).events(shim), 1)]
-        claims = judge(lines, mode).claims
-        if claim_of("a") in claims:
-            expected = claims[claim_of("a")].findings[obligation].verdict
-            assert expected == observed.verdicts[configuration], [str(a) for a, _ in steps]
+    follow(model, Shim(mode, frozenset({"keep"})), mode, seed, 40)
 
 
-def test_what_no_observer_reads_makes_no_difference() -> None:
-    """A search for one obligation meets fewer configurations than one that reads the pool."""
-    model = VllmPool(6, PROMPTS, {"a": 2, "b": 2})
-    sizes = {}
-    for name in ("ordered_lifecycle_events", "blocking_claim_ids"):
-        observed = Observed(
-            Graph(model),
-            Shim(Mode.HARD_PROTECTED, frozenset({"keep"})),
-            Mode.HARD_PROTECTED,
-            name,
-            "a",
-        )
+@pytest.mark.slow
+@settings(max_examples=60, deadline=None)
+@given(seed=st.integers(0, 2**32), which=st.sampled_from(RUNTIMES))
+def test_of_runtimes(seed: int, which: tuple[str, str, Mode]) -> None:
+    """Of models with tiers and with several claims."""
+    name, variant, mode = which
+    shims = [each.shim for each in runtime(name).inferences if each.mode is mode]
+    follow(runtime(name).variants[variant](), shims[-1] if shims else PLAIN, mode, seed, 30)
+
+
+def test_other_claims_are_followed_for_their_blocks() -> None:
+    """What other claims came to makes no difference: there are fewer configurations."""
+    model, mode = VllmPool(6, PROMPTS, {"a": 2, "b": 2}), Mode.HARD_PROTECTED
+    shim, sizes = Shim(mode, frozenset({"keep"})), []
+    for tracked in ("a", "nobody"):
+        observed = Observed(Graph(model), shim, mode, tracked)
         for seed in range(60):
             configuration = FIRST
             for step in simulate(model, seed, 40):
-                configuration, _ = observed.after(configuration, step.emits)
-        sizes[name] = len(observed)
-    assert sizes["ordered_lifecycle_events"] < sizes["blocking_claim_ids"] / 2
+                configuration = observed.path(configuration, step.emits)[-1]
+        sizes.append(len(observed))
+    assert sizes[1] < sizes[0]
 
 
 def test_a_claim_that_is_not_followed_is_refused() -> None:
     """An event that names a claim of no holder of the model is an error that names it."""
     mode, shim = Mode.DEMOTABLE, Shim(Mode.DEMOTABLE, frozenset({"keep"}))
-    observed = Observed(Graph(VllmPool()), shim, mode, "claim_identity", "a", whole=True)
+    observed = Observed(Graph(VllmPool()), shim, mode, "a")
     strange = VllmPool(objects={"z": 1})
     (state,) = strange.initial()
     keep = next(action for action in strange.actions(state) if action.name == "keep")
     with pytest.raises(SpecError, match="claim:z"):
-        observed.after(FIRST, strange.apply(state, keep).emits)
+        observed.path(FIRST, strange.apply(state, keep).emits)

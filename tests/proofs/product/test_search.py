@@ -20,9 +20,10 @@ from spec.contract.modes import MODES, Bundle
 from spec.events.alphabet import Kind
 from spec.language.errors import SpecError
 from spec.language.verdicts import Verdict
-from spec.projection.lines import line_of
-from spec.projection.outcome import judge
-from spec.projection.stepper import Followed, Stepper
+from spec.stream.breaks import Line
+from spec.stream.judge import Judge
+from spec.stream.value import freeze, thaw
+from tests.proofs.judging import judged
 
 PROMPTS = (Prompt("r1", "a", 1, 0), Prompt("r2", "b", 1, 1))
 SMALL = VllmPool(3, PROMPTS, {"a": 1, "b": 1})
@@ -36,23 +37,29 @@ MODES_QUICK = [pytest.param(m, marks=pytest.mark.slow) if m in LONG else m for m
 def everything(mode: Mode, names: tuple[str, ...]) -> dict[str, set[Verdict]]:
     """Each verdict that each obligation has in some state of the whole product.
 
-    All obligations are followed at once, all claims are, and what is violated goes on.
+    Nothing is left out of what the judge knows of any claim, and what is violated goes on.
     """
-    followed = Followed(mode, claim_of("a"), names, map(claim_of, SMALL.holders), SMALL.requests)
-    shim, stepper = Shim(mode, KEEP), Stepper(followed)
-    found: dict[str, set[Verdict]] = {name: {stepper.verdicts()[name]} for name in names}
-    first = [(state, stepper.frozen()) for state in SMALL.initial()]
+    shim, judge = Shim(mode, KEEP), Judge(mode)
+
+    def verdicts() -> dict[str, Verdict]:
+        claim = judge.claims.get(claim_of("a"))
+        findings = {} if claim is None else claim.findings()
+        return {n: findings[n].verdict if findings else Verdict.UNEXERCISED for n in names}
+
+    found: dict[str, set[Verdict]] = {name: {verdict} for name, verdict in verdicts().items()}
+    first = [(state, freeze(judge)) for state in SMALL.initial()]
     seen, todo = set(first), deque(first)
     while todo:
         state, frozen = todo.popleft()
         for action in SMALL.actions(state):
             after, emits = SMALL.apply(state, action)
-            stepper.thaw(frozen)
+            thaw(judge, frozen)
             for event in events_of(shim, emits):
-                stepper.take(event)
-            for name, verdict in stepper.verdicts().items():
+                judge.take(Line(1, (event,)))
+            assert judge.breaks == []
+            for name, verdict in verdicts().items():
                 found[name].add(verdict)
-            reached = (after, stepper.frozen())
+            reached = (after, freeze(judge))
             if reached not in seen:
                 seen.add(reached)
                 todo.append(reached)
@@ -66,26 +73,12 @@ def test_one_obligation_at_a_time_is_all_at_once(mode: Mode) -> None:
     names = tuple(MODES[mode].names(Bundle.CONTRACT))
     whole = everything(mode, names)
     for name in names:
-        for follow_all in (False, True):
-            found = search(SMALL, Shim(mode, KEEP), mode, name, "a", whole=follow_all)
-            assert (found.answer is Answer.BROKEN) == (Verdict.VIOLATED in whole[name]), name
-            if found.answer is Answer.KEPT:
-                assert Verdict.SATISFIED in whole[name]
-            if found.answer is Answer.UNTESTED:
-                assert whole[name] <= {Verdict.UNEXERCISED, Verdict.PENDING}
-
-
-@pytest.mark.parametrize("mode", MODES_QUICK)
-def test_alone_is_as_among_others(mode: Mode) -> None:
-    """A claim that is followed by itself breaks the same, in runs of the same length."""
-    for name in MODES[mode].names(Bundle.CONTRACT):
-        one, all_ = (
-            search(SMALL, Shim(mode, KEEP), mode, name, "a", whole=whole) for whole in (False, True)
-        )
-        assert one.answer is all_.answer, name
-        if one.run is not None and all_.run is not None:
-            shim = Shim(mode, KEEP)
-            assert len(one.run.events(shim)) == len(all_.run.events(shim)), name
+        found = search(SMALL, Shim(mode, KEEP), mode, name, "a")
+        assert (found.answer is Answer.BROKEN) == (Verdict.VIOLATED in whole[name]), name
+        if found.answer is Answer.KEPT:
+            assert Verdict.SATISFIED in whole[name]
+        if found.answer is Answer.UNTESTED:
+            assert whole[name] <= {Verdict.UNEXERCISED, Verdict.PENDING}
 
 
 @pytest.mark.parametrize("mode", MODES_QUICK)
@@ -127,9 +120,9 @@ def test_the_run_is_a_run_and_breaks_at_its_end() -> None:
     events = found.run.events(shim)
     assert is_run(model, shim, events)
     verdicts = [
-        judge([line_of(e, n) for n, e in enumerate(events[:end], 1)], mode).obligations[
-            "victim_exclusion_before_violation"
-        ]
+        claims[claim_of("a")].findings()["victim_exclusion_before_violation"].verdict
+        if claim_of("a") in (claims := judged(events[:end], mode).claims)
+        else Verdict.UNEXERCISED
         for end in range(1, len(events) + 1)
     ]
     first = verdicts.index(Verdict.VIOLATED)
@@ -146,8 +139,9 @@ def test_no_event_can_be_left_out() -> None:
     events = found.run.events(shim)[:9]
     for left_out in range(len(events)):
         rest = events[:left_out] + events[left_out + 1 :]
-        verdict = judge([line_of(e, n) for n, e in enumerate(rest, 1)], mode).obligations[name]
-        assert verdict is not Verdict.VIOLATED or not is_run(model, shim, rest)
+        claim = judged(rest, mode).claims.get(claim_of("a"))
+        breaks = claim is not None and claim.findings()[name].verdict is Verdict.VIOLATED
+        assert not (breaks and is_run(model, shim, rest))
 
 
 def test_a_bound_is_said() -> None:

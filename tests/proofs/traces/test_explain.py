@@ -145,7 +145,7 @@ class TestStory:
         assert "inconclusive" == story.verdict
         assert story.stop is not None
         assert 2 == story.stop.line
-        assert "sequences 0 to 3 are missing" in as_page(story)
+        assert "lines are missing before sequence number 4" in as_page(story)
         assert "line 2 (claim_unmaterialized) cannot be judged" in as_page(story)
 
     def test_one_claim(self) -> None:

@@ -50,8 +50,8 @@ class TestWitnesses:
         lines = witness(Mode.HARD_PROTECTED)
 
         assert "accepted, responsible, 0 of 1 held" == str(lines[1].claims[0])
-        assert "materialized" == lines[3].claims[0].state
-        assert "harmed, responsible, 0 of 1 held" == str(lines[-1].claims[0])
+        assert "materialized" == lines[5].claims[0].state
+        assert "materialized, responsible, 1 of 1 held" == str(lines[-1].claims[0])
 
 
 class TestEndings:

@@ -2,11 +2,11 @@
 
 import pytest
 
-from monitor.engine import ModeVerdict
 from runtime_hooks.claims.arrivals import Arrival
 from runtime_hooks.claims.metadata import NULL
 from runtime_hooks.trace.names import identity_text, name_of
 from spec.claims.claim import Mode
+from spec.stream.outcome import ModeVerdict
 from tests.runtime_hooks.tiny import IDENTITY, TinyEngine, claim, keys_of
 
 DEEP: list[object] = []
@@ -92,7 +92,7 @@ class TestTurnedAway:
         assert all(answers["claim"] for answers in engine.answers[1:])
         assert len(BAD) == len(engine.kinds("claim_rejected"))
         assert [] == engine.kinds("claim_harmed")
-        verdict = {c.claim.claim_id: c for c in engine.judge(Mode.HARD_PROTECTED).claims}
+        verdict = {c.claim_id: c for c in engine.judge(Mode.HARD_PROTECTED).claims}
         assert ModeVerdict.KEPT is verdict["claim:kept"].verdict
         assert ModeVerdict.VIOLATED not in {c.verdict for c in verdict.values()}
 

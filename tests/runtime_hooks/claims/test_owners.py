@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from monitor.engine import ModeVerdict
 from runtime_hooks.settings.quotas import Quota, Quotas
 from spec.claims.claim import Mode
+from spec.stream.outcome import ModeVerdict
 from tests.runtime_hooks.tiny import NS, TinyEngine, TinyTier, claim
 
 KEPT = ModeVerdict.KEPT
@@ -176,5 +176,5 @@ def test_every_claim_ends(mode: Mode) -> None:
     assert engine.serve("active", 70)
     assert 0 == engine.controller.claims
     accepted = [e.claim_id for e in engine.kinds("claim_registered") if e.duration]
-    verdicts = {each.claim.claim_id: each.verdict for each in engine.judge(mode).claims}
+    verdicts = {each.claim_id: each.verdict for each in engine.judge(mode).claims}
     assert [KEPT] == [verdicts[each or ""] for each in accepted]

@@ -4,8 +4,8 @@ from typing import Any
 
 import pytest
 
-from monitor.engine import ModeVerdict
 from spec.claims.claim import Mode
+from spec.stream.outcome import ModeVerdict
 from tests.runtime_hooks.tiny import NS, TinyEngine
 
 

@@ -8,7 +8,6 @@ from typing import Any
 
 import pytest
 
-from monitor.engine import ModeVerdict
 from runtime_hooks import claims
 from runtime_hooks.claims import preregistration
 from runtime_hooks.claims.arrivals import Arrival
@@ -18,6 +17,7 @@ from runtime_hooks.plugin.arming import ArmingError
 from runtime_hooks.settings.config import SettingsError, load_ahead
 from spec.claims.claim import Mode
 from spec.language.errors import ClaimError
+from spec.stream.outcome import ModeVerdict
 from tests.runtime_hooks.tiny import IDENTITY, TinyEngine, claim, keys_of
 
 HARD, KEPT = Mode.HARD_PROTECTED, ModeVerdict.KEPT

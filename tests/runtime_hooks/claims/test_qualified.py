@@ -11,7 +11,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from monitor.engine import ModeVerdict
 from runtime_hooks.claims.metadata import CLAIM, PIN, RELEASE, RENEW
 from runtime_hooks.claims.ownership import prepare, signed
 from runtime_hooks.claims.preregistration import Prompt
@@ -20,8 +19,9 @@ from runtime_hooks.engines.shared.refusals import as_metadata, for_caller
 from runtime_hooks.settings.config import Settings
 from spec.claims.claim import MAX_ID, Mode
 from spec.language.verdicts import Verdict
-from spec.projection.lines import Line
-from tests.differential.compare import heard
+from spec.stream.breaks import Line
+from spec.stream.judge import Judge
+from spec.stream.outcome import ModeVerdict
 from tests.runtime_hooks.tiny import TinyEngine, claim
 from tests.streams.wide import told
 
@@ -198,8 +198,25 @@ def renamed(line: Line, names: Renamed) -> Line:
         events.append(msgspec.structs.replace(event, **changed))
     return line._replace(
         events=tuple(events),
-        doubts=tuple((name and names[name], only) for name, only in line.doubts),
+        doubts=tuple((name and names[name], *rest) for name, *rest in line.doubts),
     )
+
+
+def heard(stream: list[Line], mode: Mode) -> list[dict[str, dict[str, Verdict]]]:
+    """What each obligation of each claim came to, line by line and at the end."""
+    judge, found = Judge(mode), []
+    for line in stream:
+        judge.take(line)
+        found.append(_standing(judge))
+    judge.finish()
+    return [*found, _standing(judge)]
+
+
+def _standing(judge: Judge) -> dict[str, dict[str, Verdict]]:
+    return {
+        claim.claim_id: {name: found.verdict for name, found in claim.findings().items()}
+        for claim in (*judge.past, *judge.claims.values())
+    }
 
 
 @pytest.mark.parametrize("mode", Mode)
@@ -211,8 +228,7 @@ def test_names_change_no_verdict(mode: Mode) -> None:
         stream = told(Random(seed), mode)
         before = heard(stream, mode)
         after = heard([renamed(line, names) for line in stream], mode)
-        assert [{names[c]: v for c, v in each.items()} for each in before.lines] == after.lines
-        assert {names[c]: v for c, v in before.end.items()} == after.end
-        found |= {verdict for held in before.end.values() for verdict, _ in held.values()}
+        assert [{names[c]: v for c, v in each.items()} for each in before] == after
+        found |= {verdict for held in before[-1].values() for verdict in held.values()}
     assert {Verdict.SATISFIED, Verdict.VIOLATED, Verdict.INCONCLUSIVE} <= found
     assert len(names) == len({*names.values()})

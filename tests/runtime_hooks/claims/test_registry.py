@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from monitor.engine import ModeVerdict
 from runtime_hooks.claims.entry import Entry
 from spec.claims.claim import Mode
 from spec.claims.states import ClaimState
 from spec.events.alphabet import Kind
+from spec.stream.outcome import ModeVerdict
 from tests.runtime_hooks.tiny import NS, TinyEngine, claim, copied, keys_of
 
 HARD = Mode.HARD_PROTECTED

@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from monitor.engine import ModeVerdict
 from runtime_hooks.claims.qualified import rejected_name
 from spec.claims.claim import MAX_ID, Mode
+from spec.stream.outcome import ModeVerdict
 from tests.runtime_hooks.tiny import TinyEngine, claim
 
 KEPT = ModeVerdict.KEPT
@@ -148,7 +148,7 @@ def test_one_life(asked: list[tuple[str, str, int, str, str, bool]]) -> None:
     assert len(set(accepted)) == len(accepted)
     assert len(set(registered)) == len(registered)
     for mode in (Mode.HARD_PROTECTED, Mode.DEMOTABLE):
-        verdicts = {c.claim.claim_id: c.verdict for c in engine.judge(mode).claims}
+        verdicts = {c.claim_id: c.verdict for c in engine.judge(mode).claims}
         for event in engine.kinds("claim_registered"):
             if event.mode == mode and event.claim_id in accepted:
                 assert ModeVerdict.VIOLATED is not verdicts[event.claim_id or ""]

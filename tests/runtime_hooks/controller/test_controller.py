@@ -1,11 +1,11 @@
 """Tests of the controller: the monitor judges what it reports."""
 
-from monitor.engine import ModeVerdict
 from runtime_hooks.claims.arrivals import Arrival
 from runtime_hooks.settings.config import Drill
 from spec.claims.claim import Mode
 from spec.events.alphabet import Kind
 from spec.events.canonical import CapacityProof
+from spec.stream.outcome import ModeVerdict
 from tests.runtime_hooks.tiny import NS, TinyEngine, claim, keys_of
 
 HARD, KEPT, VIOLATED = Mode.HARD_PROTECTED, ModeVerdict.KEPT, ModeVerdict.VIOLATED
@@ -295,9 +295,9 @@ class TestNeed:
 
         arrived = [e for e in engine.kinds("request_arrived") if e.request_id == "active"]
         assert [50] == [event.needed for event in arrived]
-        judged = {c.claim.claim_id: c.verdict for c in engine.judge(HARD).claims}
+        judged = {c.claim_id: c.verdict for c in engine.judge(HARD).claims}
         assert KEPT is judged["claim:h"]
-        judged = {c.claim.claim_id: c.verdict for c in engine.judge(Mode.EXPIRING).claims}
+        judged = {c.claim_id: c.verdict for c in engine.judge(Mode.EXPIRING).claims}
         assert KEPT is judged["claim:e"]
 
     def test_fits_again(self) -> None:

@@ -9,12 +9,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from monitor.engine import ModeVerdict
 from runtime_hooks.claims.arrivals import Arrival
 from runtime_hooks.controller.operator import NotAllowed, UnknownClaim
 from runtime_hooks.settings.quotas import Quota
 from spec.claims.claim import Mode
 from spec.language.errors import SpecError
+from spec.stream.outcome import ModeVerdict
 from tests.runtime_hooks.tiny import NS, TinyEngine, TinyTier, claim, keys_of
 
 MODES = ("hard_protected", "demotable", "expiring", "offloadable", "soft_priority", "best_effort")
@@ -139,5 +139,5 @@ def test_valid(acts: list[tuple[Any, ...]]) -> None:
     accepted = {e.claim_id: e.mode for e in engine.kinds("claim_registered")}
     for mode in MODES:
         for concluded in engine.judge(Mode(mode)).claims:
-            if accepted.get(concluded.claim.claim_id) == mode:
+            if accepted.get(concluded.claim_id) == mode:
                 assert ModeVerdict.VIOLATED is not concluded.verdict

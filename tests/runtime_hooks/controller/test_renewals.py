@@ -8,12 +8,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from monitor.engine import ModeVerdict
 from runtime_hooks.claims.metadata import NULL, RENEW, TRY
 from runtime_hooks.claims.ownership import prepare, signed
 from runtime_hooks.settings.config import Settings
 from runtime_hooks.settings.quotas import Quota, Quotas
 from spec.claims.claim import Mode
+from spec.stream.outcome import ModeVerdict
 from tests.runtime_hooks.tiny import NS, TinyEngine, TinyTier, claim, keys_of
 
 NONE = "there is no live claim of that id that the caller owns"
@@ -57,7 +57,7 @@ class TestRenewal:
         assert engine.serve("active again", 70)
         report = engine.judge(Mode.EXPIRING)
         assert {"claim:a": ModeVerdict.KEPT, "claim:a2": ModeVerdict.KEPT} == {
-            c.claim.claim_id: c.verdict for c in report.claims
+            c.claim_id: c.verdict for c in report.claims
         }
         ends = {e.claim_id: e.kind for e in engine.kinds("claim_released", "claim_expired")}
         assert {"claim:a": "claim_released", "claim:a2": "claim_expired"} == ends
@@ -244,5 +244,5 @@ def test_valid(acts: list[tuple[Any, ...]]) -> None:
         if mode == "offloadable" and copied:
             continue
         for concluded in engine.judge(Mode(mode)).claims:
-            if accepted.get(concluded.claim.claim_id) == mode:
+            if accepted.get(concluded.claim_id) == mode:
                 assert ModeVerdict.VIOLATED is not concluded.verdict

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from monitor.engine import ModeVerdict
 from runtime_hooks.claims.arrivals import Arrival
 from spec.claims.claim import Mode
+from spec.stream.outcome import ModeVerdict
 from tests.runtime_hooks.requests import on, verdict
 from tests.runtime_hooks.tiny import TinyEngine, claim, keys_of
 
@@ -83,7 +83,7 @@ class TestRoom:
         assert engine.serve("first", 20, claim("claim:a", 20), prompt="p")
         assert engine.serve("second", 20, claim("claim:b", 15), prompt="p")
         assert engine.serve("third", 20, claim("claim:c", 20))
-        one, two, three = (event.content_keys for event in engine.kinds("claim_committed"))
+        one, two, three = (event.keys for event in engine.kinds("claim_registered"))
         assert (20, 15, 20) == (len(set(one)), len(set(two)), len(set(three)))
         assert one[:15] == two
         assert set(one).isdisjoint(three)

@@ -4,10 +4,10 @@ from functools import partial
 
 import pytest
 
-from monitor.engine import ModeVerdict
 from runtime_hooks.claims.arrivals import Arrival
 from runtime_hooks.claims.pins import Pins
 from spec.claims.claim import Mode
+from spec.stream.outcome import ModeVerdict
 from tests.runtime_hooks.tiny import TinyEngine, claim, keys_of
 
 HARD = Mode.HARD_PROTECTED
@@ -44,7 +44,7 @@ def test_arrival(monkeypatch: pytest.MonkeyPatch, place: str) -> None:
 
     # The runtime may not demote this claim, which the claim's lifecycle notices.
     engine.expected_faults = {("claim lifecycle", "OwnershipError"): 1}
-    judged = {c.claim.claim_id: c.verdict for c in engine.judge(HARD).claims}
+    judged = {c.claim_id: c.verdict for c in engine.judge(HARD).claims}
     assert ModeVerdict.VIOLATED not in judged.values()
     assert ModeVerdict.INCONCLUSIVE is judged["claim:lost"] is judged["claim:kept"]
 

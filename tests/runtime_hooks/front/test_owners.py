@@ -15,7 +15,6 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from monitor.engine import ModeVerdict
 from runtime_hooks.claims.metadata import CLAIM, RELEASE
 from runtime_hooks.claims.ownership import CALLING, prepare, signed
 from runtime_hooks.claims.preregistration import Prompt
@@ -25,6 +24,7 @@ from runtime_hooks.front.owners import PATH, OwnClaims
 from runtime_hooks.settings.config import Settings
 from spec.claims.claim import Mode
 from spec.language.errors import SpecError
+from spec.stream.outcome import ModeVerdict
 from tests.runtime_hooks.control.conftest import Operated, operate
 from tests.runtime_hooks.tiny import claim
 

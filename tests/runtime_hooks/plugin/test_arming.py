@@ -10,7 +10,6 @@ from typing import Any
 import pytest
 
 from monitor.check.files import check
-from monitor.engine import ModeVerdict
 from runtime_hooks.claims.arrivals import Arrival
 from runtime_hooks.control.client import ask as ask_engine
 from runtime_hooks.control.folder import sockets
@@ -25,6 +24,8 @@ from runtime_hooks.trace.file import TraceFile
 from runtime_hooks.trace.journal import Journal, Line
 from spec.claims.claim import Mode
 from spec.contract.modes import Bundle
+from spec.events.canonical import CacheGroup
+from spec.stream.outcome import ModeVerdict
 from tests.runtime_hooks.tiny import IDENTITY, TinyPool, claim, keys_of, prompt_keys
 
 
@@ -81,6 +82,10 @@ class FakeAdapter:
     def unfit(self, scheduler: Any) -> str:
         """It can be hooked."""
         return ""
+
+    def groups(self, scheduler: Any) -> tuple[CacheGroup, ...]:
+        """One alone."""
+        return ()
 
     def attach(
         self, scheduler: Any, settings: Settings, journal: Journal, alarm: Callable[[], str]

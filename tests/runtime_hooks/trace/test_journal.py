@@ -9,7 +9,6 @@ from pathlib import Path
 import pytest
 
 from monitor.check.files import check
-from monitor.engine import ModeVerdict
 from runtime_hooks.settings.config import SettingsError
 from runtime_hooks.trace.file import TraceFile
 from runtime_hooks.trace.journal import Journal, Line
@@ -18,6 +17,7 @@ from spec.claims.claim import Mode, ResidentClaim
 from spec.contract.modes import Bundle
 from spec.events.alphabet import Kind
 from spec.events.canonical import Event, Mark, StreamMark
+from spec.stream.outcome import ModeVerdict
 from tests.runtime_hooks.tiny import IDENTITY, Kept, claim
 
 CLAIM = ResidentClaim.model_validate(

@@ -60,7 +60,7 @@ def test_verdicts(tmp_path: Path, drill: Drill) -> None:
     """Live verdicts, the last of them, and the end."""
     told, live = verdicts(tmp_path, drill=drill), schema("live.json")
     assert [] == [fault for line in told for fault in faults(line, live, live)]
-    assert {"resident-claims/live/1", "resident-claims/live-end/1"} == {
+    assert {"resident-claims/live/2", "resident-claims/live-end/1"} == {
         line["schema"] for line in told
     }
     assert drill.suppress == () or "violated" in {line.get("verdict") for line in told}
@@ -69,7 +69,7 @@ def test_verdicts(tmp_path: Path, drill: Drill) -> None:
 @pytest.mark.parametrize(
     "change",
     [
-        {"schema": "resident-claims/live/2"},
+        {"schema": "resident-claims/live/1"},
         {"mode": "hard"},
         {"verdict": 1},
         {"final": "yes"},

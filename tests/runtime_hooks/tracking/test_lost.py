@@ -2,10 +2,10 @@
 
 import time
 
-from monitor.engine import ModeVerdict
 from runtime_hooks.claims.arrivals import Arrival
 from spec.claims.claim import Mode
 from spec.events.canonical import Event
+from spec.stream.outcome import ModeVerdict
 from tests.runtime_hooks.tiny import TinyEngine, claim, keys_of
 
 HARD, KEPT = Mode.HARD_PROTECTED, ModeVerdict.KEPT

@@ -2,11 +2,11 @@
 
 import pytest
 
-from monitor.engine import ModeVerdict
 from runtime_hooks.claims.arrivals import Arrival
 from runtime_hooks.settings.config import Drill
 from spec.claims.claim import Mode
 from spec.events.alphabet import Kind
+from spec.stream.outcome import ModeVerdict
 from tests.runtime_hooks.tiny import TinyEngine, TinyTier, claim, copied, keys_of
 
 KEPT, VIOLATED = ModeVerdict.KEPT, ModeVerdict.VIOLATED

@@ -5,11 +5,11 @@ from typing import Any
 
 import pytest
 
-from monitor.engine import ModeVerdict
 from runtime_hooks.settings.config import Drill
 from spec.claims.claim import Mode
 from spec.events.alphabet import Kind
 from spec.language.verdicts import Verdict
+from spec.stream.outcome import ModeVerdict
 from tests.runtime_hooks.tiny import NS, TinyEngine, claim, keys_of
 
 SOFT, BEST = Mode.SOFT_PRIORITY, Mode.BEST_EFFORT
@@ -45,7 +45,7 @@ def left(engine: TinyEngine, *names: str) -> list[int]:
 
 def verdicts(engine: TinyEngine, mode: Mode) -> dict[str, ModeVerdict]:
     """What the monitor says of each claim."""
-    return {c.claim.claim_id: c.verdict for c in engine.judge(mode).claims}
+    return {c.claim_id: c.verdict for c in engine.judge(mode).claims}
 
 
 class TestOrder:
@@ -293,7 +293,7 @@ class TestEnds:
         assert engine.serve("p", 20, soft("p", 1, 21))
         assert "the prompt has 20 whole blocks" in engine.answers[0]["claim"]
         judged = engine.judge(SOFT)
-        assert (ModeVerdict.INCONCLUSIVE, "no registered claim") == (judged.verdict, judged.why)
+        assert (ModeVerdict.INCONCLUSIVE, "no claim") == (judged.verdict, judged.why)
 
 
 class TestBestEffort:

@@ -13,7 +13,7 @@ from spec.docs.pages import pages
 from spec.docs.wording import KIND_SETS, SHARED, term_text
 from spec.events.alphabet import Kind
 from spec.events.canonical import EVENT_ENCODER, Event
-from spec.events.fields import FIELDS, IDENTITY, STAMP, fields_of
+from spec.events.fields import FIELDS, FLAGS, IDENTITY, STAMP, fields_of
 from spec.files.writing import stale, write_pages
 from spec.language.terms import Or, disj
 from spec.lowering.depths import Precondition
@@ -91,8 +91,8 @@ class TestFields:
     def test_kinds(self) -> None:
         """Each field belongs to every event, to the identity, or to some kind."""
         of_kinds = {name for kind in Kind for name in fields_of(kind)}
-        assert set(FIELDS) == of_kinds | {*STAMP, *IDENTITY}
-        assert not of_kinds & {*STAMP, *IDENTITY}
+        assert set(FIELDS) == of_kinds | {*STAMP, *FLAGS, *IDENTITY}
+        assert not of_kinds & {*STAMP, *FLAGS, *IDENTITY}
 
     def test_encodes(self) -> None:
         """An event of the canonical form is written with fields of the page only."""

@@ -4,7 +4,7 @@ import msgspec
 import pytest
 
 from spec.events.alphabet import ENDS, LIFECYCLE_REPORTS, REPORTS, Kind
-from spec.events.fields import FIELDS, IDENTITY, fields_of, required_of
+from spec.events.fields import FIELDS, IDENTITY, fields_of, one_of, required_of
 from spec.events.row import By, Names, Role, Row
 
 EACH = pytest.mark.parametrize("kind", Kind)
@@ -17,8 +17,9 @@ class TestRow:
     def test_fields(self, kind: Kind) -> None:
         """Its fields are fields of events, and what is required may be stated."""
         row = kind.row
-        assert {*row.fields.split(), *row.required.split()} <= set(FIELDS)
-        assert set(required_of(kind)) <= {*fields_of(kind), *IDENTITY}
+        assert {*row.fields.split(), *row.required.replace("|", " ").split()} <= set(FIELDS)
+        assert {*required_of(kind), *one_of(kind)} <= {*fields_of(kind), *IDENTITY}
+        assert not {*required_of(kind)} & {*one_of(kind)}
 
     def test_value(self, kind: Kind) -> None:
         """It is written and read by its name alone."""

@@ -18,7 +18,7 @@ from spec.contract.modes import MODES, Bundle
 from spec.contract.obligations import OBLIGATIONS
 from spec.language.machine import Observer
 from spec.language.terms import Term
-from spec.projection.delivery import DELIVERY, Delivery
+from spec.stream.scopes import DELIVERY, Delivery
 
 
 def modes_with(name: str) -> list[Mode]:

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from monitor.evaluate.compile import (
+from proofs.logic.compiled import (
     CLAIM_REGISTERS,
     REQUEST_REGISTERS,
     Compiled,
@@ -24,7 +24,7 @@ from spec.events.alphabet import CONFLICT_ACTIONS, Kind
 from spec.events.fields import REQUEST_KINDS
 from spec.language.terms import Scope, Sort
 from spec.language.verdicts import Verdict, pool
-from spec.projection.delivery import DELIVERY, STANDS, Delivery
+from spec.stream.scopes import DELIVERY, STANDS, Delivery
 from tests.proofs.checks.frame.spaces import without
 
 REQUESTS = ("r1", "r2", "r3")

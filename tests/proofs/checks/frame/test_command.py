@@ -26,7 +26,7 @@ from proofs.checks.frame.results import (
 from proofs.checks.frame.statements import LEMMAS
 from spec.claims.claim import Mode
 from spec.contract.obligations import OBLIGATIONS
-from spec.projection.delivery import DELIVERY
+from spec.stream.scopes import DELIVERY
 from tests.proofs.checks.frame.spaces import without
 
 pytestmark = pytest.mark.slow

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from proofs.checks.frame.statements import LEMMAS
-from spec.projection.delivery import DELIVERY
+from spec.stream.scopes import DELIVERY
 
 PAGE = (Path(__file__).parents[4] / "docs" / "frame.md").read_text(encoding="utf-8")
 ROWS = re.findall(r"^\|([^|]*)\|([^|]*)\|", PAGE, re.MULTILINE)

@@ -10,7 +10,6 @@ from typing import Any
 
 import pytest
 
-from monitor.evaluate.compile import _observer, compile_mode, to_python
 from proofs.checks.frame.check import prove_delivery, prove_source
 from proofs.checks.frame.compiled import bundles, mismatches, runs_text
 from proofs.checks.frame.results import Failure
@@ -18,11 +17,12 @@ from proofs.checks.frame.sources import Source
 from proofs.checks.frame.space import CLAIM_FIRST, REQUEST_FIRST
 from proofs.checks.frame.statements import LEDGERS, LEMMAS, RULES, TERMS
 from proofs.checks.frame.verification_conditions import Prover
+from proofs.logic.compiled import _observer, compile_mode, to_python
 from spec.claims.claim import Mode
 from spec.contract.modes import MODES, Bundle
 from spec.contract.obligations import OBLIGATIONS
 from spec.language.terms import Scope
-from spec.projection.delivery import DELIVERY, STANDS
+from spec.stream.scopes import DELIVERY, STANDS
 from tests.proofs.checks.frame.edits import BUGS, Text
 
 HARD = compile_mode(Mode.HARD_PROTECTED, Bundle.CONTRACT)

@@ -8,9 +8,9 @@ import pytest
 import z3
 from hypothesis import HealthCheck, given, settings
 
-from monitor.evaluate.compile import to_python
 from proofs.checks.frame.reader import Record, Refused, expression, functions, meaning
 from proofs.checks.frame.space import CLAIM_FIRST, EVENTS, REQUEST_FIRST
+from proofs.logic.compiled import to_python
 from proofs.logic.encode import Integers, encode, variable
 from spec.language.terms import Scope, Sort, Term, show
 from tests.streams.strategies import OWN_SORTS, VARIABLES, terms

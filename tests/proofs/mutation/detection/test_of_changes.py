@@ -17,7 +17,7 @@ from spec.contract.interpretations import CLOSES
 from spec.contract.modes import Depth
 from spec.language.terms import FALSE
 from spec.lowering.depths import MAY_SUPPLY
-from spec.projection.delivery import DELIVERY
+from spec.stream.scopes import DELIVERY
 from tests.proofs.mutation.shared import (
     named,
     saying,

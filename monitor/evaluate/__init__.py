@@ -1,1 +1,0 @@
-"""Evaluates the obligations of one claim: compiled observers and ledgers."""

@@ -1,1 +1,0 @@
-"""Tracks the blocks of a pool: owners, sharing, and capacity."""

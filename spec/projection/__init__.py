@@ -1,1 +1,0 @@
-"""Defines what an event of the stream means for one claim."""

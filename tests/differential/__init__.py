@@ -1,1 +1,0 @@
-"""The monitor and the naive projection, compared line by line."""

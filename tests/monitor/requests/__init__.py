@@ -1,1 +1,0 @@
-"""Tests of requests and of the actions on them."""

@@ -1,1 +1,0 @@
-"""Changes of the naive projection, each of which a stream or an example notices."""
