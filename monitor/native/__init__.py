@@ -68,7 +68,9 @@ class Summary(msgspec.Struct, frozen=True):
     left: tuple[str, str, int] | None
 
 
-_Row = tuple[str, str, str | None, str | None, str | None, str, bool, bool, int, list[list[Any]]]
+_Row = tuple[
+    str, str, str | None, str | None, str | None, str, bool, bool, bool, int, list[list[Any]]
+]
 _ROWS: Final = msgspec.json.Decoder(_Row)
 _SUMMARIES: Final = msgspec.json.Decoder(Summary)
 
@@ -255,7 +257,7 @@ def _finding(found: list[Any]) -> Finding:
 
 
 def _outcome(row: _Row, bundle: Bundle) -> ClaimOutcome:
-    _, claim_id, name, stated, other, state, entered, final, period, found = row
+    _, claim_id, name, stated, other, state, entered, final, turned, period, found = row
     mode = None if name is None else Mode(name)
     names = () if mode is None else names_of(mode, bundle)
     findings = dict(zip(names, map(_finding, found), strict=True))
@@ -265,4 +267,4 @@ def _outcome(row: _Row, bundle: Bundle) -> ClaimOutcome:
         absent = "it states no mode"
     verdict, why = decide({n: each.verdict for n, each in findings.items()}, absent)
     stood = ClaimState(state), entered, final, verdict, why
-    return ClaimOutcome(claim_id, mode, stated, other, *stood, findings, period)
+    return ClaimOutcome(claim_id, mode, stated, other, *stood, findings, period, turned)

@@ -25,12 +25,14 @@ from spec.events.alphabet import Kind
 from spec.events.canonical import Event, Mark, StreamMark
 from spec.events.fields import (
     FIELDS,
+    FLAGS,
     IDENTITY,
     RENEWS,
     REQUEST_KINDS,
     ROUTE_REPORTS,
     STAMP,
     fields_of,
+    one_of,
     required_of,
 )
 from spec.language.machine import Observer
@@ -50,8 +52,8 @@ from spec.language.terms import (
     variables,
 )
 from spec.language.verdicts import Verdict
-from spec.projection.delivery import DELIVERY
 from spec.stream.codes import Code
+from spec.stream.scopes import DELIVERY
 
 __all__ = ["dumped", "table"]
 
@@ -117,7 +119,7 @@ def table(bundle: Bundle = Bundle.CONTRACT) -> bytes:
 
 
 def _kind(kind: Kind) -> dict[str, Any]:
-    known = (*fields_of(kind), *STAMP, *IDENTITY)
+    known = (*fields_of(kind), *STAMP, *FLAGS, *IDENTITY)
     sets = {
         "fact": alphabet.FACTS,
         "report": alphabet.REPORTS,
@@ -130,6 +132,7 @@ def _kind(kind: Kind) -> dict[str, Any]:
         "name": kind.value,
         "sets": [name for name, kinds in sets.items() if kind in kinds],
         "required": list(required_of(kind)),
+        "one_of": list(one_of(kind)),
         "strange": [n for n in FIELDS if n not in known and hasattr(Event, n)],
         "route": [*ROUTE_REPORTS[kind]] if kind in ROUTE_REPORTS else [],
     }

@@ -17,9 +17,7 @@ ROOT = Path(__file__).parents[2]
 def built() -> None:
     """The library, as the sources are now; the tests are skipped where it cannot be built."""
     if shutil.which("cargo") is None:
-        if native.library() is None:
-            pytest.skip("the native core was not built, and there is no cargo to build it with")
-        return
+        pytest.skip("there is no cargo to build the native core with")
     made = subprocess.run(
         ["make", "native-core"], cwd=ROOT, capture_output=True, text=True, check=False
     )

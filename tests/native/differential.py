@@ -15,7 +15,7 @@ from spec.claims.claim import Mode
 from spec.events.canonical import Event, StreamMark
 from spec.stream.breaks import line_of
 from spec.stream.judge import Judge, Limits
-from spec.stream.outcome import ClaimOutcome, outcome_of
+from spec.stream.outcome import ClaimOutcome, ModeVerdict, outcome_of
 
 __all__ = ["Difference", "differs", "lines_of", "read"]
 
@@ -54,8 +54,14 @@ def lines_of(text: bytes) -> Iterator[tuple[int, bytes]]:
 
 def outcomes(judge: Judge) -> list[ClaimOutcome]:
     """All that the judge in Python keeps."""
-    past = judge.past[-judge.limits.ended :]  # the native judge writes and forgets older ones
-    return [outcome_of(claim) for claim in (*past, *judge.claims.values())]
+    return [outcome_of(claim) for claim in (*judge.past, *judge.claims.values())]
+
+
+def drained(judge: Judge) -> list[ClaimOutcome]:
+    """What changed since the last call and is violated or final."""
+    news = [outcome_of(claim) for claim in judge.news]
+    judge.news.clear()
+    return [each for each in news if each.final or each.verdict is ModeVerdict.VIOLATED]
 
 
 def differs(
@@ -97,6 +103,9 @@ def _compared(judge: Judge, native: NativeJudge, number: int) -> Difference | No
     if ours != theirs:
         pairs = [(a, b) for a, b in zip(ours, theirs, strict=False) if a != b]
         return Difference(number, *(pairs[0] if pairs else (len(ours), len(theirs))))
+    told, others = (sorted(each, key=str) for each in (drained(judge), native.drain()))
+    if told != others:
+        return Difference(number, told, others)
     said = native.summary()[0]
     for mine, other in (
         ([(r.code.name, r.text, r.at) for r in judge.breaks], said.breaks),

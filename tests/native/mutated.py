@@ -3,14 +3,20 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from functools import cache
+from inspect import isfunction
 from random import Random
 from typing import Any, Final
 
+from msgspec.structs import replace
+
 from spec.claims.claim import Mode
 from spec.events.alphabet import FACTS
+from spec.events.canonical import Event, as_jsonl
 from tests.golden.traces import Case, cases
+from tests.streams import stories
+from tests.streams.mixed import mixed
 
 __all__ = ["canonical", "mutated"]
 
@@ -60,6 +66,42 @@ _VALUES: Final[dict[str, tuple[Any, ...]]] = {
     "time_ns": (0, 1, 10**9, 10**12),
 }
 _KINDS: Final = sorted(FACTS)
+_MARKS: Final = ("stream_opened", "stream_closed", "stream_restated")
+_PREDICATE: Final = "leading_prefix_at_least(2)"
+_MORE: Final[tuple[dict[str, Any], ...]] = (
+    {"kind": "block_lost", "tier": "cpu"},
+    {"kind": "block_lost", "tier": "disk"},
+    {"kind": "block_lost", "tier": "gpu"},
+    {"kind": "block_lost"},
+    {"kind": "host_copy_lost", "tier": "cpu"},
+    {"kind": "host_copy_found"},
+    {"kind": "store_finished"},
+    {"kind": "store_finished", "tier": "disk", "keys": ["k0", "k1"]},
+    {"kind": "block_cached", "tier": "cpu", "keys": ["k0"], "group": 0},
+    {"kind": "block_cached", "block_ids": [90], "keys": ["k0"]},
+    {"kind": "block_cached", "keys": ["k1", "k2"]},
+    {"kind": "block_evicted", "keys": ["k1"]},
+    {"kind": "block_evicted", "block_ids": [90]},
+    {"kind": "load_finished", "held": 2, "request_id": "r"},
+    {"kind": "load_finished", "keys": ["k0"], "block_ids": [91], "request_id": "r"},
+    {"kind": "request_arrived", "request_id": "r", "needed": 4, "usable": 5},
+    {"kind": "request_arrived", "request_id": "r2"},
+    {"kind": "request_finished", "request_id": "r"},
+    {"kind": "request_finished", "request_id": "r2"},
+    {"kind": "claim_retired", "by": "runtime"},
+    {"kind": "claim_retired", "by": "tenant-a"},
+    {"kind": "claim_demoted", "by": "runtime"},
+    {"kind": "claim_expired", "by": "runtime"},
+    {"kind": "claim_harmed", "reason": "pressure"},
+    {"kind": "claim_rejected", "reason": "no room"},
+    {"kind": "claim_registered", "predicate": _PREDICATE, "duration": "15 s", "footprint": 4},
+    {"kind": "claim_registered", "predicate": _PREDICATE, "duration": "20 steps"},
+    {"kind": "claim_committed", "footprint": 2, "duration": "2 s"},
+    {"kind": "claim_committed", "footprint": 8, "mode": "expiring"},
+    {"kind": "claim_accepted", "footprint": 3, "duration": "3 s"},
+    {"kind": "claim_accepted", "footprint": 2},
+)
+"""Lines that a stream may have more."""
 _GROUPS: Final = (
     [{"group": 0, "kind": "full"}],
     [{"group": 0, "kind": "full"}, {"group": 1, "kind": "window", "window": 2}],
@@ -129,6 +171,34 @@ def _mark(lines: Lines, chance: Random) -> None:
     lines.insert(chance.randrange(len(lines) + 1), line)
 
 
+def _insert(lines: Lines, chance: Random) -> None:
+    """One more line, of a claim of the stream or of none."""
+    more = dict(chance.choice(_MORE))
+    claims = [line["claim_id"] for line in lines if isinstance(line.get("claim_id"), str)]
+    if claims and (more["kind"].startswith("claim_") or chance.random() < 0.4):
+        more["claim_id"] = chance.choice(claims)
+    requests = [line["request_id"] for line in lines if isinstance(line.get("request_id"), str)]
+    if requests and "request_id" in more and chance.random() < 0.7:
+        more["request_id"] = chance.choice(requests)
+    at = chance.randrange(len(lines) + 1)
+    for name in ("stream", "sequence", "time_ns"):
+        if name in lines[at - 1]:
+            more[name] = lines[at - 1][name]
+    lines.insert(at, more)
+
+
+def _restate(lines: Lines, chance: Random) -> None:
+    """The stream breaks, what it stated so far is stated again, and it goes on."""
+    at = chance.randrange(len(lines) + 1)
+    facts = [line for line in lines[:at] if line.get("kind") not in _MARKS]
+    first = lines[0] if lines else {}
+    stamp: dict[str, Any] = {n: first[n] for n in ("stream", "sequence") if n in first}
+    broken: dict[str, Any] = {"kind": "request_finished", "request_id": "never"} | stamp
+    mark: dict[str, Any] = {"kind": "stream_restated"} | stamp
+    again = [line | {"restated": True} for line in facts if chance.random() < 0.9]
+    lines[at:at] = [broken, mark, *again]
+
+
 def _keyed(lines: Lines, chance: Random) -> None:
     """State keys where claims state their terms, from a few prefixes that they share."""
     for line in lines:
@@ -139,7 +209,9 @@ def _keyed(lines: Lines, chance: Random) -> None:
 
 _CHANGES: Final[tuple[Callable[[Lines, Random], None], ...]] = (
     *(_drop, _double, _swap, _alter, _alter, _alter, _omit, _mark, _keyed),
+    *(_insert, _insert, _insert, _restate),
 )
+_FEW: Final[tuple[Callable[[Lines, Random], None], ...]] = (_insert, _insert, _restate, _alter)
 
 
 def _numbered(lines: Lines) -> None:
@@ -152,16 +224,53 @@ def _numbered(lines: Lines) -> None:
             now = line["time_ns"] = max(now, line["time_ns"])
 
 
+def _told(chance: Random) -> tuple[str, bytes, Mode | None]:
+    """A stream of a runtime that mostly keeps its promises, or of stories, with few changes."""
+    mode = chance.choice([*Mode])
+    if chance.random() < 0.5:
+        taken = mixed(chance, mode, chance.choice((0, 0, None)))
+        events, name = [event for line in taken for event in line.events], "mixed"
+    else:
+        events, name = [*_stories(chance)], "stories"
+    events = [replace(event, sequence=at) for at, event in enumerate(events[:_LONGEST])]
+    lines: Lines = [json.loads(line) for line in as_jsonl(events).splitlines()]
+    for line in lines:
+        if name == "stories" and line.get("mode") == "demotable":
+            line["mode"] = mode
+    for _ in range(chance.randrange(3)):
+        chance.choice(_FEW)(lines, chance)
+    _numbered(lines)
+    return name, b"\n".join(json.dumps(line).encode() for line in lines), None
+
+
+def _stories(chance: Random) -> Iterator[Event]:
+    """Stories of three claims, the first of which tell that they are accepted."""
+    told = [of for name, of in vars(stories).items() if _is_story(name, of)]
+    for claim in stories.CLAIMS:
+        yield from stories.accepted(claim, stories.REQUESTS[0])
+    for _ in range(chance.randrange(3, 25)):
+        yield from chance.choice(told)(
+            chance.choice(stories.CLAIMS), chance.choice(stories.REQUESTS)
+        )
+
+
+def _is_story(name: str, of: Any) -> bool:
+    other = name in ("blocks", "contents", "say", "at") or name.startswith("_")
+    return isfunction(of) and of.__module__ == stories.__name__ and not other
+
+
 def mutated(seed: int) -> tuple[str, bytes, Mode | None]:
     """The stream of a seed: its name, its lines, and the mode that judges it."""
     chance = Random(seed)
+    if seed % 3 == 1:
+        return _told(chance)
     case = chance.choice(canonical())
     lines: Lines = [json.loads(line) for line in case.lines.splitlines() if line.strip()]
     if chance.random() < 0.25:
         other = chance.choice(canonical())
         lines += [json.loads(line) for line in other.lines.splitlines() if line.strip()]
         chance.shuffle(lines) if chance.random() < 0.1 else None
-    for _ in range(chance.randrange(1, 6)):
+    for _ in range(chance.randrange(1, 8)):
         if lines:
             chance.choice(_CHANGES)(lines, chance)
     if chance.random() < 0.9:

@@ -66,7 +66,10 @@ record! {
 }
 
 record! {
-    /// One claim of a stream. Its mode is a place in the table, 0 for none.
+    /// One claim of a stream. Its mode is a place in the table, 0 for none. `asked` is the duration
+    /// that its registration asks for; `duration` and `footprint` are those of the commitment, and
+    /// before it those that were asked for. `pressed` says whether its entry ended while a request
+    /// in hand was in a standing conflict.
     #[derive(Default)]
     pub struct Claim {
         id: Option<Name>,
@@ -78,6 +81,7 @@ record! {
         predicate: Option<Predicate>,
         object: u32,
         owner: Option<Name>,
+        asked: Option<Duration>,
         duration: Option<Duration>,
         priority: Option<i64>,
         disputed: bool,
@@ -94,6 +98,7 @@ record! {
         untimed: Place,
         elapsed: bool,
         early: bool,
+        pressed: i64,
         computed: BTreeSet<u64>,
         waiting: Set<Name>,
         routes: Vec<((Option<Name>, Kind), VecDeque<i64>)>,
@@ -170,10 +175,15 @@ impl Claim {
     pub fn begin(&mut self, mode: usize, tables: &Tables) {
         self.mode = mode;
         let of = &tables.modes[mode];
-        self.seen.requests.clear();
         let first = Stand { state: 0, rule: NO_RULE, exercised: true, absent: false, at: 0 };
         self.seen.own.stands = vec![first; of.obligations.len()];
         self.seen.own.registers = of.registers.clone();
+        let absent = tables.scoped(mode);
+        for (_, scope) in &mut self.seen.requests {
+            scope.stands = self.seen.own.stands.clone();
+            scope.stands.iter_mut().zip(&absent).for_each(|(stand, absent)| stand.absent = *absent);
+            scope.registers = self.seen.own.registers.clone();
+        }
     }
 
     // What it states.
@@ -209,7 +219,7 @@ impl Claim {
     pub fn lapses(&self, tables: &Tables) -> bool {
         self.mode == tables.expiring
     }
-    fn committed(&self, tables: &Tables) -> bool {
+    pub fn committed(&self, tables: &Tables) -> bool {
         self.facts[tables.at.committed] == 1
     }
     /// Whether reports about it are owed, and it goes on.
@@ -285,7 +295,7 @@ impl Claim {
     }
 
     /// Take what an event that binds states of the claim; return what contradicts, if anything.
-    pub fn state_terms(&mut self, event: &Event) -> Option<&'static str> {
+    pub fn state_terms(&mut self, event: &Event, tables: &Tables) -> Option<&'static str> {
         let own = &mut self.stated;
         own.cache_identity = own.cache_identity.or(event.cache_identity);
         own.object_id = own.object_id.or(event.object_id);
@@ -300,10 +310,11 @@ impl Claim {
         let differs =
             |one: Option<i64>, other: Option<i64>| one.is_some() && other.is_some() && one != other;
         self.disputed |= differs(self.priority, event.priority);
-        let both = self.duration.zip(event.duration);
+        let again = event.kind == event::CLAIM_REGISTERED;
+        let both = self.asked.zip(event.duration).filter(|_| again);
         let owners = self.owner.zip(event.owner_scope).filter(|_| !accepts);
         let why = if both.is_some_and(|(one, other)| one != other) {
-            Some("two durations of the claim are stated")
+            Some("two durations of the claim are asked for")
         } else if owners.is_some_and(|(one, other)| one != other) {
             Some("two owners of the claim are stated")
         } else {
@@ -315,12 +326,25 @@ impl Claim {
             self.owner = self.owner.or(event.owner_scope);
             self.known = true;
         }
-        if let Some(footprint) = event.footprint {
-            self.footprint = Some(self.footprint.unwrap_or(0).max(footprint));
-        }
-        self.duration = self.duration.or(event.duration);
+        self.grant(event, tables);
         self.priority = self.priority.or(event.priority);
         why
+    }
+
+    /// Take footprint and duration: those of the commitment replace what was asked for.
+    fn grant(&mut self, event: &Event, tables: &Tables) {
+        let commits = event.kind == event::CLAIM_COMMITTED;
+        if event.kind == event::CLAIM_REGISTERED {
+            self.asked = self.asked.or(event.duration);
+        }
+        if commits || self.duration.is_none() {
+            self.duration = event.duration.or(self.duration);
+        }
+        if commits {
+            self.footprint = event.footprint.or(self.footprint);
+        } else if let Some(footprint) = event.footprint.filter(|_| !self.committed(tables)) {
+            self.footprint = Some(self.footprint.unwrap_or(0).max(footprint));
+        }
     }
 
     // Scopes.
@@ -401,6 +425,9 @@ impl Claim {
         let left = self.seen.left.iter().find(|row| row.0 == number).map(|row| row.1);
         let stands = self.seen.requests.iter().map(|row| &row.1.stands[place]);
         let scoped = stands.filter(|s| !s.absent).map(|stand| finding(tables, number, stand));
+        if let Some(breach) = left.filter(|found| found.verdict == VIOLATED) {
+            heaviest = breach; // the first one counts
+        }
         for each in left.into_iter().chain(scoped) {
             if each.verdict > heaviest.verdict {
                 heaviest = each;

@@ -4,10 +4,11 @@ use crate::breaks::{Code, Place, Reason};
 use crate::claim::{verdict_of, Claim, Found, Observed, Scope, Stand};
 use crate::fields::{self, Moment};
 use crate::names::Name;
-use crate::tables::{Compiled, Inputs, Watch, SATISFIED, UNKNOWN};
+use crate::tables::{Compiled, Inputs, Watch, SATISFIED, UNKNOWN, VIOLATED};
 
 /// One event on its way to one claim. It belongs to the requests `here`; of those in `perhaps` that
-/// is unknown. `moves` says whether it can move an observer, `exercised` whether that counts.
+/// is unknown. `moves` says whether it can move an observer, `exercised` whether that counts
+/// and can violate anything.
 pub struct Delivery<'a> {
     pub at: &'a Moment<'a>,
     pub number: u32,
@@ -147,11 +148,8 @@ impl<'a> Delivery<'a> {
             return;
         }
         let tables = self.at.tables;
-        let obligations = tables.modes[self.claim.mode].obligations.iter();
-        let absent =
-            obligations.map(|&number| !tables.obligations[usize::from(number)].per_request);
         let ended = self.at.state.requests.is_over(name);
-        Claim::follow(seen, name, was, ended, &absent.collect::<Vec<_>>());
+        Claim::follow(seen, name, was, ended, &tables.scoped(self.claim.mode));
         self.opened.push(name);
         self.to_request(seen.requests.len() - 1, seen, now);
     }
@@ -215,6 +213,11 @@ impl<'a> Delivery<'a> {
                     self.moved = true;
                 }
                 Outcome::Moves(to, rule, sets) => {
+                    let verdicts = &tables.obligations[usize::from(number)].verdicts;
+                    let violated = verdicts[usize::from(to)] == VIOLATED;
+                    if violated && !self.exercised {
+                        continue; // what led to a restated event, and would allow it, is not known
+                    }
                     if stand.state != to && stand.exercised {
                         let verdict = verdict_of(tables, number, &stand);
                         if verdict == SATISFIED {
@@ -224,6 +227,9 @@ impl<'a> Delivery<'a> {
                     }
                     self.moved = true;
                     let (at, exercised) = (self.place, self.exercised);
+                    if violated {
+                        seen.keep(number, Found { verdict: VIOLATED, at, rule });
+                    }
                     scope.stands[watch.place] =
                         Stand { state: to, rule, exercised, absent: false, at };
                     if let Some(sets) = sets {

@@ -174,7 +174,7 @@ fields! {
     NEEDED "needed", USABLE "usable", BLOCKING_CLAIM_IDS "blocking_claim_ids", PROOF
     "proof", RESTORE "restore", OUTCOME "outcome", OUTCOME_CLAIM_ID "outcome_claim_id",
     DUPLICATE "duplicate", ECHO "echo", FROM_TIER "from_tier", RESTATED "restated", COST
-    "cost", WORKER "worker", HIT "hit", OBSERVES "observes", RANK "rank", RANKS "ranks",
+    "cost", WORKER "worker", HIT "hit", REASON "reason", CAPACITY "capacity", OBSERVES "observes", RANK "rank", RANKS "ranks",
     ENGINE "engine", GROUPS "groups",
 }
 const OF_MARKS: &[&str] =
@@ -315,18 +315,11 @@ impl Reader {
                 event.blocking.is_none()
             }
             place::PROOF => {
-                if !cursor.null()? {
-                    let mut sums = [None; 5];
-                    cursor.object(|cursor, key| {
-                        let at = PROOF.iter().position(|each| *each == key)?;
-                        let value = number(cursor, 0, BLOCKS)??;
-                        sums[at].replace(value as i64).is_none().then_some(())
-                    })?;
-                    let [a, b, c, d, e] = sums;
-                    event.proof = Some([a?, b?, c?, d?, e?]);
-                }
+                event.proof = sums(cursor)?;
                 event.proof.is_none()
             }
+            place::REASON => name(cursor, names)?.is_none(),
+            place::CAPACITY => sums(cursor)?.is_none(),
             place::HIT => {
                 let stated = if cursor.null()? { None } else { Some(cursor.boolean()?) };
                 set(&mut event.hit, stated)
@@ -363,10 +356,16 @@ impl Reader {
     fn check(&self, tables: &Tables) -> Read<()> {
         let event = &self.event;
         let kind = &tables.kinds[usize::from(event.kind)];
-        let fine = kind.required & !self.other == 0 && kind.strange & self.other == 0;
+        let some = kind.one_of == 0 || kind.one_of & self.other != 0;
+        let fine = some && kind.required & !self.other == 0 && kind.strange & self.other == 0;
         let mode = event.mode.is_none_or(|mode| tables.mode_named(mode).is_some());
-        let placed = !event.positions.is_empty() || event.kind == BLOCK_CACHED;
-        let matched = !placed || event.positions.len() == event.block_ids.len();
+        let about = event.claim_id.is_some() || event.object_id.is_some();
+        let caches = event.kind == BLOCK_CACHED && about && event.keys.is_empty();
+        let blocks = event.block_ids.len();
+        let placed = !event.positions.is_empty() || caches;
+        let keyed = tables.facts.has(event.kind) && blocks > 0 && !event.keys.is_empty();
+        let matched =
+            (!placed || event.positions.len() == blocks) && (!keyed || event.keys.len() == blocks);
         (fine && mode && matched && once(&event.block_ids) && once(&event.positions)).then_some(())
     }
 
@@ -441,6 +440,21 @@ fn raise(slot: &mut bool, value: bool) -> bool {
 
 fn blocks(cursor: &mut Cursor) -> Read<Option<i64>> {
     Some(number(cursor, 0, BLOCKS)?.map(|value| value as i64))
+}
+
+/// The sums of a capacity proof.
+fn sums(cursor: &mut Cursor) -> Read<Option<[i64; 5]>> {
+    if cursor.null()? {
+        return Some(None);
+    }
+    let mut sums = [None; 5];
+    cursor.object(|cursor, key| {
+        let at = PROOF.iter().position(|each| *each == key)?;
+        let value = number(cursor, 0, BLOCKS)??;
+        sums[at].replace(value as i64).is_none().then_some(())
+    })?;
+    let [a, b, c, d, e] = sums;
+    Some(Some([a?, b?, c?, d?, e?]))
 }
 
 fn named(cursor: &mut Cursor, names: &mut Names) -> Read<Name> {

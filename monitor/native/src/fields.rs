@@ -12,6 +12,7 @@ use crate::map::{Map, Set};
 use crate::names::{Name, Names};
 use crate::request::Request;
 use crate::tables::{Tables, UNKNOWN};
+use crate::texts::Predicate;
 
 /// An event with the state of the stream: blocks as they are after it, the rest as before.
 /// `direct` are the claims that it names or means, `touched` what it did to the blocks of claims,
@@ -50,13 +51,13 @@ fields! {
     Usable "usable", Rest "rest", RestSinceArrival "rest_since_arrival", Shared "shared", Others "others",
     Blamed "blamed", SharedUnblamed "shared_unblamed", BlamedRest "blamed_rest", BlamedLeast "blamed_least",
     Accuses "accuses", InvalidBlocker "invalid_blocker", Restore "restore", BlamesUnfailed "blames_unfailed",
-    UnfoundedFailure "unfounded_failure", Echo "echo", Outcome "outcome", Refusal "refusal", Harm "harm",
+    UnfoundedFailure "unfounded_failure", Duplicate "duplicate", Outcome "outcome", Refusal "refusal", Harm "harm",
     FromTier "from_tier", Intact "intact", Authorised "authorised", By "by", Found "found",
     Covers "covers", Breaks "breaks", NewLoss "new_loss", LowerAvailable "lower_priority_available",
     HigherKept "higher_priority_kept", Proof "proof", SaidResident "said_resident", SaidActive "said_active",
     SaidTotal "said_total", SaidUsable "said_usable", SaidShortfall "said_shortfall", Cost "cost",
     Worker "worker", Hit "hit", SeveralUnreported "several_unreported", MatchesOldest "matches_oldest",
-    Stored "stored",
+    Stored "stored", Restorable "restorable", Overstates "overstates",
 }
 
 /// The number of a field, which terms have.
@@ -89,6 +90,26 @@ pub fn route_value(event: &Event, field: &str, names: &Names) -> i64 {
         "cost" => event.cost.unwrap_or(0),
         _ => i64::from(event.hit == Some(true)),
     }
+}
+
+/// Contiguous blocks held from the start of the predicate; with `tiers` on the GPU or in a tier.
+pub fn lead(state: &State, claim: &Claim, tiers: bool) -> i64 {
+    let on = (&state.objects, state.objects.get(claim.object));
+    state.pool.lead(on, claim.start(), claim.extent() as i64, tiers)
+}
+
+/// Whether the tiers have a copy of all that the predicate needs.
+pub fn stores(state: &State, claim: &Claim) -> bool {
+    let on = (&state.objects, state.objects.get(claim.object));
+    let keyed =
+        |of: Predicate| state.pool.needs(on, of.start, of.end(), |key| state.pool.in_tiers(key));
+    claim.has_copy() || claim.predicate.is_some_and(keyed)
+}
+
+/// Whether all that the predicate needs is on the GPU or in a tier.
+pub fn restores(state: &State, claim: &Claim) -> bool {
+    let keyed = claim.predicate.is_some_and(|of| of.blocks <= lead(state, claim, true));
+    claim.has_copy() || keyed
 }
 
 impl Moment<'_> {
@@ -128,6 +149,7 @@ impl Moment<'_> {
             Field::SaidShortfall => return proof(4),
             Field::Cost => return known(event.cost),
             Field::Worker => return number_of(event.worker, self.names),
+            Field::Overstates => return self.overstates(claim).map_or(UNKNOWN, i64::from),
             Field::Authorised => return self.authorised(claim).map_or(UNKNOWN, i64::from),
             Field::LowerAvailable if self.is_mine(number) => {
                 let (claims, touched) = (&state.claims, self.touched);
@@ -148,7 +170,7 @@ impl Moment<'_> {
             Field::Restore => event.restore && self.has_failed(),
             Field::UnfoundedFailure => event.restore && !self.has_failed(),
             Field::BlamesUnfailed => self.blames_unfailed(claim),
-            Field::Echo => event.repeats(),
+            Field::Duplicate => event.repeats(),
             Field::Outcome => self.outcome(claim),
             Field::Refusal => {
                 self.outcome(claim) && event.outcome == Some(self.tables.words.refusal)
@@ -179,7 +201,8 @@ impl Moment<'_> {
                 let stated = route.map(|route| route_value(event, &route.1, self.names));
                 oldest.is_some() && oldest == stated
             }
-            Field::Stored => claim.has_copy() || self.stores(claim),
+            Field::Stored => stores(state, claim),
+            Field::Restorable => restores(state, claim),
         };
         i64::from(flag)
     }
@@ -196,20 +219,25 @@ impl Moment<'_> {
 
     /// Contiguous blocks held from the predicate's start, after the event.
     pub fn lead(&self, claim: &Claim) -> i64 {
-        let object = self.state.objects.get(claim.object);
-        self.state.pool.lead(
-            (&self.state.objects, object),
-            claim.start(),
-            claim.extent() as i64,
-            false,
-        )
+        lead(self.state, claim, false)
     }
 
-    fn stores(&self, claim: &Claim) -> bool {
-        claim.predicate.is_some_and(|predicate| {
-            let object = self.state.objects.get(claim.object);
-            self.state.pool.stores((&self.state.objects, object), predicate.start, predicate.end())
-        })
+    // Terms.
+
+    /// Whether the acceptance states more blocks or a longer duration than the commitment; without
+    /// a duration it leaves the one that was asked for.
+    fn overstates(&self, claim: &Claim) -> Option<bool> {
+        let (event, held) = (self.event, claim.facts[self.tables.at.footprint]);
+        if event.restated || !claim.committed(self.tables) {
+            return Some(false);
+        }
+        if held != UNKNOWN && event.footprint.is_some_and(|stated| held < stated) {
+            return Some(true);
+        }
+        match event.duration.or(claim.asked).zip(claim.duration) {
+            Some((stated, held)) => stated.is_longer(held),
+            None => Some(false),
+        }
     }
 
     /// Whether nothing that the predicate needs was computed, and not brought.
@@ -352,6 +380,9 @@ impl Moment<'_> {
             return Some(claim.elapsed && !claim.early);
         }
         let demotes = self.event.kind == event::CLAIM_DEMOTED;
+        if demotes && claim.mode == self.tables.hard_protected {
+            return (claim.pressed != UNKNOWN).then_some(claim.pressed == 1);
+        }
         Some(demotes && claim.mode == self.tables.demotable)
     }
 

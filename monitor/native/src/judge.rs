@@ -4,12 +4,12 @@ use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
 use crate::breaks::{Code, Contradiction, Fine, Line, Order, Place, Reason, Step};
-use crate::capacity::Capacity;
+use crate::capacity::{Capacity, ALWAYS};
 use crate::claim::{verdict_of, Claim, Claims};
 use crate::delivery::Delivery;
 use crate::event::{self, Event, Group, Kind, Kinds, Mark};
 use crate::facts::{Effect, Facts, ABOUT_BLOCKS};
-use crate::fields::{route_value, Found, Moment};
+use crate::fields::{self, route_value, Found, Moment};
 use crate::map::{Hashed, Map, Set};
 use crate::names::{Name, Names};
 use crate::objects::Objects;
@@ -19,7 +19,7 @@ use crate::ranks::Ranks;
 use crate::record;
 use crate::request::Requests;
 use crate::store::{Bytes, Store};
-use crate::tables::{Shared, PENDING};
+use crate::tables::{Shared, PENDING, UNKNOWN};
 
 const BEGINS: Kinds = Kinds::of(&[event::CLAIM_REGISTERED, event::CLAIM_COMMITTED]);
 const TERMS: Kinds =
@@ -114,6 +114,8 @@ pub struct Judge {
     mine: Map<u32, (bool, bool)>,
     now: Vec<i64>,
     concerned: Set<u32>,
+    /// The claims of which an observer moved.
+    moved: Vec<u32>,
 }
 
 fn full() -> Vec<(u64, Group)> {
@@ -166,6 +168,7 @@ impl Judge {
             mine: Map::default(),
             now: Vec::new(),
             concerned: Set::default(),
+            moved: Vec::new(),
         }
     }
 
@@ -200,9 +203,6 @@ impl Judge {
         if let Err(found) = self.events(line, events) {
             self.break_off(found.at(line.at));
         }
-        for (name, only, why) in &line.doubts {
-            self.doubt(name.as_deref(), only, why, line.at);
-        }
     }
 
     fn events(&mut self, line: &Line, events: &[Event]) -> Fine {
@@ -211,7 +211,9 @@ impl Judge {
         } else if line.mark.is_none() {
             self.untime(line);
         }
-        events.iter().try_for_each(|event| self.event(event, line))
+        events.iter().try_for_each(|event| self.event(event, line))?;
+        let mut doubts = line.doubts.iter();
+        doubts.try_for_each(|(name, only, why)| self.doubt(name.as_deref(), only, why, line.at))
     }
 
     /// The stream is over: an end that was promised, and what durations came to, are known.
@@ -295,12 +297,12 @@ impl Judge {
     }
 
     /// What the form of the stream does not state leaves open what depends on it.
-    fn doubt(&mut self, name: Option<&str>, only: &[String], why: &str, at: Place) {
+    fn doubt(&mut self, name: Option<&str>, only: &[String], why: &str, at: Place) -> Fine {
         let claims = match name {
             None => self.alive(),
             Some(name) => {
                 let name = self.names.text(name);
-                self.claim(name, at).into_iter().collect()
+                vec![self.claim(name, at)?]
             }
         };
         for number in claims {
@@ -314,6 +316,7 @@ impl Judge {
                 claim.distrust_for(Code::FormOmits, why, at);
             }
         }
+        Ok(())
     }
 
     fn alive(&self) -> Vec<u32> {
@@ -342,10 +345,10 @@ impl Judge {
     fn elapse(&mut self, line: &Line) -> Fine {
         let now = i128::from(line.time_ns.unwrap_or(0));
         while self.state.ends.peek().is_some_and(|row| row.0 .0 <= now) {
-            let Some(Reverse((_, _, serial, number))) = self.state.ends.pop() else { break };
+            let Some(Reverse((end, _, serial, number))) = self.state.ends.pop() else { break };
             let claim = &self.state.claims[number];
             let runs = claim.serial == serial && self.state.timed.contains(number);
-            if runs && claim.untimed == 0 && !claim.elapsed {
+            if runs && claim.end == Some(end) && claim.untimed == 0 && !claim.elapsed {
                 let kind = event::DURATION_ELAPSED;
                 let event = Event { kind, claim_id: claim.id, ..Event::default() };
                 self.event(&event, line)?;
@@ -428,6 +431,13 @@ impl Judge {
         }
         let found = Found::default();
         self.contradict(&self.moment(event, request, effect, mine, &found), line)?;
+        if event.kind == event::CLAIM_RETIRED {
+            for number in mine.keys() {
+                if self.state.claims[number].responsible(&self.tables) {
+                    self.state.claims[number].pressed = self.is_pressed();
+                }
+            }
+        }
         self.deliver(event, request, effect, mine, &found, line);
         if event.kind == event::PREFIX_REUSED {
             let at = self.moment(event, request, effect, mine, &found);
@@ -478,7 +488,7 @@ impl Judge {
         }
         let claim = &mut self.state.claims[number];
         if claim.binds(event) {
-            claim.state_terms(event);
+            claim.state_terms(event, &self.tables);
         }
         if !claim.is_final {
             claim.distrust_for(Code::UnknownPool, "nothing is known of the pool", at);
@@ -487,18 +497,16 @@ impl Judge {
         Ok(())
     }
 
-    /// What stands is stated: what restated events alone made due is not owed.
+    /// What stands is stated: what restated events alone made due is not owed. What a request in
+    /// hand waits for, as a restore that was reported to be required, still is.
     fn restated(&mut self) {
         self.state.restating = false;
         for number in self.alive() {
             let claim = &mut self.state.claims[number];
             let obligations = &self.tables.modes[claim.mode].obligations;
-            let requests = claim.seen.requests.iter_mut().map(|row| &mut row.1);
-            for scope in std::iter::once(&mut claim.seen.own).chain(requests) {
-                for (stand, &obligation) in scope.stands.iter_mut().zip(obligations) {
-                    if !stand.absent && verdict_of(&self.tables, obligation, stand) == PENDING {
-                        (stand.state, stand.exercised) = (0, false);
-                    }
+            for (stand, &obligation) in claim.seen.own.stands.iter_mut().zip(obligations) {
+                if verdict_of(&self.tables, obligation, stand) == PENDING {
+                    (stand.state, stand.exercised) = (0, false);
                 }
             }
         }
@@ -579,7 +587,7 @@ impl Judge {
         }
         let before = (claim.object, claim.predicate, claim.extent());
         let new = !claim.introduced && terms;
-        if let Some(why) = claim.state_terms(event) {
+        if let Some(why) = claim.state_terms(event, &tables) {
             claim.distrust_for(Code::TermsContradict, why, line.at);
         }
         if new {
@@ -675,15 +683,24 @@ impl Judge {
     /// Measure again what the claims hold that are on an object, or on others with a content of it.
     fn measure(&mut self, object: u32) {
         for number in self.state.objects.sharing(object) {
-            let (state, at) = (&mut self.state, &self.tables.at);
-            let claim = &mut state.claims[number];
+            let (state, at) = (&self.state, &self.tables.at);
+            let claim = &state.claims[number];
             let own = state.objects.get(claim.object);
-            let lead =
-                state.pool.lead((&state.objects, own), claim.start(), claim.extent() as i64, false);
-            if lead == claim.facts[at.lead] && own.contents.is_empty() {
+            let lead = fields::lead(state, claim, false);
+            let empty = own.contents.is_empty() && own.places.is_empty();
+            if lead == claim.facts[at.lead] && empty {
                 continue;
             }
+            let (stores, restores) = (fields::stores(state, claim), fields::restores(state, claim));
+            let copied = claim.predicate.is_some_and(|of| {
+                let absent = |key| !state.pool.in_tiers(key);
+                !state.pool.needs((&state.objects, own), of.start, of.end(), absent)
+            });
+            let claim = &mut self.state.claims[number];
             let whole = i64::from(lead >= claim.threshold());
+            claim.facts[at.host] = i64::from(stores);
+            claim.facts[at.whole] = i64::from(restores);
+            claim.facts[at.copied] |= i64::from(copied);
             claim.facts[at.lead] = lead;
             claim.facts[at.there] = if claim.facts[at.there] == 1 { 1 } else { whole };
             for (_, scope) in &mut claim.seen.requests {
@@ -931,6 +948,7 @@ impl Judge {
             here = hands.keys().next();
         }
         let perhaps = unnamed && hands.len() > 1;
+        self.moved.clear();
         let mut concerned = std::mem::take(&mut self.concerned);
         concerned.clear();
         concerned.extend(mine.keys());
@@ -963,6 +981,23 @@ impl Judge {
         if !again && at.presses() {
             concerned.extend(state.capacity.claims());
         }
+    }
+
+    /// Whether a request in hand is in a standing conflict with the responsible claims.
+    fn is_pressed(&self) -> i64 {
+        let (requests, total) = (&self.state.requests, self.state.capacity.total(ALWAYS));
+        let mut found = 0;
+        for request in requests.in_hand.keys().filter_map(|name| requests.live(name)) {
+            match (request.needed, request.usable, total) {
+                (Some(needed), Some(usable), Some(total)) => {
+                    if needed <= usable && usable < total.saturating_add(needed) {
+                        return 1;
+                    }
+                }
+                _ => found = UNKNOWN,
+            }
+        }
+        found
     }
 
     #[allow(clippy::too_many_arguments)]
@@ -1040,6 +1075,9 @@ impl Judge {
         if is_mine && named {
             claim.state = tables.next_state(claim.state, event.kind).unwrap_or(claim.state);
         }
+        if moved {
+            self.moved.push(number);
+        }
         self.counted(number, responsible, size);
         if moved && self.state.claims[number].owes(&tables) {
             self.state.owing.add(number);
@@ -1089,6 +1127,7 @@ impl Judge {
         let mut moved = std::mem::take(&mut self.concerned);
         moved.clear();
         moved.extend(mine.keys());
+        moved.extend(self.moved.iter().copied());
         if let Some(name) = event.request_id.filter(|_| event.kind == event::REQUEST_FINISHED) {
             for number in self.followers(name) {
                 for dropped in
@@ -1100,10 +1139,11 @@ impl Judge {
             }
         }
         moved.extend(named.into_iter());
+        self.state.news.extend(moved.keys());
         for number in moved.keys() {
-            self.state.news.add(number);
             let claim = &self.state.claims[number];
-            if !claim.is_final && claim.settled(&self.tables) {
+            // The end of another may have been the end of its place.
+            if claim.id.is_some() && !claim.is_final && claim.settled(&self.tables) {
                 self.end(number);
             }
         }
@@ -1212,9 +1252,9 @@ impl Judge {
                 }
             }
         }
-        let State { requests, claims, .. } = &mut self.state;
-        if finishes {
-            requests.finish(name);
+        let State { requests, claims, followers, .. } = &mut self.state;
+        if let Some(gone) = finishes.then(|| requests.finish(name)).flatten() {
+            followers.remove(&gone);
         }
         let Some(request) = request.and_then(|name| requests.get_mut(name)) else { return };
         let direct = effect.direct.keys().map(|number| &claims[number]);

@@ -249,8 +249,7 @@ impl Objects {
 
     /// The cache identity of the objects that hold a content, if any.
     pub fn identity_of(&self, content: Name) -> Option<Name> {
-        let first = self.users.get(&indexed_content(content))?.keys().next()?;
-        self.get(first).identity
+        self.users.get(&indexed_content(content))?.keys().find_map(|each| self.get(each).identity)
     }
 
     /// A copy of a position was stated before its content was.

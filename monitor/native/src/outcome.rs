@@ -48,8 +48,8 @@ pub fn verdict(judge: &Judge, number: u32) -> Verdict {
     }
 }
 
-/// Append one claim: its stream, id, mode, stated modes, state, whether it is entered and final, its
-/// period, and of each obligation the verdict, the line, the rule, and the reason of a doubt.
+/// Append one claim: its stream, id, mode, stated modes, state, whether it is entered, final and
+/// turned away, its period, and of each obligation the verdict, the line, the rule, and the reason of a doubt.
 pub fn write(judge: &Judge, number: u32, out: &mut Vec<u8>) {
     let (claim, tables) = (&judge.state.claims[number], &judge.tables);
     out.push(b'[');
@@ -65,7 +65,10 @@ pub fn write(judge: &Judge, number: u32, out: &mut Vec<u8>) {
     out.push(b',');
     quote(&tables.states[usize::from(claim.state)], out);
     let entered = claim.entered(tables);
-    out.extend_from_slice(format!(",{entered},{},{},[", claim.is_final, claim.period).as_bytes());
+    let more = claim.accepted || claim.known || claim.named || !claim.seen.requests.is_empty();
+    let turned = claim.state == tables.refused && !more;
+    let stood = format!(",{entered},{},{turned},{},[", claim.is_final, claim.period);
+    out.extend_from_slice(stood.as_bytes());
     for place in 0..claim.seen.own.stands.len() {
         let (mut found, why) = claim.found(place, tables);
         if !entered && found.verdict == SATISFIED {

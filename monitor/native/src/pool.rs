@@ -248,8 +248,8 @@ impl Pool {
                 !copies.blocks.is_empty() || (tiers && !copies.tiers.is_empty())
             })
         };
-        let needs_last = self.groups.iter().any(|(_, group)| !group.full && group.window > 0);
-        let end = if needs_last { end.min(object.known()) } else { end };
+        let one = matches!(&self.groups[..], [(0, group)] if group.full);
+        let end = if one { end } else { end.min(object.known()) };
         let mut most = start;
         if !self.groups.iter().any(|(_, group)| group.full) {
             most = end.max(start);
@@ -267,11 +267,13 @@ impl Pool {
         (1..=most - start).rev().find(|length| whole(start + length)).unwrap_or(0)
     }
 
-    /// Whether the tiers have every key that a hit on these positions of an object needs.
-    pub fn stores(&self, (objects, object): On, start: i64, end: i64) -> bool {
+    /// Whether something is so of every key that a hit on these positions of an object needs.
+    pub fn needs(
+        &self, (objects, object): On, start: i64, end: i64, is_so: impl Fn(Key) -> bool,
+    ) -> bool {
         self.groups.iter().all(|(number, group)| {
             let first = if group.full { start } else { start.max(end - group.window) };
-            (first..end).all(|at| self.in_tiers(objects.key(object, *number, at as u64)))
+            (first..end).all(|at| is_so(objects.key(object, *number, at as u64)))
         })
     }
 

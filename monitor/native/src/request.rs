@@ -148,17 +148,16 @@ impl Requests {
         self.count(name, 1);
     }
 
-    /// A request is over.
-    pub fn finish(&mut self, name: Name) {
+    /// A request is over; return the id that is forgotten for it, if any.
+    pub fn finish(&mut self, name: Name) -> Option<Name> {
         self.count(name, -1);
         let mut request = self.live.remove(&name).unwrap_or_else(Request::first);
         self.in_hand.remove(name);
         request.in_hand = false;
         self.over.remove(name);
         self.over.insert(name, request);
-        if self.over.len() > self.most.min(REMEMBERED) {
-            self.over.pop_first();
-        }
+        let full = self.over.len() > self.most.min(REMEMBERED);
+        full.then(|| self.over.pop_first())?.map(|row| row.0)
     }
 
     fn count(&mut self, name: Name, sign: i64) {

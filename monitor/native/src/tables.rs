@@ -112,6 +112,8 @@ pub struct Assumption {
 pub struct OfKind {
     pub name: String,
     pub required: u64,
+    /// Of these, one is required, if there are any.
+    pub one_of: u64,
     pub strange: u64,
     /// Of a report about a route, the fact that it is about, and the field that both have.
     pub route: Option<(Kind, String)>,
@@ -126,6 +128,9 @@ pub struct Places {
     pub lead: usize,
     pub there: usize,
     pub host: usize,
+    pub whole: usize,
+    pub copied: usize,
+    pub footprint: usize,
     pub declared: usize,
     pub seen: usize,
     pub arrived: usize,
@@ -172,6 +177,7 @@ pub struct Tables {
     pub modes: Vec<Mode>,
     pub soft_priority: usize,
     pub demotable: usize,
+    pub hard_protected: usize,
     pub offloadable: usize,
     pub expiring: usize,
     terms: Vec<Term>,
@@ -312,7 +318,8 @@ impl Tables {
                 _ => None,
             };
             let (required, strange) = (bits(row.get("required"))?, bits(row.get("strange"))?);
-            kinds[at] = OfKind { name: row.get("name").text().into(), required, strange, route };
+            let (name, one_of) = (row.get("name").text().into(), bits(row.get("one_of"))?);
+            kinds[at] = OfKind { name, required, one_of, strange, route };
         }
         let fields: Vec<&str> = listed("fields").iter().map(Value::text).collect();
         let of_marks: Vec<&str> = listed("mark_fields").iter().map(Value::text).collect();
@@ -373,6 +380,9 @@ impl Tables {
             lead: place(c, "lead")?,
             there: place(c, "there")?,
             host: place(c, "host")?,
+            whole: place(c, "whole")?,
+            copied: place(c, "copied")?,
+            footprint: place(c, "footprint")?,
             declared: place(c, "declared")?,
             seen: place(r, "seen")?,
             arrived: place(r, "arrived")?,
@@ -427,6 +437,7 @@ impl Tables {
             assumptions: assumptions.collect::<Result<_, _>>()?,
             soft_priority: mode_at("soft_priority")?,
             demotable: mode_at("demotable")?,
+            hard_protected: mode_at("hard_protected")?,
             offloadable: mode_at("offloadable")?,
             expiring: mode_at("expiring")?,
             digest: crate::names::hash(text.as_bytes(), 0),
@@ -449,6 +460,12 @@ impl Tables {
     /// The number of a kind, or of a mark after those of all kinds.
     pub fn kind(&self, name: &str) -> Option<usize> {
         self.kind_of.get(name).copied()
+    }
+
+    /// Of each obligation of a mode, whether it is not followed for each request.
+    pub fn scoped(&self, mode: usize) -> Vec<bool> {
+        let obligations = self.modes[mode].obligations.iter();
+        obligations.map(|&number| !self.obligations[usize::from(number)].per_request).collect()
     }
 
     /// The mode of this name.

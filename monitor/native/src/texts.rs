@@ -103,6 +103,15 @@ impl Duration {
         (digits > 0 && fits && (whole || !steps)).then_some(Self { steps, digits, exponent })
     }
 
+    /// Whether it is longer than another; None if one counts steps and the other does not.
+    pub fn is_longer(self, other: Self) -> Option<bool> {
+        let places = |of: Self| i64::from(of.digits.ilog10());
+        let most = places(self).max(places(other));
+        let scaled = |of: Self| u128::from(of.digits) * 10u128.pow((most - places(of)) as u32);
+        let size = |of: Self| (places(of) + of.exponent, scaled(of));
+        (self.steps == other.steps).then(|| size(self) > size(other))
+    }
+
     /// The least whole number of nanoseconds that is not shorter.
     pub fn nanoseconds(self) -> i128 {
         let (digits, power) = (i128::from(self.digits), self.exponent + 9);
