@@ -46,7 +46,7 @@ def test_files() -> None:
         assert differs(case.lines, case.mode, packed=True) is None, case.key
 
 
-@pytest.mark.parametrize("seed", (0, 1, 2, 5))
+@pytest.mark.parametrize("seed", [0, 1, 2, 5])
 def test_snapshot(seed: int) -> None:
     """State that is saved anywhere and loaded elsewhere gives the same outcomes."""
     _, text, mode = mutated(seed)
