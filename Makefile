@@ -21,7 +21,7 @@ export PYTHONDONTWRITEBYTECODE :=
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help demo test test-slow test-deep test-wheel test-vllm test-vllm-gpu setup-vllm witness bench soak fuzz mutate runs lint docs suite lock clean
+.PHONY: help demo test test-slow test-deep test-wheel native-core test-vllm test-vllm-gpu setup-vllm witness bench soak fuzz mutate runs lint docs suite lock clean
 
 help: ## Show these targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-13s %s\n", $$1, $$2 }' Makefile
@@ -60,6 +60,12 @@ test-wheel: $(STAMP) ## Build the wheel, install it, and run the README's comman
 		RESIDENT_CLAIMS_CORE_PYTHON=$(CURDIR)/$(WHEEL)/core/bin/python \
 		$(BIN)/python -m pytest -n 2 tests/test_readme.py \
 		tests/spec/test_installed.py::TestShadowed tests/spec/test_installed.py::TestWheel
+
+native-core: ## Build the native core of the monitor (Rust) into build/, if there is cargo
+	@if command -v cargo > /dev/null; then \
+		cargo build --quiet --release --offline --manifest-path monitor/native/Cargo.toml \
+			--target-dir build/native-core; \
+	else echo "no cargo: the native core is not built, and the judge in Python runs"; fi
 
 setup-vllm: $(VLLM_VENV)/.stamp ## Install a vLLM that needs no GPU into .venv-vllm (1.8 GB; VLLM=0.31.0 for that version)
 

@@ -1,0 +1,174 @@
+//! Watches the order of lines, and names what breaks a stream.
+
+use std::rc::Rc;
+
+use crate::event::{Kinds, Mark, StreamMark};
+use crate::record;
+use crate::store::{Bytes, Store};
+
+/// Declares the codes with their names, as `spec.stream.codes` has them.
+macro_rules! codes {
+    ($($code:ident $name:literal),* $(,)?) => {
+        /// A reason for which nothing is concluded.
+        #[derive(Clone, Copy, PartialEq, Eq, Debug)]
+        pub enum Code { $($code),* }
+        const CODES: &[(Code, &str)] = &[$((Code::$code, $name)),*];
+    };
+}
+codes! {
+    LinesMissing "LINES_MISSING", OutOfOrder "OUT_OF_ORDER", NotUnderstood "NOT_UNDERSTOOD",
+    LimitReached "LIMIT_REACHED", StreamCut "STREAM_CUT", NewRun "NEW_RUN",
+    TwoForms "TWO_FORMS", EntryContradicts "ENTRY_CONTRADICTS", BlockHoldsTwo "BLOCK_HOLDS_TWO",
+    BlockNotHeld "BLOCK_NOT_HELD", CopyNotThere "COPY_NOT_THERE",
+    LookupContradicts "LOOKUP_CONTRADICTS", ReuseNotHeld "REUSE_NOT_HELD",
+    RequestContradicts "REQUEST_CONTRADICTS", KeysContradict "KEYS_CONTRADICT",
+    IdentityContradicts "IDENTITY_CONTRADICTS", DurationContradicts "DURATION_CONTRADICTS",
+    ObjectAmbiguous "OBJECT_AMBIGUOUS", NothingNamed "NOTHING_NAMED",
+    UnclearAmount "UNCLEAR_AMOUNT", UnknownPool "UNKNOWN_POOL",
+    ModeContradicts "MODE_CONTRADICTS", NotRegistered "NOT_REGISTERED", IdReused "ID_REUSED",
+    TermsContradict "TERMS_CONTRADICT", DurationUntimed "DURATION_UNTIMED",
+    TermsMissing "TERMS_MISSING", FormOmits "FORM_OMITS", NextStepUnknown "NEXT_STEP_UNKNOWN",
+    NotObserved "NOT_OBSERVED", FormOmitsField "FORM_OMITS_FIELD",
+    RequestForgotten "REQUEST_FORGOTTEN",
+}
+
+impl Code {
+    pub fn name(self) -> &'static str {
+        CODES[self as usize].1
+    }
+    pub fn named(name: &str) -> Option<Self> {
+        CODES.iter().find(|row| row.1 == name).map(|row| row.0)
+    }
+}
+
+impl Store for Code {
+    fn put(&self, out: &mut Vec<u8>) {
+        (*self as u8).put(out);
+    }
+    fn get(from: &mut Bytes) -> Option<Self> {
+        CODES.get(usize::from(u8::get(from)?)).map(|row| row.0)
+    }
+}
+
+/// The place of a line; 0 is none.
+pub type Place = u64;
+
+record! {
+    /// Why nothing is concluded from a line on.
+    #[derive(Clone, Debug)]
+    pub struct Reason { code: Code, text: Rc<str>, at: Place }
+}
+
+impl Reason {
+    pub fn new(code: Code, text: impl Into<Rc<str>>, at: Place) -> Self {
+        Self { code, text: text.into(), at }
+    }
+}
+
+/// A fact contradicts those before it, so that not all were observed, or not faithfully.
+#[derive(Debug)]
+pub struct Contradiction {
+    pub code: Code,
+    pub text: String,
+}
+
+impl Contradiction {
+    pub fn new(code: Code, text: impl Into<String>) -> Box<Self> {
+        Box::new(Self { code, text: text.into() })
+    }
+    pub fn at(&self, place: Place) -> Reason {
+        Reason::new(self.code, self.text.as_str(), place)
+    }
+}
+
+/// Nothing, or a contradiction.
+pub type Fine<T = ()> = Result<T, Box<Contradiction>>;
+
+/// A claim, or all that are alive, of which nothing more is concluded, or nothing of some
+/// obligations, with the reason.
+pub type Doubt = (Option<String>, Vec<String>, String);
+
+/// One line of a stream, besides its events.
+#[derive(Default, Debug)]
+pub struct Line {
+    pub at: Place,
+    pub sequence: Option<i64>,
+    pub time_ns: Option<i64>,
+    pub skips: bool,
+    pub mark: Option<StreamMark>,
+    pub observes: Option<Kinds>,
+    pub doubts: Vec<Doubt>,
+    pub derived: Kinds,
+    pub foreign: bool,
+    pub lost: String,
+}
+
+record! {
+    /// The sequence number and the time of the last line that had them.
+    #[derive(Default)]
+    pub struct Order {
+        first: Vec<i64>,
+        sequence: Option<i64>,
+        time_ns: Option<i64>,
+        opened: Place,
+        closed: bool,
+        mixed: bool,
+    }
+}
+
+/// The next line is as expected, or it breaks the stream, and may begin a new run.
+pub enum Step {
+    Fine,
+    Broken(Reason),
+    Begins(Reason),
+}
+
+impl Order {
+    /// The next line of the stream.
+    pub fn take(&mut self, line: &Line) -> Step {
+        let broken = |code, text: String| Step::Broken(Reason::new(code, text, line.at));
+        self.mixed |= line.foreign;
+        if self.mixed {
+            return broken(Code::TwoForms, "two dialects in one stream".into());
+        }
+        let (last, then) = (self.sequence, self.time_ns);
+        self.sequence = line.sequence.or(last);
+        let kind = line.mark.as_ref().map(|mark| mark.kind);
+        let opens = kind == Some(Mark::Opened);
+        let again = line.sequence.is_some_and(|number| last.is_some_and(|last| number <= last));
+        let is_first = line.sequence.is_some_and(|number| self.first.contains(&number));
+        if (opens && self.is_cut()) || (again && is_first) {
+            (self.time_ns, self.closed) = (line.time_ns, false);
+            self.opened = if opens { line.at } else { 0 };
+            let text = "the numbers of the stream begin again";
+            return Step::Begins(Reason::new(Code::NewRun, text, line.at));
+        }
+        self.time_ns = line.time_ns.or(then);
+        self.closed = kind == Some(Mark::Closed);
+        self.opened = if opens { line.at } else { self.opened };
+        let earlier = line.time_ns.is_some_and(|now| then.is_some_and(|then| now < then));
+        if again || earlier {
+            let what = if again { "sequence numbers" } else { "times" };
+            return broken(Code::OutOfOrder, format!("{what} of the stream go backwards"));
+        }
+        if !line.lost.is_empty() {
+            return broken(Code::LinesMissing, line.lost.clone());
+        }
+        match line.sequence {
+            Some(number) if !line.skips => match last {
+                Some(last) if number == last.wrapping_add(1) => Step::Fine,
+                None if is_first => Step::Fine,
+                _ => {
+                    let gap = format!("lines are missing before sequence number {number}");
+                    broken(Code::LinesMissing, gap)
+                }
+            },
+            _ => Step::Fine,
+        }
+    }
+
+    /// Whether the stream promised an end that is not its last line.
+    pub fn is_cut(&self) -> bool {
+        self.opened != 0 && !self.closed
+    }
+}

@@ -1,0 +1,262 @@
+//! Counts the blocks that responsible claims take, each block once.
+//!
+//! A claim takes the keys of its first positions, as many as it declared. Positions of an object
+//! whose content is not stated are counted as spans. What claims took that were responsible since
+//! some event is found from the whole by leaving out the later claims.
+
+use std::collections::BTreeSet;
+
+use crate::claim::Claims;
+use crate::map::{Few, Hashed, Map, Set};
+use crate::objects::Objects;
+use crate::pool::Key;
+use crate::record;
+use crate::tables::Tables;
+
+record! {
+    /// What one claim takes: keys, the end of the span behind them, and since which event.
+    pub struct Size { keys: Vec<Key>, end: i64, took: u64, object: u32 }
+}
+
+record! {
+    /// The blocks that claims take.
+    #[derive(Default)]
+    pub struct Capacity {
+        sizes: Map<u32, Size>,
+        owners: Hashed<Key, Few<u32>>,
+        spans: Hashed<u32, Set<u32>>,
+        behind: Hashed<u32, i64>,
+        spanned: i64,
+        unknown: Map<u32, u64>,
+        by_took: BTreeSet<(u64, u32)>,
+    }
+}
+
+impl Size {
+    /// The end of the keys, where the span begins.
+    fn start(&self) -> i64 {
+        self.keys.len() as i64
+    }
+}
+
+/// What the claims that an action names would free, in blocks, and what each of them adds to it.
+#[derive(Default)]
+pub struct Blame {
+    pub named: Set<u32>,
+    freed: i64,
+    shares: Map<u32, i64>,
+    /// The two smallest shares above nothing, and whose the smallest is.
+    least: [i64; 2],
+    of_least: Option<u32>,
+}
+
+impl Blame {
+    /// What the others free without this one.
+    pub fn rest(&self, claim: u32) -> i64 {
+        self.freed - self.share(claim)
+    }
+    pub fn share(&self, claim: u32) -> i64 {
+        self.shares.get(claim).copied().unwrap_or(0)
+    }
+    /// The smallest share, above nothing, of another one; 0 for none.
+    pub fn least(&self, claim: u32) -> i64 {
+        self.least[usize::from(self.of_least == Some(claim))]
+    }
+}
+
+/// Every claim counts.
+pub const ALWAYS: u64 = u64::MAX;
+
+impl Capacity {
+    pub fn contains(&self, claim: u32) -> bool {
+        self.sizes.contains(claim) || self.unknown.contains(claim)
+    }
+
+    pub fn claims(&self) -> impl Iterator<Item = u32> + '_ {
+        self.sizes.keys().chain(self.unknown.keys())
+    }
+
+    /// Whether it is unknown how many blocks some claim takes.
+    pub fn is_unknown(&self) -> bool {
+        !self.unknown.is_empty()
+    }
+
+    /// Take claims out while their keys or sizes change; return those that were in.
+    pub fn uncount(&mut self, mut claims: Vec<u32>) -> Vec<u32> {
+        claims.retain(|number| self.contains(*number));
+        claims.iter().for_each(|number| self.remove(*number));
+        claims
+    }
+
+    /// A claim takes its blocks.
+    pub fn add(&mut self, number: u32, claims: &Claims, objects: &Objects, tables: &Tables) {
+        let claim = &claims[number];
+        let Some(end) = claim.size(tables) else {
+            self.unknown.insert(number, claim.took);
+            return;
+        };
+        let object = objects.get(claim.object);
+        let keys = 0..end.min(object.named());
+        let keys: Vec<Key> = keys.map(|at| objects.key(object, 0, at as u64)).collect();
+        for key in &keys {
+            self.owners.entry(*key).or_default().add(number);
+        }
+        let behind = (keys.len() as i64) < end;
+        let size = Size { keys, end, took: claim.took, object: claim.object };
+        self.sizes.insert(number, size);
+        self.by_took.insert((claim.took, number));
+        if behind {
+            self.spans.entry(claim.object).or_default().add(number);
+            self.measure(claim.object);
+        }
+    }
+
+    /// A claim takes no blocks any more.
+    pub fn remove(&mut self, number: u32) {
+        self.unknown.remove(number);
+        let Some(size) = self.sizes.remove(number) else { return };
+        self.by_took.remove(&(size.took, number));
+        for key in &size.keys {
+            if let Some(owners) = self.owners.get_mut(key) {
+                owners.remove(number);
+                if owners.is_empty() {
+                    self.owners.remove(key);
+                }
+            }
+        }
+        if size.start() < size.end {
+            if let Some(spans) = self.spans.get_mut(&size.object) {
+                spans.remove(number);
+            }
+            self.measure(size.object);
+        }
+    }
+
+    /// Count the blocks behind the stated contents of an object.
+    fn measure(&mut self, object: u32) {
+        self.spanned -= self.behind.remove(&object).unwrap_or(0);
+        if self.spans.get(&object).is_some_and(Set::is_empty) {
+            self.spans.remove(&object);
+        }
+        let behind = self.span(object, ALWAYS);
+        if behind > 0 {
+            self.behind.insert(object, behind);
+            self.spanned += behind;
+        }
+    }
+
+    /// The blocks behind the stated contents that claims take which took them by then.
+    fn span(&self, object: u32, until: u64) -> i64 {
+        let on = self.spans.get(&object).into_iter().flat_map(Set::keys);
+        let sizes = on.filter_map(|each| self.sizes.get(each)).filter(|s| s.took <= until);
+        let (least, most) = sizes.fold((i64::MAX, 0), |(a, b), s| (a.min(s.start()), b.max(s.end)));
+        (most - least).max(0)
+    }
+
+    /// Blocks of all claims that took them by then, each once; None if a size is unknown.
+    pub fn total(&self, until: u64) -> Option<i64> {
+        if self.unknown.iter().any(|(_, took)| *took <= until) {
+            return None;
+        }
+        let mut total = self.owners.len() as i64 + self.spanned;
+        if until == ALWAYS {
+            return Some(total);
+        }
+        let is_late = |each: u32| self.sizes.get(each).is_some_and(|size| size.took > until);
+        let mut spans = Set::default();
+        for &(_, claim) in self.by_took.range((until + 1, 0)..) {
+            let Some(size) = self.sizes.get(claim) else { continue };
+            if size.start() < size.end && spans.add(size.object) {
+                let all = self.behind.get(&size.object).copied().unwrap_or(0);
+                total -= all - self.span(size.object, until);
+            }
+            for key in &size.keys {
+                let owners = self.owners.get(key);
+                let first = owners.is_some_and(|owners| {
+                    owners.iter().next() == Some(claim) && owners.iter().all(is_late)
+                });
+                total -= i64::from(first);
+            }
+        }
+        Some(total)
+    }
+
+    /// Call a function with the cells of one claim: so many blocks that the same claims take.
+    fn cells(&self, number: u32, mut each: impl FnMut(i64, &mut dyn Iterator<Item = u32>)) {
+        let Some(size) = self.sizes.get(number) else { return };
+        for owners in size.keys.iter().filter_map(|key| self.owners.get(key)) {
+            each(1, &mut owners.iter());
+        }
+        let start = size.start();
+        if start == size.end {
+            return;
+        }
+        let Some(on) = self.spans.get(&size.object) else { return };
+        if on.len() == 1 {
+            return each(size.end - start, &mut std::iter::once(number));
+        }
+        let of = |claim: u32| self.sizes.get(claim).map_or((0, 0), |s| (s.start(), s.end));
+        let own = start..=size.end;
+        let edges = on.keys().flat_map(|claim| <[i64; 2]>::from(of(claim)));
+        let edges: BTreeSet<i64> = edges.filter(|edge| own.contains(edge)).collect();
+        for (low, high) in edges.iter().zip(edges.iter().skip(1)) {
+            let takes = |claim: &u32| of(*claim).0 <= *low && *high <= of(*claim).1;
+            each(high - low, &mut on.keys().filter(takes));
+        }
+    }
+
+    /// Blocks that only this claim takes, of the claims that took them by then.
+    pub fn alone(&self, claim: u32, until: u64) -> i64 {
+        let mut alone = 0;
+        let early = |each: &u32| self.sizes.get(*each).is_some_and(|size| size.took <= until);
+        if early(&claim) {
+            self.cells(claim, |blocks, owners| {
+                alone += if owners.filter(early).count() == 1 { blocks } else { 0 };
+            });
+        }
+        alone
+    }
+
+    /// Blocks that the claim takes, by itself or with others, if it took them by then.
+    pub fn size(&self, claim: u32, until: u64) -> i64 {
+        self.sizes.get(claim).filter(|size| size.took <= until).map_or(0, |size| size.end)
+    }
+
+    /// Blocks of the claim that others take too, of whom one is not among the named.
+    pub fn beside(&self, claim: u32, named: &Set<u32>) -> i64 {
+        let mut beside = 0;
+        self.cells(claim, |blocks, owners| {
+            let other = owners.filter(|o| *o != claim && !named.contains(*o)).count() > 0;
+            beside += if other { blocks } else { 0 };
+        });
+        beside
+    }
+
+    /// What these claims would free all together.
+    pub fn blame(&self, named: Set<u32>) -> Blame {
+        let mut made = Blame::default();
+        for claim in named.keys() {
+            made.shares.insert(claim, 0);
+        }
+        let (shares, freed) = (&mut made.shares, &mut made.freed);
+        for claim in named.keys() {
+            self.cells(claim, |blocks, owners| {
+                let owners: Vec<u32> = owners.collect();
+                if owners[0] == claim && owners.iter().all(|owner| named.contains(*owner)) {
+                    *freed += blocks;
+                    owners.iter().for_each(|owner| *shares.entry(*owner) += blocks);
+                }
+            });
+        }
+        for (claim, &share) in made.shares.iter().filter(|row| *row.1 > 0) {
+            if made.of_least.is_none() || share < made.least[0] {
+                made.least = [share, made.least[0]];
+                made.of_least = Some(claim);
+            } else if made.least[1] == 0 || share < made.least[1] {
+                made.least[1] = share;
+            }
+        }
+        made.named = named;
+        made
+    }
+}

@@ -1,0 +1,483 @@
+//! Holds one claim: what it states, its registers, and its observers in each scope.
+
+use std::collections::{BTreeSet, VecDeque};
+use std::ops::{Index, IndexMut};
+
+use crate::breaks::{Code, Place, Reason};
+use crate::event::{self, Event, Kind, Kinds};
+use crate::map::Set;
+use crate::names::{Name, Names};
+use crate::record;
+use crate::tables::{
+    Tables, Verdict, INCONCLUSIVE, PENDING, SATISFIED, UNEXERCISED, UNKNOWN, VIOLATED,
+};
+use crate::texts::{Duration, Predicate, MAX_BLOCKS};
+
+/// The threshold of a predicate that is not stated: it never holds.
+const UNSTATED: i64 = 1 << 62;
+const KEPT: usize = 32;
+/// The rule of a finding that no rule led to.
+pub const NO_RULE: u8 = u8::MAX;
+const TERMS: Kinds =
+    Kinds::of(&[event::CLAIM_REGISTERED, event::CLAIM_COMMITTED, event::CLAIM_ACCEPTED]);
+
+record! {
+    /// What one obligation came to, and at which line, by which rule.
+    #[derive(Clone, Copy, Debug)]
+    pub struct Found { verdict: Verdict, at: Place, rule: u8 }
+}
+
+record! {
+    /// Where an observer stands in one scope: its state, and the line and the rule that last moved
+    /// it. An `absent` one does not belong to the scope; one that restated events alone moved is
+    /// not `exercised`.
+    #[derive(Clone, Copy, Debug)]
+    pub struct Stand { state: u8, rule: u8, exercised: bool, absent: bool, at: Place }
+}
+
+record! {
+    /// The claim itself, or a request of it: registers, and where the observers stand, with the
+    /// registers of all of them.
+    #[derive(Clone, Default, Debug)]
+    pub struct Scope { facts: Vec<i64>, stands: Vec<Stand>, registers: Vec<i64>, ended: bool }
+}
+
+record! {
+    /// What observers came to; the part of a claim that deliveries change.
+    #[derive(Default)]
+    pub struct Observed {
+        own: Scope,
+        requests: Vec<(Name, Scope)>,
+        unclear: Option<Box<Reason>>,
+        open: Vec<(u8, Reason)>,
+        left: Vec<(u8, Found)>,
+    }
+}
+
+record! {
+    /// What a claim states first of its identity.
+    #[derive(Default)]
+    pub struct Stated {
+        cache_identity: Option<Name>,
+        object_id: Option<Name>,
+        predicate_id: Option<Name>,
+        token_map: Option<Name>,
+    }
+}
+
+record! {
+    /// One claim of a stream. Its mode is a place in the table, 0 for none. `asked` is the duration
+    /// that its registration asks for; `duration` and `footprint` are those of the commitment, and
+    /// before it those that were asked for. `pressed` says whether its entry ended while a request
+    /// in hand was in a standing conflict.
+    #[derive(Default)]
+    pub struct Claim {
+        id: Option<Name>,
+        serial: u64,
+        mode: usize,
+        stated_mode: Option<Name>,
+        other_mode: Option<Name>,
+        stated: Stated,
+        predicate: Option<Predicate>,
+        object: u32,
+        owner: Option<Name>,
+        asked: Option<Duration>,
+        duration: Option<Duration>,
+        priority: Option<i64>,
+        disputed: bool,
+        footprint: Option<i64>,
+        placed: bool,
+        known: bool,
+        named: bool,
+        introduced: bool,
+        accepted: bool,
+        retired: bool,
+        took: u64,
+        least: i128,
+        end: Option<i128>,
+        untimed: Place,
+        elapsed: bool,
+        early: bool,
+        pressed: i64,
+        computed: BTreeSet<u64>,
+        waiting: Set<Name>,
+        routes: Vec<((Option<Name>, Kind), VecDeque<i64>)>,
+        lost: Set<Option<Name>>,
+        copies: Vec<(Name, u64)>,
+        state: u8,
+        facts: Vec<i64>,
+        seen: Observed,
+        is_final: bool,
+        period: u64,
+    }
+}
+
+impl Scope {
+    /// Whether anything is owed in it.
+    fn owes(&self, mode: usize, tables: &Tables) -> bool {
+        let obligations = &tables.modes[mode].obligations;
+        self.stands
+            .iter()
+            .zip(obligations)
+            .any(|(stand, &number)| !stand.absent && verdict_of(tables, number, stand) == PENDING)
+    }
+}
+
+/// The verdict of the state of an observer.
+pub fn verdict_of(tables: &Tables, obligation: u8, stand: &Stand) -> Verdict {
+    tables.obligations[usize::from(obligation)].verdicts[usize::from(stand.state)]
+}
+
+fn finding(tables: &Tables, obligation: u8, stand: &Stand) -> Found {
+    let verdict = verdict_of(tables, obligation, stand);
+    if verdict == UNEXERCISED || (verdict == SATISFIED && !stand.exercised) {
+        return Found { verdict: UNEXERCISED, at: 0, rule: NO_RULE };
+    }
+    Found { verdict, at: stand.at, rule: stand.rule }
+}
+
+impl Observed {
+    /// What an observer came to stays, though its state is left; the first of the heaviest.
+    pub fn keep(&mut self, obligation: u8, found: Found) {
+        if found.verdict != SATISFIED && found.verdict != VIOLATED {
+            return;
+        }
+        match self.left.iter_mut().find(|row| row.0 == obligation) {
+            None => self.left.push((obligation, found)),
+            Some(row) if found.verdict > row.1.verdict => row.1 = found,
+            Some(_) => {}
+        }
+    }
+
+    pub fn scope(&mut self, request: Name) -> Option<&mut Scope> {
+        self.requests.iter_mut().find(|row| row.0 == request).map(|row| &mut row.1)
+    }
+
+    /// Nothing more is concluded of one obligation.
+    pub fn leave_open(&mut self, obligation: u8, reason: Reason) {
+        if !self.is_open(obligation) {
+            self.open.push((obligation, reason));
+        }
+    }
+
+    pub fn is_open(&self, obligation: u8) -> bool {
+        self.open.iter().any(|row| row.0 == obligation)
+    }
+}
+
+impl Claim {
+    pub fn new(id: Name, serial: u64, object: u32, period: u64, tables: &Tables) -> Self {
+        let facts = tables.claim.clone();
+        Self { id: Some(id), serial, object, period, facts, ..Self::default() }
+    }
+
+    /// Judge the claim by a mode from now on.
+    pub fn begin(&mut self, mode: usize, tables: &Tables) {
+        self.mode = mode;
+        let of = &tables.modes[mode];
+        let first = Stand { state: 0, rule: NO_RULE, exercised: true, absent: false, at: 0 };
+        self.seen.own.stands = vec![first; of.obligations.len()];
+        self.seen.own.registers = of.registers.clone();
+        let absent = tables.scoped(mode);
+        for (_, scope) in &mut self.seen.requests {
+            scope.stands = self.seen.own.stands.clone();
+            scope.stands.iter_mut().zip(&absent).for_each(|(stand, absent)| stand.absent = *absent);
+            scope.registers = self.seen.own.registers.clone();
+        }
+    }
+
+    // What it states.
+
+    pub fn start(&self) -> i64 {
+        self.predicate.map_or(0, |predicate| predicate.start)
+    }
+    pub fn threshold(&self) -> i64 {
+        self.predicate.map_or(UNSTATED, |predicate| predicate.blocks)
+    }
+    /// The end of its own positions: of its footprint, or of all if none is stated.
+    pub fn extent(&self) -> u64 {
+        let end = self.predicate.map_or(0, Predicate::end);
+        self.footprint.map_or(MAX_BLOCKS, |footprint| footprint.max(end)) as u64
+    }
+    pub fn responsible(&self, tables: &Tables) -> bool {
+        self.facts[tables.at.responsible] == 1
+    }
+    /// Blocks that it takes: what it declared, while the runtime is responsible. None if it is
+    /// unknown, or whether its duration is over.
+    pub fn size(&self, tables: &Tables) -> Option<i64> {
+        let untimed = self.lapses(tables) && self.unseen_end() && !self.in_steps();
+        if untimed && self.responsible(tables) {
+            return None;
+        }
+        let declared = self.facts[tables.at.declared];
+        let size = if self.responsible(tables) { declared } else { 0 };
+        (size != UNKNOWN).then_some(size)
+    }
+    pub fn watched(&self, tables: &Tables) -> bool {
+        tables.modes[self.mode].watched
+    }
+    pub fn lapses(&self, tables: &Tables) -> bool {
+        self.mode == tables.expiring
+    }
+    pub fn committed(&self, tables: &Tables) -> bool {
+        self.facts[tables.at.committed] == 1
+    }
+    /// Whether reports about it are owed, and it goes on.
+    pub fn live(&self, tables: &Tables) -> bool {
+        let waits = self.facts[tables.at.registered] == 1 && !self.committed(tables);
+        self.responsible(tables) || (self.watched(tables) && waits && !self.retired)
+    }
+    /// Whether it has ended: its entry, or the claim before there was an entry.
+    pub fn over(&self, tables: &Tables) -> bool {
+        if self.responsible(tables) {
+            return false;
+        }
+        let committed = self.committed(tables);
+        if self.watched(tables) && !committed {
+            return self.retired || self.state == tables.refused;
+        }
+        tables.terminal >> self.state & 1 == 1 || committed
+    }
+    /// Whether anything was owed to it: it was accepted, or it is watched.
+    pub fn entered(&self, tables: &Tables) -> bool {
+        let watched = self.watched(tables) && self.introduced && self.state != tables.refused;
+        self.accepted || watched
+    }
+    pub fn in_steps(&self) -> bool {
+        self.duration.is_some_and(|duration| duration.steps)
+    }
+    /// Whether it is unknown if its duration is over.
+    pub fn unseen_end(&self) -> bool {
+        self.untimed != 0 && !self.elapsed
+    }
+    pub fn has_copy(&self) -> bool {
+        self.copies.iter().any(|row| row.1 > 0)
+    }
+    /// Whether less than the predicate needs is held.
+    pub fn is_away(&self, tables: &Tables) -> bool {
+        self.facts[tables.at.lead] < self.threshold()
+    }
+    /// Whether what it is on and what it needs is stated.
+    pub fn is_whole(&self) -> bool {
+        let stated = self.stated.cache_identity.or(self.stated.object_id);
+        self.predicate.is_some() && stated.is_some()
+    }
+
+    /// Whether the event means the object that the claim was first bound to.
+    pub fn binds(&self, event: &Event) -> bool {
+        let own = &self.stated;
+        [
+            (own.cache_identity, event.cache_identity),
+            (own.object_id, event.object_id),
+            (own.predicate_id, event.predicate_id),
+            (own.token_map, event.token_map),
+        ]
+        .iter()
+        .all(|(own, stated)| own.is_none() || stated.is_none() || own == stated)
+            && (self.predicate.is_none()
+                || event.predicate.is_none()
+                || self.predicate == event.predicate)
+    }
+
+    /// Whether the event states nothing that the claim is not bound to already.
+    pub fn knows(&self, event: &Event) -> bool {
+        let own = &self.stated;
+        self.placed
+            && [
+                (own.cache_identity, event.cache_identity),
+                (own.object_id, event.object_id),
+                (own.predicate_id, event.predicate_id),
+                (own.token_map, event.token_map),
+            ]
+            .iter()
+            .all(|(own, stated)| own.is_some() || stated.is_none())
+            && (self.predicate.is_some() || event.predicate.is_none())
+    }
+
+    /// Take what an event that binds states of the claim; return what contradicts, if anything.
+    pub fn state_terms(&mut self, event: &Event, tables: &Tables) -> Option<&'static str> {
+        let own = &mut self.stated;
+        own.cache_identity = own.cache_identity.or(event.cache_identity);
+        own.object_id = own.object_id.or(event.object_id);
+        own.predicate_id = own.predicate_id.or(event.predicate_id);
+        own.token_map = own.token_map.or(event.token_map);
+        self.predicate = self.predicate.or(event.predicate);
+        if !TERMS.has(event.kind) {
+            return None;
+        }
+        self.introduced = true;
+        let accepts = event.kind == event::CLAIM_ACCEPTED;
+        let differs =
+            |one: Option<i64>, other: Option<i64>| one.is_some() && other.is_some() && one != other;
+        self.disputed |= differs(self.priority, event.priority);
+        let again = event.kind == event::CLAIM_REGISTERED;
+        let both = self.asked.zip(event.duration).filter(|_| again);
+        let owners = self.owner.zip(event.owner_scope).filter(|_| !accepts);
+        let why = if both.is_some_and(|(one, other)| one != other) {
+            Some("two durations of the claim are asked for")
+        } else if owners.is_some_and(|(one, other)| one != other) {
+            Some("two owners of the claim are stated")
+        } else {
+            None
+        };
+        if accepts {
+            self.accepted = true;
+        } else {
+            self.owner = self.owner.or(event.owner_scope);
+            self.known = true;
+        }
+        self.grant(event, tables);
+        self.priority = self.priority.or(event.priority);
+        why
+    }
+
+    /// Take footprint and duration: those of the commitment replace what was asked for.
+    fn grant(&mut self, event: &Event, tables: &Tables) {
+        let commits = event.kind == event::CLAIM_COMMITTED;
+        if event.kind == event::CLAIM_REGISTERED {
+            self.asked = self.asked.or(event.duration);
+        }
+        if commits || self.duration.is_none() {
+            self.duration = event.duration.or(self.duration);
+        }
+        if commits {
+            self.footprint = event.footprint.or(self.footprint);
+        } else if let Some(footprint) = event.footprint.filter(|_| !self.committed(tables)) {
+            self.footprint = Some(self.footprint.unwrap_or(0).max(footprint));
+        }
+    }
+
+    // Scopes.
+
+    /// Follow a request from now on: its observers stand where the claim's do.
+    pub fn follow(
+        seen: &mut Observed, request: Name, facts: Vec<i64>, ended: bool, absent: &[bool],
+    ) {
+        let mut scope = seen.own.clone();
+        scope.stands.iter_mut().zip(absent).for_each(|(stand, absent)| stand.absent = *absent);
+        (scope.facts, scope.ended) = (facts, ended);
+        seen.requests.push((request, scope));
+    }
+
+    /// A request ended: its scope is kept for late reports, as long as there are not many. Returns
+    /// the requests that are no longer followed.
+    pub fn end_request(&mut self, request: Name, tables: &Tables, names: &Names) -> Vec<Name> {
+        let Some(at) = self.seen.requests.iter().position(|row| row.0 == request) else {
+            return Vec::new();
+        };
+        let mut row = self.seen.requests.remove(at);
+        row.1.ended = true;
+        self.seen.requests.push(row);
+        let ended = self.seen.requests.iter().filter(|row| row.1.ended);
+        let ended: Vec<Name> = ended.map(|row| row.0).collect();
+        let dropped = &ended[..ended.len().saturating_sub(KEPT)];
+        dropped.iter().for_each(|name| self.drop_request(*name, tables, names));
+        dropped.to_vec()
+    }
+
+    /// Keep of a request what its observers came to.
+    pub fn drop_request(&mut self, request: Name, tables: &Tables, names: &Names) {
+        let Some(at) = self.seen.requests.iter().position(|row| row.0 == request) else { return };
+        let (_, scope) = self.seen.requests.remove(at);
+        for (stand, &number) in scope.stands.iter().zip(&tables.modes[self.mode].obligations) {
+            if stand.absent {
+                continue;
+            }
+            let found = finding(tables, number, stand);
+            self.seen.keep(number, found);
+            if found.verdict == PENDING && !self.owes(tables) {
+                let request = names.show(request);
+                let text = format!("request {request} ended, and what it owed was never settled");
+                let reason = Reason::new(Code::RequestForgotten, text, found.at);
+                self.seen.leave_open(number, reason);
+            }
+        }
+    }
+
+    // What it came to.
+
+    /// Nothing more is concluded of the claim.
+    pub fn distrust(&mut self, reason: Reason) {
+        self.seen.unclear.get_or_insert_with(|| Box::new(reason));
+    }
+
+    pub fn distrust_for(&mut self, code: Code, text: &str, at: Place) {
+        if self.seen.unclear.is_none() {
+            self.distrust(Reason::new(code, text, at));
+        }
+    }
+
+    /// Whether something is owed in the scope of the claim itself.
+    pub fn owes(&self, tables: &Tables) -> bool {
+        self.seen.own.owes(self.mode, tables)
+    }
+
+    /// Whether it is over, and no scope of it has anything pending or a request in hand.
+    pub fn settled(&self, tables: &Tables) -> bool {
+        let done = |row: &(Name, Scope)| row.1.ended && !row.1.owes(self.mode, tables);
+        self.over(tables) && !self.owes(tables) && self.seen.requests.iter().all(done)
+    }
+
+    /// What an obligation came to so far, the heaviest of all scopes, and why nothing is concluded.
+    pub fn found(&self, place: usize, tables: &Tables) -> (Found, Option<&Reason>) {
+        let number = tables.modes[self.mode].obligations[place];
+        let mut heaviest = finding(tables, number, &self.seen.own.stands[place]);
+        let left = self.seen.left.iter().find(|row| row.0 == number).map(|row| row.1);
+        let stands = self.seen.requests.iter().map(|row| &row.1.stands[place]);
+        let scoped = stands.filter(|s| !s.absent).map(|stand| finding(tables, number, stand));
+        if let Some(breach) = left.filter(|found| found.verdict == VIOLATED) {
+            heaviest = breach; // the first one counts
+        }
+        for each in left.into_iter().chain(scoped) {
+            if each.verdict > heaviest.verdict {
+                heaviest = each;
+            }
+        }
+        let open = self.seen.open.iter().find(|row| row.0 == number).map(|row| &row.1);
+        let reason = self.seen.unclear.as_deref().or(open);
+        match reason {
+            Some(reason) if heaviest.verdict != VIOLATED => {
+                (Found { verdict: INCONCLUSIVE, at: reason.at, rule: NO_RULE }, Some(reason))
+            }
+            _ => (heaviest, None),
+        }
+    }
+}
+
+record! {
+    /// Claims by number; the numbers of claims that are forgotten are used again.
+    #[derive(Default)]
+    pub struct Claims { rows: Vec<Claim>, free: Vec<u32>, made: u64 }
+}
+
+impl Claims {
+    pub fn add(&mut self, claim: Claim) -> u32 {
+        match self.free.pop() {
+            Some(number) => {
+                self[number] = claim;
+                number
+            }
+            None => {
+                self.rows.push(claim);
+                self.rows.len() as u32 - 1
+            }
+        }
+    }
+    pub fn remove(&mut self, number: u32) -> Claim {
+        self.free.push(number);
+        std::mem::take(&mut self[number])
+    }
+}
+
+impl Index<u32> for Claims {
+    type Output = Claim;
+    fn index(&self, number: u32) -> &Claim {
+        &self.rows[number as usize]
+    }
+}
+
+impl IndexMut<u32> for Claims {
+    fn index_mut(&mut self, number: u32) -> &mut Claim {
+        &mut self.rows[number as usize]
+    }
+}

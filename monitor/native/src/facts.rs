@@ -1,0 +1,419 @@
+//! Takes facts about blocks and copies into the pool, and finds what they did to claims.
+
+use crate::breaks::{Code, Contradiction, Fine};
+use crate::capacity::Capacity;
+use crate::claim::Claims;
+use crate::event::{self, Event, Kinds};
+use crate::map::{Map, Set};
+use crate::names::{Name, Names};
+use crate::objects::Objects;
+use crate::pool::{Key, Of, Pool};
+use crate::tables::Tables;
+use crate::texts::MAX_BLOCKS;
+
+/// The kinds of facts about blocks.
+pub const ABOUT_BLOCKS: Kinds = Kinds::of(&[
+    event::STORE_FINISHED,
+    event::HOST_COPY_FOUND,
+    event::PREFIX_LOOKUP,
+    event::PREFIX_REUSED,
+    event::LOAD_FAILED,
+    event::REQUEST_ROUTED,
+    event::REUSE_SERVED,
+    event::BLOCK_EVICTED,
+    event::BLOCK_LOST,
+    event::BLOCK_CACHED,
+    event::LOAD_FINISHED,
+    event::HOST_COPY_LOST,
+]);
+
+/// What an event did to the blocks of one claim: positions that it gained or lost, or that loads
+/// brought; and the blocks of its that are gone, of which another may hold the same.
+#[derive(Default, Debug)]
+pub struct Touch {
+    pub gained: Set<u64>,
+    pub lost: Set<u64>,
+    pub brought: Set<u64>,
+    pub blocks: Set<Name>,
+}
+
+/// What a fact means: the claims that it names or means, and what it did to each.
+#[derive(Default)]
+pub struct Effect {
+    pub direct: Set<u32>,
+    pub touched: Map<u32, Touch>,
+    freed: Vec<(Name, Key)>,
+    keys: Vec<Key>,
+}
+
+impl Effect {
+    pub fn clear(&mut self) {
+        self.direct.clear();
+        self.touched.clear();
+        self.freed.clear();
+    }
+}
+
+/// The state that a fact is read into.
+pub struct Facts<'a> {
+    pub pool: &'a mut Pool,
+    pub objects: &'a mut Objects,
+    pub capacity: &'a mut Capacity,
+    pub claims: &'a mut Claims,
+    pub tables: &'a Tables,
+    pub names: &'a Names,
+    pub effect: &'a mut Effect,
+}
+
+fn gone(kind: event::Kind) -> bool {
+    kind == event::BLOCK_EVICTED || kind == event::BLOCK_LOST
+}
+
+/// Call a function with the claims that need a key, each with the position: of a group with a window
+/// the last ones alone.
+fn needing(
+    pool: &Pool, objects: &Objects, claims: &Claims, key: Key, mut each: impl FnMut(u32, u64),
+) {
+    let group = pool.groups.iter().find(|row| row.0 == key.group && !row.1.full);
+    objects.owners(claims, key, |owner, position| {
+        let needed = group.is_none_or(|(_, group)| {
+            let claim = &claims[owner];
+            let end = claim.predicate.map_or(claim.extent() as i64, |predicate| predicate.end());
+            (claim.start().max(end - group.window)..end).contains(&(position as i64))
+        });
+        if needed {
+            each(owner, position);
+        }
+    });
+}
+
+fn contradicts<T>(code: Code, text: String) -> Fine<T> {
+    Err(Contradiction::new(code, text))
+}
+
+impl Facts<'_> {
+    /// Take one fact about blocks, which may name a claim.
+    pub fn take(&mut self, event: &Event, claim: Option<u32>) -> Fine {
+        let kind = event.kind;
+        let object = match claim {
+            Some(claim) => Some(self.claims[claim].object),
+            None => self.objects.meant(event, self.names)?,
+        };
+        match (claim, object) {
+            (Some(claim), _) => {
+                self.effect.direct.add(claim);
+            }
+            (None, Some(object)) => {
+                self.effect.direct.extend(self.objects.get(object).on.keys());
+            }
+            _ => {}
+        }
+        let mut keys = std::mem::take(&mut self.effect.keys);
+        keys.clear();
+        self.keys(event, claim, object, &mut keys);
+        if object.is_none() && !gone(kind) && kind != event::BLOCK_CACHED {
+            self.named_by_blocks(event, &keys)?;
+        }
+        self.pool.changed.clear();
+        match kind {
+            event::BLOCK_CACHED => self.cached(event, &keys)?,
+            event::LOAD_FINISHED => self.loaded(event, &mut keys)?,
+            event::BLOCK_EVICTED | event::BLOCK_LOST => self.gone(event, claim, object, &keys)?,
+            event::STORE_FINISHED | event::HOST_COPY_FOUND => self.stored(event, &keys),
+            event::HOST_COPY_LOST => self.copy_lost(event, &keys)?,
+            _ => {}
+        }
+        self.touch();
+        self.effect.keys = keys;
+        Ok(())
+    }
+
+    /// Note what changed of the claims that the keys belong to.
+    fn touch(&mut self) {
+        let (pool, touched) = (&*self.pool, &mut self.effect.touched);
+        for &(gpu, key) in &pool.changed {
+            let gained = gpu && pool.on_gpu(key);
+            needing(pool, self.objects, self.claims, key, |owner, position| {
+                let touch = touched.entry(owner);
+                if gpu {
+                    let set = if gained { &mut touch.gained } else { &mut touch.lost };
+                    set.add(position);
+                }
+            });
+        }
+        for &(block, key) in &self.effect.freed {
+            needing(pool, self.objects, self.claims, key, |owner, _| {
+                touched.entry(owner).blocks.add(block);
+            });
+        }
+    }
+
+    /// The fact means the claims that hold the keys or the blocks that it states.
+    fn named_by_blocks(&mut self, event: &Event, keys: &[Key]) -> Fine {
+        let held = event.block_ids.iter().filter_map(|b| self.pool.blocks.get(b).copied()?);
+        for key in keys.iter().copied().chain(held) {
+            self.objects.owners(self.claims, key, |owner, _| {
+                self.effect.direct.add(owner);
+            });
+        }
+        if keys.is_empty() && event.block_ids.is_empty() && event.tier.is_none() {
+            let kind = &self.tables.kinds[usize::from(event.kind)].name;
+            let text = format!("{kind} names no claim, object or key, and no known block");
+            return contradicts(Code::NothingNamed, text);
+        }
+        Ok(())
+    }
+
+    /// The keys that a fact states, by their names or by positions of what it is about.
+    fn keys(&self, event: &Event, claim: Option<u32>, object: Option<u32>, keys: &mut Vec<Key>) {
+        let group = event.group.unwrap_or(0);
+        if !event.keys.is_empty() {
+            let of_object = object.and_then(|object| self.objects.get(object).identity);
+            let stated = event.cache_identity.or(of_object);
+            let key = |&content: &Name| {
+                let identity = stated.or_else(|| self.objects.identity_of(content));
+                Key::content(identity, group, content)
+            };
+            return keys.extend(event.keys.iter().map(key));
+        }
+        let Some(object) = object.map(|object| self.objects.get(object)) else { return };
+        let key = |at: u64| self.objects.key(object, group, at);
+        if !event.positions.is_empty() {
+            return keys.extend(event.positions.iter().map(|at| key(*at)));
+        }
+        if let (Some(held), Some(claim)) = (event.held, claim) {
+            if event.kind == event::LOAD_FINISHED {
+                let claim = &self.claims[claim];
+                let start = claim.start() as u64;
+                let end = (start + held as u64).min(claim.extent());
+                keys.extend((start..end).map(key));
+            }
+        }
+    }
+
+    // The GPU.
+
+    fn cached(&mut self, event: &Event, keys: &[Key]) -> Fine {
+        if !keys.is_empty() {
+            return self.place(keys, &event.block_ids);
+        }
+        event.block_ids.iter().try_for_each(|block| self.put(None, Some(*block)))
+    }
+
+    fn place(&mut self, keys: &[Key], blocks: &[Name]) -> Fine {
+        for (place, key) in keys.iter().enumerate() {
+            self.put(Some(*key), blocks.get(place).copied())?;
+            self.objects.note_place(*key);
+        }
+        Ok(())
+    }
+
+    /// A block holds a key from now on. If a claim counts on what it held, both are one.
+    fn put(&mut self, key: Option<Key>, block: Option<Name>) -> Fine {
+        let before = block.and_then(|block| self.pool.blocks.get(&block).copied().flatten());
+        if let (Some(before), Some(block)) = (before.filter(|_| before != key), block) {
+            let mut counted = false;
+            needing(self.pool, self.objects, self.claims, before, |owner, _| {
+                counted |= self.claims[owner].live(self.tables);
+            });
+            if counted {
+                return key.map_or(Ok(()), |key| self.unite(before, key, block));
+            }
+        }
+        self.pool.place(key, block);
+        Ok(())
+    }
+
+    fn unite(&mut self, before: Key, key: Key, block: Name) -> Fine {
+        let mut claims = Set::default();
+        for each in [before, key] {
+            if let Of::Object(object) = each.of {
+                claims.extend(self.objects.get(object).on.keys());
+            }
+        }
+        let counted = self.capacity.uncount(claims.keys().collect());
+        let united = self.objects.unite(before, key, self.pool);
+        for number in counted {
+            self.capacity.add(number, self.claims, self.objects, self.tables);
+        }
+        let Some(object) = united else {
+            let block = self.names.show(block);
+            let text = format!("block {block} holds two contents, with no loss between");
+            return contradicts(Code::BlockHoldsTwo, format!("facts contradict: {text}"));
+        };
+        let position = if key.of == Of::Object(object) { key.name } else { before.name };
+        for owner in self.objects.get(object).on.keys() {
+            if position < self.claims[owner].extent() {
+                self.effect.touched.entry(owner).gained.add(position);
+            }
+        }
+        Ok(())
+    }
+
+    /// A load brought copies back.
+    fn loaded(&mut self, event: &Event, keys: &mut Vec<Key>) -> Fine {
+        if keys.is_empty() {
+            let blocks = event.block_ids.iter();
+            keys.extend(blocks.filter_map(|b| self.pool.blocks.get(b).copied()?));
+        }
+        if keys.is_empty() && event.held.is_none() {
+            self.load_whole()?;
+        }
+        let copied = self.effect.direct.keys().any(|claim| self.claims[claim].has_copy());
+        for key in keys.iter() {
+            let mut counts = !self.effect.direct.is_empty();
+            self.objects.owners(self.claims, *key, |_, _| counts = true);
+            if counts && !self.pool.in_tiers(*key) && !copied {
+                let text = "facts contradict: a load is of blocks of which no tier has a copy";
+                return contradicts(Code::CopyNotThere, text.into());
+            }
+        }
+        self.place(keys, &event.block_ids)?;
+        for key in keys.iter() {
+            needing(self.pool, self.objects, self.claims, *key, |owner, position| {
+                self.effect.touched.entry(owner).brought.add(position);
+            });
+        }
+        Ok(())
+    }
+
+    /// A load does not state what it brought: it is known only of what is there already.
+    fn load_whole(&self) -> Fine {
+        for claim in self.effect.direct.keys().map(|claim| &self.claims[claim]) {
+            if !claim.over(self.tables) && claim.is_away(self.tables) {
+                let text = "a load does not state how many blocks it brought back";
+                return contradicts(Code::UnclearAmount, text.into());
+            }
+        }
+        Ok(())
+    }
+
+    /// Blocks of the GPU are gone.
+    fn gone(
+        &mut self, event: &Event, claim: Option<u32>, object: Option<u32>, keys: &[Key],
+    ) -> Fine {
+        if event.block_ids.is_empty() && keys.is_empty() {
+            self.all_gone(claim, object);
+            return Ok(());
+        }
+        for place in 0..event.block_ids.len().max(keys.len()) {
+            let block = event.block_ids.get(place).copied();
+            self.free(block, keys.get(place).copied(), object.is_some())?;
+        }
+        Ok(())
+    }
+
+    /// A block is gone. If its content is stated, it is what the block held. With `whose` the event
+    /// names the claim or the object that it belonged to.
+    fn free(&mut self, block: Option<Name>, key: Option<Key>, whose: bool) -> Fine {
+        let Some(block) = block else {
+            key.into_iter().for_each(|key| self.pool.free_all(key));
+            return Ok(());
+        };
+        let text = if self.pool.blocks.contains_key(&block) {
+            let held = self.pool.free(block);
+            self.effect.freed.extend(held.map(|held| (block, held)));
+            if key.is_none() || held.is_none() || held == key {
+                return Ok(());
+            }
+            format!("block {} did not hold what is said to be gone", self.names.show(block))
+        } else if key.is_some_and(|key| self.pool.free_unnamed(key)) {
+            return Ok(());
+        } else if whose || self.counts_unnamed() {
+            let block = self.names.show(block);
+            format!("block {block} is gone, and no event stated that it was held")
+        } else {
+            return Ok(());
+        };
+        contradicts(Code::BlockNotHeld, format!("facts contradict: {text}"))
+    }
+
+    /// Whether a live claim counts on a block without a known id.
+    fn counts_unnamed(&self) -> bool {
+        let mut counts = false;
+        for key in self.pool.unnamed.keys() {
+            needing(self.pool, self.objects, self.claims, key, |owner, _| {
+                counts |= self.claims[owner].live(self.tables);
+            });
+        }
+        counts
+    }
+
+    /// All blocks of a claim, of an object or of the GPU are gone.
+    fn all_gone(&mut self, claim: Option<u32>, object: Option<u32>) {
+        let gpu = self.tables.words.gpu;
+        let Some(object) = object.map(|object| self.objects.get(object)) else {
+            return self.pool.clear(gpu, gpu);
+        };
+        let most = claim.map_or(MAX_BLOCKS as u64, |claim| self.claims[claim].extent());
+        let named = 0..most.min(object.contents.len() as u64);
+        let groups = self.pool.groups.iter().map(|row| row.0);
+        let mut places: Vec<(u64, u64)> =
+            groups.flat_map(|group| named.clone().map(move |at| (group, at))).collect();
+        places.extend(object.places.iter().filter(|place| place.1 < most));
+        for (group, at) in places {
+            self.pool.free_all(self.objects.key(object, group, at));
+        }
+    }
+
+    // Tiers.
+
+    fn stored(&mut self, event: &Event, keys: &[Key]) {
+        let once = event.kind == event::HOST_COPY_FOUND;
+        let tier = event.tier.unwrap_or(self.tables.words.cpu);
+        if !keys.is_empty() {
+            return self.add_copies(tier, keys, once);
+        }
+        for claim in self.effect.direct.keys() {
+            let copies = &mut self.claims[claim].copies;
+            match copies.iter_mut().find(|row| row.0 == tier) {
+                Some(row) => row.1 = if once { row.1.max(1) } else { row.1 + 1 },
+                None => copies.push((tier, 1)),
+            }
+        }
+    }
+
+    fn add_copies(&mut self, tier: Name, keys: &[Key], at_least_one: bool) {
+        for key in keys {
+            self.pool.copy(tier, *key, at_least_one);
+            self.objects.note_place(*key);
+        }
+    }
+
+    fn copy_lost(&mut self, event: &Event, keys: &[Key]) -> Fine {
+        let tier = event.tier.unwrap_or(self.tables.words.cpu);
+        if event.tier.is_some() && keys.is_empty() && self.effect.direct.is_empty() {
+            self.tier_lost(tier);
+            return Ok(());
+        }
+        for key in keys {
+            self.pool.drop_copy(tier, *key, |name| self.names.show(name))?;
+        }
+        if !keys.is_empty() {
+            return Ok(());
+        }
+        for claim in self.effect.direct.keys() {
+            let copies = &mut self.claims[claim].copies;
+            match copies.iter_mut().find(|row| row.0 == tier && row.1 > 0) {
+                Some(row) => row.1 -= 1,
+                None => {
+                    let text = "facts contradict: a copy is lost that was not there";
+                    return contradicts(Code::CopyNotThere, text.into());
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// A tier lost all that it had.
+    fn tier_lost(&mut self, tier: Name) {
+        self.pool.clear(tier, self.tables.words.gpu);
+        for claim in self.objects.claims().collect::<Vec<_>>() {
+            let copies = &mut self.claims[claim].copies;
+            if copies.iter().any(|row| row.0 == tier && row.1 > 0) {
+                self.effect.direct.add(claim);
+            }
+            copies.retain(|row| row.0 != tier);
+        }
+    }
+}

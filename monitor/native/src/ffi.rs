@@ -1,0 +1,194 @@
+//! The C interface. Each function returns a number of 0 or more, or says by one below 0 that it
+//! failed; `rc_out` has the bytes that the last call made, or the text of its error.
+
+use std::panic::{catch_unwind, AssertUnwindSafe};
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use crate::core::Core;
+
+const FAILED: i64 = -1;
+const BUSY: i64 = -2;
+const PANICKED: i64 = -3;
+
+/// What a caller holds. One thread uses it at a time; another is turned away.
+pub struct Handle {
+    core: Option<Core>,
+    busy: AtomicBool,
+    out: Vec<u8>,
+}
+
+/// Bytes that a caller gives; none for a null pointer.
+///
+/// # Safety
+/// The pointer is null, or to `length` bytes that do not change during the call.
+unsafe fn given<'a>(data: *const u8, length: usize) -> &'a [u8] {
+    if data.is_null() {
+        return &[];
+    }
+    // SAFETY: the caller says so.
+    unsafe { std::slice::from_raw_parts(data, length) }
+}
+
+/// Work on a handle; a panic leaves it unusable.
+///
+/// # Safety
+/// The pointer is null, or from `rc_new` and not freed.
+unsafe fn with(
+    handle: *mut Handle, work: impl FnOnce(&mut Core, &mut Vec<u8>) -> Result<i64, String>,
+) -> i64 {
+    if handle.is_null() {
+        return FAILED;
+    }
+    // SAFETY: it is alive; this is a shared field that any thread may use.
+    if unsafe { &(*handle).busy }.swap(true, Ordering::Acquire) {
+        return BUSY;
+    }
+    // SAFETY: no other thread is past the line above.
+    let held = unsafe { &mut *handle };
+    held.out.clear();
+    let code = match held.core.take() {
+        None => PANICKED,
+        Some(mut core) => {
+            let done = catch_unwind(AssertUnwindSafe(|| {
+                let done = work(&mut core, &mut held.out);
+                (core, done)
+            }));
+            match done {
+                Err(_) => PANICKED,
+                Ok((core, done)) => {
+                    held.core = Some(core);
+                    done.unwrap_or_else(|error| {
+                        held.out = error.into_bytes();
+                        FAILED
+                    })
+                }
+            }
+        }
+    };
+    held.busy.store(false, Ordering::Release);
+    code
+}
+
+fn text(bytes: &[u8]) -> Result<&str, String> {
+    std::str::from_utf8(bytes).map_err(|_| "not UTF-8".into())
+}
+
+/// A new core for a table and options. Free it with `rc_free`; if `rc_out` has a text, it failed.
+///
+/// # Safety
+/// Both pointers are to so many bytes.
+#[no_mangle]
+pub unsafe extern "C" fn rc_new(
+    table: *const u8, table_length: usize, options: *const u8, options_length: usize,
+) -> *mut Handle {
+    // SAFETY: the caller says so.
+    let (table, options) = unsafe { (given(table, table_length), given(options, options_length)) };
+    let made = catch_unwind(|| Core::new(text(table)?, text(options)?))
+        .unwrap_or_else(|_| Err("the core panicked".into()));
+    let (core, out) = match made {
+        Ok(core) => (Some(core), Vec::new()),
+        Err(error) => (None, error.into_bytes()),
+    };
+    Box::into_raw(Box::new(Handle { core, busy: AtomicBool::new(false), out }))
+}
+
+/// Free a core.
+///
+/// # Safety
+/// The pointer is null, or from `rc_new`, and no call uses it now or later.
+#[no_mangle]
+pub unsafe extern "C" fn rc_free(handle: *mut Handle) {
+    if !handle.is_null() {
+        // SAFETY: the caller says so.
+        drop(unsafe { Box::from_raw(handle) });
+    }
+}
+
+/// The bytes of the last call, until the next.
+///
+/// # Safety
+/// The handle is from `rc_new`, no other call uses it, and `length` is to a number.
+#[no_mangle]
+pub unsafe extern "C" fn rc_out(handle: *const Handle, length: *mut usize) -> *const u8 {
+    // SAFETY: the caller says so.
+    unsafe {
+        *length = (*handle).out.len();
+        (*handle).out.as_ptr()
+    }
+}
+
+/// Take whole lines, up to one that is refused; return the bytes that are done with. `counts` gets
+/// the number of the last line, the lines and the events so far, and why a line was refused.
+///
+/// # Safety
+/// The handle is from `rc_new`, `data` to so many bytes, and `counts` to four numbers.
+#[no_mangle]
+pub unsafe extern "C" fn rc_feed(
+    handle: *mut Handle, data: *const u8, length: usize, ends: u8, counts: *mut u64,
+) -> i64 {
+    // SAFETY: the caller says so.
+    unsafe {
+        with(handle, |core, _| {
+            let done = core.feed(given(data, length), ends != 0);
+            if !counts.is_null() {
+                let made = [core.at, core.lines, core.events, core.refused as u64];
+                std::ptr::copy_nonoverlapping(made.as_ptr(), counts, made.len());
+            }
+            Ok(done as i64)
+        })
+    }
+}
+
+macro_rules! calls {
+    ($($(#[$meta:meta])* $name:ident $method:ident),* $(,)?) => {$(
+        $(#[$meta])*
+        ///
+        /// # Safety
+        /// The handle is from `rc_new`.
+        #[no_mangle]
+        pub unsafe extern "C" fn $name(handle: *mut Handle) -> i64 {
+            // SAFETY: the caller says so.
+            unsafe {
+                with(handle, |core, out| {
+                    core.$method();
+                    std::mem::swap(&mut core.out, out);
+                    core.out.clear();
+                    Ok(out.len() as i64)
+                })
+            }
+        }
+    )*};
+}
+calls! {
+    /// The streams are over.
+    rc_finish finish,
+    /// The outcomes that changed and are violated or final, as lines of JSON.
+    rc_drain drain,
+    /// All outcomes that are kept, as lines of JSON.
+    rc_outcomes outcomes,
+    /// Each stream as a whole, as lines of JSON.
+    rc_summary summary,
+    /// All state as bytes.
+    rc_save save,
+}
+
+macro_rules! takes {
+    ($($(#[$meta:meta])* $name:ident $work:expr),* $(,)?) => {$(
+        $(#[$meta])*
+        ///
+        /// # Safety
+        /// The handle is from `rc_new`, and `data` to so many bytes.
+        #[no_mangle]
+        pub unsafe extern "C" fn $name(handle: *mut Handle, data: *const u8, length: usize) -> i64 {
+            let work: fn(&mut Core, &[u8]) -> Result<(), String> = $work;
+            // SAFETY: the caller says so.
+            unsafe { with(handle, |core, _| work(core, given(data, length)).map(|()| 0)) }
+        }
+    )*};
+}
+takes! {
+    /// Take one line that Python read.
+    rc_take |core, data| core.take(text(data)?),
+    /// Take back state that `rc_save` made.
+    rc_load |core, data| core.load(data),
+}

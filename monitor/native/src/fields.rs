@@ -1,0 +1,395 @@
+//! Computes the fields of an event as one claim sees it. Counts are in blocks.
+
+use std::cell::OnceCell;
+use std::hash::{DefaultHasher, Hasher};
+
+use crate::capacity::{Blame, ALWAYS};
+use crate::claim::Claim;
+use crate::event::{self, Event};
+use crate::facts::Touch;
+use crate::judge::State;
+use crate::map::{Map, Set};
+use crate::names::{Name, Names};
+use crate::request::Request;
+use crate::tables::{Tables, UNKNOWN};
+use crate::texts::Predicate;
+
+/// An event with the state of the stream: blocks as they are after it, the rest as before.
+/// `direct` are the claims that it names or means, `touched` what it did to the blocks of claims,
+/// `mine` the claims that it is about, each with whether it is its own, and is named.
+pub struct Moment<'a> {
+    pub event: &'a Event,
+    pub state: &'a State,
+    pub tables: &'a Tables,
+    pub names: &'a Names,
+    pub request: Option<Name>,
+    pub direct: &'a Set<u32>,
+    pub touched: &'a Map<u32, Touch>,
+    pub mine: &'a Map<u32, (bool, bool)>,
+    pub found: &'a Found,
+}
+
+/// What is found of an event when a claim first asks for it.
+#[derive(Default)]
+pub struct Found {
+    accused: OnceCell<Set<Name>>,
+    blame: OnceCell<Blame>,
+    idle: OnceCell<(usize, Option<Name>)>,
+    unfailed: OnceCell<bool>,
+    total: OnceCell<Option<i64>>,
+}
+
+macro_rules! fields {
+    ($($field:ident $name:literal),* $(,)?) => {
+        #[derive(Clone, Copy)]
+        enum Field { $($field),* }
+        const FIELDS: &[(Field, &str)] = &[$((Field::$field, $name)),*];
+    };
+}
+fields! {
+    Mine "mine", Named "named", Here "here", Lead "lead", Footprint "footprint", Needed "needed",
+    Usable "usable", Rest "rest", RestSinceArrival "rest_since_arrival", Shared "shared", Others "others",
+    Blamed "blamed", SharedUnblamed "shared_unblamed", BlamedRest "blamed_rest", BlamedLeast "blamed_least",
+    Accuses "accuses", InvalidBlocker "invalid_blocker", Restore "restore", BlamesUnfailed "blames_unfailed",
+    UnfoundedFailure "unfounded_failure", Duplicate "duplicate", Outcome "outcome", Refusal "refusal", Harm "harm",
+    FromTier "from_tier", Intact "intact", Authorised "authorised", By "by", Found "found",
+    Covers "covers", Breaks "breaks", NewLoss "new_loss", LowerAvailable "lower_priority_available",
+    HigherKept "higher_priority_kept", Proof "proof", SaidResident "said_resident", SaidActive "said_active",
+    SaidTotal "said_total", SaidUsable "said_usable", SaidShortfall "said_shortfall", Cost "cost",
+    Worker "worker", Hit "hit", SeveralUnreported "several_unreported", MatchesOldest "matches_oldest",
+    Stored "stored", Restorable "restorable", Overstates "overstates",
+}
+
+/// The number of a field, which terms have.
+pub fn number(name: &str) -> Option<u8> {
+    FIELDS.iter().position(|row| row.1 == name).map(|at| at as u8)
+}
+
+/// The name of a field.
+pub fn name(number: u8) -> &'static str {
+    FIELDS[usize::from(number)].1
+}
+
+fn known(value: Option<i64>) -> i64 {
+    value.unwrap_or(UNKNOWN)
+}
+
+/// Another number for each text, and 0 for none.
+pub fn number_of(text: Option<Name>, names: &Names) -> i64 {
+    text.map_or(0, |name| {
+        let mut hasher = DefaultHasher::new();
+        names.with(name, |bytes| hasher.write(bytes));
+        (hasher.finish() >> 2) as i64 | 1
+    })
+}
+
+/// The value of a field of a route, as terms compare it.
+pub fn route_value(event: &Event, field: &str, names: &Names) -> i64 {
+    match field {
+        "worker" => number_of(event.worker, names),
+        "cost" => event.cost.unwrap_or(0),
+        _ => i64::from(event.hit == Some(true)),
+    }
+}
+
+/// Contiguous blocks held from the start of the predicate; with `tiers` on the GPU or in a tier.
+pub fn lead(state: &State, claim: &Claim, tiers: bool) -> i64 {
+    let on = (&state.objects, state.objects.get(claim.object));
+    state.pool.lead(on, claim.start(), claim.extent() as i64, tiers)
+}
+
+/// Whether the tiers have a copy of all that the predicate needs.
+pub fn stores(state: &State, claim: &Claim) -> bool {
+    let on = (&state.objects, state.objects.get(claim.object));
+    let keyed =
+        |of: Predicate| state.pool.needs(on, of.start, of.end(), |key| state.pool.in_tiers(key));
+    claim.has_copy() || claim.predicate.is_some_and(keyed)
+}
+
+/// Whether all that the predicate needs is on the GPU or in a tier.
+pub fn restores(state: &State, claim: &Claim) -> bool {
+    let keyed = claim.predicate.is_some_and(|of| of.blocks <= lead(state, claim, true));
+    claim.has_copy() || keyed
+}
+
+impl Moment<'_> {
+    /// The value of a field for a claim.
+    pub fn value(&self, field: u8, number: u32) -> i64 {
+        let (event, state) = (self.event, self.state);
+        let (claim, capacity) = (&state.claims[number], &state.capacity);
+        let proof = |at: usize| event.proof.map_or(0, |proof| proof[at]);
+        let id = claim.id;
+        let flag = match FIELDS[usize::from(field)].0 {
+            Field::Lead => return self.lead(claim),
+            Field::Footprint => return known(event.footprint),
+            Field::Needed => return known(event.needed),
+            Field::Usable => return known(event.usable),
+            Field::Rest => return self.rest(number, ALWAYS),
+            Field::RestSinceArrival => return self.since().map_or(0, |at| self.rest(number, at)),
+            Field::Shared => return self.shared(number),
+            Field::Others => return known(state.requests.needs_of_others(self.request())),
+            Field::SharedUnblamed | Field::BlamedRest | Field::BlamedLeast
+                if capacity.is_unknown() =>
+            {
+                return UNKNOWN;
+            }
+            Field::InvalidBlocker if capacity.is_unknown() && !self.accused().is_empty() => {
+                return UNKNOWN;
+            }
+            Field::SharedUnblamed => {
+                return capacity.beside(number, &self.blame().named);
+            }
+            Field::BlamedRest => return self.blame().rest(number),
+            Field::BlamedLeast => return self.blame().least(number),
+            Field::By => return number_of(event.by, self.names),
+            Field::SaidResident => return proof(0),
+            Field::SaidActive => return proof(1),
+            Field::SaidTotal => return proof(2),
+            Field::SaidUsable => return proof(3),
+            Field::SaidShortfall => return proof(4),
+            Field::Cost => return known(event.cost),
+            Field::Worker => return number_of(event.worker, self.names),
+            Field::Overstates => return self.overstates(claim).map_or(UNKNOWN, i64::from),
+            Field::Authorised => return self.authorised(claim).map_or(UNKNOWN, i64::from),
+            Field::LowerAvailable if self.is_mine(number) => {
+                let (claims, touched) = (&state.claims, self.touched);
+                let found =
+                    state.ranks.lower_available(number, claims, event, touched, self.tables);
+                return found.map_or(UNKNOWN, i64::from);
+            }
+            Field::LowerAvailable | Field::Here => false,
+            Field::Mine => self.is_mine(number),
+            Field::Named => self.mine.get(number).is_some_and(|both| both.1),
+            Field::Blamed => id.is_some_and(|id| self.accused().contains(id)),
+            Field::Accuses => !self.accused().is_empty(),
+            Field::InvalidBlocker => match self.idle() {
+                (0, _) => false,
+                (1, one) => one != id,
+                _ => true,
+            },
+            Field::Restore => event.restore && self.has_failed(),
+            Field::UnfoundedFailure => event.restore && !self.has_failed(),
+            Field::BlamesUnfailed => self.blames_unfailed(claim),
+            Field::Duplicate => event.repeats(),
+            Field::Outcome => self.outcome(claim),
+            Field::Refusal => {
+                self.outcome(claim) && event.outcome == Some(self.tables.words.refusal)
+            }
+            Field::Harm => self.outcome(claim) && event.outcome == Some(self.tables.words.harm),
+            Field::FromTier => event.from_tier && self.is_loaded(claim, None),
+            Field::Intact => self.intact(number, claim),
+            Field::Found => event.found,
+            Field::Covers => {
+                event.asked.is_some_and(|asked| claim.start() + claim.threshold() <= asked)
+            }
+            Field::Breaks => {
+                let own = claim.facts[self.tables.at.lead];
+                (if claim.is_final { own } else { self.lead(claim) }) < claim.threshold()
+            }
+            Field::NewLoss => {
+                let lost = |block: &Name| claim.lost.contains(Some(*block));
+                let all = claim.lost.contains(None) || event.block_ids.iter().all(lost);
+                !claim.lost.is_empty() && all
+            }
+            Field::HigherKept => state.ranks.higher_kept(number, &state.claims),
+            Field::Proof => event.proof.is_some() && claim.responsible(self.tables),
+            Field::Hit => event.hit == Some(true),
+            Field::SeveralUnreported => self.unreported(claim).1 > 1,
+            Field::MatchesOldest => {
+                let (oldest, _) = self.unreported(claim);
+                let route = self.tables.kinds[usize::from(event.kind)].route.as_ref();
+                let stated = route.map(|route| route_value(event, &route.1, self.names));
+                oldest.is_some() && oldest == stated
+            }
+            Field::Stored => stores(state, claim),
+            Field::Restorable => restores(state, claim),
+        };
+        i64::from(flag)
+    }
+
+    fn is_mine(&self, number: u32) -> bool {
+        self.mine.get(number).is_some_and(|both| both.0)
+    }
+
+    pub fn request(&self) -> Option<&Request> {
+        self.request.and_then(|name| self.state.requests.get(name))
+    }
+
+    // Blocks.
+
+    /// Contiguous blocks held from the predicate's start, after the event.
+    pub fn lead(&self, claim: &Claim) -> i64 {
+        lead(self.state, claim, false)
+    }
+
+    // Terms.
+
+    /// Whether the acceptance states more blocks or a longer duration than the commitment; without
+    /// a duration it leaves the one that was asked for.
+    fn overstates(&self, claim: &Claim) -> Option<bool> {
+        let (event, held) = (self.event, claim.facts[self.tables.at.footprint]);
+        if event.restated || !claim.committed(self.tables) {
+            return Some(false);
+        }
+        if held != UNKNOWN && event.footprint.is_some_and(|stated| held < stated) {
+            return Some(true);
+        }
+        match event.duration.or(claim.asked).zip(claim.duration) {
+            Some((stated, held)) => stated.is_longer(held),
+            None => Some(false),
+        }
+    }
+
+    /// Whether nothing that the predicate needs was computed, and not brought.
+    fn is_loaded(&self, claim: &Claim, brought: Option<&Set<u64>>) -> bool {
+        let start = claim.start() as u64;
+        let end = start.saturating_add(claim.threshold() as u64);
+        let brought = |at: &u64| brought.is_some_and(|set| set.contains(*at));
+        claim.computed.range(start..end).all(brought)
+    }
+
+    fn intact(&self, number: u32, claim: &Claim) -> bool {
+        let host = claim.facts[self.tables.at.host];
+        if !self.direct.contains(number) && host != 1 {
+            return false;
+        }
+        self.is_loaded(claim, self.touched.get(number).map(|touch| &touch.brought))
+    }
+
+    // Capacity.
+
+    fn rest(&self, number: u32, until: u64) -> i64 {
+        let capacity = &self.state.capacity;
+        let total = if until == ALWAYS {
+            capacity.total(ALWAYS)
+        } else {
+            *self.found.total.get_or_init(|| capacity.total(until))
+        };
+        known(total.map(|total| total - capacity.alone(number, until)))
+    }
+
+    /// The event by which claims were responsible that count since the request arrived; None if
+    /// none counts. Where the request fits beside all claims, all count.
+    fn since(&self) -> Option<u64> {
+        if !self.presses() {
+            return Some(ALWAYS);
+        }
+        self.request().filter(|request| !request.restated).map(|request| request.since)
+    }
+
+    /// Whether the request, which fits an empty pool, may not fit beside all claims.
+    pub fn presses(&self) -> bool {
+        let event = self.event;
+        let request = self.request().map(|request| (request.needed, request.usable));
+        let arrives = event.kind == event::REQUEST_ARRIVED;
+        let stated = if arrives { Some((event.needed, event.usable)) } else { request };
+        let Some((needed, usable)) = stated else { return false };
+        match (needed, usable, self.state.capacity.total(ALWAYS)) {
+            (Some(needed), Some(usable), Some(total)) => {
+                needed <= usable && usable < total.saturating_add(needed)
+            }
+            _ => true,
+        }
+    }
+
+    fn shared(&self, number: u32) -> i64 {
+        let ends = self.event.kind == event::REQUEST_FINISHED;
+        let until = if ends { self.since() } else { Some(ALWAYS) };
+        until.map_or(0, |until| {
+            let capacity = &self.state.capacity;
+            capacity.size(number, until) - capacity.alone(number, until)
+        })
+    }
+
+    // Blame.
+
+    /// The ids that the event names as a cause.
+    pub fn accused(&self) -> &Set<Name> {
+        self.found.accused.get_or_init(|| {
+            let mut accused = Set::default();
+            accused.extend(self.event.blocking.iter().flatten().copied());
+            let outcome = self.event.outcome_claim_id.filter(|_| self.event.restore);
+            accused.extend(outcome.into_iter());
+            accused
+        })
+    }
+
+    fn named(&self) -> impl Iterator<Item = (Name, Option<u32>)> + '_ {
+        self.accused().keys().map(|name| (name, self.state.ids.get(name).copied()))
+    }
+
+    fn blame(&self) -> &Blame {
+        self.found.blame.get_or_init(|| {
+            let mut named = Set::default();
+            let claims = self.named().filter_map(|(_, claim)| claim);
+            named.extend(claims.filter(|&c| self.state.claims[c].responsible(self.tables)));
+            self.state.capacity.blame(named)
+        })
+    }
+
+    /// How many of them free nothing, or are no responsible claims here; and one of them.
+    fn idle(&self) -> (usize, Option<Name>) {
+        *self.found.idle.get_or_init(|| {
+            let frees = |claim: Option<u32>| claim.is_some_and(|c| self.blame().share(c) > 0);
+            let mut idle = self.named().filter(|row| !frees(row.1)).map(|row| row.0);
+            let first = idle.next();
+            (usize::from(first.is_some()) + idle.count(), first)
+        })
+    }
+
+    // Restores, and outcomes.
+
+    fn failed(&self, claim: Name) -> bool {
+        self.request().is_some_and(|request| request.failed.contains(claim))
+    }
+
+    fn has_failed(&self) -> bool {
+        self.request().is_some_and(|request| !request.failed.is_empty())
+    }
+
+    fn blames_unfailed(&self, claim: &Claim) -> bool {
+        let event = self.event;
+        let listed = || event.blocking.iter().flatten().copied().chain(event.outcome_claim_id);
+        let unfailed = *self.found.unfailed.get_or_init(|| !listed().all(|name| self.failed(name)));
+        unfailed
+            && (claim.responsible(self.tables)
+                || claim.id.is_some_and(|id| listed().any(|name| name == id) || self.failed(id)))
+    }
+
+    fn outcome(&self, claim: &Claim) -> bool {
+        let event = self.event;
+        let Some(outcome) = event.outcome else { return false };
+        let mut ours = event.outcome_claim_id.is_none() || event.outcome_claim_id == claim.id;
+        if let (true, Some(listed)) = (outcome == self.tables.words.refusal, &event.blocking) {
+            ours = ours && claim.id.is_some_and(|id| listed.contains(&id));
+        }
+        ours && self.tables.words.outcomes.contains(&outcome)
+    }
+
+    // Who acts, and routes.
+
+    fn authorised(&self, claim: &Claim) -> Option<bool> {
+        let Some(by) = self.event.by else { return Some(true) };
+        if by != self.tables.words.runtime {
+            return claim.owner.map(|owner| owner == by);
+        }
+        if self.event.kind == event::CLAIM_EXPIRED {
+            if claim.untimed != 0 && !claim.elapsed {
+                return None;
+            }
+            return Some(claim.elapsed && !claim.early);
+        }
+        let demotes = self.event.kind == event::CLAIM_DEMOTED;
+        if demotes && claim.mode == self.tables.hard_protected {
+            return (claim.pressed != UNKNOWN).then_some(claim.pressed == 1);
+        }
+        Some(demotes && claim.mode == self.tables.demotable)
+    }
+
+    /// The oldest fact about a route that is not reported yet, and how many there are.
+    fn unreported(&self, claim: &Claim) -> (Option<i64>, usize) {
+        let key = (self.event.request_id, self.event.kind);
+        let row = claim.routes.iter().find(|row| row.0 == key);
+        row.map_or((None, 0), |row| (row.1.front().copied(), row.1.len()))
+    }
+}

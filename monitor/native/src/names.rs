@@ -1,0 +1,223 @@
+//! Interns texts and large numbers: a name is a number of 32 bits. Names that nothing holds are
+//! freed from time to time.
+
+use std::hash::{BuildHasher, RandomState};
+use std::num::NonZeroU32;
+
+use crate::store::{Bytes, Store};
+
+/// A text, or a whole number. Numbers below 2^31 are in the name itself.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub struct Name(NonZeroU32);
+
+const NUMBER: u32 = 1 << 31;
+const MARK: u8 = 0xff; // begins the digits of a number that is interned; no UTF-8 has it
+const FREE: u32 = u32::MAX;
+
+impl Name {
+    fn of(raw: u32) -> Self {
+        Self(NonZeroU32::new(raw).expect("a name is never 0"))
+    }
+    /// The number that stands for it where 0 stands for none.
+    pub fn raw(self) -> u32 {
+        self.0.get()
+    }
+    /// The name that `raw` stands for; None for 0.
+    pub fn from_raw(raw: u32) -> Option<Self> {
+        NonZeroU32::new(raw).map(Self)
+    }
+}
+
+impl Store for Name {
+    fn put(&self, out: &mut Vec<u8>) {
+        self.raw().put(out);
+    }
+    fn get(from: &mut Bytes) -> Option<Self> {
+        Self::from_raw(u32::get(from)?)
+    }
+    fn visit(&self, found: &mut dyn FnMut(Name)) {
+        found(*self);
+    }
+}
+
+/// The texts of names, with a table of slots to find them by.
+pub struct Names {
+    texts: Vec<Option<Box<[u8]>>>,
+    slots: Vec<(u32, u32)>, // hash, index into texts; FREE where there is none
+    free: Vec<u32>,
+    fixed: usize,
+    sweep_at: usize,
+    seed: u64,
+}
+
+impl Default for Names {
+    fn default() -> Self {
+        Self {
+            texts: vec![None],
+            slots: vec![(0, FREE); 1024],
+            free: Vec::new(),
+            fixed: 1,
+            sweep_at: 1 << 16,
+            seed: RandomState::new().hash_one(0u8),
+        }
+    }
+}
+
+/// A fast hash of bytes.
+pub fn hash(bytes: &[u8], seed: u64) -> u64 {
+    let fold = |a: u64, b: u64| {
+        let wide = u128::from(a) * u128::from(b);
+        (wide as u64) ^ ((wide >> 64) as u64)
+    };
+    let mut state = seed ^ (bytes.len() as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+    let mut chunks = bytes.chunks_exact(8);
+    for chunk in &mut chunks {
+        let word = u64::from_le_bytes(chunk.try_into().expect("eight bytes"));
+        state = fold(state ^ word, 0x2d35_8dcc_aa6c_78a5);
+    }
+    let mut rest = [0; 8];
+    rest[..chunks.remainder().len()].copy_from_slice(chunks.remainder());
+    fold(state ^ u64::from_le_bytes(rest), 0x8bb8_4b93_962e_acc9)
+}
+
+impl Names {
+    /// The name of a text.
+    pub fn text(&mut self, text: &str) -> Name {
+        self.intern(text.as_bytes())
+    }
+
+    /// The name of a whole number, of which the decimal digits are given without zeros in front.
+    pub fn digits(&mut self, digits: &[u8]) -> Name {
+        if digits.len() < 10 {
+            return self.number(digits.iter().fold(0, |n, d| 10 * n + u64::from(d - b'0')));
+        }
+        let marked = [&[MARK], digits].concat();
+        self.intern(&marked)
+    }
+
+    /// The name of a whole number.
+    pub fn number(&mut self, number: u64) -> Name {
+        match u32::try_from(number) {
+            Ok(small) if number < 1_000_000_000 => Name::of(NUMBER | small),
+            _ => self.digits(number.to_string().as_bytes()),
+        }
+    }
+
+    /// The number that a name of a number has; 2^64 - 1 for larger ones.
+    pub fn value(&self, name: Name) -> u64 {
+        if name.raw() & NUMBER != 0 {
+            return u64::from(name.raw() & !NUMBER);
+        }
+        std::str::from_utf8(&self.bytes(name)[1..]).map_or(0, |t| t.parse().unwrap_or(u64::MAX))
+    }
+
+    /// The text of a name, or the digits of a number.
+    pub fn show(&self, name: Name) -> String {
+        if name.raw() & NUMBER != 0 {
+            return (name.raw() & !NUMBER).to_string();
+        }
+        let bytes = self.bytes(name);
+        let plain = if bytes.first() == Some(&MARK) { &bytes[1..] } else { bytes };
+        String::from_utf8_lossy(plain).into_owned()
+    }
+
+    /// Call a function with the bytes of a text.
+    pub fn with<T>(&self, name: Name, work: impl FnOnce(&[u8]) -> T) -> T {
+        if name.raw() & NUMBER != 0 {
+            work(self.show(name).as_bytes())
+        } else {
+            work(self.bytes(name))
+        }
+    }
+
+    /// Keep all names that there are now.
+    pub fn fix(&mut self) {
+        self.fixed = self.texts.len();
+    }
+
+    fn bytes(&self, name: Name) -> &[u8] {
+        self.texts.get(name.raw() as usize).and_then(|t| t.as_deref()).unwrap_or(&[])
+    }
+
+    fn intern(&mut self, bytes: &[u8]) -> Name {
+        let hash = hash(bytes, self.seed) as u32;
+        let mask = self.slots.len() - 1;
+        let mut at = hash as usize & mask;
+        while self.slots[at].1 != FREE {
+            let (other, index) = self.slots[at];
+            if other == hash && self.texts[index as usize].as_deref() == Some(bytes) {
+                return Name::of(index);
+            }
+            at = (at + 1) & mask;
+        }
+        let index = self.free.pop().unwrap_or_else(|| {
+            self.texts.push(None);
+            self.texts.len() as u32 - 1
+        });
+        assert!(index < NUMBER, "too many names");
+        self.texts[index as usize] = Some(bytes.into());
+        self.slots[at] = (hash, index);
+        if 2 * (self.texts.len() - self.free.len()) > self.slots.len() {
+            self.resize();
+        }
+        Name::of(index)
+    }
+
+    fn resize(&mut self) {
+        let live = self.texts.len() - self.free.len();
+        let size = (4 * live).next_power_of_two().max(1024);
+        self.slots = vec![(0, FREE); size];
+        for (index, text) in self.texts.iter().enumerate() {
+            if let Some(text) = text {
+                let hash = hash(text, self.seed) as u32;
+                let mut at = hash as usize & (size - 1);
+                while self.slots[at].1 != FREE {
+                    at = (at + 1) & (size - 1);
+                }
+                self.slots[at] = (hash, index as u32);
+            }
+        }
+    }
+
+    /// Whether many names were made since the last sweep.
+    pub fn is_full(&self) -> bool {
+        self.texts.len() - self.free.len() > self.sweep_at
+    }
+
+    /// Free every name that `visit` does not call its argument with.
+    pub fn sweep(&mut self, visit: impl FnOnce(&mut dyn FnMut(Name))) {
+        let mut held = vec![false; self.texts.len()];
+        held[..self.fixed].fill(true);
+        visit(&mut |name| {
+            if name.raw() & NUMBER == 0 {
+                held[name.raw() as usize] = true;
+            }
+        });
+        for (index, text) in self.texts.iter_mut().enumerate() {
+            if !held[index] && text.take().is_some() {
+                self.free.push(index as u32);
+            }
+        }
+        self.resize();
+        self.sweep_at = (2 * (self.texts.len() - self.free.len())).max(1 << 16);
+    }
+}
+
+impl Store for Names {
+    fn put(&self, out: &mut Vec<u8>) {
+        (self.fixed, self.sweep_at).put(out);
+        self.texts.len().put(out);
+        for text in &self.texts {
+            text.as_ref().map(|bytes| bytes.to_vec()).put(out);
+        }
+    }
+    fn get(from: &mut Bytes) -> Option<Self> {
+        let (fixed, sweep_at) = <(usize, usize)>::get(from)?;
+        let texts: Vec<Option<Vec<u8>>> = Vec::get(from)?;
+        let texts: Vec<_> = texts.into_iter().map(|t| t.map(Vec::into_boxed_slice)).collect();
+        let free = (1..texts.len()).filter(|&n| texts[n].is_none()).map(|n| n as u32).collect();
+        let mut made = Self { texts, free, fixed, sweep_at, ..Self::default() };
+        (fixed <= made.texts.len()).then(|| made.resize())?;
+        Some(made)
+    }
+}

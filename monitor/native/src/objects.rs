@@ -1,0 +1,424 @@
+//! Finds the claims that a key belongs to: objects by their ids, and content keys by the objects.
+
+use crate::breaks::{Code, Contradiction, Fine};
+use crate::claim::Claims;
+use crate::event::Event;
+use crate::map::{Few, Hashed, Map, Set};
+use crate::names::{Name, Names};
+use crate::pool::{Key, Of, Pool};
+use crate::record;
+
+const IDLE: usize = 65_536;
+
+record! {
+    /// What claims are made for. `contents` are the keys of its first positions, once stated;
+    /// `places` the groups and positions of which copies were stated before their content was,
+    /// in order; `same` those of them that have another key, since one block held both, `shared`
+    /// those that gave theirs to others so; `on` the claims on it.
+    #[derive(Default)]
+    pub struct Object {
+        number: u32,
+        object_id: Option<Name>,
+        identity: Option<Name>,
+        token_map: Option<Name>,
+        contents: Vec<Name>,
+        places: Vec<(u64, u64)>,
+        same: Vec<((u64, u64), Key)>,
+        shared: Vec<(u64, u64)>,
+        on: Set<u32>,
+    }
+}
+
+impl Object {
+    fn other(&self, place: (u64, u64)) -> Option<Key> {
+        self.same.iter().find(|row| row.0 == place).map(|row| row.1)
+    }
+
+    /// How many of its first positions have a key that other objects may have.
+    pub fn named(&self) -> i64 {
+        let mut found = self.contents.len() as u64;
+        while self.other((0, found)).is_some() || self.shared.contains(&(0, found)) {
+            found += 1;
+        }
+        found as i64
+    }
+
+    /// The end of the positions of which anything was stated.
+    pub fn known(&self) -> i64 {
+        let places = self.places.iter().map(|place| place.1 as i64 + 1).max();
+        places.unwrap_or(0).max(self.contents.len() as i64)
+    }
+
+    fn agrees(&self, identity: Option<Name>, token_map: Option<Name>) -> bool {
+        let same = |own: Option<Name>, stated: Option<Name>| {
+            own.is_none() || stated.is_none() || own == stated
+        };
+        same(self.identity, identity) && same(self.token_map, token_map)
+    }
+
+    fn add_place(&mut self, place: (u64, u64)) {
+        if self.places.last().is_none_or(|last| *last < place) {
+            self.places.push(place);
+        } else if let Err(at) = self.places.binary_search(&place) {
+            self.places.insert(at, place);
+        }
+    }
+}
+
+record! {
+    /// The objects of a stream, and the objects that hold each content, with its position.
+    #[derive(Default)]
+    pub struct Objects {
+        all: Hashed<u32, Object>,
+        count: u32,
+        by_id: Hashed<Name, Vec<u32>>,
+        idle: Set<u32>,
+        users: Hashed<Key, Map<u32, Few<u64>>>,
+        none: Object,
+    }
+}
+
+impl Objects {
+    /// The key of a position of an object.
+    pub fn key(&self, object: &Object, group: u64, position: u64) -> Key {
+        if let Some(content) = object.contents.get(position as usize) {
+            return Key::content(object.identity, group, *content);
+        }
+        match object.other((group, position)) {
+            None => Key::position(object.number, group, position),
+            Some(Key { of: Of::Object(other), .. }) => self.key(self.get(other), group, position),
+            Some(key) => key,
+        }
+    }
+
+    /// An object; an empty one where it is no longer known.
+    pub fn get(&self, number: u32) -> &Object {
+        self.all.get(&number).unwrap_or(&self.none)
+    }
+
+    fn made(&mut self, of: Object) -> u32 {
+        self.count = self.count.checked_add(1).expect("fewer than 2^32 objects");
+        self.all.insert(self.count, Object { number: self.count, ..of });
+        self.count
+    }
+
+    /// A new object without a name.
+    pub fn anonymous(&mut self) -> u32 {
+        self.made(Object::default())
+    }
+
+    /// The claims on all objects.
+    pub fn claims(&self) -> impl Iterator<Item = u32> + '_ {
+        self.all.values().flat_map(|object| object.on.keys())
+    }
+
+    /// The object that an event states, which is new if there is none; None if it states none.
+    pub fn meant(&mut self, event: &Event, names: &Names) -> Fine<Option<u32>> {
+        let Some(id) = event.object_id else { return Ok(None) };
+        let about = (id, event.cache_identity, event.token_map);
+        let found = self.find(about);
+        if found.len() > 1 {
+            let text = format!("two objects are called {}", names.show(id));
+            return Err(Contradiction::new(Code::ObjectAmbiguous, text));
+        }
+        Ok(Some(found.first().copied().unwrap_or_else(|| self.add(about))))
+    }
+
+    /// The objects of this id that agree with what else is stated.
+    pub fn find(&self, about: (Name, Option<Name>, Option<Name>)) -> Vec<u32> {
+        let named = self.by_id.get(&about.0).into_iter().flatten();
+        named.copied().filter(|number| self.get(*number).agrees(about.1, about.2)).collect()
+    }
+
+    /// A new object of this id, cache identity and map of positions.
+    pub fn add(&mut self, (id, identity, token_map): (Name, Option<Name>, Option<Name>)) -> u32 {
+        let of = Object { object_id: Some(id), identity, token_map, ..Object::default() };
+        let number = self.made(of);
+        self.by_id.entry(id).or_default().push(number);
+        self.rest(number);
+        number
+    }
+
+    /// An object has no claim; so many are remembered.
+    fn rest(&mut self, number: u32) {
+        self.idle.add(number);
+        if self.idle.len() > IDLE {
+            if let Some((oldest, ())) = self.idle.pop_first() {
+                self.unlist(oldest);
+                let id = self.get(oldest).object_id;
+                self.discard(oldest);
+                if let Some(named) = id.and_then(|id| self.by_id.get_mut(&id)) {
+                    named.retain(|each| *each != oldest);
+                    if named.is_empty() {
+                        id.map(|id| self.by_id.remove(&id));
+                    }
+                }
+            }
+        }
+    }
+
+    fn unlist(&mut self, number: u32) {
+        let Some(object) = self.all.get(&number) else { return };
+        let contents = object.contents.iter().map(|content| indexed_content(*content));
+        for name in contents.chain(object.same.iter().map(|row| indexed(row.1))) {
+            if let Some(users) = self.users.get_mut(&name) {
+                users.remove(number);
+                if users.is_empty() {
+                    self.users.remove(&name);
+                }
+            }
+        }
+    }
+
+    /// An object is gone, unless others have keys of it.
+    fn discard(&mut self, number: u32) {
+        if self.all.get(&number).is_some_and(|object| object.shared.is_empty()) {
+            self.all.remove(&number);
+        }
+    }
+
+    /// A claim is on its object.
+    pub fn join(&mut self, number: u32, claim: u32) {
+        self.idle.remove(number);
+        if let Some(object) = self.all.get_mut(&number) {
+            object.on.add(claim);
+        }
+    }
+
+    /// A claim is no longer followed.
+    pub fn leave(&mut self, number: u32, claim: u32) {
+        let Some(object) = self.all.get_mut(&number) else { return };
+        object.on.remove(claim);
+        if !object.on.is_empty() {
+            return;
+        }
+        if object.object_id.is_none() {
+            self.unlist(number);
+        } else {
+            self.idle.add(number);
+        }
+    }
+
+    /// An object without a name whose claim is forgotten, or on another object.
+    pub fn forget(&mut self, number: u32) {
+        if self.all.get(&number).is_some_and(|object| object.object_id.is_none()) {
+            self.discard(number);
+        }
+    }
+
+    /// Call a function with the claims that a key belongs to, each with the position.
+    pub fn owners(&self, claims: &Claims, key: Key, mut each: impl FnMut(u32, u64)) {
+        let mut on = |object: &Object, position: u64| {
+            for claim in object.on.keys() {
+                if position < claims[claim].extent() {
+                    each(claim, position);
+                }
+            }
+        };
+        let users = self.users.get(&indexed(key));
+        let identity = match key.of {
+            Of::Object(number) => {
+                if users.is_none_or(|users| !users.contains(number)) {
+                    on(self.get(number), key.name);
+                }
+                None
+            }
+            Of::Identity(name) => Some(name),
+            Of::Nobody => None,
+        };
+        for (number, positions) in users.into_iter().flat_map(Map::iter) {
+            let object = self.get(number);
+            if identity.is_none() || object.identity == identity {
+                positions.iter().for_each(|position| on(object, position));
+            }
+        }
+    }
+
+    /// The claims on an object, and on those that have a key in common with it.
+    pub fn sharing(&self, number: u32) -> Vec<u32> {
+        let object = self.get(number);
+        let mut found = Set::default();
+        found.add(number);
+        let contents = object.contents.iter().map(|content| indexed_content(*content));
+        let places = object.places.iter().map(|place| Key::position(number, place.0, place.1));
+        for key in contents.chain(places).chain(object.same.iter().map(|row| indexed(row.1))) {
+            found.extend(self.users.get(&key).into_iter().flat_map(Map::keys));
+        }
+        found.keys().flat_map(|each| self.get(each).on.keys()).collect()
+    }
+
+    /// The cache identity of the objects that hold a content, if any.
+    pub fn identity_of(&self, content: Name) -> Option<Name> {
+        self.users.get(&indexed_content(content))?.keys().find_map(|each| self.get(each).identity)
+    }
+
+    /// A copy of a position was stated before its content was.
+    pub fn note_place(&mut self, key: Key) {
+        if let Of::Object(number) = key.of {
+            if let Some(object) = self.all.get_mut(&number) {
+                object.add_place((key.group, key.name));
+            }
+        }
+    }
+
+    /// Move what is known of the positions of an object without a name to another object.
+    pub fn move_places(&mut self, old: u32, new: u32, pool: &mut Pool) {
+        let places = self.all.get_mut(&old).map_or(Vec::new(), |o| std::mem::take(&mut o.places));
+        let renamed: Vec<_> = places
+            .iter()
+            .map(|&(g, at)| (self.key(self.get(old), g, at), self.key(self.get(new), g, at)))
+            .collect();
+        pool.rename(&renamed);
+        if let Some(object) = self.all.get_mut(&new) {
+            let known = object.contents.len() as u64;
+            places.into_iter().filter(|row| row.1 >= known).for_each(|row| object.add_place(row));
+        }
+    }
+
+    /// Take the identity and the map of positions that an event states of an object; whether keys
+    /// of the pool have another name now.
+    pub fn bind(
+        &mut self, number: u32, event: &Event, pool: &mut Pool, names: &Names,
+    ) -> Fine<bool> {
+        let Some(object) = self.all.get_mut(&number) else { return Ok(false) };
+        object.token_map = object.token_map.or(event.token_map);
+        if object.identity.is_some() || event.cache_identity.is_none() {
+            return Ok(false);
+        }
+        let keys = |object: &Object| -> Vec<Key> {
+            let of = |g: u64| {
+                let contents = object.contents.iter();
+                contents.map(move |content| Key::content(object.identity, g, *content))
+            };
+            pool.groups.iter().flat_map(|(group, _)| of(*group)).collect()
+        };
+        let before = keys(object);
+        object.identity = event.cache_identity;
+        let after = keys(object);
+        let contents = object.contents.clone();
+        self.agree(number, &contents, names)?;
+        pool.rename(&before.iter().copied().zip(after).collect::<Vec<_>>());
+        Ok(!before.is_empty())
+    }
+
+    /// The first positions of an object hold these; what was stated of positions is renamed.
+    /// Whether that is news.
+    pub fn state(
+        &mut self, number: u32, event: &Event, pool: &mut Pool, names: &Names,
+    ) -> Fine<bool> {
+        let (object, contents) = (self.get(number), &event.keys[..]);
+        let known = object.contents.len();
+        let shared = known.min(contents.len());
+        if contents[..shared] != object.contents[..shared] {
+            let text = "two contents of one position of an object are stated";
+            return Err(Contradiction::new(Code::KeysContradict, text));
+        }
+        if contents.len() <= known {
+            return Ok(false);
+        }
+        let more = &contents[known..];
+        let mut sorted = contents.to_vec();
+        sorted.sort_unstable();
+        if sorted.windows(2).any(|pair| pair[0] == pair[1]) {
+            let text = "an object has one content at two of its positions";
+            return Err(Contradiction::new(Code::KeysContradict, text));
+        }
+        self.agree(number, more, names)?;
+        let object = self.get(number);
+        let named = |at: &(u64, u64)| known as u64 <= at.1 && at.1 < contents.len() as u64;
+        let mut renamed = Vec::new();
+        for &(group, at) in object.places.iter().filter(|at| named(at)) {
+            let new = Key::content(object.identity, group, contents[at as usize]);
+            let old = self.key(object, group, at);
+            if !matches!(old.of, Of::Object(_)) && old.name != new.name {
+                let text = "a block held two contents of one position of an object";
+                return Err(Contradiction::new(Code::KeysContradict, text));
+            }
+            renamed.push((old, new));
+        }
+        let object = self.all.get_mut(&number).expect("it is on its claim");
+        if object.identity.is_some() {
+            for (group, _) in &pool.groups {
+                renamed.extend(more.iter().map(|&name| {
+                    (Key::content(None, *group, name), Key::content(object.identity, *group, name))
+                }));
+            }
+        }
+        object.contents = contents.to_vec();
+        object.places.retain(|at| !named(at));
+        for (at, content) in more.iter().enumerate() {
+            let users = self.users.entry(indexed_content(*content)).or_default();
+            users.entry(number).add((known + at) as u64);
+        }
+        pool.rename(&renamed);
+        Ok(true)
+    }
+
+    /// One block holds both: a position has the key of the other from now on. Returns the object of
+    /// the position; None if they cannot be one content.
+    pub fn unite(&mut self, one: Key, other: Key, pool: &mut Pool) -> Option<u32> {
+        let positional = |key: Key| matches!(key.of, Of::Object(_));
+        let (one, other) = if positional(other) { (one, other) } else { (other, one) };
+        let Of::Object(number) = other.of else { return None };
+        let (object, position) = (self.get(number), other.name);
+        let fits = one.group == other.group
+            && match one.of {
+                Of::Object(of) => {
+                    let same = of != number && one.name == position;
+                    same && self.get(of).agrees(object.identity, None)
+                }
+                _ => {
+                    let identity = match one.of {
+                        Of::Identity(identity) => Some(identity),
+                        _ => None,
+                    };
+                    let users = self.users.get(&indexed(one)).into_iter().flat_map(Map::iter);
+                    let mut on = users.filter(|row| self.get(row.0).identity == identity);
+                    let own = object.identity.is_none() || object.identity == identity;
+                    own && on.any(|row| row.1.contains(position))
+                }
+            };
+        let object = self.all.get_mut(&number).filter(|_| fits)?;
+        object.same.retain(|row| row.0 != (other.group, position));
+        object.same.push(((other.group, position), one));
+        if let Of::Object(of) = one.of {
+            if let Some(of) = self.all.get_mut(&of) {
+                of.shared.push((one.group, one.name));
+            }
+        }
+        self.users.entry(indexed(one)).or_default().entry(number).add(position);
+        pool.rename(&[(other, one)]);
+        Some(number)
+    }
+
+    fn agree(&self, number: u32, contents: &[Name], names: &Names) -> Fine {
+        let Some(own) = self.get(number).identity else { return Ok(()) };
+        for content in contents {
+            for other in self.users.get(&indexed_content(*content)).into_iter().flat_map(Map::keys)
+            {
+                if let Some(identity) = self.get(other).identity.filter(|each| *each != own) {
+                    let text = format!(
+                        "the key {} is stated under two cache identities: {} and {}",
+                        names.show(*content),
+                        names.show(identity),
+                        names.show(own)
+                    );
+                    return Err(Contradiction::new(Code::KeysContradict, text));
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+/// What the objects that hold a key are listed under.
+fn indexed(key: Key) -> Key {
+    if matches!(key.of, Of::Object(_)) {
+        return key;
+    }
+    Key { of: Of::Nobody, group: 0, name: key.name }
+}
+
+fn indexed_content(content: Name) -> Key {
+    Key::content(None, 0, content)
+}

@@ -1,0 +1,287 @@
+//! Tracks which content is held where: blocks and copies of keys by tier. It knows no claims.
+
+use crate::breaks::{Code, Contradiction, Fine};
+use crate::event::Group;
+use crate::map::{Few, Hashed, Set};
+use crate::names::Name;
+use crate::objects::{Object, Objects};
+use crate::record;
+use crate::store::{Bytes, Store};
+
+/// An object, and the objects that it may have keys of.
+type On<'a> = (&'a Objects, &'a Object);
+
+/// What names a key: a cache identity, or an object by its number.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum Of {
+    Nobody,
+    Identity(Name),
+    Object(u32),
+}
+
+/// The content of one logical block in one group: `name` is the raw name of a content key, or a
+/// position of an object.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub struct Key {
+    pub of: Of,
+    pub group: u64,
+    pub name: u64,
+}
+
+impl Key {
+    pub fn content(identity: Option<Name>, group: u64, content: Name) -> Self {
+        let of = identity.map_or(Of::Nobody, Of::Identity);
+        Self { of, group, name: u64::from(content.raw()) }
+    }
+    pub fn position(object: u32, group: u64, position: u64) -> Self {
+        Self { of: Of::Object(object), group, name: position }
+    }
+}
+
+impl Store for Key {
+    fn put(&self, out: &mut Vec<u8>) {
+        let (tag, value) = match self.of {
+            Of::Nobody => (0u8, 0),
+            Of::Identity(name) => (1, name.raw()),
+            Of::Object(number) => (2, number),
+        };
+        (tag, value).put(out);
+        (self.group, self.name).put(out);
+    }
+    fn get(from: &mut Bytes) -> Option<Self> {
+        let of = match <(u8, u32)>::get(from)? {
+            (0, _) => Of::Nobody,
+            (1, raw) => Of::Identity(Name::from_raw(raw)?),
+            (_, number) => Of::Object(number),
+        };
+        let (group, name) = Store::get(from)?;
+        Some(Self { of, group, name })
+    }
+    fn visit(&self, found: &mut dyn FnMut(Name)) {
+        if let Of::Identity(name) = self.of {
+            found(name);
+        }
+        if !matches!(self.of, Of::Object(_)) {
+            Name::from_raw(self.name as u32).into_iter().for_each(found);
+        }
+    }
+}
+
+record! {
+    /// Where a key is held: in blocks of the GPU (None is one without an id), and in tiers.
+    #[derive(Default)]
+    pub struct Copies { blocks: Few<Option<Name>>, tiers: Vec<(Name, u64)> }
+}
+
+record! {
+    /// The blocks of the GPU and the copies in all tiers, by key. `changed` has the keys whose
+    /// copies changed since it was last emptied, with their tier; None is the GPU.
+    #[derive(Default)]
+    pub struct Pool {
+        groups: Vec<(u64, Group)>,
+        blocks: Hashed<Name, Option<Key>>,
+        keys: Hashed<Key, Copies>,
+        unnamed: Set<Key>,
+        changed: Vec<(bool, Key)>,
+    }
+}
+
+impl Pool {
+    pub fn new(groups: Vec<(u64, Group)>) -> Self {
+        Self { groups, ..Self::default() }
+    }
+
+    /// Whether a block holds the key.
+    pub fn on_gpu(&self, key: Key) -> bool {
+        self.keys.get(&key).is_some_and(|copies| !copies.blocks.is_empty())
+    }
+
+    /// Whether a tier other than the GPU has a copy of the key.
+    pub fn in_tiers(&self, key: Key) -> bool {
+        self.keys.get(&key).is_some_and(|copies| !copies.tiers.is_empty())
+    }
+
+    fn tidy(&mut self, key: Key) {
+        if self.keys.get(&key).is_some_and(|c| c.blocks.is_empty() && c.tiers.is_empty()) {
+            self.keys.remove(&key);
+        }
+    }
+
+    /// A block of the GPU holds this from now on; return the key that it held before.
+    pub fn place(&mut self, key: Option<Key>, block: Option<Name>) -> Option<Key> {
+        let before = block.and_then(|block| self.blocks.get(&block).copied().flatten());
+        if let Some(held) = before.filter(|_| before != key) {
+            self.release(held, block);
+        }
+        if let Some(block) = block {
+            self.blocks.insert(block, key);
+        }
+        if let Some(key) = key {
+            let copies = self.keys.entry(key).or_default();
+            if copies.blocks.is_empty() {
+                self.changed.push((true, key));
+            }
+            if block.is_none() {
+                self.unnamed.add(key);
+            }
+            copies.blocks.add(block);
+        }
+        before
+    }
+
+    /// A block of the GPU holds nothing any more; return what it held.
+    pub fn free(&mut self, block: Name) -> Option<Key> {
+        let key = self.blocks.remove(&block).flatten();
+        if let Some(key) = key {
+            self.release(key, Some(block));
+        }
+        key
+    }
+
+    /// The same of the block without an id that holds a key; whether there is one.
+    pub fn free_unnamed(&mut self, key: Key) -> bool {
+        let found = self.keys.get(&key).is_some_and(|copies| copies.blocks.contains(None));
+        if found {
+            self.release(key, None);
+        }
+        found
+    }
+
+    /// No block of the GPU holds the key any more.
+    pub fn free_all(&mut self, key: Key) {
+        let Some(copies) = self.keys.get(&key) else { return };
+        for block in copies.blocks.iter().collect::<Vec<_>>() {
+            if let Some(block) = block {
+                self.blocks.remove(&block);
+            }
+            self.release(key, block);
+        }
+    }
+
+    fn release(&mut self, key: Key, block: Option<Name>) {
+        let Some(copies) = self.keys.get_mut(&key) else { return };
+        copies.blocks.remove(block);
+        if block.is_none() {
+            self.unnamed.remove(key);
+        }
+        if copies.blocks.is_empty() {
+            self.changed.push((true, key));
+            self.tidy(key);
+        }
+    }
+
+    /// A tier has one more copy of the key, or at least one.
+    pub fn copy(&mut self, tier: Name, key: Key, at_least_one: bool) {
+        let tiers = &mut self.keys.entry(key).or_default().tiers;
+        match tiers.iter_mut().find(|row| row.0 == tier) {
+            Some(row) => row.1 += u64::from(!at_least_one),
+            None => tiers.push((tier, 1)),
+        }
+        self.changed.push((false, key));
+    }
+
+    /// A tier has one copy of the key less.
+    pub fn drop_copy(&mut self, tier: Name, key: Key, shown: impl Fn(Name) -> String) -> Fine {
+        let rows = self.keys.get_mut(&key).map(|copies| &mut copies.tiers);
+        let found = rows.and_then(|rows| Some((rows.iter().position(|r| r.0 == tier)?, rows)));
+        let Some((at, rows)) = found else {
+            let text = format!("the tier {} loses a copy that it did not have", shown(tier));
+            return Err(Contradiction::new(Code::CopyNotThere, text));
+        };
+        rows[at].1 -= 1;
+        if rows[at].1 == 0 {
+            rows.remove(at);
+        }
+        self.changed.push((false, key));
+        self.tidy(key);
+        Ok(())
+    }
+
+    /// A tier holds nothing any more.
+    pub fn clear(&mut self, tier: Name, gpu: Name) {
+        let changed = &mut self.changed;
+        self.keys.retain(|key, copies| {
+            if tier == gpu && !copies.blocks.is_empty() {
+                changed.push((true, *key));
+                copies.blocks = Few::default();
+            }
+            if copies.tiers.iter().any(|row| row.0 == tier) {
+                changed.push((false, *key));
+                copies.tiers.retain(|row| row.0 != tier);
+            }
+            !copies.blocks.is_empty() || !copies.tiers.is_empty()
+        });
+        if tier == gpu {
+            self.blocks.clear();
+            self.unnamed.clear();
+        }
+    }
+
+    /// Move what is known of keys to their new names, which is neither gain nor loss.
+    pub fn rename(&mut self, renamed: &[(Key, Key)]) {
+        for &(old, new) in renamed.iter().filter(|row| row.0 != row.1) {
+            let Some(moved) = self.keys.remove(&old) else { continue };
+            let copies = self.keys.entry(new).or_default();
+            if self.unnamed.remove(old).is_some() {
+                self.unnamed.add(new);
+            }
+            for block in moved.blocks.iter() {
+                copies.blocks.add(block);
+                if let Some(block) = block {
+                    self.blocks.insert(block, Some(new));
+                }
+            }
+            for (tier, count) in moved.tiers {
+                match copies.tiers.iter_mut().find(|row| row.0 == tier) {
+                    Some(row) => row.1 += count,
+                    None => copies.tiers.push((tier, count)),
+                }
+            }
+        }
+    }
+
+    /// The longest prefix from `start`, at most to `end`, that a hit could use on the GPU; with
+    /// `tiers`, in all tiers together.
+    pub fn lead(&self, (objects, object): On, start: i64, end: i64, tiers: bool) -> i64 {
+        let held = |group: u64, at: i64| {
+            self.keys.get(&objects.key(object, group, at as u64)).is_some_and(|copies| {
+                !copies.blocks.is_empty() || (tiers && !copies.tiers.is_empty())
+            })
+        };
+        let one = matches!(&self.groups[..], [(0, group)] if group.full);
+        let end = if one { end } else { end.min(object.known()) };
+        let mut most = start;
+        if !self.groups.iter().any(|(_, group)| group.full) {
+            most = end.max(start);
+        }
+        while most < end && self.groups.iter().all(|(n, g)| !g.full || held(*n, most)) {
+            most += 1;
+        }
+        if self.groups.iter().all(|(_, group)| group.full) {
+            return most - start;
+        }
+        let whole = |end: i64| {
+            let others = self.groups.iter().filter(|(_, group)| !group.full);
+            others.into_iter().all(|(n, g)| (start.max(end - g.window)..end).all(|at| held(*n, at)))
+        };
+        (1..=most - start).rev().find(|length| whole(start + length)).unwrap_or(0)
+    }
+
+    /// Whether something is so of every key that a hit on these positions of an object needs.
+    pub fn needs(
+        &self, (objects, object): On, start: i64, end: i64, is_so: impl Fn(Key) -> bool,
+    ) -> bool {
+        self.groups.iter().all(|(number, group)| {
+            let first = if group.full { start } else { start.max(end - group.window) };
+            (first..end).all(|at| is_so(objects.key(object, *number, at as u64)))
+        })
+    }
+
+    /// Whether a block of the GPU holds a key of the first positions of an object.
+    pub fn holds(&self, (objects, object): On, extent: u64) -> bool {
+        let end = extent.min(object.contents.len() as u64);
+        let own = object.places.iter().map(|row| row.1).filter(|at| *at < extent);
+        let on_gpu = |at| self.groups.iter().any(|(n, _)| self.on_gpu(objects.key(object, *n, at)));
+        (0..end).any(on_gpu) || own.into_iter().any(on_gpu)
+    }
+}

@@ -1,0 +1,201 @@
+//! Writes state as bytes and reads it back, and visits the names in it.
+
+use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
+use std::hash::{BuildHasher, Hash};
+use std::rc::Rc;
+
+use crate::names::Name;
+
+/// Bytes that are read from the front.
+pub struct Bytes<'a>(pub &'a [u8]);
+
+impl Bytes<'_> {
+    /// The next so many bytes, if there are as many.
+    pub fn take(&mut self, count: usize) -> Option<&[u8]> {
+        let (head, rest) = self.0.split_at_checked(count)?;
+        self.0 = rest;
+        Some(head)
+    }
+}
+
+/// State that a snapshot holds.
+pub trait Store: Sized {
+    /// Append it.
+    fn put(&self, out: &mut Vec<u8>);
+    /// Read it; None if the bytes are damaged.
+    fn get(from: &mut Bytes) -> Option<Self>;
+    /// Call a function with every name in it.
+    fn visit(&self, _found: &mut dyn FnMut(Name)) {}
+}
+
+/// Declares a struct and stores its fields in their order.
+#[macro_export]
+macro_rules! record {
+    ($(#[$meta:meta])* $vis:vis struct $name:ident { $($(#[$doc:meta])* $field:ident: $kind:ty),* $(,)? }) => {
+        $(#[$meta])* $vis struct $name { $($(#[$doc])* pub $field: $kind),* }
+        impl $crate::store::Store for $name {
+            fn put(&self, out: &mut Vec<u8>) { $(self.$field.put(out);)* }
+            fn get(from: &mut $crate::store::Bytes) -> Option<Self> {
+                Some(Self { $($field: <$kind as $crate::store::Store>::get(from)?),* })
+            }
+            fn visit(&self, found: &mut dyn FnMut($crate::names::Name)) { $(self.$field.visit(found);)* }
+        }
+    };
+}
+
+macro_rules! whole {
+    ($($kind:ty),*) => {$(impl Store for $kind {
+        fn put(&self, out: &mut Vec<u8>) { out.extend_from_slice(&self.to_le_bytes()); }
+        fn get(from: &mut Bytes) -> Option<Self> {
+            Some(Self::from_le_bytes(from.take(size_of::<$kind>())?.try_into().ok()?))
+        }
+    })*};
+}
+whole!(u8, u16, u32, u64, i64, i128);
+
+impl Store for bool {
+    fn put(&self, out: &mut Vec<u8>) {
+        out.push(u8::from(*self));
+    }
+    fn get(from: &mut Bytes) -> Option<Self> {
+        Some(u8::get(from)? != 0)
+    }
+}
+
+impl Store for usize {
+    fn put(&self, out: &mut Vec<u8>) {
+        (*self as u64).put(out);
+    }
+    fn get(from: &mut Bytes) -> Option<Self> {
+        u64::get(from)?.try_into().ok()
+    }
+}
+
+impl Store for () {
+    fn put(&self, _: &mut Vec<u8>) {}
+    fn get(_: &mut Bytes) -> Option<Self> {
+        Some(())
+    }
+}
+
+impl Store for Rc<str> {
+    fn put(&self, out: &mut Vec<u8>) {
+        self.len().put(out);
+        out.extend_from_slice(self.as_bytes());
+    }
+    fn get(from: &mut Bytes) -> Option<Self> {
+        let length = usize::get(from)?;
+        std::str::from_utf8(from.take(length)?).ok().map(Rc::from)
+    }
+}
+
+impl<T: Store> Store for Option<T> {
+    fn put(&self, out: &mut Vec<u8>) {
+        self.is_some().put(out);
+        if let Some(value) = self {
+            value.put(out);
+        }
+    }
+    fn get(from: &mut Bytes) -> Option<Self> {
+        Some(if bool::get(from)? { Some(T::get(from)?) } else { None })
+    }
+    fn visit(&self, found: &mut dyn FnMut(Name)) {
+        self.iter().for_each(|each| each.visit(found));
+    }
+}
+
+impl<T: Store> Store for Box<T> {
+    fn put(&self, out: &mut Vec<u8>) {
+        (**self).put(out);
+    }
+    fn get(from: &mut Bytes) -> Option<Self> {
+        T::get(from).map(Box::new)
+    }
+    fn visit(&self, found: &mut dyn FnMut(Name)) {
+        (**self).visit(found);
+    }
+}
+
+impl<A: Store, B: Store> Store for (A, B) {
+    fn put(&self, out: &mut Vec<u8>) {
+        self.0.put(out);
+        self.1.put(out);
+    }
+    fn get(from: &mut Bytes) -> Option<Self> {
+        Some((A::get(from)?, B::get(from)?))
+    }
+    fn visit(&self, found: &mut dyn FnMut(Name)) {
+        self.0.visit(found);
+        self.1.visit(found);
+    }
+}
+
+impl<A: Store, B: Store, C: Store> Store for (A, B, C) {
+    fn put(&self, out: &mut Vec<u8>) {
+        self.0.put(out);
+        self.1.put(out);
+        self.2.put(out);
+    }
+    fn get(from: &mut Bytes) -> Option<Self> {
+        Some((A::get(from)?, B::get(from)?, C::get(from)?))
+    }
+    fn visit(&self, found: &mut dyn FnMut(Name)) {
+        self.0.visit(found);
+        self.1.visit(found);
+        self.2.visit(found);
+    }
+}
+
+macro_rules! many {
+    ($($kind:ident [$($bound:tt)*] $item:ident),*) => {$(impl<T: Store + $($bound)*> Store for $kind<T> {
+        fn put(&self, out: &mut Vec<u8>) {
+            self.len().put(out);
+            self.iter().for_each(|each| each.put(out));
+        }
+        fn get(from: &mut Bytes) -> Option<Self> {
+            (0..usize::get(from)?).map(|_| T::get(from)).collect()
+        }
+        fn visit(&self, found: &mut dyn FnMut(Name)) {
+            self.iter().for_each(|each| each.visit(found));
+        }
+    })*};
+}
+many!(Vec [Sized] x, VecDeque [Sized] x, BTreeSet [Ord] x);
+
+impl<K: Store + Ord, V: Store> Store for BTreeMap<K, V> {
+    fn put(&self, out: &mut Vec<u8>) {
+        self.len().put(out);
+        self.iter().for_each(|(key, value)| {
+            key.put(out);
+            value.put(out);
+        });
+    }
+    fn get(from: &mut Bytes) -> Option<Self> {
+        (0..usize::get(from)?).map(|_| <(K, V)>::get(from)).collect()
+    }
+    fn visit(&self, found: &mut dyn FnMut(Name)) {
+        self.iter().for_each(|(key, value)| {
+            key.visit(found);
+            value.visit(found);
+        });
+    }
+}
+
+impl<K: Store + Eq + Hash, V: Store, S: BuildHasher + Default> Store for HashMap<K, V, S> {
+    fn put(&self, out: &mut Vec<u8>) {
+        self.len().put(out);
+        self.iter().for_each(|(key, value)| {
+            key.put(out);
+            value.put(out);
+        });
+    }
+    fn get(from: &mut Bytes) -> Option<Self> {
+        (0..usize::get(from)?).map(|_| <(K, V)>::get(from)).collect()
+    }
+    fn visit(&self, found: &mut dyn FnMut(Name)) {
+        self.iter().for_each(|(key, value)| {
+            key.visit(found);
+            value.visit(found);
+        });
+    }
+}

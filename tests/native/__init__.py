@@ -1,0 +1,1 @@
+"""Compares the native core with the judge in Python."""

@@ -1,0 +1,105 @@
+"""The native judge agrees with `spec.stream` after every event."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+import pytest
+
+from monitor import native
+from monitor.native import CoreError, NativeJudge
+from spec.claims.claim import Mode
+from spec.events.canonical import as_jsonl
+from spec.stream.breaks import line_of
+from spec.stream.judge import Judge
+from tests.golden.traces import of_files
+from tests.native.differential import differs, lines_of, outcomes, read
+from tests.native.mutated import canonical, mutated
+from tests.native.run import run
+from tests.streams.traffic import Traffic, as_events
+
+COUNT = 45
+"""Random streams of the fast part; `python -m tests.native.run 200000` compares more."""
+
+
+def test_random_streams() -> None:
+    """Both judges agree on random streams."""
+    assert run(COUNT) == Counter(agree=COUNT)
+
+
+def test_traces() -> None:
+    """Both judges agree on every ninetieth trace that has a verdict."""
+    for case in canonical()[::90]:
+        assert differs(case.lines, case.mode) is None, case.key
+
+
+@pytest.mark.slow
+def test_all_traces() -> None:
+    """Both judges agree on all traces that have a verdict."""
+    for case in canonical():
+        assert differs(case.lines, case.mode) is None, case.key
+
+
+def test_files() -> None:
+    """Both judges agree on the traces that lie in files, read in Python first."""
+    for case in [*of_files()][::60]:
+        assert differs(case.lines, case.mode, packed=True) is None, case.key
+
+
+@pytest.mark.parametrize("seed", [0, 1, 2, 5])
+def test_snapshot(seed: int) -> None:
+    """State that is saved anywhere and loaded elsewhere gives the same outcomes."""
+    _, text, mode = mutated(seed)
+    judge, first = Judge(mode), NativeJudge(mode)
+    lines = [(n, line) for n, line in lines_of(text) if read(line, n) is not None]
+    for place, (_, line) in enumerate(lines):
+        if place % 3 == 1:
+            second = NativeJudge(mode)
+            second.load(first.save())
+            first = second
+        assert not first.feed(line, ends=True).refused
+        given = read(line, place + 1)
+        assert given is not None
+        judge.take(line_of(given, place + 1))
+        assert outcomes(judge) == first.outcomes()
+
+
+def test_damaged_state() -> None:
+    """State that is cut short, or made for something else, is refused and not taken."""
+    judge = NativeJudge()
+    judge.feed(as_jsonl(as_events(Traffic(200, 4, tuple(Mode)))))
+    state = judge.save()
+    for cut in range(0, len(state), len(state) // 12):
+        with pytest.raises(CoreError):
+            NativeJudge().load(state[:cut])
+
+
+def test_streams() -> None:
+    """Lines of several streams have a judge each; what changed is drained once."""
+    lines = as_jsonl(as_events(Traffic(400, 4, (Mode.HARD_PROTECTED,))))
+    judge = NativeJudge(split=True)
+    judge.feed(lines + lines.replace(b"engine-0", b"engine-1"))
+    one, other = judge.summary()
+    assert (one.kept, one.violated) == (other.kept, other.violated)
+    ended = judge.drain()
+    assert ended
+    assert all(each.final for each in ended)
+    assert not judge.drain()
+
+
+def test_refused_line() -> None:
+    """A line that is not canonical stops the reading, and is named."""
+    judge = NativeJudge()
+    fed = judge.feed(b'\n{"kind":"claim_rejected","claim_id":"a"}\n{"event":"x"}\n{}\n')
+    assert (fed.line, fed.refused) == (3, "not taken")
+
+
+def test_choice(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The environment chooses the core; a word that is none is an error."""
+    monkeypatch.setenv("RESIDENT_CLAIMS_CORE", "python")
+    assert native.core() == "python"
+    monkeypatch.delenv("RESIDENT_CLAIMS_CORE")
+    assert native.core() == "native"
+    monkeypatch.setenv("RESIDENT_CLAIMS_CORE", "rust")
+    with pytest.raises(CoreError, match="write native or python"):
+        native.core()
