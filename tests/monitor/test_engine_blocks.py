@@ -2,9 +2,15 @@
 
 from __future__ import annotations
 
+from monitor.report.verdict import Report
 from spec.claims.claim import Mode
 from tests.monitor.traces import Line, having, judge, put, verdicts, without
 from tests.monitor.traces_canonical import about, canonical, canonical_claim
+
+
+def broken_by(report: Report) -> list[str]:
+    """The codes of the breaks of the stream."""
+    return [each.code for each in report.breaks]
 
 
 class TestUnnamedBlocks:
@@ -37,21 +43,27 @@ class TestUnnamedBlocks:
         assert "satisfied" == self.restorable()
 
     def test_by_position(self) -> None:
-        """An eviction that names the claim and its positions takes them, whatever block it was."""
+        """An eviction that names the claim and its positions takes them, whatever block it was;
+        one of a position that was never loaded breaks the stream."""
         gone = about("block_evicted", block_ids=[7], positions=[2])
         assert "violated" == self.restorable(gone)
         behind = about("block_evicted", block_ids=[7], positions=[3])
-        assert "satisfied" == self.restorable(behind)
+        report = judge([*self.back, behind, *self.again], Mode.OFFLOADABLE)
+        assert ["RC112"] == broken_by(report)
+        assert "inconclusive" == report.obligations["offload_restorability"]
 
     def test_by_name(self) -> None:
         """One that names the claim and a block never shown leaves open which it was."""
         assert "inconclusive" == self.restorable(about("block_evicted", block_ids=[7]))
 
     def test_by_block(self) -> None:
-        """One that names nobody may have taken it too, unless it says that it was another's."""
+        """One that names nobody may have taken it too. One that says whose it was contradicts
+        that no event stated that it was held. Both break the stream."""
         gone = canonical("block_evicted", block_ids=[7])
-        assert "inconclusive" == self.restorable(gone)
-        assert "satisfied" == self.restorable({**gone, "object_id": "another"})
+        for line in (gone, {**gone, "object_id": "another"}):
+            report = judge([*self.back, line, *self.again], Mode.OFFLOADABLE)
+            assert ["RC112"] == broken_by(report)
+            assert "inconclusive" == report.obligations["offload_restorability"]
 
     def test_known_blocks(self) -> None:
         """Where the load named its blocks, others are others."""
@@ -66,14 +78,15 @@ class TestUnnamedBlocks:
         assert "violated" == report.obligations["offload_restorability"]
 
     def test_victim(self) -> None:
-        """Whichever it was, a block of a protected claim that is named was a victim."""
+        """An eviction that names a protected claim, and a block never shown, proves no victim."""
         loaded = about("load_finished", request_id="q", held=3)
         claim = [*canonical_claim(), about("store_finished")]
         reset = [canonical("block_lost"), about("claim_harmed")]
         back = [loaded, about("claim_materialized")]
         trace = [*claim, *reset, *back, about("block_evicted", block_ids=[7])]
         report = judge(trace, Mode.HARD_PROTECTED)
-        assert {"victim_exclusion_before_violation"} == having(report, "violated")
+        assert ["RC112"] == broken_by(report)
+        assert set(report.obligations) == having(report, "inconclusive")
 
     def test_second_copy(self) -> None:
         """Where every position is held in a named block, too, it may have been a copy."""

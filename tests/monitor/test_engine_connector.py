@@ -10,6 +10,7 @@ from tests.monitor.traces import (
     Trace,
     at,
     changed,
+    claim_of,
     having,
     judge,
     moved,
@@ -195,12 +196,15 @@ class TestRestore:
         assert "violated" == offload(trace)["offload_restorability"]
 
     def test_too_few_blocks(self) -> None:
-        """28 blocks came back and the predicate asks for 29."""
+        """The look-up finds 28 blocks and the predicate asks for 29: the copy is lost, and a load
+        of it breaks the stream."""
         trace = [
             {**line, "materialization_predicate": "leading_prefix_at_least(29)"}
             for line in connector_success()
         ]
-        assert "violated" == offload(trace)["offload_restorability"]
+        report = judge(trace, Mode.OFFLOADABLE)
+        assert ["RC113"] == [each.code for each in report.breaks]
+        assert OFFLOADABLE == having(report, "inconclusive")
         enough = [
             {**line, "materialization_predicate": "leading_prefix_at_least(28)"}
             for line in connector_success()
@@ -215,10 +219,13 @@ class TestRestore:
         assert {"offload_restorability"} == having(report, "pending")
 
     def test_predicate_on_positions(self) -> None:
-        """The look-up of the reuse is the observation of the predicate, in blocks of 16 tokens."""
-        for tokens, events in ((448, 0), (0, 0)):
-            trace = changed(connector_success(), "offload_lookup_result", 1, num_hit_tokens=tokens)
-            assert "satisfied" == offload(trace)["materialization_predicate"], events
+        """The look-up of the reuse is the observation of the predicate, in blocks of 16 tokens. A
+        load of what it did not find breaks the stream."""
+        assert "satisfied" == offload(connector_success())["materialization_predicate"]
+        trace = changed(connector_success(), "offload_lookup_result", 1, num_hit_tokens=0)
+        report = judge(trace, Mode.OFFLOADABLE)
+        assert ["RC113"] == [each.code for each in report.breaks]
+        assert OFFLOADABLE == having(report, "inconclusive")
         none = without(connector_store(), "offload_lookup_result")
         assert "unexercised" == offload(none)["materialization_predicate"]
 
@@ -270,11 +277,13 @@ class TestOrder:
         assert set() == having(report, "violated")
 
     def test_accepted_again(self) -> None:
-        """After a demotion the same id is not accepted anew."""
+        """After a demotion the same id is not accepted anew: it is no id of a new claim."""
         ended = connector("resident_claim_demoted", "r0", "resident")
         again = connector("resident_claim_accepted", "r5", "resident")
-        found = offload([*connector_store(), ended, again])
-        assert "violated" == found["ordered_lifecycle_events"]
+        report = judge([*connector_store(), ended, again], Mode.OFFLOADABLE)
+        assert OFFLOADABLE == having(report, "inconclusive")
+        found = claim_of(report).obligations.values()
+        assert {"RC203"} == {each.code for each in found}
 
     def test_twice(self) -> None:
         """A sequence number that occurs twice is disorder."""

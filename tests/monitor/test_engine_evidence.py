@@ -62,14 +62,18 @@ class TestPhantoms:
         assert "pending" == report.obligations["explicit_acceptance"]
 
     def test_registered(self) -> None:
-        """Where nobody accepts, a claim enters by being registered, and not by being named."""
+        """Where nobody accepts, a claim enters by being registered, and not by being named.
+        A look-up that finds what was never cached breaks the stream."""
         named = about("prefix_lookup", OTHER, request_id="q", held=4)
         known = without(canonical_claim(mode="best_effort"), "claim_materialized")[:1]
         report = judge([*known, named], Mode.BEST_EFFORT)
         assert "unexercised" == report.obligations["materialization_predicate"]
         own = {**named, "claim_id": CLAIM, "object_id": f"object:{CLAIM}"}
-        report = judge([*known, own], Mode.BEST_EFFORT)
+        report = judge([*known, own | {"held": 0}], Mode.BEST_EFFORT)
         assert "satisfied" == report.obligations["materialization_predicate"]
+        report = judge([*known, own], Mode.BEST_EFFORT)
+        assert ["RC114"] == [each.code for each in report.breaks]
+        assert "inconclusive" == report.obligations["materialization_predicate"]
 
     def test_none(self) -> None:
         """A stream of phantoms alone has nothing to judge."""

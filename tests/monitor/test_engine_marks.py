@@ -178,10 +178,11 @@ class TestObservesLater:
         assert "inconclusive" == claim_of(report, OTHER).verdict
 
     def test_more_is_told_of_it(self) -> None:
-        """Unless more is told of it afterwards."""
+        """A late report about it is judged by the lifecycle, whatever is not observed since."""
         blind, again = self.narrow("block_evicted"), about("claim_released", CLAIM, by="tenant:1")
         report = judge([*canonical_claim(), *released(CLAIM), blind, again, CLOSED], HARD)
-        assert "inconclusive" == claim_of(report, CLAIM).verdict
+        assert "violated" == claim_of(report, CLAIM).verdict
+        assert "violated" == verdicts(report)["ordered_lifecycle_events"]
 
 
 class TestForm:

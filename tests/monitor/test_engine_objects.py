@@ -7,7 +7,17 @@ from typing import Any
 import pytest
 
 from spec.claims.claim import Mode
-from tests.monitor.traces import CLAIM, OTHER, Line, Trace, having, judge, verdicts, without
+from tests.monitor.traces import (
+    CLAIM,
+    OTHER,
+    Line,
+    Trace,
+    claim_of,
+    having,
+    judge,
+    verdicts,
+    without,
+)
 from tests.monitor.traces_canonical import about, canonical, canonical_claim
 
 
@@ -45,12 +55,14 @@ class TestMisnamed:
 
     @pytest.mark.parametrize("field", ["cache_identity", "token_map"])
     def test_another_object(self, field: str) -> None:
-        """The same name in another cache, or of other tokens, is another object."""
+        """The same name in another cache, or of other tokens, is another object. Its acceptance
+        states no predicate, so that nothing is concluded of what it accepts."""
         registered = [{**line, "token_map": "map:1"} for line in canonical_claim()]
         elsewhere = {**self.accepted, field: "another"}
         assert "satisfied" == self.identity([*registered, elsewhere])
         report = judge([*registered, elsewhere], Mode.HARD_PROTECTED)
-        assert {"explicit_acceptance"} == having(report, "violated", OTHER)
+        found = claim_of(report, OTHER).obligations
+        assert {("inconclusive", "RC206")} == {(each.verdict, each.code) for each in found.values()}
 
     @pytest.mark.parametrize("field", ["cache_identity", "token_map"])
     def test_said_less(self, field: str) -> None:
@@ -123,26 +135,28 @@ class TestUnnamed:
         assert len(AWAY) + 1 == found.at.line
 
     def test_what_is_open(self) -> None:
-        """A route leaves open what is owed for routes, a reuse whatever rests on what was done."""
-        route = unnamed("request_routed", cost=5, worker="w")
-        report = judge([*KNOWN, route], Mode.ROUTED_REUSE)
-        expected = {"route_cost_attribution", "placement_attribution"}
-        assert expected == having(report, "inconclusive")
-        report = judge([*AWAY, unnamed("prefix_reused")], Mode.OFFLOADABLE)
-        assert set(report.obligations) == having(report, "inconclusive")
-
-    def test_not_judged(self) -> None:
-        """Where no obligation of the mode judges such facts, they say nothing and hurt nothing."""
-        route = unnamed("request_routed", cost=5, worker="w")
-        trace = [*canonical_claim(), route, unnamed("prefix_reused")]
-        assert "kept" == judge(trace, Mode.HARD_PROTECTED).verdict
+        """A route or a reuse that names nothing breaks the stream, in every mode."""
+        route, reuse = unnamed("request_routed", cost=5, worker="w"), unnamed("prefix_reused")
+        for trace, mode in (
+            ([*KNOWN, route], Mode.ROUTED_REUSE),
+            ([*AWAY, reuse], Mode.OFFLOADABLE),
+            ([*canonical_claim(), route], Mode.HARD_PROTECTED),
+            ([*canonical_claim(), reuse], Mode.HARD_PROTECTED),
+        ):
+            report = judge(trace, mode)
+            assert ["RC121"] == [each.code for each in report.breaks]
+            assert set(report.obligations) == having(report, "inconclusive")
 
     def test_before_and_after(self) -> None:
-        """Claims that ended before, or were registered after, are not touched by it."""
+        """A claim that is final keeps its verdict; of one that is registered after the break
+        nothing is known."""
         ended = [about("claim_retired"), about("claim_released", by="tenant:1")]
         later = canonical_claim(OTHER, first=500, mode="offloadable")
         report = judge([*AWAY, *ended, unnamed("prefix_reused"), *later], Mode.OFFLOADABLE)
-        assert "inconclusive" not in report.obligations.values()
+        assert ["RC121"] == [each.code for each in report.breaks]
+        assert "kept" == claim_of(report, CLAIM).verdict
+        found = claim_of(report, OTHER).obligations
+        assert {("inconclusive", "RC130")} == {(each.verdict, each.code) for each in found.values()}
 
     def test_failure(self) -> None:
         """A load of the claim's object that failed is its failure."""
@@ -193,12 +207,18 @@ class TestLookUp:
     registered = without(canonical_claim(mode="best_effort"), "claim_materialized", "block_cached")
 
     def test_empty(self) -> None:
-        """One that does not say shows nothing."""
+        """One that does not say shows nothing; one that finds more than is held breaks the
+        stream."""
         name = "materialization_predicate"
-        for held, verdict in ((None, "unexercised"), (0, "satisfied"), (3, "satisfied")):
+        for held, verdict, codes in (
+            (None, "unexercised", []),
+            (0, "satisfied", []),
+            (3, "inconclusive", ["RC114"]),
+        ):
             looked_up = about("prefix_lookup", request_id="q", held=held)
             report = judge([*self.registered, looked_up], Mode.BEST_EFFORT)
             assert verdict == report.obligations[name]
+            assert codes == [each.code for each in report.breaks]
 
     def test_identity(self) -> None:
         """It still names whom it names."""

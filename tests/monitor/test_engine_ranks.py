@@ -158,9 +158,13 @@ class TestChoice:
         assert "unexercised" == found(last)["claim:c"]
 
     def test_no_priority(self) -> None:
-        """A claim that states no priority is passed over by nobody, and may be a lower one."""
+        """Of a claim that states no priority nobody knows which others it may outlast: neither
+        what it loses nor what it keeps is judged."""
         plain = [*known("claim:a"), *known("claim:b", priority=None), *known("claim:c")]
-        assert "unexercised" == found([*plain, *loses("claim:b", 1)])["claim:b"]
+        trace = [*plain, *loses("claim:b", 1)]
+        assert ("inconclusive", UNKNOWN) == (found(trace)["claim:b"], why(trace, "claim:b"))
+        report = claim_of(judge(trace, Mode.SOFT_PRIORITY), "claim:b")
+        assert "RC301" == report.obligations[NAME].code
         only = [*plain, *loses_all("claim:a")]
         trace = [*only, *loses("claim:c")]
         assert ("inconclusive", UNKNOWN) == (found(trace)["claim:c"], why(trace, "claim:c"))
@@ -371,7 +375,10 @@ class Plain:
         lost = [self.ranks[loser] for loser in losers]
         for loser in losers:
             rank = self.ranks[loser]
-            if rank is None or self.said[loser] in ("violated", "inconclusive"):
+            if self.said[loser] in ("violated", "inconclusive"):
+                continue
+            if rank is None:
+                self.said[loser] = "inconclusive"
                 continue
             unsure = any(p is None and n for p, n in zip(self.ranks, self.blocks, strict=True))
             rivals = unsure or any(p < rank for p in held)

@@ -74,10 +74,16 @@ class TestTerms:
         assert {OBJECT} == why(registered, Mode.BEST_EFFORT)
 
     def test_violated_before(self) -> None:
-        """An acceptance of what was never committed is untrue, whatever else is missing."""
+        """What was violated before the terms were missed stays violated; an acceptance that
+        misses them itself concludes nothing, though it was never committed."""
         trace = without(stripped(canonical_claim(), *IDENTITY), "claim_committed")
-        report = judge(trace, Mode.HARD_PROTECTED)
-        assert {"explicit_acceptance"} == having(report, "violated")
+        assert {OBJECT} == why(trace)
+        found = claim_of(judge(trace, Mode.HARD_PROTECTED)).obligations["explicit_acceptance"]
+        assert "RC206" == found.code
+        early = stripped([about("claim_materialized"), *canonical_claim()], *IDENTITY)
+        report = judge(early, Mode.HARD_PROTECTED)
+        assert "explicit_acceptance" in having(report, "violated")
+        assert "satisfied" not in verdicts(report).values()
 
 
 OWNED = {"owner_scope": "tenant:1"}
@@ -189,14 +195,15 @@ class TestClock:
         assert "kept" == judge(told, Mode.EXPIRING).verdict
 
     def test_steps_of_another(self) -> None:
-        """A stream that tells the steps of one claim tells that those of another are not over."""
+        """A stream that tells the steps of one claim tells those of another, too, but whether the
+        other may be expired now it does not state."""
         other = canonical_claim(OTHER, first=500, mode="expiring", duration="9 steps")
         ended = [about("duration_elapsed"), about("claim_expired", by="runtime")]
         trace = [*self.lasting("3 steps"), *other, *ended]
         assert "kept" == judge(trace, Mode.EXPIRING).verdict
         early = [*trace, about("claim_retired", OTHER), about("claim_expired", OTHER, by="runtime")]
-        found = verdicts(judge(early, Mode.EXPIRING), OTHER)
-        assert "violated" == found["ordered_lifecycle_events"]
+        found = claim_of(judge(early, Mode.EXPIRING), OTHER).obligations["ordered_lifecycle_events"]
+        assert ("inconclusive", "RC301") == (found.verdict, found.code)
 
     def test_violated_before(self) -> None:
         """An eviction that breaks the predicate with nothing said comes before the end or after a

@@ -61,7 +61,6 @@ def elsewhere(cache: str) -> Line:
 
 STREAMS: dict[str, tuple[Trace, int]] = {
     "as it is": (life(), 0),
-    "says that it is out of order": (with_line(5, {"kind": "stream_disorder"}), 3),
     "a block of the object, in another's name": (anothers(**IDENTITY), 0),
     "a block of nobody's object": (anothers(), 1),
     "its predicate in other words": (stating("contiguous_range(0, 2)"), 0),

@@ -16,6 +16,7 @@ from tests.monitor.traces import (
     Trace,
     at,
     changed,
+    claim_of,
     having,
     judge,
     put,
@@ -276,10 +277,16 @@ class TestUntold:
     @pytest.mark.parametrize("mode", [Mode.BEST_EFFORT, Mode.HARD_PROTECTED])
     @pytest.mark.parametrize("trace", [connector_success(), connector_failure()])
     def test_materialized(self, trace: Trace, mode: Mode, bundle: Bundle) -> None:
-        """Whether the connector's runtime said that a claim materialized cannot be told."""
+        """Whether the connector's runtime said that a claim materialized cannot be told, nor what
+        rests on the size of a claim or of a request."""
         report = judge(trace, mode, bundle)
         untold = {"claim_materialized_event", "claim_scoped_telemetry"}
+        if mode is Mode.HARD_PROTECTED:
+            untold |= {"footprint_accounting", "explicit_conflict_action"}
+            untold |= {"victim_exclusion_before_violation"}
         untold &= set(MODES[mode].names(bundle))
+        found = claim_of(report).obligations
+        assert {"RC301", "RC303"} >= {found[name].code for name in untold}
         assert set() == having(report, "violated")
         assert untold == having(report, "inconclusive")
 
@@ -317,17 +324,16 @@ class TestRoom:
 
     @pytest.mark.parametrize("blocking", [[CLAIM], [OTHER], [], None])
     def test_refused(self, blocking: list[str] | None) -> None:
-        """Whether a refusal for want of room names the right claims cannot be told."""
+        """A refusal of a request that has not arrived breaks the stream, whomever it names."""
         report = judge(self.refused(blocking_claim_ids=blocking), Mode.HARD_PROTECTED)
-        pressure = {"blocking_claim_ids", "explicit_conflict_action", "footprint_accounting"}
-        pressure |= {"victim_exclusion_before_violation", "claim_materialized_event"}
-        assert pressure == having(report, "inconclusive")
-        assert set() == having(report, "violated")
+        assert ["RC116"] == [each.code for each in report.breaks]
+        assert PROTECTED == having(report, "inconclusive")
 
     def test_offloadable(self) -> None:
-        """Where the mode does not ask for it nothing is in doubt."""
+        """In every mode."""
         report = judge(self.refused(blocking_claim_ids=[CLAIM]), Mode.OFFLOADABLE)
-        assert "kept" == report.verdict
+        assert ["RC116"] == [each.code for each in report.breaks]
+        assert OFFLOADABLE == having(report, "inconclusive")
 
     def test_after_a_failed_restore(self) -> None:
         """A refusal after a failed restore answers for it in whatever words."""

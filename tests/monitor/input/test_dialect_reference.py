@@ -140,7 +140,7 @@ class TestKept:
             (reference_success(), {"restoration_failure_outcome", "claim_harm_attribution"}),
             (reference_failure(), {"offload_restorability"}),
             ([*reference_success(), *reference_failure()[2:]], set()),
-            ([*reference_failure(), *reference_success()[2:]], set()),
+            ([*reference_failure(), *reference_success()[3:]], set()),
             (
                 [*AWAY, reference_required("r2"), reference_restored("r2"), reference_reused("r2")],
                 {"restoration_failure_outcome", "claim_harm_attribution"},
@@ -153,6 +153,12 @@ class TestKept:
         report = judge(trace, Mode.OFFLOADABLE)
         assert "kept" == report.verdict
         assert idle == having(report, "unexercised")
+
+    def test_offloaded_twice(self) -> None:
+        """What did not come back cannot leave the GPU again."""
+        report = judge([*reference_failure(), *reference_success()[2:]], Mode.OFFLOADABLE)
+        assert ["RC112"] == [each.code for each in report.breaks]
+        assert {"inconclusive"} == set(verdicts(report).values())
 
     def test_together(self, tmp_path: Path) -> None:
         """Two files of one run, each whole, exercise all obligations between them."""
