@@ -357,6 +357,18 @@ class Claim:
         for name in ended[:-_KEPT]:
             self.drop_request(name)
 
+    @property
+    def may_forget(self) -> bool:
+        """Whether scopes of requests that ended may have been dropped: as many are kept as may."""
+        return sum(scope.ended for scope in self.requests.values()) >= _KEPT
+
+    def leave_open_of_requests(self, request: str, at: object) -> None:
+        """Conclude nothing from a late report: what the request came to may be forgotten."""
+        text = f"request {request} ended, and what it came to is not remembered"
+        for name in self.names:
+            if OBLIGATIONS[name].per_request:
+                self.leave_open(name, Reason(Code.REQUEST_FORGOTTEN, text, at))
+
     def drop_request(self, request: str) -> None:
         """Keep of a request what its observers came to."""
         scope = self.requests.pop(request, None)

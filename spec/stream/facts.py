@@ -117,9 +117,10 @@ class Facts:
     def _named_by_blocks(self, event: Event, keys: list[Key], effect: Effect) -> None:
         """The fact means the claims that hold the keys or the blocks that it states."""
         blocks = (self._pool.blocks.get(block) for block in event.block_ids)
-        for key in (*keys, *(key for key in blocks if key is not None)):
+        known = [*keys, *(key for key in blocks if key is not None)]
+        for key in known:
             effect.direct.update(owner for owner, _ in self._objects.owners(key))
-        if not (keys or event.block_ids or event.tier):
+        if not (known or event.tier):
             what = "names no claim, object or key, and no known block"
             raise Contradiction(Code.NOTHING_NAMED, f"{event.kind} {what}")
 

@@ -691,8 +691,13 @@ class Judge:
             if mine or name in belongs:
                 delivery.to_request(name, scope)
         for name in belongs | unsure:
-            if name not in claim.requests and (mine or event.kind in _OPENS_MANY):
-                delivery.opens(name, self.requests.get(name), over=self.requests.is_over(name))
+            if name in claim.requests or not (mine or event.kind in _OPENS_MANY):
+                continue
+            over = self.requests.is_over(name)
+            if over and claim.may_forget:
+                claim.leave_open_of_requests(name, line.at)
+            else:
+                delivery.opens(name, self.requests.get(name), over=over)
         for name in delivery.opened:
             self.followers.setdefault(name, {})[claim] = None
         if delivery.now is not claim.facts:
@@ -825,7 +830,7 @@ class Judge:
             claim.early |= claim.duration is not None and not claim.elapsed
             self._timed.pop(claim, None)
             claim.retired |= claim.elapsed or event.by == claim.owner is not None
-        if event.kind in _BEGINS or event.kind is Kind.CLAIM_RETIRED:
+        if event.kind in _TERMS or event.kind is Kind.CLAIM_RETIRED:
             self.ranks.follow(claim, holds=self._holds(claim))
 
     def _settle(self, claim: Claim) -> None:

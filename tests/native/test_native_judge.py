@@ -33,7 +33,7 @@ def test_traces() -> None:
         assert differs(case.lines, case.mode) is None, case.key
 
 
-@pytest.mark.slow
+@pytest.mark.deep
 def test_all_traces() -> None:
     """Both judges agree on all traces that have a verdict."""
     for case in canonical():

@@ -85,11 +85,12 @@ class ReferenceDialect:
         run = self._runs.setdefault(stream, Run())
         now = Now(name, data, run, predicate, self._file, line)
         now.check(*_NEEDS.get(name, ("claim_id",)))
-        events = (*_arrival(now), *meaning(now))
+        arrival, events = _arrival(now), meaning(now)
         if data.claim_id is not None:
-            named = any(event.claim_id is not None for event in events)
+            named = any(event.claim_id is not None for event in (*arrival, *events))
             if rebinds(now.claim.identity, data.identity(predicate)) and not named:
-                events = (*events, now.say(Kind.PREFIX_LOOKUP, request_id=data.request_id))
+                events = (now.say(Kind.PREFIX_LOOKUP, request_id=data.request_id), *events)
+        events = (*arrival, *events)
         return (Record(at, stamp, tuple((e, at) for e in events), doubts=tuple(now.doubts)),)
 
     def flush(self, stream: str | None = None) -> tuple[Record, ...]:

@@ -131,7 +131,7 @@ impl Order {
         if self.mixed {
             return broken(Code::TwoForms, "two dialects in one stream".into());
         }
-        let (last, then) = (self.sequence, self.time_ns);
+        let (last, mut then) = (self.sequence, self.time_ns);
         self.sequence = line.sequence.or(last);
         let kind = line.mark.as_ref().map(|mark| mark.kind);
         let opens = kind == Some(Mark::Opened);
