@@ -135,6 +135,9 @@ impl Order {
         self.sequence = line.sequence.or(last);
         let kind = line.mark.as_ref().map(|mark| mark.kind);
         let opens = kind == Some(Mark::Opened);
+        if opens && self.closed {
+            then = None; // a run that was closed is followed by another, perhaps by another clock
+        }
         let again = line.sequence.is_some_and(|number| last.is_some_and(|last| number <= last));
         let is_first = line.sequence.is_some_and(|number| self.first.contains(&number));
         if (opens && self.is_cut()) || (again && is_first) {

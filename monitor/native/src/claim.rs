@@ -154,6 +154,11 @@ impl Observed {
     }
 
     /// Nothing more is concluded of one obligation.
+    /// Whether scopes of requests that ended may have been dropped: as many are kept as may.
+    pub fn may_forget(&self) -> bool {
+        self.requests.iter().filter(|row| row.1.ended).count() >= KEPT
+    }
+
     pub fn leave_open(&mut self, obligation: u8, reason: Reason) {
         if !self.is_open(obligation) {
             self.open.push((obligation, reason));

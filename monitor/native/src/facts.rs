@@ -151,12 +151,13 @@ impl Facts<'_> {
     /// The fact means the claims that hold the keys or the blocks that it states.
     fn named_by_blocks(&mut self, event: &Event, keys: &[Key]) -> Fine {
         let held = event.block_ids.iter().filter_map(|b| self.pool.blocks.get(b).copied()?);
-        for key in keys.iter().copied().chain(held) {
+        let known: Vec<Key> = keys.iter().copied().chain(held).collect();
+        for &key in &known {
             self.objects.owners(self.claims, key, |owner, _| {
                 self.effect.direct.add(owner);
             });
         }
-        if keys.is_empty() && event.block_ids.is_empty() && event.tier.is_none() {
+        if known.is_empty() && event.tier.is_none() {
             let kind = &self.tables.kinds[usize::from(event.kind)].name;
             let text = format!("{kind} names no claim, object or key, and no known block");
             return contradicts(Code::NothingNamed, text);

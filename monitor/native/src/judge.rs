@@ -1059,9 +1059,23 @@ impl Judge {
         if is_mine || tables.actions.has(event.kind) || OPENS_MANY.has(event.kind) {
             for &name in belongs.iter().chain(unsure.iter().filter(|name| !belongs.contains(name)))
             {
-                if seen.scope(name).is_none() {
-                    delivery.opens(name, &mut seen, &now);
+                if seen.scope(name).is_some() {
+                    continue;
                 }
+                if self.state.requests.is_over(name) && seen.may_forget() {
+                    let request = self.names.show(name);
+                    let text =
+                        format!("request {request} ended, and what it came to is not remembered");
+                    let mode = self.state.claims[number].mode;
+                    for &each in &tables.modes[mode].obligations {
+                        if tables.obligations[usize::from(each)].per_request {
+                            let reason = Reason::new(Code::RequestForgotten, text.clone(), line.at);
+                            seen.leave_open(each, reason);
+                        }
+                    }
+                    continue;
+                }
+                delivery.opens(name, &mut seen, &now);
             }
         }
         let (opened, moved) = (std::mem::take(&mut delivery.opened), delivery.moved);
@@ -1283,7 +1297,7 @@ impl Judge {
             let owner = claim.owner.is_some() && event.by == claim.owner;
             claim.retired |= claim.elapsed || owner;
         }
-        if BEGINS.has(event.kind) || event.kind == event::CLAIM_RETIRED {
+        if TERMS.has(event.kind) || event.kind == event::CLAIM_RETIRED {
             self.rank(number);
         }
     }
