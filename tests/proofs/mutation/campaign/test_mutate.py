@@ -340,7 +340,10 @@ class TestPage:
             f"a pinned verdict was another one, {same:,} were shown to be no change, and "
             f"{every['survived']:,} survived."
         ) in self.PAGE
-        assert f"of the {pins:,} of the last campaign it is known only that they change a verdict" in self.PAGE
+        assert (
+            f"of the {pins:,} of the last campaign it is known only that they change a verdict"
+            in self.PAGE
+        )
         assert 0 == every["unknown"]
         for check in CHECKS:
             assert f" | {every[check]:,} | {found.alone[check]:,} |\n" in self.PAGE
