@@ -31,11 +31,11 @@ from tests.proofs.mutation_figures import grouped, recorded
 SAMPLE = {
     "structure": 0,
     "theorem": 2,
-    "frame": 0,
+    "frame": 1,
     "necessity": 0,
-    "traces": 2,
+    "traces": 4,
     "pins": 12,
-    "equivalent": 10,
+    "equivalent": 7,
     "survived": 0,
     "unknown": 0,
 }
