@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "ENDED",
+    "IDS",
     "USUAL",
     "Ended",
     "Limits",
@@ -36,6 +37,7 @@ __all__ = [
     "Stream",
     "Streams",
     "is_violated",
+    "limits_asked",
     "line_of",
     "obligation_said",
     "owes_nothing",
@@ -46,6 +48,9 @@ ENDED: Final = 10_000
 
 USUAL: Final = Limits(ended=ENDED)
 """How much of a stream is followed."""
+
+IDS: Final = USUAL.ids
+"""Ids of ended claims that are remembered."""
 
 TROUBLED: Final = 1_000
 """Claims of a stream that are listed though they ended long ago: they were not kept."""
@@ -116,6 +121,17 @@ def obligation_said(name: str, found: Finding) -> Said:
     rule = observer.rules[found.rule]
     why = rule.why if found.verdict is Verdict.VIOLATED else observer.state(rule.to).says
     return Said(at, why, rule.allowed)
+
+
+def limits_asked(live: int | None, requests: int | None, ids: int, *, ended: int = ENDED) -> Limits:
+    """The limits of each stream; None for as many as are followed by default."""
+    usual = Limits()
+    return Limits(
+        live=usual.live if live is None else live,
+        ended=ended,
+        ids=ids,
+        requests=usual.requests if requests is None else requests,
+    )
 
 
 def is_violated(claim: Claim) -> bool:

@@ -26,10 +26,6 @@ SAYS = {
 }
 READERS: dict[str, tuple[str, Callable[[str], int]]] = {
     "check": ("a.jsonl", lambda at: monitor(["check", at, "--mode", "hard_protected"])),
-    "reference": (
-        "a.jsonl",
-        lambda at: monitor(["check", at, "--mode", "hard_protected", "--reference"]),
-    ),
     "lenient": (
         "a.jsonl",
         lambda at: monitor(["check", at, "--mode", "hard_protected", "--lenient"]),

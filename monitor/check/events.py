@@ -11,13 +11,12 @@ from monitor.check.by_name import claim_asked
 from monitor.check.conclude import Asked, concluded, obligation_report
 from monitor.check.found import found_in
 from monitor.check.snapshots import restored, snapshot
-from monitor.core import ENDED, Stream, Streams
+from monitor.core import ENDED, IDS, Stream, Streams, limits_asked
 from monitor.input.errors import InputError, did_you_mean, shown
 from monitor.input.given import record_of
 from monitor.input.plain import form_of, plain_record
 from monitor.input.records import at_line
 from monitor.input.sources import Account
-from monitor.report.limit_options import IDS, limits_asked
 from spec.claims.claim import Mode
 from spec.contract.modes import Bundle
 from spec.contract.names import find_bundle, find_mode

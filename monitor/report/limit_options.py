@@ -6,7 +6,7 @@ from typing import Annotated, Final, TypeAlias
 
 import typer
 
-from monitor.core import ENDED, Limits
+from monitor.core import IDS, limits_asked
 
 __all__ = ["IDS", "MOST_IDS", "IdsOption", "LiveOption", "RequestsOption", "limits_asked"]
 
@@ -14,7 +14,6 @@ _MOST: Final = 1_000_000_000
 MOST_IDS: Final = 100_000_000
 """Ids that can be remembered: they take 4 GiB."""
 
-IDS: Final = Limits().ids
 _BEYOND: Final = "One more breaks the stream, and claims that are alive are inconclusive."
 
 LiveOption: TypeAlias = Annotated[
@@ -49,14 +48,3 @@ IdsOption: TypeAlias = Annotated[
         "noticed, and the theorem does not apply.",
     ),
 ]
-
-
-def limits_asked(live: int | None, requests: int | None, ids: int, *, ended: int = ENDED) -> Limits:
-    """The limits of each stream; None for as many as are followed by default."""
-    usual = Limits()
-    return Limits(
-        live=usual.live if live is None else live,
-        ended=ended,
-        ids=ids,
-        requests=usual.requests if requests is None else requests,
-    )

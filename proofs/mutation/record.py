@@ -14,12 +14,13 @@ from typing import TYPE_CHECKING, Any, Final
 
 from monitor.core import line_of
 from monitor.input.sources import read
+from proofs.engines.bounded.minimise import CARRIES
 from proofs.mutation import pins
 from proofs.mutation.runs.judge import alike, is_faithful
 from proofs.mutation.runs.lines import HAND, RUNS, runs, write_run
 from spec.claims.claim import Mode
 from spec.contract.obligations import OBLIGATIONS
-from spec.contract.vocabulary import EVENT_FIELDS
+from spec.events.alphabet import CONFLICT_ACTIONS
 from spec.events.fields import REQUEST_KINDS
 from spec.files.writing import write_bytes
 from spec.stream.fields import FIELDS, Moment
@@ -44,11 +45,17 @@ _RANKED: Final = "priority_influence"
 """Judged by the losses of two claims at a time, beside the events that are delivered to either."""
 
 
+_ALWAYS: Final = ("mine", "named", "here")
+_HELD: Final = ("rest", "rest_since_arrival")
+_OF_REQUESTS: Final = REQUEST_KINDS | CONFLICT_ACTIONS
+
+
 @dataclass
 class _Delivered:
     """The events that are delivered to one claim, each with the request it belongs to, if any.
 
-    Workers are numbered in order of appearance; the judge's own numbers are digests.
+    Only the fields that say something on an event of its kind are kept; one that is unknown is
+    plain. Workers are numbered in order of appearance; the judge's own numbers are digests.
     """
 
     claim: Claim
@@ -58,8 +65,12 @@ class _Delivered:
 
     def add(self, at: Moment, request: str | None) -> None:
         """Add an event, with the request that it belongs to."""
-        fields = {name: FIELDS[name](at, self.claim) for name in EVENT_FIELDS if name in FIELDS}
-        fields["worker"] = self._workers.setdefault(fields["worker"], len(self._workers))
+        kind = at.event.kind
+        names = (*_ALWAYS, *CARRIES.get(kind, ()), *(_HELD if kind in _OF_REQUESTS else ()))
+        values = {name: FIELDS[name](at, self.claim) for name in names if name in FIELDS}
+        fields = {name: value for name, value in values.items() if value is not None}
+        if "worker" in fields:
+            fields["worker"] = self._workers.setdefault(fields["worker"], len(self._workers))
         self.events.append((at.event.kind, fields))
         self.requests.append(request)
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from io import BufferedReader
-from typing import TYPE_CHECKING, Any, BinaryIO, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, BinaryIO, Final, NamedTuple, cast
 
 import msgspec
 
@@ -25,6 +25,7 @@ from spec import __version__
 from spec.claims.claim import Mode
 from spec.claims.states import ClaimState
 from spec.contract.modes import Bundle
+from spec.contract.obligations import OBLIGATIONS
 from spec.digest import spec_digest
 from spec.events.alphabet import FACTS
 from spec.events.fields import fields_of
@@ -37,6 +38,7 @@ from spec.stream.outcome import ModeVerdict
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
+    from monitor.input.records import At
     from monitor.input.sources import Account
     from monitor.report.verdict import Report
     from spec.events.canonical import Event
@@ -283,9 +285,25 @@ def _compared(claim: Claim, known: _Standing) -> Iterator[Change]:
         if found.verdict is not was:
             said = obligation_said(obligation, found)
             allowed = said.allowed if found.verdict is Verdict.VIOLATED else ""
-            yield Change(name, obligation, was, found.verdict, said.why, allowed)
+            why = said.why
+            if found.verdict is Verdict.UNEXERCISED and found.reason is None:
+                why = _idle(claim, obligation) or why
+            yield Change(name, obligation, was, found.verdict, why, allowed)
     known.texts, known.unclear = texts, claim.unclear is not None
     known.verdicts = {obligation: found.verdict for obligation, found in findings.items()}
+
+
+def _idle(claim: Claim, obligation: str) -> str:
+    """What the state says to which an observer was last led, of those that are not exercised."""
+    place, states = claim.names.index(obligation), OBLIGATIONS[obligation].states
+    idle = [
+        (cast("At", stand.at).line, states[stand.state].says)
+        for _, scope in claim.scopes()
+        if (stand := scope.stands[place]) is not None
+        and stand.at is not None
+        and states[stand.state].verdict is Verdict.UNEXERCISED
+    ]
+    return max(idle)[1] if idle else ""
 
 
 _BEFORE: Final[dict[str, str]] = {

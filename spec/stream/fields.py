@@ -412,6 +412,8 @@ def several_unreported(at: Moment, claim: Claim) -> bool:
 
 def matches_oldest(at: Moment, claim: Claim) -> bool:
     """Whether the report agrees with the oldest fact that is not reported yet."""
+    if at.event.kind not in ROUTE_REPORTS:
+        return False
     return _unreported(at, claim)[:1] == [route_value(at.event, ROUTE_REPORTS[at.event.kind][1])]
 
 

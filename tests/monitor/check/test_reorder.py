@@ -72,7 +72,6 @@ class TestReorder:
         assert "1 line repeated and dropped; 1 line held back" in capsys.readouterr().out
         assert 2 == main(["check", path, "--reorder", "soon"])
         assert "'soon' is no window" in capsys.readouterr().err
-        assert 2 == main(["check", path, "--reorder", "3", "--reference"])
 
     def test_no_window(self, tmp_path: Path) -> None:
         """What is no window is refused before anything is read."""

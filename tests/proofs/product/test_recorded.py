@@ -243,7 +243,8 @@ class TestReading:
         del lines[8]
         found = accepted("plugin", lines)
         (stream,) = found.streams
-        assert (UNDECIDED, "sequence 8 is missing") == (found.verdict, stream.why)
+        why = "lines are missing before sequence number 9"
+        assert (UNDECIDED, why) == (found.verdict, stream.why)
         assert stream.at is not None
         assert (9, 7) == (stream.at.line, stream.taken)
 

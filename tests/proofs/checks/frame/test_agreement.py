@@ -176,8 +176,8 @@ class Fast(Naive):
     @property
     def owes(self) -> bool:
         """Something is owed in the scope of the claim itself."""
-        pairs = zip(self.claim.at, self.made.pending, strict=True)
-        return any(state in pending for (state, _), pending in pairs)
+        pairs = zip(self.claim.at, self.made.observers, strict=True)
+        return any(o.states[state].verdict is Verdict.PENDING for (state, _), o in pairs)
 
 
 def an_event(rng: random.Random) -> SimpleNamespace:
@@ -235,8 +235,8 @@ def same(fast: Fast, naive: Naive) -> bool:
         if standing.facts != whole.facts:
             return False
         for place in naive.made.scoped:
-            broken = naive.claim.at[place][0] in naive.made.violated[place]
-            if not broken and standing.at[place] != whole.at[place]:
+            verdict = naive.made.observers[place].states[naive.claim.at[place][0]].verdict
+            if verdict is not Verdict.VIOLATED and standing.at[place] != whole.at[place]:
                 return False
     return True
 

@@ -17,7 +17,7 @@ from proofs.mutation import pins
 from proofs.mutation.campaign import command, run
 from proofs.mutation.campaign.command import Mutation
 from proofs.mutation.campaign.run import Fate, exit_code, tally
-from proofs.mutation.campaign.state import State, runs_digest, usual_place
+from proofs.mutation.campaign.state import State, usual_place
 from proofs.mutation.detection.checks import CHECKS
 from proofs.mutation.mutants.changes import WAYS
 from proofs.mutation.mutants.rules import OPERATORS, Mutant, mutants
@@ -26,16 +26,16 @@ from spec.claims.claim import Mode
 from spec.digest import spec_digest
 from spec.language.errors import SpecError
 from tests.proofs.mutation.shared import OF_OPERATORS, OF_PLACES, OF_WAYS, mutant
-from tests.proofs.mutation_figures import grouped, mutants_digest, recorded
+from tests.proofs.mutation_figures import grouped, recorded
 
 SAMPLE = {
     "structure": 0,
     "theorem": 2,
-    "frame": 0,
+    "frame": 1,
     "necessity": 0,
-    "traces": 2,
+    "traces": 4,
     "pins": 12,
-    "equivalent": 10,
+    "equivalent": 7,
     "survived": 0,
     "unknown": 0,
 }
@@ -321,16 +321,12 @@ class TestPage:
         assert f"{len(lines.runs()):,} runs" in self.PAGE
         assert f"{sum(OF_PLACES.values()):,} mutants" in self.PAGE
 
-    @pytest.mark.slow
-    def test_recorded(self) -> None:
-        """The figures are of a campaign against these mutants, told by these runs."""
-        found = recorded()
-        again = "python -m proofs mutate --format json | python -m tests.proofs.mutation_figures"
-        assert (runs_digest(), mutants_digest()) == (found.runs, found.mutants), again
-        assert OF_PLACES == {place: sum(fates.values()) for place, fates in found.tally.items()}
-
     def test_figures(self) -> None:
-        """Each figure on the page is the one that was recorded."""
+        """Each figure on the page is the one that was recorded, before the present specification.
+
+        The campaign has not been repeated, so no figure is compared with the present mutants.
+        """
+        assert "was run before the present specification and has not been repeated" in self.PAGE
         found = recorded()
         every: Counter[str] = Counter()
         for mode, fates in found.tally.items():
@@ -340,11 +336,14 @@ class TestPage:
         reasons = sum(every[check] for check in CHECKS if check != "pins")
         total, pins, same = every.total(), every["pins"], every["equivalent"]
         assert (
-            f"Of the {total:,} mutants {reasons:,} are killed for a reason, {pins:,} only because "
-            f"a pinned verdict is another one, {same:,} are shown to be no change, and "
-            f"{every['survived']:,} survive."
+            f"Of its {total:,} mutants {reasons:,} were killed for a reason, {pins:,} only because "
+            f"a pinned verdict was another one, {same:,} were shown to be no change, and "
+            f"{every['survived']:,} survived."
         ) in self.PAGE
-        assert f"of the {pins:,} it is known only that they change a verdict" in self.PAGE
+        assert (
+            f"of the {pins:,} of the last campaign it is known only that they change a verdict"
+            in self.PAGE
+        )
         assert 0 == every["unknown"]
         for check in CHECKS:
             assert f" | {every[check]:,} | {found.alone[check]:,} |\n" in self.PAGE
