@@ -21,6 +21,7 @@ from proofs.checks.frame.compiled import bundles, mismatches
 from proofs.checks.frame.lemmas import Frame
 from proofs.checks.frame.space import Space
 from proofs.checks.frame.verification_conditions import Prover
+from proofs.logic.encode import Expr
 from spec.claims.claim import Mode
 from spec.cli.common import json_page
 from spec.contract.modes import Bundle
@@ -33,7 +34,6 @@ if TYPE_CHECKING:
     from proofs.checks.frame.counterexample import Setting
     from proofs.checks.frame.results import Failure
     from proofs.checks.frame.verification_conditions import Question
-    from proofs.logic.encode import Expr
 
 __all__ = ["FrameTheorem"]
 

@@ -147,7 +147,7 @@ class Judge:
         if self.order.cut:
             text = "the stream was cut: stream_closed is not its last line"
             self._break(Reason(Code.STREAM_CUT, text, self.order.opened))
-        for claim in self._alive():
+        for claim in self.claims.values():
             self._time_end(claim)
 
     def _start(self) -> None:
@@ -841,7 +841,8 @@ class Judge:
 
     def _end(self, claim: Claim) -> None:
         """Nothing changes the verdict any more but a late report."""
-        self._time_end(claim)
+        if not claim.in_steps:  # whether the stream states ends in steps is known when it is over
+            self._time_end(claim)
         claim.final = True
         self.objects.leave(claim)
         self.capacity.remove(claim)

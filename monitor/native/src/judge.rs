@@ -222,7 +222,8 @@ impl Judge {
             let text = "the stream was cut: stream_closed is not its last line";
             self.break_off(Reason::new(Code::StreamCut, text, self.state.order.opened));
         }
-        self.alive().into_iter().for_each(|number| self.time_end(number));
+        let all: Vec<u32> = self.state.ids.iter().map(|row| *row.1).collect();
+        all.into_iter().for_each(|number| self.time_end(number));
     }
 
     /// Nothing is concluded of an expiring claim whose end cannot be timed.
@@ -1304,7 +1305,10 @@ impl Judge {
 
     /// Nothing changes the verdict any more but a late report.
     fn end(&mut self, number: u32) {
-        self.time_end(number);
+        // Whether the stream states ends in steps is known when it is over.
+        if !self.state.claims[number].in_steps() {
+            self.time_end(number);
+        }
         let state = &mut self.state;
         let claim = &mut state.claims[number];
         claim.is_final = true;
