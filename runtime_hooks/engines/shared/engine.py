@@ -102,8 +102,9 @@ def _group_of(number: int, spec: KVCacheSpec) -> CacheGroup:
     """
     if isinstance(spec, MambaSpec):
         return CacheGroup(number, "state")
-    if isinstance(spec, SlidingWindowSpec):
-        return CacheGroup(number, "window", -(-(spec.sliding_window - 1) // spec.block_size))
+    window = vars(spec).get("sliding_window") if isinstance(spec, SlidingWindowSpec) else None
+    if window is not None:
+        return CacheGroup(number, "window", -(-(window - 1) // spec.block_size))
     return CacheGroup(number, "full")
 
 
