@@ -243,7 +243,7 @@ class TestRefused:
             )
         )
         assert [] == found.rejected
-        assert {"a": "kept", "b": "inconclusive"} == found.finish()
+        assert {"a": "kept", "b": "kept"} == found.finish()
 
     def test_other_numbers(self) -> None:
         """So is one that states another number of ranks."""
