@@ -67,7 +67,7 @@ class Facts:
     def __init__(self, pool: Pool, objects: Objects, capacity: Capacity) -> None:
         self._pool, self._objects, self._capacity = pool, objects, capacity
 
-    def take(self, event: Event, claim: Claim | None, observes: frozenset[Kind]) -> Effect:
+    def take(self, event: Event, claim: Claim | None) -> Effect:
         """What one fact about blocks did.
 
         Args:

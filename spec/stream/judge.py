@@ -266,7 +266,7 @@ class Judge:
             self._introduce(claim, event, line, binds=binds)
         effect = Effect()
         if event.kind in FACTS_ABOUT_BLOCKS and binds:
-            effect = self.facts.take(event, claim, self.observes)
+            effect = self.facts.take(event, claim)
         at = Moment(
             event,
             self.claims,
