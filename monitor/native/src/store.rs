@@ -162,40 +162,27 @@ macro_rules! many {
 }
 many!(Vec [Sized] x, VecDeque [Sized] x, BTreeSet [Ord] x);
 
-impl<K: Store + Ord, V: Store> Store for BTreeMap<K, V> {
-    fn put(&self, out: &mut Vec<u8>) {
-        self.len().put(out);
-        self.iter().for_each(|(key, value)| {
-            key.put(out);
-            value.put(out);
-        });
-    }
-    fn get(from: &mut Bytes) -> Option<Self> {
-        (0..usize::get(from)?).map(|_| <(K, V)>::get(from)).collect()
-    }
-    fn visit(&self, found: &mut dyn FnMut(Name)) {
-        self.iter().for_each(|(key, value)| {
-            key.visit(found);
-            value.visit(found);
-        });
-    }
+macro_rules! map {
+    ($([$($bound:tt)*] $map:ty),*) => {$(impl<$($bound)*> Store for $map {
+        fn put(&self, out: &mut Vec<u8>) {
+            self.len().put(out);
+            self.iter().for_each(|(key, value)| {
+                key.put(out);
+                value.put(out);
+            });
+        }
+        fn get(from: &mut Bytes) -> Option<Self> {
+            (0..usize::get(from)?).map(|_| <(K, V)>::get(from)).collect()
+        }
+        fn visit(&self, found: &mut dyn FnMut(Name)) {
+            self.iter().for_each(|(key, value)| {
+                key.visit(found);
+                value.visit(found);
+            });
+        }
+    })*};
 }
-
-impl<K: Store + Eq + Hash, V: Store, S: BuildHasher + Default> Store for HashMap<K, V, S> {
-    fn put(&self, out: &mut Vec<u8>) {
-        self.len().put(out);
-        self.iter().for_each(|(key, value)| {
-            key.put(out);
-            value.put(out);
-        });
-    }
-    fn get(from: &mut Bytes) -> Option<Self> {
-        (0..usize::get(from)?).map(|_| <(K, V)>::get(from)).collect()
-    }
-    fn visit(&self, found: &mut dyn FnMut(Name)) {
-        self.iter().for_each(|(key, value)| {
-            key.visit(found);
-            value.visit(found);
-        });
-    }
-}
+map!(
+    [K: Store + Ord, V: Store] BTreeMap<K, V>,
+    [K: Store + Eq + Hash, V: Store, S: BuildHasher + Default] HashMap<K, V, S>
+);
