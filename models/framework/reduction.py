@@ -69,7 +69,7 @@ def _forget(judge: Judge, claim: Claim) -> None:
     claim.facts = _kept(CLAIM, claim.facts, _ENTRY if claim.final else _LOOKED_AT)
     for name in [name for name, scope in claim.requests.items() if scope.ended]:
         del claim.requests[name]
-        judge.followers.get(name, {}).pop(claim, None)
+        judge.run.followers.get(name, {}).pop(claim, None)
     for _, scope in claim.scopes():
         scope.facts = _kept(REQUEST, scope.facts, ())
         scope.stands = [None] * len(scope.stands)

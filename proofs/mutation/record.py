@@ -23,6 +23,7 @@ from spec.contract.obligations import OBLIGATIONS
 from spec.events.alphabet import CONFLICT_ACTIONS
 from spec.events.fields import REQUEST_KINDS
 from spec.files.writing import write_bytes
+from spec.stream.concern import OPENS_MANY
 from spec.stream.fields import FIELDS, Moment
 from spec.stream.judge import Judge
 
@@ -104,8 +105,9 @@ class _Telling(_Recording):
     whether or not it presses on it.
     """
 
-    def _pressed(self, at: Moment) -> dict[Claim, None]:
-        return dict.fromkeys(self.capacity)
+    def _concerned(self, at: Moment, here: set[str]) -> dict[Claim, None]:
+        everyone = dict.fromkeys(self.run.capacity if at.event.kind in OPENS_MANY else ())
+        return super()._concerned(at, here) | everyone
 
 
 def projected(

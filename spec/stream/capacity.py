@@ -62,6 +62,16 @@ class Capacity:
         """Blocks of all claims, each once."""
         return None if self._unknown else len(self._owners) + self._spanned
 
+    def conflicts(self, needed: int | None, usable: int | None) -> bool | None:
+        """Whether a request that fits an empty pool does not fit beside all claims.
+
+        None if that is unknown.
+        """
+        total = self.total
+        if needed is None or usable is None or total is None:
+            return None
+        return needed <= usable < total + needed
+
     def __iter__(self) -> Iterator[Claim]:
         yield from self._sizes
         yield from self._unknown

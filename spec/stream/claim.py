@@ -22,7 +22,18 @@ from spec.stream.codes import Code, Reason
 from spec.stream.generate import CLAIM, REQUEST, Values
 from spec.stream.pool import Block, Object
 
-__all__ = ["AT", "UNSTATED", "Claim", "Finding", "Scope", "is_longer", "names_of", "verdicts_of"]
+__all__ = [
+    "AT",
+    "BEGINS",
+    "TERMS",
+    "UNSTATED",
+    "Claim",
+    "Finding",
+    "Scope",
+    "is_longer",
+    "names_of",
+    "verdicts_of",
+]
 
 UNSTATED: Final = 2**63
 """The threshold of a predicate that is not stated: it never holds."""
@@ -33,7 +44,11 @@ _KEPT: Final = 32
 AT: Final = {register.name: place for place, register in enumerate(CLAIM)}
 """The place of each register of a claim."""
 
-_TERMS: Final = frozenset({Kind.CLAIM_REGISTERED, Kind.CLAIM_COMMITTED, Kind.CLAIM_ACCEPTED})
+BEGINS: Final = frozenset({Kind.CLAIM_REGISTERED, Kind.CLAIM_COMMITTED})
+"""The kinds by which a registry states a claim."""
+
+TERMS: Final = BEGINS | {Kind.CLAIM_ACCEPTED}
+"""The kinds that state the terms of a claim."""
 
 predicate_of = cache(parse_predicate)
 
@@ -287,7 +302,7 @@ class Claim:
                     self.predicate = predicate_of(value)
                     value = self.predicate.plain
                 self.stated[name] = value
-        if event.kind not in _TERMS:
+        if event.kind not in TERMS:
             return ""
         self.introduced = True
         why = self._differs(event)

@@ -17,14 +17,14 @@ from spec.events.alphabet import Kind
 from spec.events.fields import ROUTE_REPORTS, RUNTIME
 from spec.stream.capacity import Blame, Capacity
 from spec.stream.claim import AT, Claim, is_longer
-from spec.stream.pool import Pool, Touch
+from spec.stream.pool import Touch
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Set
 
     from spec.events.canonical import Event
-    from spec.stream.ranks import Ranks
-    from spec.stream.request import Request, Requests
+    from spec.stream.request import Request
+    from spec.stream.run import Run
 
 __all__ = ["FIELDS", "Moment", "number", "route_value"]
 
@@ -33,9 +33,10 @@ _OUTCOMES: Final = frozenset({"refusal", "demotion", "expiry", "harm"})
 
 @dataclass
 class Moment:
-    """An event with the state of the stream: blocks as they are after it, the rest as before.
+    """An event with the state of its run: blocks as they are after it, the rest as before.
 
     Attributes:
+        request: the one that it names.
         direct: the claims that it names or means, and not only shares content with.
         touched: what it did to the blocks of claims.
         mine: the claims that it is about, each with whether it names the claim.
@@ -43,12 +44,8 @@ class Moment:
     """
 
     event: Event
-    claims: Mapping[str, Claim]
-    pool: Pool
-    capacity: Capacity
-    requests: Requests
-    ranks: Ranks
-    request: Request | None
+    run: Run
+    request: Request | None = None
     direct: Set[Claim] = frozenset()
     touched: Mapping[Claim, Touch] = field(default_factory=dict)
     mine: dict[Claim, tuple[bool, bool]] = field(default_factory=dict)
@@ -62,8 +59,10 @@ class Moment:
     @cached_property
     def blame(self) -> Blame:
         """What the responsible claims among them would free."""
-        named = (self.claims.get(name) for name in self.accused)
-        return self.capacity.blame(frozenset(c for c in named if c is not None and c.responsible))
+        named = (self.run.claims.get(name) for name in self.accused)
+        return self.run.capacity.blame(
+            frozenset(c for c in named if c is not None and c.responsible)
+        )
 
     @cached_property
     def idle(self) -> frozenset[str]:
@@ -78,10 +77,10 @@ class Moment:
         Where the request fits beside all claims it fits beside these, and those decide as well.
         """
         if not self.presses:
-            return self.capacity
+            return self.run.capacity
         found = Capacity()
         if self.request is not None and not self.request.restated:
-            for claim in self.capacity:
+            for claim in self.run.capacity:
                 if claim.took <= self.request.since:
                     found.add(claim)
         return found
@@ -93,15 +92,12 @@ class Moment:
         request = self.event if arrives else self.request
         if request is None:
             return False
-        needed, usable, total = request.needed, request.usable, self.capacity.total
-        if needed is None or usable is None or total is None:
-            return True
-        return needed <= usable < total + needed
+        return self.run.capacity.conflicts(request.needed, request.usable) is not False
 
     @property
     def unknown(self) -> bool:
         """Whether it is unknown how many blocks some claim takes."""
-        return self.capacity.total is None
+        return self.run.capacity.total is None
 
     @property
     def failed(self) -> Set[str]:
@@ -132,7 +128,7 @@ def here(at: Moment, claim: Claim) -> bool:
 
 def lead(at: Moment, claim: Claim) -> int:
     """Contiguous blocks held from the predicate's start, after the event."""
-    return at.pool.lead(claim.obj, claim.start, claim.extent)
+    return at.run.pool.lead(claim.obj, claim.start, claim.extent)
 
 
 def stored(at: Moment, claim: Claim) -> bool:
@@ -141,8 +137,8 @@ def stored(at: Moment, claim: Claim) -> bool:
         return True
     if claim.predicate is None:
         return False
-    needed = at.pool.needs(claim.obj, claim.start, claim.start + claim.threshold)
-    return all(map(at.pool.in_tiers, needed))
+    needed = at.run.pool.needs(claim.obj, claim.start, claim.start + claim.threshold)
+    return all(map(at.run.pool.in_tiers, needed))
 
 
 def restorable(at: Moment, claim: Claim) -> bool:
@@ -151,7 +147,7 @@ def restorable(at: Moment, claim: Claim) -> bool:
         return True
     if claim.predicate is None:
         return False
-    return at.pool.lead(claim.obj, claim.start, claim.extent, tiers=True) >= claim.threshold
+    return at.run.pool.lead(claim.obj, claim.start, claim.extent, tiers=True) >= claim.threshold
 
 
 def found(at: Moment, claim: Claim) -> bool:
@@ -178,12 +174,12 @@ def new_loss(at: Moment, claim: Claim) -> bool:
 
 def lower_priority_available(at: Moment, claim: Claim) -> bool | None:
     """Whether a claim of lower priority had a block to evict instead; None: unknown."""
-    return at.ranks.lower_available(at.event, at.touched, claim) if mine(at, claim) else False
+    return at.run.ranks.lower_available(at.event, at.touched, claim) if mine(at, claim) else False
 
 
 def higher_priority_kept(at: Moment, claim: Claim) -> bool:
     """Whether a claim of higher priority keeps its blocks."""
-    return at.ranks.higher_kept(claim)
+    return at.run.ranks.higher_kept(claim)
 
 
 # Capacity.
@@ -219,7 +215,7 @@ def usable(at: Moment, claim: Claim) -> int | None:
 
 def rest(at: Moment, claim: Claim) -> int | None:
     """The blocks of the other responsible claims of the pool, each block once."""
-    return _rest(at.capacity, claim)
+    return _rest(at.run.capacity, claim)
 
 
 def rest_since_arrival(at: Moment, claim: Claim) -> int | None:
@@ -235,13 +231,13 @@ def _rest(capacity: Capacity, claim: Claim) -> int | None:
 def shared(at: Moment, claim: Claim) -> int:
     """The claim's blocks that `rest` counts as well; at the end, `rest_since_arrival`."""
     ends = at.event.kind is Kind.REQUEST_FINISHED
-    capacity = at.since if ends else at.capacity
+    capacity = at.since if ends else at.run.capacity
     return capacity.size(claim) - capacity.alone(claim)
 
 
 def others(at: Moment, claim: Claim) -> int | None:
     """The blocks that the other unfinished requests need, in total."""
-    return at.requests.needs_of_others(at.request)
+    return at.run.requests.needs_of_others(at.request)
 
 
 # Blame.
@@ -259,7 +255,7 @@ def blamed(at: Moment, claim: Claim) -> bool:
 
 def shared_unblamed(at: Moment, claim: Claim) -> int | None:
     """The claim's blocks that responsible claims have which the event does not name."""
-    return None if at.unknown else at.capacity.beside(claim, at.blame.named)
+    return None if at.unknown else at.run.capacity.beside(claim, at.blame.named)
 
 
 def blamed_rest(at: Moment, claim: Claim) -> int | None:

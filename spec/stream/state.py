@@ -41,7 +41,7 @@ _PLAIN: Final = (
 """What a claim has that is a plain value."""
 
 _REQUEST: Final = ["name", "needed", "usable", "since", "in_hand", "restated"]
-_SIMPLE: Final = ["period", "restating", "_count", "_steps_stated"]
+_SIMPLE: Final = ["period", "restating", "_count"]
 
 
 def save(judge: Judge, place: Place) -> dict[str, Any]:
@@ -74,7 +74,8 @@ class _Save:
 
     def judge(self) -> dict[str, Any]:
         judge, order = self._judge, self._judge.order
-        pool, objects, requests = judge.pool, judge.objects, judge.requests
+        pool, objects, requests = judge.run.pool, judge.run.objects, judge.run.requests
+        durations = judge.run.durations
         return {
             "version": VERSION,
             "default": judge.default and judge.default.value,
@@ -90,6 +91,7 @@ class _Save:
             "observes": _kinds(judge.observes),
             "stated": _kinds(judge.told),
             **{name: getattr(judge, name) for name in _SIMPLE},
+            "steps_stated": durations.steps_stated,
             "ids": [*judge._ids],
             "objects": [self._object(obj) for obj in self._objects],
             "named": [self._objects[o] for each in objects._by_id.values() for o in each],
@@ -109,10 +111,10 @@ class _Save:
                 for obj, claims in objects.on.items()
             ],
             "ended": [self._claims[claim] for claim in judge._ended.values()],
-            "timed": [self._claims[claim] for claim in judge._timed],
+            "timed": [self._claims[claim] for claim in durations.timed],
             "ends": [
                 [_id(end), number, self._claims[claim]]
-                for end, number, claim in judge._ends
+                for end, number, claim in durations.ends
                 if claim in self._claims
             ],
         }
@@ -217,9 +219,11 @@ class _Load:
         self._claims = [self._claim(each) for each in value["claims"]]
         judge.claims.update((claim.claim_id, claim) for claim in self._claims)
         judge._ended.update((self._claims[n].claim_id, self._claims[n]) for n in value["ended"])
-        judge._timed.update(dict.fromkeys(self._claims[n] for n in value["timed"]))
-        judge._ends = [(_of_id(end), number, self._claims[n]) for end, number, n in value["ends"]]
-        heapify(judge._ends)
+        judge.run.durations.timed.update(dict.fromkeys(self._claims[n] for n in value["timed"]))
+        judge.run.durations.ends = [
+            (_of_id(end), number, self._claims[n]) for end, number, n in value["ends"]
+        ]
+        heapify(judge.run.durations.ends)
         self._index(value)
 
     def _order(self, value: list[Any]) -> None:
@@ -248,7 +252,7 @@ class _Load:
         return obj
 
     def _pool(self, value: dict[str, Any]) -> None:
-        pool = self.judge.pool
+        pool = self.judge.run.pool
         pool.groups = {number: Group(kind, window) for number, kind, window in value["groups"]}
         for block, at in value["blocks"]:
             pool.place(self._key(at), _of_id(block))
@@ -262,7 +266,7 @@ class _Load:
         pool.changed.clear()
 
     def _requests(self, value: dict[str, Any]) -> None:
-        requests = self.judge.requests
+        requests = self.judge.run.requests
         for each in value["requests"]:
             request = _load_request(each)
             requests._live[request.name] = request
@@ -308,7 +312,7 @@ class _Load:
 
     def _index(self, value: dict[str, Any]) -> None:
         """Make the indexes that follow from the claims and the objects."""
-        judge, objects = self.judge, self.judge.objects
+        run, objects = self.judge.run, self.judge.run.objects
         for number in value["named"]:
             obj = self._objects[number]
             objects._by_id.setdefault(obj.object_id or "", []).append(obj)
@@ -327,18 +331,18 @@ class _Load:
             if claim.final:
                 continue
             if claim.responsible:
-                judge.capacity.add(claim)
-            judge.ranks.follow(claim, holds=judge._holds(claim))
+                run.capacity.add(claim)
+            run.rank(claim)
             if claim.owes:
-                judge.owing[claim] = None
+                run.owing[claim] = None
             for name in claim.requests:
-                judge.followers.setdefault(name, {})[claim] = None
+                run.followers.setdefault(name, {})[claim] = None
 
 
 def _objects_of(judge: Judge) -> dict[Object, None]:
     """Every object that claims, keys or texts name."""
-    pool = judge.pool
-    found = {o: None for each in judge.objects._by_id.values() for o in each}
+    pool = judge.run.pool
+    found = {o: None for each in judge.run.objects._by_id.values() for o in each}
     found |= {claim.obj: None for claim in judge.claims.values()}
     keys: Iterable[Key | None] = pool.blocks.values()
     for several in (keys, pool.held, *pool.copies.values()):

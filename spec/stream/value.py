@@ -45,8 +45,13 @@ _plain: Final = attrgetter(*_PLAIN)
 
 def freeze(judge: Judge) -> Value:
     """The state of a judge. Another of the same settings that goes on from it comes to the same."""
-    pool, order, requests, claims = judge.pool, judge.order, judge.requests, judge.claims.values()
-    objects = (obj for named in judge.objects._by_id.values() for obj in named)
+    pool, order, requests, claims = (
+        judge.run.pool,
+        judge.order,
+        judge.run.requests,
+        judge.claims.values(),
+    )
+    objects = (obj for named in judge.run.objects._by_id.values() for obj in named)
     names: dict[Object, Value] = {o: (o.object_id, o.identity, o.token_map) for o in objects}
     for claim in sorted(claims, key=attrgetter("claim_id")):
         names.setdefault(claim.obj, (claim.claim_id,))  # no other event can mean it
@@ -68,7 +73,7 @@ def freeze(judge: Judge) -> Value:
         frozenset(_frozen_request(each, ranks, over=True) for each in requests._over.values()),
         frozenset(judge._ids),
         (order.sequence, order.time_ns, order.opened is not None, order.closed, order.mixed),
-        (judge.broken is not None, judge.restating, judge._steps_stated),
+        (judge.broken is not None, judge.restating, judge.run.durations.steps_stated),
         (judge.observes, judge.told, frozenset(pool.groups.items())),
     )
 
@@ -77,9 +82,9 @@ def _ranks(judge: Judge) -> _Ranks:
     """For each responsible claim and each request a number, so that a claim's is at most a
     request's exactly if the runtime was responsible for the claim when the request arrived.
     """
-    requests = [each for each in judge.requests if each.in_hand]
+    requests = [each for each in judge.run.requests if each.in_hand]
     if Kind.REQUEST_ARRIVED not in judge.observes:  # then one that is over may end again
-        requests += judge.requests._over.values()
+        requests += judge.run.requests._over.values()
     came: list[tuple[int, int, Claim | Request]] = [(each.since, 1, each) for each in requests]
     came += [(each.took, 0, each) for each in judge.claims.values() if each.responsible]
     found, rank, last = _Ranks(), 1, 0
@@ -98,7 +103,7 @@ def _frozen_object(pool: Pool, obj: Object, key: Callable[[Key], Value]) -> Valu
 
 
 def _frozen_claim(judge: Judge, claim: Claim, obj: Value, rank: int) -> Value:
-    ranks = judge.ranks
+    run, ranks = judge.run, judge.run.ranks
     return (
         obj,
         rank,
@@ -114,11 +119,15 @@ def _frozen_claim(judge: Judge, claim: Claim, obj: Value, rank: int) -> Value:
         tuple(claim.facts),
         _frozen_scope(claim.own),
         frozenset(
-            (name, claim in judge.followers.get(name, ()), *_frozen_scope(scope))
+            (name, claim in run.followers.get(name, ()), *_frozen_scope(scope))
             for name, scope in claim.requests.items()
         ),
-        (claim in judge.objects.on.get(claim.obj, ()), claim in judge.capacity),
-        (claim in judge.owing, claim in judge._timed, claim.claim_id in judge._ended),
+        (claim in run.objects.on.get(claim.obj, ()), claim in run.capacity),
+        (
+            claim in run.owing,
+            claim in run.durations.timed,
+            claim.claim_id in judge._ended,
+        ),
         (ranks._priority.get(claim), claim in ranks._unsure),
     )
 
@@ -144,10 +153,10 @@ def _frozen_request(request: Request, ranks: _Ranks, *, over: bool) -> Value:
 def thaw(judge: Judge, value: Value) -> None:
     """Let a judge go on from what `freeze` returned for one of the same settings."""
     blocks, lost, claims, unnamed, copies, objects, live, over, ids, *others = value
-    order, (broken, judge.restating, judge._steps_stated), (judge.observes, judge.told, groups) = (
-        others
-    )
+    order, (broken, judge.restating, steps), (judge.observes, judge.told, groups) = others
     judge._begin()
+    run = judge.run
+    run.durations.steps_stated = steps
     for each in (judge.claims, judge.past, judge.breaks, judge.news, judge._ended, judge._ids):
         each.clear()
     judge._ids.update(dict.fromkeys(ids))
@@ -155,7 +164,7 @@ def thaw(judge: Judge, value: Value) -> None:
     last.sequence, last.time_ns, opened, last.closed, last.mixed = order
     last.opened = opened or None
     judge.broken, judge.left = _DECIDED if broken else None, None
-    pool = judge.pool
+    pool = run.pool
     pool.groups = dict(sorted(groups))
     names = {name: Object(*stated) for name, stated, *_ in objects}
 
@@ -167,8 +176,8 @@ def thaw(judge: Judge, value: Value) -> None:
         obj.places, obj.shared = set(places), set(shared)
         obj.same = {place: key(other) for place, other in same}
         if len(name) > 1:
-            judge.objects._by_id.setdefault(name[0], []).append(obj)
-            judge.objects._idle[obj] = None
+            run.objects._by_id.setdefault(name[0], []).append(obj)
+            run.objects._idle[obj] = None
             _list(judge, obj)
     for block, frozen in blocks:
         pool.place(frozen and key(frozen), block)
@@ -176,7 +185,7 @@ def thaw(judge: Judge, value: Value) -> None:
         pool.place(key(frozen), None)
     for tier, frozen, count in copies:
         pool.copies.setdefault(tier, {})[key(frozen)] = count
-    requests = judge.requests
+    requests = run.requests
     requests._over.update((each[0], _request(each)) for each in over)
     for each in live:
         request = requests._live[each[0]] = _request(each)
@@ -187,10 +196,8 @@ def thaw(judge: Judge, value: Value) -> None:
         _thaw_claim(judge, frozen, names[frozen[0]])
     for name, block in lost:
         judge.claims[name].lost.add(block)
-    ends = (
-        (claim.end, at, claim) for at, claim in enumerate(judge._timed) if claim.end is not None
-    )
-    judge._ends = sorted(ends)
+    timed = enumerate(run.durations.timed)
+    run.durations.ends = sorted((c.end, at, c) for at, c in timed if c.end is not None)
     judge._count = 1 + len(claims) + len(live) + len(over)  # more than any rank
 
 
@@ -198,7 +205,7 @@ def _list(judge: Judge, obj: Object) -> None:
     """List an object under the contents that it holds."""
     held = [*enumerate(obj.contents), *((at, _indexed(key)) for (_, at), key in obj.same.items())]
     for position, content in held:
-        judge.objects._users.setdefault(content, {}).setdefault(obj, []).append(position)
+        judge.run.objects._users.setdefault(content, {}).setdefault(obj, []).append(position)
 
 
 def _request(frozen: Value) -> Request:
@@ -207,6 +214,7 @@ def _request(frozen: Value) -> Request:
 
 
 def _thaw_claim(judge: Judge, frozen: Value, obj: Object) -> None:
+    run = judge.run
     _, took, plain, stated, copies, (untimed, unclear), computed, waiting, *rest = frozen
     routes, opened, left, facts, own, requests, *places = rest
     claim = Claim(**dict(zip(_PLAIN, plain, strict=True)), bundle=judge.bundle, obj=obj, took=took)
@@ -222,26 +230,26 @@ def _thaw_claim(judge: Judge, frozen: Value, obj: Object) -> None:
     for request, followed, *scope in requests:
         claim.requests[request] = _thawed_scope(*scope)
         if followed:
-            judge.followers.setdefault(request, {})[claim] = None
+            run.followers.setdefault(request, {})[claim] = None
     judge.claims[claim.claim_id] = claim
     (joined, counted), (owing, timed, ended), (priority, unsure) = places
     if joined:
         if obj.object_id is None:
             _list(judge, obj)
-        judge.objects.join(claim)
+        run.objects.join(claim)
     if counted:
-        judge.capacity.add(claim)
+        run.capacity.add(claim)
     if owing:
-        judge.owing[claim] = None
+        run.owing[claim] = None
     if timed:
-        judge._timed[claim] = None
+        run.durations.timed[claim] = None
     if ended:
         judge._ended[claim.claim_id] = claim
     if unsure:
-        judge.ranks._unsure.add(claim)
+        run.ranks._unsure.add(claim)
     if priority is not None:
-        judge.ranks._priority[claim] = priority
-        judge.ranks._holders[priority] += 1
+        run.ranks._priority[claim] = priority
+        run.ranks._holders[priority] += 1
 
 
 def _thawed_scope(ended: bool, facts: Value, stands: Value) -> Scope:

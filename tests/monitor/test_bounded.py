@@ -60,8 +60,14 @@ def lives(many: int) -> Iterator[tuple[int, list[Event]]]:
 def held(stream: Stream) -> int:
     """Claims that are kept, whatever keeps them."""
     judge = stream.judge
-    several = (judge.claims, judge.owing, judge.objects.on, [*judge.capacity], judge._timed)
-    return max(map(len, (*several, judge.followers)))
+    several = (
+        judge.claims,
+        judge.run.owing,
+        judge.run.objects.on,
+        [*judge.run.capacity],
+        judge.run.durations.timed,
+    )
+    return max(map(len, (*several, judge.run.followers)))
 
 
 @pytest.mark.slow

@@ -19,7 +19,7 @@ class Everyone(Judge):
 
     def _concerned(self, at: Moment, here: set[str]) -> dict[Claim, None]:
         found = dict.fromkeys(self._alive())
-        self.owing.update(found)
+        self.run.owing.update(found)
         return found | super()._concerned(at, here)
 
 

@@ -1,0 +1,133 @@
+"""Follows what an event changes beside registers: blocks, losses, waits, routes and requests."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from spec.events.alphabet import BLOCKS_GONE, Kind
+from spec.events.canonical import Event
+from spec.events.fields import ROUTE_REPORTS
+from spec.stream.claim import AT, TERMS, Claim
+from spec.stream.delivery import REQ
+from spec.stream.fields import FIELDS, Moment, route_value
+
+if TYPE_CHECKING:
+    from spec.stream.pool import Object
+    from spec.stream.run import Run
+
+__all__ = ["follow_claim", "follow_entry", "follow_request", "measure"]
+
+_ROUTED: Final = frozenset({*ROUTE_REPORTS, *(fact for fact, _ in ROUTE_REPORTS.values())})
+
+
+def follow_claim(at: Moment, claim: Claim) -> None:
+    """What was computed since the claim was away, who waits for it, and what is still to be
+    reported of its routes and losses.
+    """
+    event, kind = at.event, at.event.kind
+    touch = at.touched.get(claim)
+    if touch is not None and (touch.gained or touch.lost or touch.brought):
+        _follow_blocks(at, claim)
+    if kind is Kind.LOAD_FAILED and event.request_id is not None:
+        claim.waiting.discard(event.request_id)
+    if kind in _ROUTED:
+        _follow_route(claim, event)
+    if kind is Kind.CLAIM_BLOCK_LOST:
+        claim.lost = claim.lost - set(event.block_ids) if event.block_ids else set()
+    if event.claim_id != claim.claim_id:
+        return
+    if kind is Kind.CLAIM_RESTORED:
+        claim.waiting.clear()
+    if kind is Kind.CLAIM_RESTORE_REQUIRED and event.request_id is not None:
+        claim.waiting.add(event.request_id)
+
+
+def _follow_blocks(at: Moment, claim: Claim) -> None:
+    event, touch = at.event, at.touched[claim]
+    if event.kind in BLOCKS_GONE and touch.lost and claim.live:
+        claim.lost |= touch.blocks or {None}
+    whole = claim.facts[AT["lead"]] >= claim.threshold
+    if touch.lost and not whole:
+        claim.computed.clear()
+        return
+    claim.computed -= touch.lost | touch.brought
+    if event.kind is Kind.BLOCK_CACHED and not event.found and claim.waiting:
+        claim.computed |= touch.gained
+
+
+def _follow_route(claim: Claim, event: Event) -> None:
+    """Append a fact that is to be reported; a report removes the oldest of them."""
+    request = event.request_id or ""
+    for report, (fact, name) in ROUTE_REPORTS.items():
+        if event.kind is fact and claim.live:
+            claim.routes.setdefault((request, report), []).append(route_value(event, name))
+        elif event.kind is report and claim.routes.get((request, report)):
+            claim.routes[request, report].pop(0)
+
+
+def follow_request(at: Moment, number: int) -> None:
+    """A request arrives, is looked up, or ends.
+
+    Args:
+        number: of the event.
+    """
+    event, kind, run, name = at.event, at.event.kind, at.run, at.event.request_id
+    if name is None:
+        return
+    if kind is Kind.REQUEST_ARRIVED and at.request is not None:
+        run.requests.arrive(at.request, event, number)
+    followers = run.followers.get(name, {})
+    if kind in (Kind.REQUEST_FINISHED, Kind.REQUEST_REFUSED):
+        for claim in followers:
+            claim.waiting.discard(name)
+    if kind is Kind.REQUEST_FINISHED:
+        for claim in followers:
+            for report in ROUTE_REPORTS:
+                claim.routes.pop((name, report), None)
+        if (gone := run.requests.finish(name)) is not None:
+            run.followers.pop(gone, None)
+    if at.request is None:
+        return
+    if kind is Kind.LOAD_FAILED:
+        at.request.failed.update(each.claim_id for each in at.direct if each.known)
+    if kind is Kind.PREFIX_LOOKUP and event.held is not None:
+        at.request.found.update((claim.claim_id, event.held) for claim in at.direct)
+
+
+def follow_entry(at: Moment, claim: Claim) -> None:
+    """The entry of a claim begins or ends, or its duration is over."""
+    event, durations = at.event, at.run.durations
+    if event.kind is Kind.DURATION_ELAPSED:
+        durations.elapse(claim)
+    if event.kind is Kind.CLAIM_RETIRED:
+        claim.early |= claim.duration is not None and not claim.elapsed
+        durations.timed.pop(claim, None)
+        claim.retired |= claim.elapsed or event.by == claim.owner is not None
+    if event.kind in TERMS or event.kind is Kind.CLAIM_RETIRED:
+        at.run.rank(claim)
+
+
+def measure(run: Run, obj: Object) -> None:
+    """What the claims on an object hold turns out to be otherwise than was known, and was so
+    before.
+    """
+    at = Moment(Event(kind=Kind.BLOCK_CACHED), run)
+    for claim in run.objects.sharing(obj):
+        _measure(claim, at)
+
+
+def _measure(claim: Claim, at: Moment) -> None:
+    facts, pool, lead = claim.facts, at.run.pool, FIELDS["lead"](at, claim)
+    if lead == facts[AT["lead"]] and not (claim.obj.contents or claim.obj.places):
+        return
+    facts[AT["lead"]] = lead
+    facts[AT["there"]] = facts[AT["there"]] or lead >= claim.threshold
+    facts[AT["host"]] = FIELDS["stored"](at, claim)
+    facts[AT["whole"]] = FIELDS["restorable"](at, claim)
+    if claim.predicate is not None:
+        needed = pool.needs(claim.obj, claim.start, claim.start + claim.threshold)
+        facts[AT["copied"]] = facts[AT["copied"]] or any(map(pool.in_tiers, needed))
+    for scope in claim.requests.values():
+        if scope.facts[REQ["seen"]]:
+            scope.facts[REQ["away"]] = lead < claim.threshold
+    at.run.rank(claim)

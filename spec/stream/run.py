@@ -1,0 +1,157 @@
+"""Holds what is known of one run of an engine: what is held, who follows whom, what is in hand."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+from spec.events.alphabet import Kind
+from spec.stream.breaks import Contradiction
+from spec.stream.capacity import Capacity
+from spec.stream.claim import TERMS
+from spec.stream.codes import Code
+from spec.stream.durations import Durations
+from spec.stream.facts import Facts
+from spec.stream.objects import Objects
+from spec.stream.pool import Pool
+from spec.stream.ranks import Ranks
+from spec.stream.request import Requests
+
+if TYPE_CHECKING:
+    from spec.events.canonical import Event
+    from spec.stream.claim import Claim
+    from spec.stream.request import Request
+
+__all__ = ["Run"]
+
+
+class Run:
+    """One run, from its first line or from a restatement.
+
+    Attributes:
+        claims: those of the stream that are kept, by id.
+        owing: the claims of which a report is due.
+        followers: by request, the claims that follow it.
+
+    Args:
+        requests: how many are followed at most.
+    """
+
+    def __init__(self, claims: dict[str, Claim], requests: int) -> None:
+        self.claims = claims
+        self.pool, self.objects = Pool(), Objects()
+        self.capacity, self.ranks = Capacity(), Ranks()
+        self.facts = Facts(self.pool, self.objects, self.capacity)
+        self.requests, self.durations = Requests(requests), Durations()
+        self.owing: dict[Claim, None] = {}
+        self.followers: dict[str, dict[Claim, None]] = {}
+
+    # Objects.
+
+    def place(self, claim: Claim, event: Event) -> bool:
+        """Put a claim on the object that it states; return whether keys have other names now.
+
+        Raises:
+            Contradiction: what it states is not what was stated of the object.
+        """
+        if claim.final:
+            return False
+        renamed, claim.placed = False, True
+        if claim.obj.object_id is None and "object_id" in claim.stated:
+            renamed = self._move(claim)
+        self.objects.join(claim)
+        with self.capacity.resized(self.objects.sharing(claim.obj)):
+            renamed = self.objects.bind(claim.obj, event, self.pool) or renamed
+            if event.kind in TERMS and event.contents:
+                renamed = self.objects.state(claim.obj, event.contents, self.pool) or renamed
+        return renamed
+
+    def _move(self, claim: Claim) -> bool:
+        """An object of a claim turns out to be one that has a name."""
+        stated = claim.stated
+        about = stated["object_id"], stated.get("cache_identity"), stated.get("token_map")
+        found = self.objects.find(*about)
+        if len(found) > 1:
+            text = f"two objects are called {stated['object_id']}"
+            raise Contradiction(Code.OBJECT_AMBIGUOUS, text)
+        own = claim.obj
+        self.objects.leave(claim)
+        new = found[0] if found else self.objects.add(*about)
+        with self.capacity.resized([claim]):
+            claim.obj = new
+        places = sorted(own.places)
+        self.pool.rename([(own.key(g, at), new.key(g, at)) for g, at in places])
+        new.places |= {(g, at) for g, at in places if at >= len(new.contents)}
+        return True
+
+    def rank(self, claim: Claim) -> None:
+        """Note whether a claim holds blocks of the GPU."""
+        self.ranks.follow(claim, holds=self._holds(claim))
+
+    def _holds(self, claim: Claim) -> bool:
+        """Whether a block of the GPU holds a key of the claim."""
+        end = min(claim.extent, len(claim.obj.contents))
+        own = (at for g, at in claim.obj.places if at < claim.extent)
+        return any(
+            self.pool.on_gpu(claim.obj.key(g, at))
+            for g in self.pool.groups
+            for at in (*range(end), *own)
+        )
+
+    # Requests, and what claims take.
+
+    def begin_request(self, event: Event, *, observes: frozenset[Kind]) -> Request | None:
+        """The request of an event as it was before; scopes of one before it are dropped.
+
+        Raises:
+            Contradiction: the request cannot do or undergo that now.
+        """
+        name = event.request_id
+        over = self.requests.is_over(name)
+        request = self.requests.of(event, observes=observes)
+        if over and name is not None and not self.requests.is_over(name):
+            for claim in self.followers.pop(name, {}):
+                claim.drop_request(name)
+        return request
+
+    def pressed(self) -> bool | None:
+        """Whether a request in hand is in a standing conflict; None if that is unknown."""
+        found = [
+            self.capacity.conflicts(r.needed, r.usable) for r in self.requests.in_hand.values()
+        ]
+        return True if True in found else None if None in found else False
+
+    @contextmanager
+    def counted(self, claim: Claim, number: int) -> Iterator[None]:
+        """Within the block, an event changes what a claim takes.
+
+        Args:
+            number: of the event.
+        """
+        responsible, size = claim.responsible, claim.size
+        yield
+        if claim.responsible and not responsible:
+            claim.took = number
+        if claim.responsible != responsible or claim.size != size:
+            self.capacity.remove(claim)
+            if claim.responsible:
+                self.capacity.add(claim)
+
+    def owe(self, claim: Claim) -> None:
+        """Note whether a report of a claim is due."""
+        if claim.owes:
+            self.owing[claim] = None
+        else:
+            self.owing.pop(claim, None)
+
+    def drop(self, claim: Claim) -> None:
+        """A claim is no longer followed."""
+        self.objects.leave(claim)
+        self.capacity.remove(claim)
+        self.ranks.follow(claim, holds=False)
+        self.owing.pop(claim, None)
+        self.durations.timed.pop(claim, None)
+        for name in claim.requests:
+            self.followers.get(name, {}).pop(claim, None)
+        claim.copies.clear()
