@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from enum import StrEnum
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 from spec.claims.claim import Mode
@@ -57,7 +58,7 @@ REPORTED_BY: dict[ConflictAction, tuple[Kind, ...]] = {
 """The reports that state each action."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class ModeSpec:
     """A mode as a bundle of obligations.
 
@@ -92,7 +93,7 @@ class ModeSpec:
         """The observers of a bundle, in the order of `names`."""
         return tuple(OBLIGATIONS[n] for n in self.names(bundle))
 
-    @property
+    @cached_property
     def constants(self) -> dict[str, bool]:
         """The constants of the vocabulary that the mode fixes."""
         return {

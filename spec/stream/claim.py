@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import OrderedDict
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from functools import cache
+from functools import cache, lru_cache
 from typing import Any, Final, NamedTuple
 
 from spec.claims.claim import Mode
@@ -30,6 +30,7 @@ __all__ = [
     "Claim",
     "Finding",
     "Scope",
+    "duration_of",
     "is_longer",
     "names_of",
     "verdicts_of",
@@ -50,7 +51,11 @@ BEGINS: Final = frozenset({Kind.CLAIM_REGISTERED, Kind.CLAIM_COMMITTED})
 TERMS: Final = BEGINS | {Kind.CLAIM_ACCEPTED}
 """The kinds that state the terms of a claim."""
 
-predicate_of = cache(parse_predicate)
+_TEXTS: Final = 4096
+"""Texts of predicates and durations whose meaning is remembered."""
+
+predicate_of = lru_cache(_TEXTS)(parse_predicate)
+duration_of = lru_cache(_TEXTS)(Duration.parse)
 
 
 class Finding(NamedTuple):
@@ -260,7 +265,7 @@ class Claim:
     @property
     def in_steps(self) -> bool:
         """Whether its duration counts scheduler steps, which a stream does not number."""
-        return self.duration is not None and Duration.parse(self.duration).unit is TimeUnit.STEPS
+        return self.duration is not None and duration_of(self.duration).unit is TimeUnit.STEPS
 
     @property
     def unseen_end(self) -> bool:
@@ -333,7 +338,7 @@ class Claim:
         self.disputed |= self.priority is not None and event.priority not in (None, self.priority)
         stated = self.asked, event.duration
         again = event.kind is Kind.CLAIM_REGISTERED and None not in stated
-        if again and len({Duration.parse(each or "") for each in stated}) > 1:
+        if again and len({duration_of(each or "") for each in stated}) > 1:
             return "two durations of the claim are asked for"
         if (
             event.kind is not Kind.CLAIM_ACCEPTED
@@ -464,7 +469,7 @@ def is_longer(stated: str | None, held: str | None) -> bool | None:
     """Whether a duration is longer than another, if both are stated; None if their units differ."""
     if stated is None or held is None:
         return False
-    one, other = Duration.parse(stated), Duration.parse(held)
+    one, other = duration_of(stated), duration_of(held)
     return one.exact > other.exact if one.unit is other.unit else None
 
 

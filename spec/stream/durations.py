@@ -7,10 +7,9 @@ from heapq import heappop, heappush
 from typing import TYPE_CHECKING
 
 from spec.claims.claim import Mode
-from spec.claims.durations import Duration
 from spec.events.alphabet import Kind
 from spec.stream.breaks import Contradiction
-from spec.stream.claim import AT
+from spec.stream.claim import AT, duration_of
 from spec.stream.codes import Code, Reason
 
 if TYPE_CHECKING:
@@ -50,14 +49,14 @@ class Durations:
                 claim.untimed = line.at
             return
         if not claim.in_steps and last_ns is not None:
-            claim.least = last_ns + Duration.parse(claim.duration).nanoseconds
+            claim.least = last_ns + duration_of(claim.duration).nanoseconds
         if event.kind is not Kind.CLAIM_COMMITTED:
             return
         claim.elapsed = False
         if claim.in_steps or line.time_ns is None:
             claim.untimed = line.at
             return
-        claim.end = line.time_ns + Duration.parse(claim.duration).nanoseconds
+        claim.end = line.time_ns + duration_of(claim.duration).nanoseconds
         self.timed[claim] = None
         heappush(self.ends, (claim.end, number, claim))
 

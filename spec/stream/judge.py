@@ -108,7 +108,7 @@ class Judge:
                 for claim in self.run.durations.over_by(line.time_ns):
                     elapsed = Event(kind=Kind.DURATION_ELAPSED, claim_id=claim.claim_id)
                     self._event(elapsed, line)
-            elif line.mark is None:
+            elif line.mark is None and self.run.durations.timed:
                 with self.run.capacity.resized(self.run.durations.timed):
                     self.run.durations.untime(line.at)
             for event in line.events:
@@ -383,8 +383,7 @@ class Judge:
         for name in delivery.opened:
             self.run.followers.setdefault(name, {})[claim] = None
         if delivery.now is not claim.facts:
-            with self.run.counted(claim, self._count):
-                claim.facts = delivery.now
+            self.run.update(claim, delivery.now, self._count)
         if delivery.moved:
             self.run.owe(claim)
         if mine and named:

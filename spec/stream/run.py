@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from spec.events.alphabet import Kind
@@ -21,6 +19,7 @@ from spec.stream.request import Requests
 if TYPE_CHECKING:
     from spec.events.canonical import Event
     from spec.stream.claim import Claim
+    from spec.stream.generate import Values
     from spec.stream.request import Request
 
 __all__ = ["Run"]
@@ -122,15 +121,14 @@ class Run:
         ]
         return True if True in found else None if None in found else False
 
-    @contextmanager
-    def counted(self, claim: Claim, number: int) -> Iterator[None]:
-        """Within the block, an event changes what a claim takes.
+    def update(self, claim: Claim, facts: Values, number: int) -> None:
+        """An event changes the registers of a claim, and with them what it takes.
 
         Args:
             number: of the event.
         """
         responsible, size = claim.responsible, claim.size
-        yield
+        claim.facts = facts
         if claim.responsible and not responsible:
             claim.took = number
         if claim.responsible != responsible or claim.size != size:
