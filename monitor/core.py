@@ -37,6 +37,7 @@ __all__ = [
     "Stream",
     "Streams",
     "is_violated",
+    "left_of",
     "limits_asked",
     "line_of",
     "obligation_said",
@@ -132,6 +133,13 @@ def limits_asked(live: int | None, requests: int | None, ids: int, *, ended: int
         ids=ids,
         requests=usual.requests if requests is None else requests,
     )
+
+
+def left_of(left: Reason | None, forgotten: int, limits: Limits) -> Reason | None:
+    """Where a stream leaves what the theorem assumes: its judge says so, or ids were forgotten."""
+    if left is None and forgotten > limits.ids:
+        return Reason(Code.ID_REUSED, _IDS + _IDS_REST)
+    return left
 
 
 def is_violated(claim: Claim) -> bool:
@@ -231,9 +239,7 @@ class Stream:
     @property
     def left(self) -> Reason | None:
         """Where the stream leaves what the theorem assumes, and why."""
-        if self.judge.left is None and self.forgotten > self.judge.limits.ids:
-            return Reason(Code.ID_REUSED, _IDS + _IDS_REST)
-        return self.judge.left
+        return left_of(self.judge.left, self.forgotten, self.judge.limits)
 
     @property
     def limits(self) -> dict[str, str]:

@@ -7,13 +7,14 @@ from typing import TYPE_CHECKING, BinaryIO, Final, Protocol
 
 from monitor.check.conclude import Asked, concluded
 from monitor.check.found import found_in
-from monitor.check.jobs import judge_apart
+from monitor.check.jobs import Judge, judge_apart
 from monitor.core import USUAL, Streams
 from monitor.durable.collector import seldom
 from monitor.input.errors import InputError
 from monitor.input.lines import STDIN
 from monitor.input.merged import Merged, engines_in
 from monitor.input.reordered import Reordered
+from monitor.native import core
 from spec.stream.outcome import ModeVerdict
 
 if TYPE_CHECKING:
@@ -93,7 +94,11 @@ def check(
     """
     asked = Asked(mode, bundle, strict, claim, limits or USUAL)
     engines = engines_in(paths)
-    judge = partial(_judge_files, asked, lenient, window, engines)
+    # Ranks are merged, lines put into order and bad lines left out by the readers in Python.
+    if core() == "native" and not (engines or lenient or window):
+        judge: Judge = partial(_judge_natively, asked)
+    else:
+        judge = partial(_judge_files, asked, lenient, window, engines)
     if jobs > 1 and len(set(paths) - {STDIN}) > 1 and not engines:
         several = [*dict.fromkeys(paths)]
         found = judge_apart(judge, several, jobs, stdin=stdin, progress=progress)
@@ -124,6 +129,20 @@ def _judge_files(
         progress(source.size)
     streams.finish()
     return found_in(streams, source.accounts)
+
+
+@seldom()
+def _judge_natively(
+    asked: Asked,
+    paths: Sequence[str],
+    *,
+    stdin: BinaryIO | None = None,
+    progress: Callable[[int], None] | None = None,
+) -> Found:
+    """The same by the native core, which is imported where it is asked for."""
+    from monitor.check.native import judge_natively
+
+    return judge_natively(asked, paths, stdin=stdin, progress=progress)
 
 
 def _source_of(

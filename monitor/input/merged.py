@@ -19,14 +19,14 @@ from spec.events.alphabet import FACTS
 from spec.events.canonical import Mark, StreamMark
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
     from typing import BinaryIO
 
     from monitor.input.rank_lines import RankLine
     from monitor.input.records import Record
     from monitor.input.sources import Account
 
-__all__ = ["HINT", "Engines", "Merged", "Rank", "engines_in"]
+__all__ = ["HINT", "Engines", "Merged", "Rank", "engines_in", "explained"]
 
 HINT: Final = "the file of a rank has nothing but its own lines, and time_ns on each event"
 
@@ -119,6 +119,21 @@ def _rank_of(path: str) -> Rank | None:
     return Rank(rank, ranks, engine, path, observes, mark.stream)
 
 
+def explained(record: Record, apart: Mapping[str, str]) -> Record:
+    """The record, with what is known of why nothing is concluded from its rank by itself.
+
+    Args:
+        apart: why the rank of a file is not merged with others, as `Engines` has it.
+    """
+    stamp, file = record.stamp, record.at.file
+    if not stamp.alone or stamp.rank is None:
+        return record
+    rank = Rank(stamp.rank, stamp.ranks, stamp.engine, file, None, stamp.stream)
+    why = apart.get(file) or f"{_says(rank)}, and {_problem([rank])}"
+    stamp = msgspec.structs.replace(stamp, alone=why)
+    return msgspec.structs.replace(record, stamp=stamp)
+
+
 class Merged:
     """The records of some files, those of the ranks of each engine as one stream.
 
@@ -166,17 +181,7 @@ class Merged:
                 yield from self._merge(of)
             else:
                 for record in self._source(path, self._on_reject):
-                    yield self._explained(record)
-
-    def _explained(self, record: Record) -> Record:
-        """The record, with what is known of why nothing is concluded from its rank by itself."""
-        stamp, file = record.stamp, record.at.file
-        if not stamp.alone or stamp.rank is None:
-            return record
-        rank = Rank(stamp.rank, stamp.ranks, stamp.engine, file, None, stamp.stream)
-        why = self._apart.get(file) or f"{_says(rank)}, and {_problem([rank])}"
-        stamp = msgspec.structs.replace(stamp, alone=why)
-        return msgspec.structs.replace(record, stamp=stamp)
+                    yield explained(record, self._apart)
 
     def _source(self, path: str, on_reject: Callable[[InputError], None] | None) -> Source:
         source = read([path], lenient=self._lenient, stdin=self._stdin, on_reject=on_reject)

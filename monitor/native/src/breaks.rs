@@ -50,8 +50,36 @@ impl Store for Code {
     }
 }
 
-/// The place of a line; 0 is none.
-pub type Place = u64;
+record! {
+    /// The number of a line, and its sequence number where it has one; line 0 is none.
+    #[derive(Clone, Copy, PartialEq, Eq, Debug)]
+    pub struct Place { line: u64, sequence: i64 }
+}
+
+/// What stands for no sequence number.
+const UNNUMBERED: i64 = i64::MIN;
+
+impl Default for Place {
+    fn default() -> Self {
+        Self { line: 0, sequence: UNNUMBERED }
+    }
+}
+
+impl Place {
+    pub fn new(line: u64, sequence: Option<i64>) -> Self {
+        Self { line, sequence: sequence.unwrap_or(UNNUMBERED) }
+    }
+    pub fn is_none(self) -> bool {
+        self.line == 0
+    }
+    pub fn sequence(self) -> Option<i64> {
+        Some(self.sequence).filter(|number| *number != UNNUMBERED)
+    }
+    /// This one, or another where it is none.
+    pub fn or(self, other: Self) -> Self {
+        if self.is_none() { other } else { self }
+    }
+}
 
 record! {
     /// Why nothing is concluded from a line on.
@@ -142,7 +170,7 @@ impl Order {
         let is_first = line.sequence.is_some_and(|number| self.first.contains(&number));
         if (opens && self.is_cut()) || (again && is_first) {
             (self.time_ns, self.closed) = (line.time_ns, false);
-            self.opened = if opens { line.at } else { 0 };
+            self.opened = if opens { line.at } else { Place::default() };
             let text = "the numbers of the stream begin again";
             return Step::Begins(Reason::new(Code::NewRun, text, line.at));
         }
@@ -172,6 +200,6 @@ impl Order {
 
     /// Whether the stream promised an end that is not its last line.
     pub fn is_cut(&self) -> bool {
-        self.opened != 0 && !self.closed
+        !self.opened.is_none() && !self.closed
     }
 }

@@ -131,7 +131,7 @@ pub fn verdict_of(tables: &Tables, obligation: u8, stand: &Stand) -> Verdict {
 fn finding(tables: &Tables, obligation: u8, stand: &Stand) -> Found {
     let verdict = verdict_of(tables, obligation, stand);
     if verdict == UNEXERCISED || (verdict == SATISFIED && !stand.exercised) {
-        return Found { verdict: UNEXERCISED, at: 0, rule: NO_RULE };
+        return Found { verdict: UNEXERCISED, at: Place::default(), rule: NO_RULE };
     }
     Found { verdict, at: stand.at, rule: stand.rule }
 }
@@ -180,7 +180,8 @@ impl Claim {
     pub fn begin(&mut self, mode: usize, tables: &Tables) {
         self.mode = mode;
         let of = &tables.modes[mode];
-        let first = Stand { state: 0, rule: NO_RULE, exercised: true, absent: false, at: 0 };
+        let at = Place::default();
+        let first = Stand { state: 0, rule: NO_RULE, exercised: true, absent: false, at };
         self.seen.own.stands = vec![first; of.obligations.len()];
         self.seen.own.registers = of.registers.clone();
         let absent = tables.scoped(mode);
@@ -253,7 +254,7 @@ impl Claim {
     }
     /// Whether it is unknown if its duration is over.
     pub fn unseen_end(&self) -> bool {
-        self.untimed != 0 && !self.elapsed
+        !self.untimed.is_none() && !self.elapsed
     }
     pub fn has_copy(&self) -> bool {
         self.copies.iter().any(|row| row.1 > 0)

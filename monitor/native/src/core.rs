@@ -3,30 +3,16 @@
 use std::collections::HashMap;
 use std::rc::Rc;
 
-use crate::breaks::{Doubt, Line};
+use crate::breaks::{Doubt, Line, Place};
 use crate::event::{Event, Held, Kind, Kinds, Reader};
 use crate::json::{Cursor, Read, Value};
-use crate::judge::{Judge, Limits, State};
+use crate::judge::{Asked, Judge, Limits, State, Stream};
 use crate::names::Names;
 use crate::outcome;
 use crate::store::{Bytes, Store};
 use crate::tables::{Shared, Tables};
 
-const LINE_LIMIT: usize = 1 << 20;
-const STREAMS: usize = 1 << 16;
-const MAGIC: u64 = 0x7265_7369_6465_0001;
-
-/// Why a line was not taken.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Refused {
-    No = 0,
-    /// It is another dialect, or not as it must be.
-    NotTaken = 1,
-    TooLong = 2,
-    /// It opens one of several ranks.
-    Ranked = 3,
-    TooManyStreams = 4,
-}
+const MAGIC: u64 = 0x7265_7369_6465_0002;
 
 /// What all streams of a file have in common, and their judges.
 pub struct Core {
@@ -34,18 +20,23 @@ pub struct Core {
     names: Names,
     judges: Vec<Judge>,
     by_stream: HashMap<String, usize>,
-    default: usize,
-    first: Vec<i64>,
-    limits: Limits,
-    /// Whether each name of a stream has a judge of its own.
-    split: bool,
+    asked: Rc<Asked>,
+    /// The name of streams whose lines state none.
+    unnamed: String,
     reader: Reader,
-    /// The number of the last line, how many lines were taken, and how many of them were events.
-    pub at: u64,
+    /// How many lines the last `feed` took, and how many events of each kind all of them did.
     pub lines: u64,
-    pub events: u64,
-    pub refused: Refused,
+    pub kinds: Vec<u64>,
     pub out: Vec<u8>,
+}
+
+/// A line that Python read, and the stream that it belongs to.
+#[derive(Default)]
+struct Packed {
+    line: Line,
+    events: Vec<Event>,
+    stream: Stream,
+    first: Vec<i64>,
 }
 
 impl Core {
@@ -54,114 +45,92 @@ impl Core {
         let tables = Rc::new(Tables::read(table, &mut names)?);
         names.fix();
         let options = Cursor::new(options).value().ok_or("the options are no JSON")?;
-        let limit = |name: &str, usual: usize| match options.get(name) {
-            Value::Number(number) => usize::try_from(*number).unwrap_or(usual),
-            _ => usual,
-        };
-        let mode = options.get("mode").text();
-        let default = match mode {
+        let limit = |name: &str| usize::try_from(options.get(name).number()).unwrap_or(usize::MAX);
+        let default = match options.get("mode").text() {
             "" => 0,
             mode => tables.mode_named(names.text(mode)).ok_or(format!("no mode {mode}"))?,
         };
-        let first = options.get("first").items().iter().map(Value::number).collect::<Vec<_>>();
+        let limits = Limits {
+            live: limit("live"),
+            ended: limit("ended"),
+            ids: limit("ids"),
+            requests: limit("requests"),
+            troubled: limit("troubled"),
+        };
+        let only = options.get("only").text().to_owned();
         Ok(Self {
+            kinds: vec![0; tables.kinds.len()],
             tables,
             names,
             judges: Vec::new(),
             by_stream: HashMap::new(),
-            default,
-            first: if first.is_empty() { vec![0] } else { first },
-            limits: Limits {
-                live: limit("live", 1_000_000),
-                ended: limit("ended", 10_000),
-                ids: limit("ids", 1_000_000),
-                requests: limit("requests", 1_000_000),
-            },
-            split: options.get("split").is_true(),
+            asked: Rc::new(Asked { default, limits, only }),
+            unnamed: options.get("unnamed").text().to_owned(),
             reader: Reader::default(),
-            at: 0,
             lines: 0,
-            events: 0,
-            refused: Refused::No,
             out: Vec::new(),
         })
     }
 
-    /// Take the lines of a block up to the first that is refused; return how many bytes are done
-    /// with. The last line counts if it has an end, or the block `ends` the file.
-    pub fn feed(&mut self, block: &[u8], ends: bool) -> usize {
-        self.refused = Refused::No;
+    /// Take whole lines from this number on, up to the first that is not of a canonical event;
+    /// return how many bytes are done with. The last line needs no end.
+    pub fn feed(&mut self, block: &[u8], number: u64) -> usize {
         let whole = std::str::from_utf8(block).ok();
-        let mut done = 0;
-        while done < block.len() && self.refused == Refused::No {
+        let (mut done, mut at) = (0, number);
+        self.lines = 0;
+        while done < block.len() {
             let rest = &block[done..];
             let end = match whole {
                 Some(text) => text[done..].find('\n'),
                 None => rest.iter().position(|byte| *byte == b'\n'),
             };
-            let (line, next) = match end {
-                Some(end) => (&rest[..end], end + 1),
-                None if ends => (rest, rest.len()),
-                None => break,
-            };
-            self.at += 1;
+            let line = &rest[..end.unwrap_or(rest.len())];
             if !line.iter().all(|byte| byte.is_ascii_whitespace() || *byte == 0x0b) {
                 let text = whole.map(|text| &text[done..done + line.len()]);
                 let text = text.or_else(|| std::str::from_utf8(line).ok());
-                self.refused = match text {
-                    _ if line.len() > LINE_LIMIT => Refused::TooLong,
-                    Some(text) => self.line(text),
-                    None => Refused::NotTaken,
-                };
+                if text.and_then(|text| self.line(text, at)).is_none() {
+                    break;
+                }
+                self.lines += 1;
             }
-            done += next;
+            done += line.len() + usize::from(end.is_some());
+            at += 1;
         }
         done
     }
 
-    fn line(&mut self, text: &str) -> Refused {
-        let read = self.reader.line(text, &mut self.names, &self.tables);
-        let Some(held) = read else { return Refused::NotTaken };
-        let at = self.at;
-        let event = &self.reader.event;
+    fn line(&mut self, text: &str, at: u64) -> Read<()> {
+        let held = self.reader.line(text, &mut self.names, &self.tables)?;
+        matches!(held, Held::Event).then_some(())?;
+        let (event, stated) = (&self.reader.event, self.reader.stream.as_str());
         let (sequence, time_ns) = (event.sequence, event.time_ns);
-        let mut line = Line { at, sequence, time_ns, ..Line::default() };
-        let mut events = 1;
-        if let Held::Mark(mark) = held {
-            if mark.ranked {
-                return Refused::Ranked;
-            }
-            line.observes = mark.observes;
-            line.mark = Some(mark);
-            events = 0;
-        }
-        let stream = if self.split { self.reader.stream.as_str() } else { "" };
-        let Some(number) = find(&mut self.judges, &mut self.by_stream, stream, || {
-            Judge::new(self.tables.clone(), self.default, self.first.clone(), self.limits)
-        }) else {
-            return Refused::TooManyStreams;
-        };
-        self.lines += 1;
-        self.events += events as u64;
+        let place = Place::new(at, sequence);
+        let line = Line { at: place, sequence, time_ns, ..Line::default() };
+        self.kinds[usize::from(event.kind)] += 1;
+        let name = if stated.is_empty() { &self.unnamed } else { stated };
+        let number = find(&mut self.judges, &mut self.by_stream, name, || {
+            let (name, form) = (name.to_owned(), "canonical".into());
+            let stream = Stream { name, form, first: sequence };
+            Judge::new(self.tables.clone(), self.asked.clone(), stream, vec![0])
+        });
         let judge = &mut self.judges[number];
         std::mem::swap(&mut judge.names, &mut self.names);
-        judge.take(&line, &std::slice::from_ref(&self.reader.event)[..events]);
+        judge.take(&line, std::slice::from_ref(&self.reader.event));
         std::mem::swap(&mut judge.names, &mut self.names);
         self.tidy();
-        Refused::No
+        Some(())
     }
 
-    /// Take one line of any form, which Python read: an object with the fields of `Line`.
+    /// Take one line of any form, which Python read.
     pub fn take(&mut self, text: &str) -> Result<(), String> {
-        let (line, events) = self.packed(text).ok_or("the line is not as it must be")?;
-        self.lines += 1;
-        self.events += events.len() as u64;
-        let Some(number) = find(&mut self.judges, &mut self.by_stream, "", || {
-            Judge::new(self.tables.clone(), self.default, self.first.clone(), self.limits)
-        }) else {
-            return Err("too many streams".into());
-        };
+        let packed = self.packed(text).ok_or("the line is not as it must be")?;
+        let Packed { mut line, events, stream, first } = packed;
+        let form = stream.form.clone();
+        let number = find(&mut self.judges, &mut self.by_stream, &stream.name.clone(), || {
+            Judge::new(self.tables.clone(), self.asked.clone(), stream, first)
+        });
         let judge = &mut self.judges[number];
+        line.foreign = form != judge.stream.form;
         std::mem::swap(&mut judge.names, &mut self.names);
         judge.take(&line, &events);
         std::mem::swap(&mut judge.names, &mut self.names);
@@ -169,20 +138,26 @@ impl Core {
         Ok(())
     }
 
-    fn packed(&mut self, text: &str) -> Read<(Line, Vec<Event>)> {
-        let (mut line, mut events) = (Line::default(), Vec::<Event>::new());
+    fn packed(&mut self, text: &str) -> Read<Packed> {
+        let mut packed = Packed::default();
+        let Packed { line, events, stream, first } = &mut packed;
         let Self { reader, names, tables, .. } = self;
         let mut cursor = Cursor::new(text);
+        let number = |cursor: &mut Cursor| i64::try_from(cursor.integer()?).ok();
         cursor.object(|cursor, key| {
             match key {
-                "at" => line.at = u64::try_from(cursor.integer()?).ok()?,
+                "at" => line.at.line = u64::try_from(cursor.integer()?).ok()?,
+                "numbered" => line.at.sequence = number(cursor)?,
+                "stream" => stream.name = cursor.string()?.into_owned(),
+                "form" => stream.form = cursor.string()?.into_owned(),
+                "first" => cursor.array(|cursor| Some(first.push(number(cursor)?)))?,
                 "events" => cursor.array(|cursor| {
                     let held = reader.read(cursor, names, tables, false)?;
                     events.push(reader.event.clone());
                     matches!(held, Held::Event).then_some(())
                 })?,
-                "sequence" => line.sequence = Some(i64::try_from(cursor.integer()?).ok()?),
-                "time_ns" => line.time_ns = Some(i64::try_from(cursor.integer()?).ok()?),
+                "sequence" => line.sequence = Some(number(cursor)?),
+                "time_ns" => line.time_ns = Some(number(cursor)?),
                 "skips" => line.skips = cursor.boolean()?,
                 "mark" => match reader.read(cursor, names, tables, false)? {
                     Held::Mark(mark) => line.mark = Some(mark),
@@ -194,13 +169,13 @@ impl Core {
                     line.doubts.push(doubt(&cursor.value()?));
                     Some(())
                 })?,
-                "foreign" => line.foreign = cursor.boolean()?,
                 "lost" => line.lost = cursor.string()?.into_owned(),
                 _ => return None,
             }
             Some(())
         })?;
-        (cursor.is_at_end() && line.at > 0).then_some((line, events))
+        packed.stream.first = packed.line.sequence;
+        (cursor.is_at_end() && packed.line.at.line > 0).then_some(packed)
     }
 
     fn tidy(&mut self) {
@@ -223,16 +198,11 @@ impl Core {
         self.each(|judge, _| judge.finish());
     }
 
-    pub fn outcomes(&mut self) {
-        self.each(|judge, out| outcome::all(judge, out));
-    }
-
-    pub fn drain(&mut self) {
-        self.each(outcome::changed);
-    }
-
-    pub fn summary(&mut self) {
-        self.each(|judge, out| outcome::summary(judge, out));
+    /// Append each stream as a line of JSON, after a line with the events of each kind.
+    pub fn found(&mut self) {
+        let kinds: Vec<String> = self.kinds.iter().map(u64::to_string).collect();
+        self.out.extend_from_slice(format!("[{}]\n", kinds.join(",")).as_bytes());
+        self.each(|judge, out| outcome::stream(judge, out));
     }
 
     /// Append all state as bytes.
@@ -240,11 +210,10 @@ impl Core {
         let mut out = std::mem::take(&mut self.out);
         (MAGIC, self.tables.digest).put(&mut out);
         self.names.put(&mut out);
-        ((self.at, self.lines), self.events).put(&mut out);
+        self.kinds.put(&mut out);
         self.judges.len().put(&mut out);
         for judge in &self.judges {
-            Rc::<str>::from(judge.stream.as_str()).put(&mut out);
-            judge.forgotten.put(&mut out);
+            judge.stream.put(&mut out);
             judge.state.put(&mut out);
         }
         self.out = out;
@@ -262,16 +231,14 @@ impl Core {
 
     fn restore(&mut self, from: &mut Bytes) -> Option<()> {
         let names = Names::get(from)?;
-        ((self.at, self.lines), self.events) = Store::get(from)?;
+        self.kinds = Store::get(from)?;
         self.judges.clear();
         self.by_stream.clear();
         for number in 0..usize::get(from)? {
-            let stream = Rc::<str>::get(from)?.to_string();
-            let forgotten = Store::get(from)?;
-            let mut judge = Judge::with(self.tables.clone(), State::get(from)?);
-            (judge.stream, judge.forgotten) = (stream.clone(), forgotten);
-            self.by_stream.insert(stream, number);
-            self.judges.push(judge);
+            let stream = Stream::get(from)?;
+            self.by_stream.insert(stream.name.clone(), number);
+            let (tables, asked) = (self.tables.clone(), self.asked.clone());
+            self.judges.push(Judge::with(tables, asked, stream, State::get(from)?));
         }
         self.names = names;
         Some(())
@@ -280,24 +247,17 @@ impl Core {
 
 /// The number of the judge of a stream, which is new if there is none.
 fn find(
-    judges: &mut Vec<Judge>, by_stream: &mut HashMap<String, usize>, stream: &str,
+    judges: &mut Vec<Judge>, by_stream: &mut HashMap<String, usize>, name: &str,
     make: impl FnOnce() -> Judge,
-) -> Option<usize> {
+) -> usize {
     let last = judges.len().wrapping_sub(1);
-    if judges.get(last).is_some_and(|judge| judge.stream == stream) {
-        return Some(last);
+    if judges.get(last).is_some_and(|judge| judge.stream.name == name) {
+        return last;
     }
-    if let Some(number) = by_stream.get(stream) {
-        return Some(*number);
-    }
-    if judges.len() >= STREAMS {
-        return None;
-    }
-    let mut judge = make();
-    judge.stream.push_str(stream);
-    judges.push(judge);
-    by_stream.insert(stream.to_owned(), judges.len() - 1);
-    Some(judges.len() - 1)
+    *by_stream.entry(name.to_owned()).or_insert_with(|| {
+        judges.push(make());
+        judges.len() - 1
+    })
 }
 
 fn kinds(cursor: &mut Cursor, tables: &Tables) -> Read<Kinds> {

@@ -49,7 +49,7 @@ impl<'a> Delivery<'a> {
             claim,
             here,
             perhaps,
-            place: 0,
+            place: Place::default(),
             moves: true,
             exercised: true,
             kind,

@@ -118,8 +118,6 @@ pub struct StreamMark {
     pub kind: Mark,
     pub observes: Option<Kinds>,
     pub groups: Vec<(u64, Group)>,
-    /// It opens one of several ranks, which are merged before they are judged.
-    pub ranked: bool,
 }
 
 crate::record! {
@@ -389,8 +387,7 @@ impl Reader {
             }
             _ => return None,
         }
-        let ranked = self.ranks.is_some_and(|ranks| ranks != 1);
-        Some(StreamMark { kind, observes, groups: std::mem::take(&mut self.groups), ranked })
+        Some(StreamMark { kind, observes, groups: std::mem::take(&mut self.groups) })
     }
 }
 

@@ -117,23 +117,20 @@ pub unsafe extern "C" fn rc_out(handle: *const Handle, length: *mut usize) -> *c
     }
 }
 
-/// Take whole lines, up to one that is refused; return the bytes that are done with. `counts` gets
-/// the number of the last line, the lines and the events so far, and why a line was refused.
+/// Take whole lines from this number on, up to one that is refused; return the bytes that are done
+/// with, and write how many lines were taken.
 ///
 /// # Safety
-/// The handle is from `rc_new`, `data` to so many bytes, and `counts` to four numbers.
+/// The handle is from `rc_new`, `data` to so many bytes, and `lines` to a number.
 #[no_mangle]
 pub unsafe extern "C" fn rc_feed(
-    handle: *mut Handle, data: *const u8, length: usize, ends: u8, counts: *mut u64,
+    handle: *mut Handle, data: *const u8, length: usize, number: u64, lines: *mut u64,
 ) -> i64 {
     // SAFETY: the caller says so.
     unsafe {
         with(handle, |core, _| {
-            let done = core.feed(given(data, length), ends != 0);
-            if !counts.is_null() {
-                let made = [core.at, core.lines, core.events, core.refused as u64];
-                std::ptr::copy_nonoverlapping(made.as_ptr(), counts, made.len());
-            }
+            let done = core.feed(given(data, length), number);
+            *lines = core.lines;
             Ok(done as i64)
         })
     }
@@ -162,12 +159,8 @@ macro_rules! calls {
 calls! {
     /// The streams are over.
     rc_finish finish,
-    /// The outcomes that changed and are violated or final, as lines of JSON.
-    rc_drain drain,
-    /// All outcomes that are kept, as lines of JSON.
-    rc_outcomes outcomes,
-    /// Each stream as a whole, as lines of JSON.
-    rc_summary summary,
+    /// What was found, as lines of JSON.
+    rc_found found,
     /// All state as bytes.
     rc_save save,
 }

@@ -374,7 +374,7 @@ impl Moment<'_> {
             return claim.owner.map(|owner| owner == by);
         }
         if self.event.kind == event::CLAIM_EXPIRED {
-            if claim.untimed != 0 && !claim.elapsed {
+            if claim.unseen_end() {
                 return None;
             }
             return Some(claim.elapsed && !claim.early);

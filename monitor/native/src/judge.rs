@@ -2,6 +2,7 @@
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
+use std::rc::Rc;
 
 use crate::breaks::{Code, Contradiction, Fine, Line, Order, Place, Reason, Step};
 use crate::capacity::{Capacity, ALWAYS};
@@ -13,7 +14,7 @@ use crate::fields::{self, route_value, Found, Moment};
 use crate::map::{Hashed, Map, Set};
 use crate::names::{Name, Names};
 use crate::objects::Objects;
-use crate::outcome;
+use crate::outcome::Past;
 use crate::pool::Pool;
 use crate::ranks::Ranks;
 use crate::record;
@@ -36,23 +37,32 @@ const OPENS_MANY: Kinds = Kinds::of(&[event::REQUEST_ARRIVED, event::REQUEST_FIN
 const NO_EARLY: Kinds = Kinds::of(&[event::CLAIM_REJECTED, event::CLAIM_ACCEPTED]);
 
 record! {
-    /// How much of a stream is kept: claims in hand, ended claims, ids of others, requests.
-    #[derive(Clone, Copy)]
-    pub struct Limits { live: usize, ended: usize, ids: usize, requests: usize }
+    /// How much of a stream is kept: claims in hand, ended claims, ids of others, requests, and
+    /// how many forgotten claims that were not kept are listed.
+    #[derive(Clone, Copy, Default)]
+    pub struct Limits { live: usize, ended: usize, ids: usize, requests: usize, troubled: usize }
+}
+
+/// What a stream is judged by: the mode of claims that state none, and the claim that is listed
+/// whatever is forgotten.
+#[derive(Clone, Default)]
+pub struct Asked {
+    pub default: usize,
+    pub limits: Limits,
+    pub only: String,
 }
 
 record! {
     /// What a stream came to so far. `ids` has the claims of this period that are in hand or ended
-    /// last, in the order in which they began, `ended` those of them that ended, `past` those of
-    /// periods before, `gone` the ids of others;
-    /// `counted` are the verdicts of claims that are no longer kept.
+    /// last, in the order in which they began, `ended` those of them that ended, `gone` the ids of
+    /// others. `past` has what claims of earlier periods came to, and claims that were not kept,
+    /// and counts the others; `forgotten` counts claims that more of this period pushed out.
     pub struct State {
-        limits: Limits,
-        default: usize,
         order: Order,
         claims: Claims,
         ids: Map<Name, u32>,
-        past: Set<u32>,
+        past: Past,
+        forgotten: u64,
         breaks: Vec<Reason>,
         broken: Option<Reason>,
         restating: bool,
@@ -60,7 +70,6 @@ record! {
         left: Option<Reason>,
         observes: Kinds,
         told: Kinds,
-        news: Set<u32>,
         gone: Set<Name>,
         ended: Map<Name, u32>,
         count: u64,
@@ -74,7 +83,6 @@ record! {
         ends: BinaryHeap<Reverse<(i128, u64, u64, u32)>>,
         timed: Set<u32>,
         steps_stated: bool,
-        counted: Vec<u64>,
     }
 }
 
@@ -106,10 +114,9 @@ impl Store for BinaryHeap<Reverse<(i128, u64, u64, u32)>> {
 pub struct Judge {
     pub tables: Shared,
     pub names: Names,
+    pub asked: Rc<Asked>,
     pub state: State,
-    /// Outcomes of claims that are forgotten, as lines of JSON.
-    pub forgotten: Vec<u8>,
-    pub stream: String,
+    pub stream: Stream,
     effect: Effect,
     mine: Map<u32, (bool, bool)>,
     now: Vec<i64>,
@@ -118,19 +125,24 @@ pub struct Judge {
     moved: Vec<u32>,
 }
 
+record! {
+    /// The name of a stream, the form of its first line, and the number of that line.
+    #[derive(Clone, Default)]
+    pub struct Stream { name: String, form: String, first: Option<i64> }
+}
+
 fn full() -> Vec<(u64, Group)> {
     vec![(0, Group { full: true, window: 0 })]
 }
 
 impl Judge {
-    pub fn new(tables: Shared, default: usize, first: Vec<i64>, limits: Limits) -> Self {
+    pub fn new(tables: Shared, asked: Rc<Asked>, stream: Stream, first: Vec<i64>) -> Self {
         let state = State {
-            limits,
-            default,
             order: Order { first, ..Order::default() },
             claims: Claims::default(),
             ids: Map::default(),
-            past: Set::default(),
+            past: Past::default(),
+            forgotten: 0,
             breaks: Vec::new(),
             broken: None,
             restating: false,
@@ -138,13 +150,12 @@ impl Judge {
             left: None,
             observes: tables.facts,
             told: tables.facts,
-            news: Set::default(),
             gone: Set::default(),
             ended: Map::default(),
             count: 0,
             pool: Pool::new(full()),
             objects: Objects::default(),
-            requests: Requests::new(limits.requests),
+            requests: Requests::new(asked.limits.requests),
             capacity: Capacity::default(),
             ranks: Ranks::default(),
             owing: Set::default(),
@@ -152,18 +163,17 @@ impl Judge {
             ends: BinaryHeap::new(),
             timed: Set::default(),
             steps_stated: false,
-            counted: vec![0; 3],
         };
-        Self::with(tables, state)
+        Self::with(tables, asked, stream, state)
     }
 
-    pub fn with(tables: Shared, state: State) -> Self {
+    pub fn with(tables: Shared, asked: Rc<Asked>, stream: Stream, state: State) -> Self {
         Self {
             tables,
             names: Names::default(),
+            asked,
             state,
-            forgotten: Vec::new(),
-            stream: String::new(),
+            stream,
             effect: Effect::default(),
             mine: Map::default(),
             now: Vec::new(),
@@ -177,7 +187,7 @@ impl Judge {
         let state = &mut self.state;
         state.pool = Pool::new(full());
         state.objects = Objects::default();
-        state.requests = Requests::new(state.limits.requests);
+        state.requests = Requests::new(self.asked.limits.requests);
         state.capacity = Capacity::default();
         state.ranks = Ranks::default();
         state.owing.clear();
@@ -242,13 +252,8 @@ impl Judge {
         self.state.broken = None;
         self.state.period += 1;
         while let Some((name, number)) = self.state.ended.pop_first() {
-            self.state.past.add(number);
             self.state.ids.remove(name);
-        }
-        while self.state.past.len() > self.state.limits.ended {
-            if let Some((oldest, ())) = self.state.past.pop_first() {
-                self.forget(oldest);
-            }
+            self.forget(number, true);
         }
         self.state.gone.clear();
         self.begin();
@@ -349,7 +354,7 @@ impl Judge {
             let Some(Reverse((end, _, serial, number))) = self.state.ends.pop() else { break };
             let claim = &self.state.claims[number];
             let runs = claim.serial == serial && self.state.timed.contains(number);
-            if runs && claim.end == Some(end) && claim.untimed == 0 && !claim.elapsed {
+            if runs && claim.end == Some(end) && claim.untimed.is_none() && !claim.elapsed {
                 let kind = event::DURATION_ELAPSED;
                 let event = Event { kind, claim_id: claim.id, ..Event::default() };
                 self.event(&event, line)?;
@@ -367,7 +372,7 @@ impl Judge {
         let counted = self.state.capacity.uncount(timed.clone());
         for number in timed {
             let claim = &mut self.state.claims[number];
-            claim.untimed = if claim.untimed == 0 { line.at } else { claim.untimed };
+            claim.untimed = claim.untimed.or(line.at);
         }
         self.recount(&counted);
         self.state.timed.clear();
@@ -534,14 +539,14 @@ impl Judge {
         if let Some(number) = state.ids.get(name) {
             return Ok(*number);
         }
-        if state.ids.len() - state.ended.len() >= state.limits.live {
-            let text = format!("more than {} claims are in hand", state.limits.live);
+        if state.ids.len() - state.ended.len() >= self.asked.limits.live {
+            let text = format!("more than {} claims are in hand", self.asked.limits.live);
             return Err(Contradiction::new(Code::LimitReached, text));
         }
         state.claims.made += 1;
         let object = state.objects.anonymous();
         let mut claim = Claim::new(name, state.claims.made, object, state.period, &self.tables);
-        claim.begin(state.default, &self.tables);
+        claim.begin(self.asked.default, &self.tables);
         if state.gone.contains(name) {
             claim.distrust_for(Code::IdReused, "a claim of this id ended before", at);
         }
@@ -610,7 +615,7 @@ impl Judge {
     }
 
     fn set_mode(&mut self, number: u32, stated: Option<Name>, at: Place) {
-        let (default, claim) = (self.state.default, &mut self.state.claims[number]);
+        let (default, claim) = (self.asked.default, &mut self.state.claims[number]);
         claim.stated_mode = stated;
         let mode = stated.and_then(|mode| self.tables.mode_named(mode)).unwrap_or(default);
         if mode != claim.mode {
@@ -720,7 +725,7 @@ impl Judge {
         let Some(duration) = claim.duration.filter(|_| BEGINS.has(event.kind)) else {
             let accepts = event.kind == event::CLAIM_ACCEPTED && event.duration.is_some();
             if accepts && claim.end.is_none() && claim.facts[at.committed] == 1 {
-                claim.untimed = if claim.untimed == 0 { line.at } else { claim.untimed };
+                claim.untimed = claim.untimed.or(line.at);
             }
             return;
         };
@@ -1154,7 +1159,6 @@ impl Judge {
             }
         }
         moved.extend(named.into_iter());
-        self.state.news.extend(moved.keys());
         for number in moved.keys() {
             let claim = &self.state.claims[number];
             // The end of another may have been the end of its place.
@@ -1325,29 +1329,25 @@ impl Judge {
         }
         let state = &mut self.state;
         state.ended.insert(id, number);
-        state.news.add(number);
-        if state.ended.len() > state.limits.ended {
+        if state.ended.len() > self.asked.limits.ended {
             if let Some((name, oldest)) = state.ended.pop_first() {
                 state.ids.remove(name);
                 state.gone.add(name);
-                if state.gone.len() > state.limits.ids {
+                if state.gone.len() > self.asked.limits.ids {
                     state.gone.pop_first();
                 }
-                self.forget(oldest);
+                state.forgotten += 1;
+                self.forget(oldest, false);
             }
         }
     }
 
-    /// A claim is no longer kept; what it came to is written if it is news.
-    fn forget(&mut self, number: u32) {
-        let verdict = outcome::verdict(self, number);
-        self.state.counted[verdict as usize] += 1;
-        if self.state.news.remove(number).is_some() {
-            let mut line = std::mem::take(&mut self.forgotten);
-            outcome::write(self, number, &mut line);
-            self.forgotten = line;
-        }
+    /// A claim is no longer kept: what it came to is listed or counted.
+    fn forget(&mut self, number: u32, earlier: bool) {
+        let mut past = std::mem::take(&mut self.state.past);
+        past.take(self, number, earlier);
         let state = &mut self.state;
+        state.past = past;
         state.capacity.remove(number);
         state.ranks.follow(number, false, &state.claims);
         state.owing.remove(number);

@@ -1,10 +1,13 @@
-//! Writes what claims came to as lines of JSON, which Python makes its records from.
+//! Writes what claims and streams came to as JSON, which Python makes its records from.
 
-use crate::breaks::Reason;
-use crate::claim::Found;
+use std::collections::{BTreeMap, BTreeSet};
+
+use crate::breaks::{Place, Reason};
+use crate::claim::{Claim, Found};
 use crate::json::quote;
 use crate::judge::Judge;
 use crate::names::Name;
+use crate::record;
 use crate::tables::{INCONCLUSIVE, PENDING, SATISFIED, UNEXERCISED, VIOLATED};
 
 /// Whether the mode was kept.
@@ -15,8 +18,51 @@ pub enum Verdict {
     Inconclusive,
 }
 
-fn digits(number: u64, out: &mut Vec<u8>) {
-    out.extend_from_slice(number.to_string().as_bytes());
+record! {
+    /// Claims that are no longer kept: those that are listed, as rows of JSON, and how many are;
+    /// and the others counted by mode with their verdicts, with those on each obligation by its
+    /// place, how many were entered, and how many stated no mode and were turned away.
+    #[derive(Default)]
+    pub struct Past {
+        rows: Vec<u8>,
+        listed: usize,
+        verdicts: BTreeMap<(usize, u8), u64>,
+        obligations: BTreeMap<(usize, usize, u8), u64>,
+        entered: BTreeMap<usize, u64>,
+        away: u64,
+    }
+}
+
+impl Past {
+    /// List a claim of an earlier period while fewer than the limit are listed, and another one only
+    /// if it was not kept; count the others.
+    pub fn take(&mut self, judge: &Judge, number: u32, earlier: bool) {
+        let (claim, tables) = (&judge.state.claims[number], &judge.tables);
+        let (verdict, entered) = (verdict(judge, number), claim.entered(tables));
+        let unclear = entered && claim.mode != 0 && verdict == Verdict::Inconclusive;
+        let troubled = verdict == Verdict::Violated || unclear;
+        let limits = judge.asked.limits;
+        let most = if earlier { limits.ended } else { limits.troubled };
+        let only = &judge.asked.only;
+        let named = |id: Name| !only.is_empty() && judge.names.show(id) == *only;
+        if (self.listed < most && (earlier || troubled)) || claim.id.is_some_and(named) {
+            self.listed += 1;
+            self.rows.extend_from_slice(if self.rows.is_empty() { b"" } else { b"," });
+            return write(judge, number, &mut self.rows);
+        }
+        *self.verdicts.entry((claim.mode, verdict as u8)).or_default() += 1;
+        *self.entered.entry(claim.mode).or_default() += u64::from(entered);
+        let stated = claim.mode != 0 || claim.stated_mode.is_some();
+        self.away += u64::from(!stated && is_turned_away(judge, claim));
+        for (place, (found, _)) in findings(judge, claim).enumerate() {
+            *self.obligations.entry((claim.mode, place, found.verdict)).or_default() += 1;
+        }
+    }
+}
+
+/// Appends a value as JSON.
+macro_rules! put {
+    ($out:expr, $($arguments:tt)*) => { $out.extend_from_slice(format!($($arguments)*).as_bytes()) };
 }
 
 fn text(name: Option<Name>, judge: &Judge, out: &mut Vec<u8>) {
@@ -26,13 +72,40 @@ fn text(name: Option<Name>, judge: &Judge, out: &mut Vec<u8>) {
     }
 }
 
-/// A reason as its code, text and line.
-pub fn reason(reason: &Reason, out: &mut Vec<u8>) {
+/// Append items, with commas between them and brackets around.
+fn list<T>(items: impl Iterator<Item = T>, out: &mut Vec<u8>, mut each: impl FnMut(T, &mut Vec<u8>)) {
+    out.push(b'[');
+    for (at, item) in items.enumerate() {
+        out.extend_from_slice(if at == 0 { b"" } else { b"," });
+        each(item, out);
+    }
+    out.push(b']');
+}
+
+fn number(number: Option<i64>, out: &mut Vec<u8>) {
+    match number {
+        Some(number) => put!(out, "{number}"),
+        None => out.extend_from_slice(b"null"),
+    }
+}
+
+fn place(place: Place, out: &mut Vec<u8>) {
+    put!(out, ",{},", place.line);
+    number(place.sequence(), out);
+}
+
+/// Append a reason as its code, text, line and sequence number.
+fn reason(reason: &Reason, out: &mut Vec<u8>) {
     quote(reason.code.name(), out);
     out.push(b',');
     quote(&reason.text, out);
-    out.push(b',');
-    digits(reason.at, out);
+    place(reason.at, out);
+}
+
+fn reason_row(of: &Reason, out: &mut Vec<u8>) {
+    out.push(b'[');
+    reason(of, out);
+    out.push(b']');
 }
 
 /// The rule by which the verdicts of obligations make one.
@@ -48,98 +121,102 @@ pub fn verdict(judge: &Judge, number: u32) -> Verdict {
     }
 }
 
-/// Append one claim: its stream, id, mode, stated modes, state, whether it is entered, final and
-/// turned away, its period, and of each obligation the verdict, the line, the rule, and the reason of a doubt.
-pub fn write(judge: &Judge, number: u32, out: &mut Vec<u8>) {
+fn is_turned_away(judge: &Judge, claim: &Claim) -> bool {
+    let more = claim.accepted || claim.known || claim.named || !claim.seen.requests.is_empty();
+    claim.state == judge.tables.refused && !more
+}
+
+/// What each obligation came to; a claim to which nothing was owed shows none as kept.
+fn findings<'a>(
+    judge: &'a Judge, claim: &'a Claim,
+) -> impl Iterator<Item = (Found, Option<&'a Reason>)> {
+    let entered = claim.entered(&judge.tables);
+    (0..claim.seen.own.stands.len()).map(move |place| {
+        let (found, why) = claim.found(place, &judge.tables);
+        let unentered = !entered && found.verdict == SATISFIED;
+        (if unentered { Found { verdict: UNEXERCISED, ..found } } else { found }, why)
+    })
+}
+
+/// Append one claim: its id, mode, stated modes, state, whether it is entered, final and turned
+/// away, its period, and of each obligation the verdict, the rule, the line and its sequence
+/// number, and the reason where nothing is concluded.
+fn write(judge: &Judge, number: u32, out: &mut Vec<u8>) {
     let (claim, tables) = (&judge.state.claims[number], &judge.tables);
     out.push(b'[');
-    quote(&judge.stream, out);
-    out.push(b',');
-    text(claim.id, judge, out);
-    out.push(b',');
-    text(tables.modes[claim.mode].name, judge, out);
-    out.push(b',');
-    text(claim.stated_mode, judge, out);
-    out.push(b',');
-    text(claim.other_mode, judge, out);
-    out.push(b',');
+    for name in [claim.id, tables.modes[claim.mode].name, claim.stated_mode, claim.other_mode] {
+        text(name, judge, out);
+        out.push(b',');
+    }
     quote(&tables.states[usize::from(claim.state)], out);
-    let entered = claim.entered(tables);
-    let more = claim.accepted || claim.known || claim.named || !claim.seen.requests.is_empty();
-    let turned = claim.state == tables.refused && !more;
-    let stood = format!(",{entered},{},{turned},{},[", claim.is_final, claim.period);
-    out.extend_from_slice(stood.as_bytes());
-    for place in 0..claim.seen.own.stands.len() {
-        let (mut found, why) = claim.found(place, tables);
-        if !entered && found.verdict == SATISFIED {
-            found = Found { verdict: UNEXERCISED, at: 0, ..found };
-        }
-        out.extend_from_slice(if place == 0 { b"[" } else { b",[" });
-        digits(found.verdict.into(), out);
+    let (entered, turned) = (claim.entered(tables), is_turned_away(judge, claim));
+    put!(out, ",{entered},{},{turned},{},", claim.is_final, claim.period);
+    list(findings(judge, claim), out, |(found, why), out| {
+        put!(out, "[{}", found.verdict);
         if found.verdict != UNEXERCISED {
-            out.push(b',');
-            digits(found.at, out);
-            out.push(b',');
-            digits(found.rule.into(), out);
+            put!(out, ",{}", found.rule);
+            place(found.at, out);
         }
         if let Some(why) = why {
             out.push(b',');
             reason(why, out);
         }
         out.push(b']');
-    }
-    out.extend_from_slice(b"]]\n");
+    });
+    out.push(b']');
 }
 
-/// Append the outcomes of all claims that are kept, those of periods before first.
-pub fn all(judge: &Judge, out: &mut Vec<u8>) {
-    let now = judge.state.ids.iter().map(|row| *row.1);
-    judge.state.past.keys().chain(now).for_each(|number| write(judge, number, out));
-}
-
-/// Append the outcomes that changed since the last call and that are violated or final.
-pub fn changed(judge: &mut Judge, out: &mut Vec<u8>) {
-    out.append(&mut judge.forgotten);
-    let news = std::mem::take(&mut judge.state.news);
-    for number in news.keys() {
-        if judge.state.claims[number].is_final || verdict(judge, number) == Verdict::Violated {
-            write(judge, number, out);
-        }
-    }
-}
-
-/// Append what is to be said of a stream as a whole.
-pub fn summary(judge: &Judge, out: &mut Vec<u8>) {
-    let state = &judge.state;
-    let mut counted = [state.counted[0], state.counted[1], state.counted[2]];
-    let now = state.ids.iter().map(|row| *row.1);
-    now.chain(state.past.keys()).for_each(|n| counted[verdict(judge, n) as usize] += 1);
-    out.extend_from_slice(b"{\"stream\":");
-    quote(&judge.stream, out);
-    let [kept, violated, unclear] = counted;
-    let live = state.ids.len() - state.ended.len();
-    out.extend_from_slice(
-        format!(
-            ",\"kept\":{kept},\"violated\":{violated},\"inconclusive\":{unclear},\
-             \"live\":{live},\"period\":{},\"broken\":{},\"breaks\":[",
-            state.period,
-            state.broken.is_some()
-        )
-        .as_bytes(),
-    );
-    for (at, each) in state.breaks.iter().enumerate() {
-        out.extend_from_slice(if at == 0 { b"[" } else { b",[" });
-        reason(each, out);
-        out.push(b']');
-    }
-    out.extend_from_slice(b"],\"left\":");
+/// Append a stream as a line: its first line, what it came to, and its claims, those that are no
+/// longer kept first.
+pub fn stream(judge: &Judge, out: &mut Vec<u8>) {
+    let (state, stream, past) = (&judge.state, &judge.stream, &judge.state.past);
+    let mode = |mode: usize, out: &mut Vec<u8>| text(judge.tables.modes[mode].name, judge, out);
+    out.extend_from_slice(b"{\"name\":");
+    quote(&stream.name, out);
+    out.extend_from_slice(b",\"form\":");
+    quote(&stream.form, out);
+    out.extend_from_slice(b",\"first\":");
+    number(stream.first, out);
+    out.extend_from_slice(b",\"last\":");
+    number(state.order.sequence, out);
+    let (broken, forgotten) = (state.broken.is_some(), state.forgotten);
+    put!(out, ",\"period\":{},\"broken\":{broken},\"forgotten\":{forgotten}", state.period);
+    out.extend_from_slice(b",\"breaks\":");
+    list(state.breaks.iter(), out, reason_row);
+    out.extend_from_slice(b",\"left\":");
     match &state.left {
+        Some(left) => reason_row(left, out),
         None => out.extend_from_slice(b"null"),
-        Some(left) => {
-            out.push(b'[');
-            reason(left, out);
-            out.push(b']');
-        }
     }
-    out.extend_from_slice(b"}\n");
+    let ended_well = state.order.closed && !state.order.opened.is_none();
+    let claims = state.ids.iter().map(|row| &state.claims[*row.1]).filter(|_| !ended_well);
+    let open = claims.filter(|each| each.entered(&judge.tables) && !each.over(&judge.tables));
+    out.extend_from_slice(b",\"open\":");
+    let open: BTreeSet<usize> = open.map(|claim| claim.mode).collect();
+    list(open.into_iter(), out, mode);
+    out.extend_from_slice(b",\"verdicts\":");
+    list(past.verdicts.iter(), out, |((of, verdict), count), out| {
+        out.push(b'[');
+        mode(*of, out);
+        put!(out, ",{verdict},{count}]");
+    });
+    out.extend_from_slice(b",\"obligations\":");
+    list(past.obligations.iter(), out, |((of, place, verdict), count), out| {
+        out.push(b'[');
+        mode(*of, out);
+        put!(out, ",{place},{verdict},{count}]");
+    });
+    out.extend_from_slice(b",\"entered\":");
+    list(past.entered.iter(), out, |(of, count), out| {
+        out.push(b'[');
+        mode(*of, out);
+        put!(out, ",{count}]");
+    });
+    put!(out, ",\"away\":{},\"claims\":[", past.away);
+    out.extend_from_slice(&past.rows);
+    for (at, number) in state.ids.iter().map(|row| *row.1).enumerate() {
+        out.extend_from_slice(if at == 0 && past.rows.is_empty() { b"" } else { b"," });
+        write(judge, number, out);
+    }
+    out.extend_from_slice(b"]}\n");
 }

@@ -89,6 +89,15 @@ impl Store for Rc<str> {
     }
 }
 
+impl Store for String {
+    fn put(&self, out: &mut Vec<u8>) {
+        Rc::<str>::from(self.as_str()).put(out);
+    }
+    fn get(from: &mut Bytes) -> Option<Self> {
+        Some(Rc::<str>::get(from)?.to_string())
+    }
+}
+
 impl<T: Store> Store for Option<T> {
     fn put(&self, out: &mut Vec<u8>) {
         self.is_some().put(out);

@@ -1,0 +1,314 @@
+"""Binds the native core: gives it lines through its C interface, and takes what it found.
+
+The core takes lines of canonical events itself. All other lines are read in Python and packed.
+"""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Callable
+from functools import cache
+from typing import Any, Final, NamedTuple
+
+import msgspec
+
+from monitor.native import CHOICE, CoreError, library
+from monitor.native.build import table_of
+from spec.claims.claim import Mode
+from spec.claims.states import ClaimState
+from spec.contract.modes import Bundle
+from spec.events.alphabet import Kind
+from spec.language.verdicts import Verdict
+from spec.stream.breaks import Line
+from spec.stream.claim import Finding, names_of
+from spec.stream.codes import Code, Reason
+from spec.stream.judge import Limits
+from spec.stream.outcome import ClaimOutcome, ModeVerdict, decide
+
+__all__ = ["NativeJudge", "NativeStream", "PlaceOf"]
+
+PlaceOf = Callable[[int, int | None], object]
+"""Makes the place that reports name of a line and its sequence number."""
+
+_VERDICTS: Final = tuple(Verdict)
+_POOLED: Final = (ModeVerdict.KEPT, ModeVerdict.VIOLATED, ModeVerdict.INCONCLUSIVE)
+_NO_RULE: Final = 255
+_USUAL: Final = Limits()
+_FAILED: Final = {-2: "another thread uses the core", -3: "the core panicked and is unusable"}
+_Reason = tuple[str, str, int, int | None]
+_Claim = tuple[
+    str, str | None, str | None, str | None, str, bool, bool, bool, int, list[list[Any]]
+]
+
+
+class _Stream(msgspec.Struct, frozen=True):
+    """One stream, as the core writes it (`outcome.rs`)."""
+
+    name: str
+    form: str
+    first: int | None
+    last: int | None
+    period: int
+    broken: bool
+    forgotten: int
+    breaks: list[_Reason]
+    left: _Reason | None
+    open: list[str | None]
+    verdicts: list[tuple[str | None, int, int]]
+    obligations: list[tuple[str | None, int, int, int]]
+    entered: list[tuple[str | None, int]]
+    away: int
+    claims: list[_Claim]
+
+
+class NativeStream(NamedTuple):
+    """What a stream came to: how often numbers began again, whether it is broken, what broke it,
+    the claims that are listed, and those that are counted, by mode.
+    """
+
+    name: str
+    form: str
+    first: int | None
+    last: int | None
+    period: int
+    broken: bool
+    forgotten: int
+    breaks: list[Reason]
+    left: Reason | None
+    open: list[Mode | None]
+    verdicts: dict[tuple[Mode | None, ModeVerdict], int]
+    obligations: dict[tuple[Mode | None, str, Verdict], int]
+    entered: dict[Mode | None, int]
+    away: int
+    claims: list[ClaimOutcome]
+
+
+_KINDS: Final = msgspec.json.Decoder(list[int])
+_STREAMS: Final = msgspec.json.Decoder(_Stream)
+
+
+@cache
+def _loaded() -> ctypes.CDLL:
+    place = library()
+    if place is None:
+        raise CoreError("no native core is built", f"run make native-core, or set {CHOICE}=python")
+    made = ctypes.CDLL(str(place))
+    handle, data, size = ctypes.c_void_p, ctypes.c_char_p, ctypes.c_size_t
+    number = ctypes.c_uint64
+    signatures: dict[str, tuple[Any, list[Any]]] = {
+        "rc_new": (handle, [data, size, data, size]),
+        "rc_free": (None, [handle]),
+        "rc_out": (handle, [handle, ctypes.POINTER(size)]),
+        "rc_feed": (ctypes.c_int64, [handle, data, size, number, ctypes.POINTER(number)]),
+    }
+    for name in ("finish", "found", "save"):
+        signatures[f"rc_{name}"] = ctypes.c_int64, [handle]
+    for name in ("take", "load"):
+        signatures[f"rc_{name}"] = ctypes.c_int64, [handle, data, size]
+    for name, (result, arguments) in signatures.items():
+        function = getattr(made, name)
+        function.restype, function.argtypes = result, arguments
+    return made
+
+
+class NativeJudge:
+    """The streams of one file, and the verdict on each of their claims.
+
+    Args:
+        only: the claim that is listed whatever is forgotten.
+        unnamed: the name of the stream of lines that name none.
+        troubled: claims that were not kept are listed, though they ended long ago, up to so many.
+
+    Raises:
+        CoreError: the core was not built, or does not know what the specification has.
+    """
+
+    def __init__(
+        self,
+        default: Mode | None = None,
+        bundle: Bundle = Bundle.CONTRACT,
+        *,
+        limits: Limits = _USUAL,
+        only: str | None = None,
+        unnamed: str = "",
+        troubled: int = 0,
+    ) -> None:
+        self._bundle, self._handle = bundle, None
+        self._core = _loaded()
+        options = {"mode": default, "only": only, "unnamed": unnamed, "troubled": troubled}
+        options |= {name: getattr(limits, name) for name in ("live", "ended", "ids", "requests")}
+        given, made = table_of(bundle), msgspec.json.encode(options)
+        self._handle = self._core.rc_new(given, len(given), made, len(made))
+        if error := self._out():
+            raise CoreError(error.decode())
+        self._lines = ctypes.c_uint64()
+
+    def __del__(self) -> None:
+        if self._handle is not None:
+            self._core.rc_free(self._handle)
+            self._handle = None
+
+    def _out(self) -> bytes:
+        length = ctypes.c_size_t()
+        place = self._core.rc_out(self._handle, length)
+        return ctypes.string_at(place, length.value)
+
+    def _checked(self, code: int) -> int:
+        if code < 0:
+            raise CoreError(_FAILED.get(code) or self._out().decode())
+        return code
+
+    def feed(self, block: bytes, number: int = 1) -> tuple[int, int]:
+        """Take whole lines from this number on, up to the first that is no canonical event: a mark,
+        a line of another form, or one that cannot be read. The last line needs no end.
+
+        Returns:
+            How many bytes were taken, and how many lines that are not blank.
+        """
+        taken = self._core.rc_feed(self._handle, block, len(block), number, self._lines)
+        return self._checked(taken), self._lines.value
+
+    def take(
+        self,
+        line: Line,
+        place: tuple[int, int | None],
+        stream: str = "",
+        form: str = "canonical",
+        first: tuple[int, ...] = (0,),
+    ) -> None:
+        """Take one line that was read in Python.
+
+        Args:
+            place: its number, and its sequence number if it has one.
+            form: the name of its form; `first` are the numbers that a run in it may begin with.
+        """
+        packed = _packed(line, place, stream, form, first)
+        self._checked(self._core.rc_take(self._handle, packed, len(packed)))
+
+    def finish(self) -> None:
+        """The streams are over."""
+        self._checked(self._core.rc_finish(self._handle))
+
+    def found(self, place_of: PlaceOf) -> tuple[dict[Kind, int], list[NativeStream]]:
+        """How many events of each kind `feed` took, and what each stream came to, in the order of
+        their first lines.
+        """
+        self._checked(self._core.rc_found(self._handle))
+        kinds, *streams = self._out().splitlines()
+        counts = zip(Kind, _KINDS.decode(kinds), strict=True)
+        made = _Made(self._bundle, place_of)
+        found = [made.stream(_STREAMS.decode(each)) for each in streams]
+        return {kind: count for kind, count in counts if count}, found
+
+    def save(self) -> bytes:
+        """All state, for `load`."""
+        self._checked(self._core.rc_save(self._handle))
+        return self._out()
+
+    def load(self, state: bytes) -> None:
+        """Take back what `save` gave, of a judge with the same options.
+
+        Raises:
+            CoreError: damaged, or made for another specification.
+        """
+        self._checked(self._core.rc_load(self._handle, state, len(state)))
+
+
+def _packed(
+    line: Line,
+    place: tuple[int, int | None],
+    stream: str,
+    form: str,
+    first: tuple[int, ...],
+) -> bytes:
+    """The line as the core reads it."""
+    at, numbered = place
+    parts: dict[str, Any] = {"at": at, "stream": stream, "form": form, "first": first}
+    if numbered is not None:
+        parts["numbered"] = numbered
+    for name in ("sequence", "time_ns", "mark"):
+        if (value := getattr(line, name)) is not None:
+            parts[name] = value
+    if line.observes is not None:
+        parts["observes"] = sorted(line.observes)
+    if line.derived:
+        parts["derived"] = sorted(line.derived)
+    if line.doubts:
+        parts["doubts"] = [(name, sorted(only), why) for name, only, why in line.doubts]
+    for name in ("events", "skips", "lost"):
+        if value := getattr(line, name):
+            parts[name] = value
+    return msgspec.json.encode(parts)
+
+
+class _Made(NamedTuple):
+    """Makes records of what the core writes."""
+
+    bundle: Bundle
+    place_of: PlaceOf
+
+    def stream(self, row: _Stream) -> NativeStream:
+        """One stream."""
+        modes = {name: None if name is None else Mode(name) for name, _ in row.entered}
+        names = {mode: self._names(mode) for mode in modes.values()}
+        return NativeStream(
+            row.name,
+            row.form,
+            row.first,
+            row.last,
+            row.period,
+            row.broken,
+            row.forgotten,
+            [self._reason(*each) for each in row.breaks],
+            None if row.left is None else self._reason(*row.left),
+            [None if name is None else Mode(name) for name in row.open],
+            {(modes[name], _POOLED[verdict]): n for name, verdict, n in row.verdicts},
+            {
+                (modes[name], names[modes[name]][place], _VERDICTS[verdict]): n
+                for name, place, verdict, n in row.obligations
+            },
+            {modes[name]: n for name, n in row.entered},
+            row.away,
+            [self._outcome(*each) for each in row.claims],
+        )
+
+    def _names(self, mode: Mode | None) -> tuple[str, ...]:
+        return () if mode is None else names_of(mode, self.bundle)
+
+    def _place(self, line: int, sequence: int | None) -> object:
+        return self.place_of(line, sequence) if line else None
+
+    def _reason(self, code: str, text: str, line: int, sequence: int | None) -> Reason:
+        return Reason(Code[code], text, self._place(line, sequence))
+
+    def _finding(
+        self, verdict: int, rule: int = _NO_RULE, line: int = 0, sequence: Any = None, *why: Any
+    ) -> Finding:
+        reason = self._reason(*why) if why else None
+        at = self._place(line, sequence)
+        return Finding(_VERDICTS[verdict], at, None if rule == _NO_RULE else rule, reason)
+
+    def _outcome(
+        self,
+        claim_id: str,
+        name: str | None,
+        stated: str | None,
+        other: str | None,
+        state: str,
+        entered: bool,
+        final: bool,
+        turned: bool,
+        period: int,
+        found: list[list[Any]],
+    ) -> ClaimOutcome:
+        mode = None if name is None else Mode(name)
+        names = self._names(mode)
+        each = (self._finding(*row) for row in found)
+        findings = dict(zip(names, each, strict=True))
+        watched = mode is not None and "explicit_acceptance" not in names
+        absent = "" if entered else f"not {'registered' if watched else 'accepted'}"
+        if mode is None:
+            absent = "it states no mode"
+        verdict, why = decide({n: each.verdict for n, each in findings.items()}, absent)
+        stood = ClaimState(state), entered, final, verdict, why
+        return ClaimOutcome(claim_id, mode, stated, other, *stood, findings, period, turned)
