@@ -2,22 +2,26 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator
 from typing import Any, Final, NamedTuple
 
 import msgspec
 
+from monitor.core import TROUBLED, Ended, Stream, left_of
 from monitor.input.dialects._json import parse
 from monitor.input.dialects.canonical import CanonicalDialect, recognises
 from monitor.input.errors import InputError
-from monitor.native import NativeJudge
+from monitor.input.records import CANONICAL
+from monitor.native.judge import NativeJudge, NativeStream
 from spec.claims.claim import Mode
+from spec.contract.modes import Bundle
 from spec.events.canonical import Event, StreamMark
 from spec.stream.breaks import line_of
-from spec.stream.judge import Judge, Limits
-from spec.stream.outcome import ClaimOutcome, ModeVerdict, outcome_of
+from spec.stream.claim import Claim
+from spec.stream.judge import Limits
 
-__all__ = ["Difference", "differs", "lines_of", "read"]
+__all__ = ["Difference", "Judged", "compared", "differs", "lines_of", "native_of", "read"]
 
 
 USUAL: Final = Limits()
@@ -52,16 +56,33 @@ def lines_of(text: bytes) -> Iterator[tuple[int, bytes]]:
             yield number, line
 
 
-def outcomes(judge: Judge) -> list[ClaimOutcome]:
-    """All that the judge in Python keeps."""
-    return [outcome_of(claim) for claim in (*judge.past, *judge.claims.values())]
+class Judged(dict[str, Stream]):
+    """The streams of some lines by name, judged in Python."""
+
+    def __init__(self, mode: Mode | None, limits: Limits = USUAL) -> None:
+        super().__init__()
+        self._mode, self._limits = mode, limits
+
+    def __missing__(self, name: str) -> Stream:
+        def forget(stream: Stream, claim: Claim) -> None:
+            """Count on the list that the stream keeps."""
+
+        made = self[name] = Stream(
+            "-",
+            name,
+            CANONICAL,
+            default=self._mode,
+            bundle=Bundle.CONTRACT,
+            limits=self._limits,
+            only=None,
+            forget=forget,
+        )
+        return made
 
 
-def drained(judge: Judge) -> list[ClaimOutcome]:
-    """What changed since the last call and is violated or final."""
-    news = [outcome_of(claim) for claim in judge.news]
-    judge.news.clear()
-    return [each for each in news if each.final or each.verdict is ModeVerdict.VIOLATED]
+def native_of(mode: Mode | None, limits: Limits = USUAL) -> NativeJudge:
+    """The native judge of the same."""
+    return NativeJudge(mode, limits=limits, troubled=TROUBLED)
 
 
 def differs(
@@ -72,46 +93,53 @@ def differs(
     Args:
         packed: lines are read in Python, and given to the native judge as they were read.
     """
-    judge, native = Judge(mode, limits=limits), NativeJudge(mode, limits=limits)
+    streams, native = Judged(mode, limits), native_of(mode, limits)
     for number, line in lines_of(text):
         given = read(line, number)
-        if packed:
-            if given is not None:
-                native.take(line_of(given, number))
-        else:
-            native_at = native.feed(b"\n" * (number - 1 - _at(native)) + line, ends=True)
-            if native_at.refused == "one of several ranks":
-                continue
-            if (native_at.refused == "") != (given is not None):
-                return Difference(number, given, native_at.refused)
+        if not packed:
+            taken, _ = native.feed(line, number)
+            if (taken > 0) != isinstance(given, Event):
+                return Difference(number, given, taken)
         if given is None:
             continue
-        judge.take(line_of(given, number))
-        if (found := _compared(judge, native, number)) is not None:
+        if packed or isinstance(given, StreamMark):
+            native.take(line_of(given, number), (number, given.sequence), given.stream)
+        streams[given.stream].take(line_of(given, number))
+        if (found := compared(streams, native, number)) is not None:
             return found
-    judge.finish()
+    for stream in streams.values():
+        stream.judge.finish()
     native.finish()
-    return _compared(judge, native, 0) if native.summary() else None
+    return compared(streams, native, 0)
 
 
-def _at(native: NativeJudge) -> int:
-    return native._counts[0]
+def compared(streams: Judged, native: NativeJudge, number: int) -> Difference | None:
+    """Where the two differ after the line of this number."""
+    _, found = native.found(lambda line, sequence: line)
+    if [*streams] != [each.name for each in found]:
+        return Difference(number, [*streams], [each.name for each in found])
+    each = (_compared(streams[one.name], one, number) for one in found)
+    return next((one for one in each if one is not None), None)
 
 
-def _compared(judge: Judge, native: NativeJudge, number: int) -> Difference | None:
-    ours, theirs = outcomes(judge), native.outcomes()
+def _compared(stream: Stream, found: NativeStream, number: int) -> Difference | None:
+    judge = stream.judge
+    ours, theirs = [*stream.outcomes()], found.claims
     if ours != theirs:
         pairs = [(a, b) for a, b in zip(ours, theirs, strict=False) if a != b]
         return Difference(number, *(pairs[0] if pairs else (len(ours), len(theirs))))
-    told, others = (sorted(each, key=str) for each in (drained(judge), native.drain()))
-    if told != others:
-        return Difference(number, told, others)
-    said = native.summary()[0]
+    ended = Ended(
+        Counter(found.verdicts), Counter(found.obligations), Counter(found.entered), found.away
+    )
     for mine, other in (
-        ([(r.code.name, r.text, r.at) for r in judge.breaks], said.breaks),
-        (judge.left and (judge.left.code.name, judge.left.text, judge.left.at), said.left),
-        (judge.period, said.period),
-        (judge.broken is not None, said.broken),
+        (judge.breaks, found.breaks),
+        (stream.left, left_of(found.left, found.forgotten, judge.limits)),
+        (judge.period, found.period),
+        (judge.broken is not None, found.broken),
+        (judge.order.sequence, found.last),
+        (stream.open, frozenset(found.open)),
+        (stream.forgotten, found.forgotten),
+        (stream.ended, ended),
     ):
         if mine != other:
             return Difference(number, mine, other)

@@ -7,13 +7,13 @@ from collections import Counter
 import pytest
 
 from monitor import native
-from monitor.native import CoreError, NativeJudge
+from monitor.native import CoreError
+from monitor.native.judge import NativeJudge
 from spec.claims.claim import Mode
-from spec.events.canonical import as_jsonl
+from spec.events.canonical import Event, as_jsonl
 from spec.stream.breaks import line_of
-from spec.stream.judge import Judge
 from tests.golden.traces import of_files
-from tests.native.differential import differs, lines_of, outcomes, read
+from tests.native.differential import Judged, compared, differs, lines_of, native_of, read
 from tests.native.mutated import canonical, mutated
 from tests.native.run import run
 from tests.streams.traffic import Traffic, as_events
@@ -50,18 +50,17 @@ def test_files() -> None:
 def test_snapshot(seed: int) -> None:
     """State that is saved anywhere and loaded elsewhere gives the same outcomes."""
     _, text, mode = mutated(seed)
-    judge, first = Judge(mode), NativeJudge(mode)
-    lines = [(n, line) for n, line in lines_of(text) if read(line, n) is not None]
-    for place, (_, line) in enumerate(lines):
+    streams, first = Judged(mode), native_of(mode)
+    for place, (number, line) in enumerate(lines_of(text)):
+        if (given := read(line, number)) is None:
+            continue
         if place % 3 == 1:
-            second = NativeJudge(mode)
+            second = native_of(mode)
             second.load(first.save())
             first = second
-        assert not first.feed(line, ends=True).refused
-        given = read(line, place + 1)
-        assert given is not None
-        judge.take(line_of(given, place + 1))
-        assert outcomes(judge) == first.outcomes()
+        first.take(line_of(given, number), (number, given.sequence), given.stream)
+        streams[given.stream].take(line_of(given, number))
+        assert compared(streams, first, number) is None
 
 
 def test_damaged_state() -> None:
@@ -75,23 +74,24 @@ def test_damaged_state() -> None:
 
 
 def test_streams() -> None:
-    """Lines of several streams have a judge each; what changed is drained once."""
+    """Lines of several streams have a judge each."""
     lines = as_jsonl(as_events(Traffic(400, 4, (Mode.HARD_PROTECTED,))))
-    judge = NativeJudge(split=True)
-    judge.feed(lines + lines.replace(b"engine-0", b"engine-1"))
-    one, other = judge.summary()
-    assert (one.kept, one.violated) == (other.kept, other.violated)
-    ended = judge.drain()
-    assert ended
-    assert all(each.final for each in ended)
-    assert not judge.drain()
+    judge = NativeJudge()
+    for name in ("engine-0", "engine-1"):
+        for number, line in lines_of(lines):
+            if isinstance(given := read(line, number), Event):
+                judge.take(line_of(given, number), (number, given.sequence), name)
+    _, (one, other) = judge.found(lambda line, sequence: line)
+    assert ("engine-0", "engine-1") == (one.name, other.name)
+    assert one.claims
+    assert [c.verdict for c in one.claims] == [c.verdict for c in other.claims]
 
 
 def test_refused_line() -> None:
-    """A line that is not canonical stops the reading, and is named."""
-    judge = NativeJudge()
-    fed = judge.feed(b'\n{"kind":"claim_rejected","claim_id":"a"}\n{"event":"x"}\n{}\n')
-    assert (fed.line, fed.refused) == (3, "not taken")
+    """A line that is no canonical event stops the reading, and is not taken."""
+    judge, first = NativeJudge(), b'\n{"kind":"claim_rejected","claim_id":"a"}\n'
+    assert (len(first), 1) == judge.feed(first + b'{"event":"x"}\n{}\n')
+    assert (0, 0) == judge.feed(b'{"kind":"stream_closed"}\n', 3)
 
 
 def test_choice(monkeypatch: pytest.MonkeyPatch) -> None:
