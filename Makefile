@@ -37,7 +37,7 @@ demo: $(STAMP) ## Prove a mode, check a sample stream, draw the lifecycle
 	$(BIN)/python -m spec diagram lifecycle -o build/lifecycle.png
 	@printf '\nDone. The drawings: build/lifecycle.svg, build/lifecycle.png\n'
 
-test: $(STAMP) ## Run the tests, but for those that take long
+test: $(STAMP) native-core ## Run the tests, but for those that take long
 	$(BIN)/python -m pytest -n 2 --dist worksteal -m 'not slow and not deep'
 
 test-slow: $(STAMP) ## Run those that take long: every mode asked everything, by every engine
@@ -48,7 +48,7 @@ test-deep: $(STAMP) ## Run those that repeat at more places what the others show
 	@test ! -e $(VLLM_VENV)/.stamp || $(VLLM_VENV)/bin/python -m pytest -m deep tests_vllm
 
 # With every extra, and with none; the versions are those of the lock.
-test-wheel: $(STAMP) ## Build the wheel, install it, and run the README's commands outside this folder
+test-wheel: $(STAMP) native-core ## Build the wheel, install it, and run the README's commands outside this folder
 	@rm -rf $(WHEEL)
 	$(BIN)/python -m hatchling build -t wheel -d $(WHEEL)
 	@sed -n 's/^\([a-z0-9._-]*==[^ ;]*\).*/\1/p' requirements.lock > $(WHEEL)/versions.txt
@@ -61,11 +61,8 @@ test-wheel: $(STAMP) ## Build the wheel, install it, and run the README's comman
 		$(BIN)/python -m pytest -n 2 tests/test_readme.py \
 		tests/spec/test_installed.py::TestShadowed tests/spec/test_installed.py::TestWheel
 
-native-core: ## Build the native core of the monitor (Rust) into build/, if there is cargo
-	@if command -v cargo > /dev/null; then \
-		cargo build --quiet --release --offline --manifest-path monitor/native/Cargo.toml \
-			--target-dir build/native-core; \
-	else echo "no cargo: the native core is not built, and the judge in Python runs"; fi
+native-core: $(STAMP) ## Build the native core of the monitor (Rust) into build/, if there is cargo
+	@$(BIN)/python -m monitor.native.build
 
 setup-vllm: $(VLLM_VENV)/.stamp ## Install a vLLM that needs no GPU into .venv-vllm (1.8 GB; VLLM=0.31.0 for that version)
 
@@ -151,6 +148,7 @@ $(STAMP): requirements.lock pyproject.toml
 	@$(PYTHON) -m venv $(VENV)
 	@$(PIP) install -qq --require-hashes -r requirements.lock
 	@$(PIP) install -qq --no-deps --no-build-isolation -e .
+	@$(BIN)/python -m monitor.native.build
 	@touch $@
 
 requirements-vllm-%.lock:

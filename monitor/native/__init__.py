@@ -13,12 +13,16 @@ from typing import Final
 
 from spec.language.errors import SpecError
 
-__all__ = ["BUILT", "CHOICE", "LIBRARY", "CoreError", "core", "library"]
+__all__ = ["BUILT", "CHOICE", "LIBRARY", "STAMP", "CoreError", "core", "library"]
 
 CHOICE: Final = "RESIDENT_CLAIMS_CORE"
 LIBRARY: Final = "libresident_claims_core.so"
+STAMP: Final = "built"
+"""A file beside a library that was built here: what is newer was not built."""
+
 _HERE: Final = Path(__file__).parent
-BUILT: Final = Path(__file__).parents[2] / "build" / "native-core" / "release"
+_ROOT: Final = _HERE.parents[1]
+BUILT: Final = _ROOT / "build" / "native-core" / "release"
 
 
 class CoreError(SpecError):
@@ -27,14 +31,16 @@ class CoreError(SpecError):
 
 @cache
 def library() -> Path | None:
-    """Where the library lies: in the package, or in the folder in which a checkout builds it. One
-    that is older than its sources does not count.
+    """Where the library lies: in the package, or in the folder in which a checkout builds it. It
+    does not count if the specification or its own sources changed since it was built.
     """
-    changed = [each.stat().st_mtime for each in (_HERE / "src").glob("*.rs")]
-    for place in (_HERE / LIBRARY, BUILT / LIBRARY):
-        if place.exists() and place.stat().st_mtime >= max(changed, default=0):
-            return place
-    return None
+    if (_HERE / LIBRARY).exists():
+        return _HERE / LIBRARY
+    if not (BUILT / LIBRARY).exists() or not (BUILT / STAMP).exists():
+        return None
+    sources = (*(_ROOT / "spec").rglob("*.py"), *_HERE.glob("*.py"), *_HERE.glob("src/*.rs"))
+    built = (BUILT / STAMP).stat().st_mtime
+    return BUILT / LIBRARY if all(s.stat().st_mtime <= built for s in sources) else None
 
 
 def core() -> str:
@@ -47,5 +53,6 @@ def core() -> str:
     if asked not in ("", "native", "python"):
         raise CoreError(f"{CHOICE} is {asked!r}", "write native or python")
     if asked == "native" and library() is None:
-        raise CoreError(f"{CHOICE} is native, and no native core is built", "run make native-core")
+        cause = f"{CHOICE} is native, and no core is built of these sources"
+        raise CoreError(cause, "run make native-core")
     return asked or ("python" if library() is None else "native")

@@ -7,13 +7,13 @@ from __future__ import annotations
 
 import ctypes
 from collections.abc import Callable
-from functools import cache
 from typing import Any, Final, NamedTuple
 
 import msgspec
 
-from monitor.native import CHOICE, CoreError, library
-from monitor.native.build import table_of
+from monitor.native import CoreError
+from monitor.native.binding import loaded, table_of, vocabulary
+from monitor.native.options import kinds_of, options
 from spec.claims.claim import Mode
 from spec.claims.states import ClaimState
 from spec.contract.modes import Bundle
@@ -36,9 +36,7 @@ _NO_RULE: Final = 255
 _USUAL: Final = Limits()
 _FAILED: Final = {-2: "another thread uses the core", -3: "the core panicked and is unusable"}
 _Reason = tuple[str, str, int, int | None]
-_Claim = tuple[
-    str, str | None, str | None, str | None, str, bool, bool, bool, int, list[list[Any]]
-]
+_Claim = tuple[str, str | None, str | None, str | None, str, bool, bool, bool, int, list[list[Any]]]
 
 
 class _Stream(msgspec.Struct, frozen=True):
@@ -87,30 +85,6 @@ _KINDS: Final = msgspec.json.Decoder(list[int])
 _STREAMS: Final = msgspec.json.Decoder(_Stream)
 
 
-@cache
-def _loaded() -> ctypes.CDLL:
-    place = library()
-    if place is None:
-        raise CoreError("no native core is built", f"run make native-core, or set {CHOICE}=python")
-    made = ctypes.CDLL(str(place))
-    handle, data, size = ctypes.c_void_p, ctypes.c_char_p, ctypes.c_size_t
-    number = ctypes.c_uint64
-    signatures: dict[str, tuple[Any, list[Any]]] = {
-        "rc_new": (handle, [data, size, data, size]),
-        "rc_free": (None, [handle]),
-        "rc_out": (handle, [handle, ctypes.POINTER(size)]),
-        "rc_feed": (ctypes.c_int64, [handle, data, size, number, ctypes.POINTER(number)]),
-    }
-    for name in ("finish", "found", "save"):
-        signatures[f"rc_{name}"] = ctypes.c_int64, [handle]
-    for name in ("take", "load"):
-        signatures[f"rc_{name}"] = ctypes.c_int64, [handle, data, size]
-    for name, (result, arguments) in signatures.items():
-        function = getattr(made, name)
-        function.restype, function.argtypes = result, arguments
-    return made
-
-
 class NativeJudge:
     """The streams of one file, and the verdict on each of their claims.
 
@@ -134,13 +108,12 @@ class NativeJudge:
         troubled: int = 0,
     ) -> None:
         self._bundle, self._handle = bundle, None
-        self._core = _loaded()
-        options = {"mode": default, "only": only, "unnamed": unnamed, "troubled": troubled}
-        options |= {name: getattr(limits, name) for name in ("live", "ended", "ids", "requests")}
-        given, made = table_of(bundle), msgspec.json.encode(options)
-        self._handle = self._core.rc_new(given, len(given), made, len(made))
-        if error := self._out():
-            raise CoreError(error.decode())
+        self._core = loaded()
+        given = table_of(bundle)
+        asked = options(default, limits, troubled, only, unnamed)
+        self._handle = self._core.rc_new(given, len(given), asked, len(asked))
+        if self._handle is None:
+            raise CoreError("the native core cannot read its table", "run make native-core")
         self._lines = ctypes.c_uint64()
 
     def __del__(self) -> None:
@@ -195,7 +168,7 @@ class NativeJudge:
         """
         self._checked(self._core.rc_found(self._handle))
         kinds, *streams = self._out().splitlines()
-        counts = zip(Kind, _KINDS.decode(kinds), strict=True)
+        counts = zip(kinds_of(vocabulary()), _KINDS.decode(kinds), strict=True)
         made = _Made(self._bundle, place_of)
         found = [made.stream(_STREAMS.decode(each)) for each in streams]
         return {kind: count for kind, count in counts if count}, found
@@ -234,7 +207,10 @@ def _packed(
     if line.derived:
         parts["derived"] = sorted(line.derived)
     if line.doubts:
-        parts["doubts"] = [(name, sorted(only), why) for name, only, why in line.doubts]
+        parts["doubts"] = [
+            {"only": sorted(only), "why": why} | ({} if name is None else {"claim": name})
+            for name, only, why in line.doubts
+        ]
     for name in ("events", "skips", "lost"):
         if value := getattr(line, name):
             parts[name] = value

@@ -1,18 +1,18 @@
-"""Writes the specification as one JSON table, which the native core reads when a judge is made.
+"""Writes the specification as one table of bytes, which the native core reads for each judge.
 
 The table has all that adding an obligation changes: kinds with their sets and fields, modes with
 their observers, and for each mode and kind the terms of ledgers, rules and delivery, specialised.
-A term is a constant, the name of a variable, or a list of an operator and its operands.
+Names are numbers, by the lists of names that the core knows.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from functools import cache
-from typing import Any, Final, TypeAlias
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Final
 
 import msgspec
 
+from monitor.native.options import i64, kinds_of, many, maybe, text, u8, u32, u64
 from spec.claims.claim import Mode
 from spec.claims.states import TERMINAL, TRANSITIONS, ClaimState
 from spec.contract.facts import FACTS_ARE_FACTS, ROOM
@@ -22,7 +22,7 @@ from spec.contract.obligations import OBLIGATIONS
 from spec.contract.observed import facts_of
 from spec.events import alphabet
 from spec.events.alphabet import Kind
-from spec.events.canonical import Event, Mark, StreamMark
+from spec.events.canonical import Event, StreamMark
 from spec.events.fields import (
     FIELDS,
     FLAGS,
@@ -51,178 +51,259 @@ from spec.language.terms import (
     Var,
     variables,
 )
-from spec.language.verdicts import Verdict
-from spec.stream.codes import Code
 from spec.stream.scopes import DELIVERY
 
-__all__ = ["dumped", "table"]
+__all__ = ["table"]
 
-Dumped: TypeAlias = bool | int | str | list[Any]
+_SETS: Final = {
+    "facts": alphabet.FACTS,
+    "reports": alphabet.REPORTS,
+    "actions": alphabet.CONFLICT_ACTIONS,
+    "gone": alphabet.BLOCKS_GONE,
+    "requests": REQUEST_KINDS,
+    "renews": RENEWS,
+    "routed": {*ROUTE_REPORTS, *(fact for fact, _ in ROUTE_REPORTS.values())},
+}
+_UNKNOWN: Final = ("away", "asks", "loaded", "failed", "broke", "routed", "served")
+"""Registers of a request that are unknown where it arrived before what is known begins."""
 
-_LETTER: Final = {Scope.WAS: "w", Scope.NOW: "n", Scope.REQ_WAS: "r", Scope.REQ: "q"}
-_OPERATOR: Final = {Not: "not", And: "and", Or: "or"}
+_OPERATOR: Final = {
+    Not: "Not",
+    And: "And",
+    Or: "Or",
+    Ite: "If",
+    "<": "Less",
+    "<=": "AtMost",
+    "==": "Equal",
+    "+": "Plus",
+    "-": "Minus",
+}
+_SCOPE: Final = {
+    Scope.WAS: "Was",
+    Scope.NOW: "Now",
+    Scope.REQ_WAS: "RequestWas",
+    Scope.REQ: "Request",
+    Scope.OWN: "Own",
+}
 _CONSTANTS: Final = ("lapses", "tiered", "watched", "ranked")
+_CLAIM: Final = (*CLAIM_FACTS.registers, *DECLARED.registers)
 
 
-def dumped(term: Term) -> Dumped:
-    """A term as the table has it."""
-    match term:
-        case Const(value):
-            return value
-        case Var(Scope.EVENT, "here", _) | Var(Scope.CLAIM, "threshold", _):
-            return term.name
-        case Var(Scope.EVENT, name, _):
-            return f"e.{name}"
-        case Var(Scope.OWN, name, _):
-            return f"o.{name}"
-        case Var(scope, name, _):
-            return f"{_LETTER[scope]}.{name}"
-        case Not(arg):
-            return ["not", dumped(arg)]
-        case And(args) | Or(args):
-            return [_OPERATOR[type(term)], *map(dumped, args)]
-        case Compare(op, left, right) | Arith(op, left, right):
-            return [op, dumped(left), dumped(right)]
-        case Ite(cond, then, otherwise):
-            return ["if", dumped(cond), dumped(then), dumped(otherwise)]
-    raise TypeError(f"not a term of one kind of event: {term!r}")
+def table(bundle: Bundle, names: Mapping[str, Sequence[str]]) -> bytes:
+    """The table of a bundle.
 
+    Args:
+        names: those that the core knows, by what they name; their places are their numbers.
 
-@cache
-def table(bundle: Bundle = Bundle.CONTRACT) -> bytes:
-    """The table of a bundle."""
-    return msgspec.json.encode(
-        {
-            "kinds": [_kind(kind) for kind in Kind],
-            "marks": [mark.value for mark in Mark],
-            "fields": [field.name for field in msgspec.structs.fields(Event)],
-            "mark_fields": [field.name for field in msgspec.structs.fields(StreamMark)],
-            "claim": [[r.name, r.initial] for r in (*CLAIM_FACTS.registers, *DECLARED.registers)],
-            "request": [[r.name, r.initial] for r in REQUEST_FACTS.registers],
-            "verdicts": [verdict.value for verdict in Verdict],
-            "states": [state.value for state in ClaimState],
-            "terminal": sorted(TERMINAL),
-            "transitions": [[row.source, row.trigger, row.dest] for row in TRANSITIONS],
-            "codes": {code.name: code.value[0] for code in Code},
-            "assumptions": [
-                {
-                    "rests_on": sorted(each.rests_on),
-                    "room": each.name == ROOM,
-                    "broken": each.broken,
-                }
-                for each in FACTS_ARE_FACTS
-            ],
-            "obligations": [_observer(name) for name in OBLIGATIONS],
-            "modes": [_mode(None, bundle), *(_mode(mode, bundle) for mode in Mode)],
-        }
-    )
-
-
-def _kind(kind: Kind) -> dict[str, Any]:
-    known = (*fields_of(kind), *STAMP, *FLAGS, *IDENTITY)
-    sets = {
-        "fact": alphabet.FACTS,
-        "report": alphabet.REPORTS,
-        "action": alphabet.CONFLICT_ACTIONS,
-        "gone": alphabet.BLOCKS_GONE,
-        "request": REQUEST_KINDS,
-        "renews": RENEWS,
-    }
-    return {
-        "name": kind.value,
-        "sets": [name for name, kinds in sets.items() if kind in kinds],
-        "required": list(required_of(kind)),
-        "one_of": list(one_of(kind)),
-        "strange": [n for n in FIELDS if n not in known and hasattr(Event, n)],
-        "route": [*ROUTE_REPORTS[kind]] if kind in ROUTE_REPORTS else [],
-    }
-
-
-def _observer(name: str) -> dict[str, Any]:
-    observer = OBLIGATIONS[name]
-    return {
-        "name": name,
-        "states": [state.verdict for state in observer.states],
-        "registers": [[register.name, register.initial] for register in observer.registers],
-        "per_request": observer.per_request,
-        "facts": sorted(facts_of(observer)),
-    }
-
-
-def _mode(mode: Mode | None, bundle: Bundle) -> dict[str, Any]:
-    constants = dict.fromkeys(_CONSTANTS, False) if mode is None else MODES[mode].constants
-    observers = () if mode is None else MODES[mode].bundle(bundle)
-    kinds = {kind.value: _of_kind(kind, constants, observers) for kind in Kind}
-    return {
-        "name": mode,
-        "constants": constants,
-        "obligations": [observer.name for observer in observers],
-        "kinds": kinds,
-    }
-
-
-def _of_kind(
-    kind: Kind, constants: Mapping[str, bool], observers: tuple[Observer, ...]
-) -> dict[str, Any]:
-    """What an event of one kind does to claims of one mode."""
-    known: Known = {(Scope.CLAIM, name): Const(v) for name, v in constants.items()}
-    first: Known = {(Scope.EVENT, "here"): FALSE} | {
-        (scope, register.name): Const(register.initial)
-        for register in REQUEST_FACTS.registers
-        for scope in (Scope.REQ_WAS, Scope.REQ)
-    }
-    claims = {**CLAIM_FACTS.following, **DECLARED.following}
-    numbered = [*enumerate(observers)]
-    return {
-        "claim": _assigned(claims, Scope.WAS, Scope.NOW, kind, known),
-        "request": _assigned(REQUEST_FACTS.following, Scope.REQ_WAS, Scope.REQ, kind, known),
-        "own": _watches(numbered, kind, {**known, **first}),
-        "scoped": _watches([(n, o) for n, o in numbered if o.per_request], kind, known),
-        "opens": dumped(specialize(DELIVERY.term("opens"), kind, known)),
-        "assumed": [dumped(specialize(a.holds, kind, known)) for a in FACTS_ARE_FACTS],
-    }
-
-
-def _assigned(
-    following: Mapping[str, Term], before: Scope, after: Scope, kind: Kind, known: Known
-) -> list[list[Any]]:
-    """The registers that change, each after those that its term reads."""
-    found = {name: specialize(term, kind, known) for name, term in following.items()}
-    todo = {n: term for n, term in found.items() if term != Var(before, n, term.sort)}
-    rows: list[list[Any]] = []
-    while todo:
-        for name, term in [*todo.items()]:
-            if not any(v.scope is after and v.name in todo for v in variables(term)):
-                rows.append([name, dumped(todo.pop(name))])
-    return rows
-
-
-def _watches(
-    observers: list[tuple[int, Observer]], kind: Kind, known: Known
-) -> list[tuple[int, list[Any]]]:
-    """The observers that an event may move, by their places, with the rules that may be taken."""
-    rows = ((place, _rules(observer, kind, known)) for place, observer in observers)
-    return [(place, rules) for place, rules in rows if rules]
-
-
-def _rules(observer: Observer, kind: Kind, known: Known) -> list[list[Any]]:
-    """Each rule: its number, the states in which it applies, where it leads, its guard, and what
-    the registers of the observer become; null for no change.
+    Raises:
+        KeyError, ValueError: the core does not know a name.
     """
-    states = {state.name: number for number, state in enumerate(observer.states)}
-    rows: list[list[Any]] = []
-    for number, rule in enumerate(observer.rules):
-        when = specialize(rule.when, kind, known)
-        if when == FALSE:
-            continue
-        sets = None
-        if rule.sets:
-            sets = [
-                dumped(specialize(rule.sets[r.name], kind, known))
-                if r.name in rule.sets
-                else f"o.{r.name}"
-                for r in observer.registers
-            ]
-        sources = [states[name] for name in observer.sources(rule)]
-        rows.append([number, sources, states[rule.to], dumped(when), sets])
-    return rows
+    return _Table(bundle, names).written()
+
+
+class _Table:
+    """One table, and the terms in it, each once."""
+
+    def __init__(self, bundle: Bundle, names: Mapping[str, Sequence[str]]) -> None:
+        self._bundle, self._names, self._kinds = bundle, names, kinds_of(names)
+        self._nodes: dict[bytes, int] = {}
+        self._parts: list[int] = []
+        self._lists: dict[tuple[int, ...], int] = {}
+        self._reads = 0
+
+    def written(self) -> bytes:
+        """The table as bytes, in the order in which the core reads it."""
+        claims = [register.name for register in _CLAIM]
+        requests = [register.name for register in REQUEST_FACTS.registers]
+        states, modes = [*ClaimState], [None, *Mode]
+        moves = {(row.source, row.trigger): states.index(row.dest) for row in TRANSITIONS}
+        of_modes = [self._mode(mode) for mode in modes]  # which finds the terms
+        return b"".join(
+            (
+                many(map(self._kind, self._kinds)),
+                *(u64(self._set(_SETS[name])) for name in self._names["sets"]),
+                u64(self._bits(each.name for each in msgspec.structs.fields(Event))),
+                u64(self._bits(each.name for each in msgspec.structs.fields(StreamMark))),
+                many(i64(register.initial) for register in _CLAIM),
+                many(i64(register.initial) for register in REQUEST_FACTS.registers),
+                *(
+                    u64((claims if name in claims else requests).index(name))
+                    for name in self._names["registers"]
+                ),
+                many(u64(requests.index(name)) for name in _UNKNOWN),
+                many(map(text, states)),
+                u32(sum(1 << states.index(state) for state in TERMINAL)),
+                u8(states.index(ClaimState.REFUSED)),
+                many(
+                    many(maybe(_to(moves.get((state, kind)))) for kind in self._kinds)
+                    for state in states
+                ),
+                many(
+                    u64(self._set(each.rests_on)) + u8(each.name == ROOM) + text(each.broken)
+                    for each in FACTS_ARE_FACTS
+                ),
+                many(map(self._obligation, OBLIGATIONS.values())),
+                *(u64(modes.index(Mode(name))) for name in self._names["modes"]),
+                many(of_modes),
+                many(self._nodes),
+                many(map(u32, self._parts)),
+            )
+        )
+
+    def _set(self, kinds: Iterable[Kind]) -> int:
+        return sum(1 << self._kinds.index(kind) for kind in kinds)
+
+    def _bits(self, fields: Iterable[str]) -> int:
+        return sum(1 << self._names["fields"].index(name) for name in fields)
+
+    def _kind(self, kind: Kind) -> bytes:
+        known = (*fields_of(kind), *STAMP, *FLAGS, *IDENTITY)
+        strange = [n for n in FIELDS if n not in known and hasattr(Event, n)]
+        fields = (required_of(kind), one_of(kind), strange)
+        route = None
+        if kind in ROUTE_REPORTS:
+            fact, field = ROUTE_REPORTS[kind]
+            route = u8(self._kinds.index(fact)) + text(field)
+        return text(kind) + b"".join(u64(self._bits(each)) for each in fields) + maybe(route)
+
+    def _obligation(self, observer: Observer) -> bytes:
+        verdicts = self._names["verdicts"]
+        return b"".join(
+            (
+                text(observer.name),
+                many(u8(verdicts.index(state.verdict)) for state in observer.states),
+                u64(len(observer.registers)),
+                u8(observer.per_request),
+                u64(self._set(facts_of(observer))),
+            )
+        )
+
+    def _mode(self, mode: Mode | None) -> bytes:
+        constants = dict.fromkeys(_CONSTANTS, False) if mode is None else MODES[mode].constants
+        observers = () if mode is None else MODES[mode].bundle(self._bundle)
+        counts = [len(observer.registers) for observer in observers]
+        return b"".join(
+            (
+                text(mode or ""),
+                u8(constants["watched"]),
+                u8(constants["ranked"]),
+                many(u8([*OBLIGATIONS].index(observer.name)) for observer in observers),
+                many(u64(sum(counts[:place])) for place in range(len(counts))),
+                many(i64(r.initial) for observer in observers for r in observer.registers),
+                many(self._of_kind(kind, constants, observers) for kind in self._kinds),
+            )
+        )
+
+    def _of_kind(
+        self, kind: Kind, constants: Mapping[str, bool], observers: tuple[Observer, ...]
+    ) -> bytes:
+        """What an event of one kind does to claims of one mode."""
+        known: Known = {(Scope.CLAIM, name): Const(v) for name, v in constants.items()}
+        first: Known = {(Scope.EVENT, "here"): FALSE} | {
+            (scope, register.name): Const(register.initial)
+            for register in REQUEST_FACTS.registers
+            for scope in (Scope.REQ_WAS, Scope.REQ)
+        }
+        claims = {**CLAIM_FACTS.following, **DECLARED.following}
+        numbered = [*enumerate(observers)]
+        scoped = [(number, each) for number, each in numbered if each.per_request]
+        self._reads = 0
+        parts = (
+            self._assigned(claims, Scope.WAS, Scope.NOW, kind, known),
+            self._assigned(REQUEST_FACTS.following, Scope.REQ_WAS, Scope.REQ, kind, known),
+            self._watches(numbered, kind, {**known, **first}),
+            self._watches(scoped, kind, known),
+            self._term(specialize(DELIVERY.term("opens"), kind, known)),
+        )
+        reads = self._reads
+        assumed = [self._term(specialize(each.holds, kind, known)) for each in FACTS_ARE_FACTS]
+        return b"".join(parts) + many(assumed) + u64(reads)
+
+    def _assigned(
+        self, following: Mapping[str, Term], before: Scope, after: Scope, kind: Kind, known: Known
+    ) -> bytes:
+        """The registers that change, each after those that its term reads."""
+        places = [*following]
+        found = {name: specialize(term, kind, known) for name, term in following.items()}
+        todo = {n: term for n, term in found.items() if term != Var(before, n, term.sort)}
+        rows: list[bytes] = []
+        while todo:
+            for name, term in [*todo.items()]:
+                if not any(v.scope is after and v.name in todo for v in variables(term)):
+                    rows.append(u8(places.index(name)) + self._term(todo.pop(name)))
+        return many(rows)
+
+    def _watches(self, observers: list[tuple[int, Observer]], kind: Kind, known: Known) -> bytes:
+        """The observers that an event may move, by their places, with their rules."""
+        rows = ((place, self._rules(observer, kind, known)) for place, observer in observers)
+        return many(u64(place) + many(rules) for place, rules in rows if rules)
+
+    def _rules(self, observer: Observer, kind: Kind, known: Known) -> list[bytes]:
+        """Each rule: its number, the states in which it applies, where it leads, its guard, and
+        what the registers of the observer become, where it changes any.
+        """
+        states = {state.name: number for number, state in enumerate(observer.states)}
+        own = [register.name for register in observer.registers]
+        rows: list[bytes] = []
+        for number, rule in enumerate(observer.rules):
+            when = specialize(rule.when, kind, known)
+            if when == FALSE:
+                continue
+            sources = sum(1 << states[name] for name in observer.sources(rule))
+            guard = self._term(when, own)
+            sets = None
+            if rule.sets:
+                same = {r.name: Var(Scope.OWN, r.name, r.sort) for r in observer.registers}
+                terms = {**same, **rule.sets}
+                sets = many(self._term(specialize(terms[n], kind, known), own) for n in own)
+            head = u8(number) + u32(sources) + u8(states[rule.to])
+            rows.append(head + guard + maybe(sets))
+        return rows
+
+    # Terms.
+
+    def _term(self, term: Term, own: Sequence[str] = ()) -> bytes:
+        """The number of a term; equal terms have one."""
+        return u32(self._node(term, own))
+
+    def _node(self, term: Term, own: Sequence[str]) -> int:
+        operator, operands = self._parted(term, own)
+        key = u8(self._names["operators"].index(operator)) + operands
+        return self._nodes.setdefault(key, len(self._nodes))
+
+    def _parted(self, term: Term, own: Sequence[str]) -> tuple[str, bytes]:
+        """The operator of a term, and its operands."""
+        match term:
+            case Const(value):
+                return "Const", i64(value)
+            case Var(Scope.EVENT, "here", _):
+                return "Here", b""
+            case Var(Scope.CLAIM, "threshold", _):
+                return "Threshold", b""
+            case Var(Scope.EVENT, name, _):
+                field = self._names["derived"].index(name)
+                self._reads |= 1 << field
+                return "Field", u8(field)
+            case Var(scope, name, _):
+                claims = [register.name for register in _CLAIM]
+                requests = [register.name for register in REQUEST_FACTS.registers]
+                of = claims if scope in (Scope.WAS, Scope.NOW) else requests
+                return _SCOPE[scope], u8((own if scope is Scope.OWN else of).index(name))
+            case Not(arg):
+                return "Not", self._term(arg, own)
+            case And(args) | Or(args):
+                nodes = tuple(self._node(arg, own) for arg in args)
+                if nodes not in self._lists:
+                    self._lists[nodes] = len(self._parts)
+                    self._parts += nodes
+                return _OPERATOR[type(term)], u32(self._lists[nodes]) + u32(len(nodes))
+            case Compare(op, left, right) | Arith(op, left, right):
+                return _OPERATOR[op], self._term(left, own) + self._term(right, own)
+            case Ite(cond, then, otherwise):
+                parts = (cond, then, otherwise)
+                return "If", b"".join(self._term(part, own) for part in parts)
+        raise TypeError(f"not a term of one kind of event: {term!r}")
+
+
+def _to(state: int | None) -> bytes | None:
+    return None if state is None else u8(state)

@@ -223,7 +223,7 @@ impl Claim {
         tables.modes[self.mode].watched
     }
     pub fn lapses(&self, tables: &Tables) -> bool {
-        self.mode == tables.expiring
+        self.mode == tables.named.expiring
     }
     pub fn committed(&self, tables: &Tables) -> bool {
         self.facts[tables.at.committed] == 1

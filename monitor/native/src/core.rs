@@ -5,8 +5,8 @@ use std::rc::Rc;
 
 use crate::breaks::{Doubt, Line, Place};
 use crate::event::{Event, Held, Kind, Kinds, Reader};
-use crate::json::{Cursor, Read, Value};
-use crate::judge::{Asked, Judge, Limits, State, Stream};
+use crate::json::{Cursor, Read};
+use crate::judge::{Asked, Judge, State, Stream};
 use crate::names::Names;
 use crate::outcome;
 use crate::store::{Bytes, Store};
@@ -21,8 +21,6 @@ pub struct Core {
     judges: Vec<Judge>,
     by_stream: HashMap<String, usize>,
     asked: Rc<Asked>,
-    /// The name of streams whose lines state none.
-    unnamed: String,
     reader: Reader,
     /// How many lines the last `feed` took, and how many events of each kind all of them did.
     pub lines: u64,
@@ -40,32 +38,18 @@ struct Packed {
 }
 
 impl Core {
-    pub fn new(table: &str, options: &str) -> Result<Self, String> {
+    /// A core for a table and options, as `monitor.native.tables` writes both.
+    pub fn new(table: &[u8], options: &[u8]) -> Option<Self> {
         let mut names = Names::default();
         let tables = Rc::new(Tables::read(table, &mut names)?);
         names.fix();
-        let options = Cursor::new(options).value().ok_or("the options are no JSON")?;
-        let limit = |name: &str| usize::try_from(options.get(name).number()).unwrap_or(usize::MAX);
-        let default = match options.get("mode").text() {
-            "" => 0,
-            mode => tables.mode_named(names.text(mode)).ok_or(format!("no mode {mode}"))?,
-        };
-        let limits = Limits {
-            live: limit("live"),
-            ended: limit("ended"),
-            ids: limit("ids"),
-            requests: limit("requests"),
-            troubled: limit("troubled"),
-        };
-        let only = options.get("only").text().to_owned();
-        Ok(Self {
+        Some(Self {
             kinds: vec![0; tables.kinds.len()],
             tables,
             names,
             judges: Vec::new(),
             by_stream: HashMap::new(),
-            asked: Rc::new(Asked { default, limits, only }),
-            unnamed: options.get("unnamed").text().to_owned(),
+            asked: Rc::new(Asked::get(&mut Bytes(options))?),
             reader: Reader::default(),
             lines: 0,
             out: Vec::new(),
@@ -107,7 +91,7 @@ impl Core {
         let place = Place::new(at, sequence);
         let line = Line { at: place, sequence, time_ns, ..Line::default() };
         self.kinds[usize::from(event.kind)] += 1;
-        let name = if stated.is_empty() { &self.unnamed } else { stated };
+        let name = if stated.is_empty() { &self.asked.unnamed } else { stated };
         let number = find(&mut self.judges, &mut self.by_stream, name, || {
             let (name, form) = (name.to_owned(), "canonical".into());
             let stream = Stream { name, form, first: sequence };
@@ -166,7 +150,7 @@ impl Core {
                 "observes" => line.observes = Some(kinds(cursor, tables)?),
                 "derived" => line.derived = kinds(cursor, tables)?,
                 "doubts" => cursor.array(|cursor| {
-                    line.doubts.push(doubt(&cursor.value()?));
+                    line.doubts.push(doubt(cursor)?);
                     Some(())
                 })?,
                 "lost" => line.lost = cursor.string()?.into_owned(),
@@ -269,9 +253,15 @@ fn kinds(cursor: &mut Cursor, tables: &Tables) -> Read<Kinds> {
     Some(Kinds::of(&listed))
 }
 
-fn doubt(value: &Value) -> Doubt {
-    let [name, only, why] = value.items() else { return Doubt::default() };
-    let name = Some(name.text().to_owned()).filter(|name| !name.is_empty());
-    let only = only.items().iter().map(|each| each.text().to_owned()).collect();
-    (name, only, why.text().to_owned())
+fn doubt(cursor: &mut Cursor) -> Read<Doubt> {
+    let (mut claim, mut only, mut why) = (None, Vec::new(), String::new());
+    cursor.object(|cursor, key| {
+        match key {
+            "claim" => claim = Some(cursor.string()?.into_owned()),
+            "only" => cursor.array(|cursor| Some(only.push(cursor.string()?.into_owned())))?,
+            _ => why = cursor.string()?.into_owned(),
+        }
+        Some(())
+    })?;
+    Some((claim, only, why))
 }

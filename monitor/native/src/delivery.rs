@@ -172,7 +172,7 @@ impl<'a> Delivery<'a> {
         found[at.away] = i64::from(self.claim.is_away(tables));
         found[at.held] = i64::from(since);
         if request.restated {
-            at.unknown.iter().for_each(|&place| found[place] = UNKNOWN);
+            tables.unknown.iter().for_each(|&place| found[place] = UNKNOWN);
             found[at.held] = 0;
         }
         found
@@ -195,7 +195,7 @@ impl<'a> Delivery<'a> {
                 continue;
             }
             let own = mode.offsets[watch.place];
-            let count = tables.obligations[usize::from(number)].registers.len();
+            let count = tables.obligations[usize::from(number)].registers;
             let inputs = Inputs {
                 here,
                 threshold: self.claim.threshold(),

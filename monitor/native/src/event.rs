@@ -62,6 +62,9 @@ pub enum Mark {
     Restated,
 }
 
+/// The names of marks, in their order.
+pub const MARKS: &[&str] = &["stream_opened", "stream_closed", "stream_restated"];
+
 /// One fact or report. `names` are its texts, in the order of `TEXTS`.
 #[derive(Clone, Default)]
 pub struct Event {
@@ -175,9 +178,6 @@ fields! {
     "cost", WORKER "worker", HIT "hit", REASON "reason", CAPACITY "capacity", OBSERVES "observes", RANK "rank", RANKS "ranks",
     ENGINE "engine", GROUPS "groups",
 }
-const OF_MARKS: &[&str] =
-    &["kind", "stream", "sequence", "time_ns", "observes", "rank", "ranks", "engine", "groups"];
-
 /// Reads lines into one event, which it uses again.
 #[derive(Default)]
 pub struct Reader {
@@ -361,7 +361,7 @@ impl Reader {
         let caches = event.kind == BLOCK_CACHED && about && event.keys.is_empty();
         let blocks = event.block_ids.len();
         let placed = !event.positions.is_empty() || caches;
-        let keyed = tables.facts.has(event.kind) && blocks > 0 && !event.keys.is_empty();
+        let keyed = tables.sets.facts.has(event.kind) && blocks > 0 && !event.keys.is_empty();
         let matched =
             (!placed || event.positions.len() == blocks) && (!keyed || event.keys.len() == blocks);
         (fine && mode && matched && once(&event.block_ids) && once(&event.positions)).then_some(())
@@ -376,7 +376,7 @@ impl Reader {
             Some(_) if !opens => return None,
             Some(kinds) => {
                 let kinds: Vec<Kind> = kinds.iter().copied().collect::<Option<_>>()?;
-                let set = kinds.iter().all(|&kind| tables.facts.has(kind));
+                let set = kinds.iter().all(|&kind| tables.sets.facts.has(kind));
                 Some(set.then(|| Kinds::of(&kinds))?)
             }
         };
@@ -389,12 +389,6 @@ impl Reader {
         }
         Some(StreamMark { kind, observes, groups: std::mem::take(&mut self.groups) })
     }
-}
-
-/// A field of events or of marks that this reader does not know.
-pub fn unknown<'a>(events: &[&'a str], marks: &[&'a str]) -> Option<&'a str> {
-    let event = events.iter().find(|name| !FIELDS.contains(name));
-    event.or(marks.iter().find(|name| !OF_MARKS.contains(name))).copied()
 }
 
 fn once<T: Ord + Copy>(values: &[T]) -> bool {

@@ -3,8 +3,10 @@
 
 use std::panic::{catch_unwind, AssertUnwindSafe};
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::OnceLock;
 
 use crate::core::Core;
+use crate::tables::vocabulary;
 
 const FAILED: i64 = -1;
 const BUSY: i64 = -2;
@@ -73,7 +75,14 @@ fn text(bytes: &[u8]) -> Result<&str, String> {
     std::str::from_utf8(bytes).map_err(|_| "not UTF-8".into())
 }
 
-/// A new core for a table and options. Free it with `rc_free`; if `rc_out` has a text, it failed.
+/// The names that a table has numbers for, as JSON that ends with a zero.
+#[no_mangle]
+pub extern "C" fn rc_vocabulary() -> *const u8 {
+    static NAMES: OnceLock<String> = OnceLock::new();
+    NAMES.get_or_init(|| vocabulary() + "\0").as_ptr()
+}
+
+/// A new core for a table and options, or null if they are not as they must be.
 ///
 /// # Safety
 /// Both pointers are to so many bytes.
@@ -83,13 +92,13 @@ pub unsafe extern "C" fn rc_new(
 ) -> *mut Handle {
     // SAFETY: the caller says so.
     let (table, options) = unsafe { (given(table, table_length), given(options, options_length)) };
-    let made = catch_unwind(|| Core::new(text(table)?, text(options)?))
-        .unwrap_or_else(|_| Err("the core panicked".into()));
-    let (core, out) = match made {
-        Ok(core) => (Some(core), Vec::new()),
-        Err(error) => (None, error.into_bytes()),
-    };
-    Box::into_raw(Box::new(Handle { core, busy: AtomicBool::new(false), out }))
+    match catch_unwind(|| Core::new(table, options)) {
+        Ok(Some(core)) => {
+            let (core, busy) = (Some(core), AtomicBool::new(false));
+            Box::into_raw(Box::new(Handle { core, busy, out: Vec::new() }))
+        }
+        _ => std::ptr::null_mut(),
+    }
 }
 
 /// Free a core.

@@ -60,9 +60,9 @@ fields! {
     Stored "stored", Restorable "restorable", Overstates "overstates",
 }
 
-/// The number of a field, which terms have.
-pub fn number(name: &str) -> Option<u8> {
-    FIELDS.iter().position(|row| row.1 == name).map(|at| at as u8)
+/// The names of fields, by their numbers.
+pub fn names() -> impl Iterator<Item = &'static str> {
+    FIELDS.iter().map(|row| row.1)
 }
 
 /// The name of a field.
@@ -380,10 +380,10 @@ impl Moment<'_> {
             return Some(claim.elapsed && !claim.early);
         }
         let demotes = self.event.kind == event::CLAIM_DEMOTED;
-        if demotes && claim.mode == self.tables.hard_protected {
+        if demotes && claim.mode == self.tables.named.hard_protected {
             return (claim.pressed != UNKNOWN).then_some(claim.pressed == 1);
         }
-        Some(demotes && claim.mode == self.tables.demotable)
+        Some(demotes && claim.mode == self.tables.named.demotable)
     }
 
     /// The oldest fact about a route that is not reported yet, and how many there are.

@@ -177,32 +177,6 @@ impl<'a> Cursor<'a> {
         self.at += 4;
         four.iter().try_fold(0, |n, digit| Some(16 * n + char::from(*digit).to_digit(16)?))
     }
-
-    /// Any value, as a tree.
-    pub fn value(&mut self) -> Read<Value> {
-        Some(match self.peek()? {
-            b'{' => {
-                let mut members = Vec::new();
-                self.object(|cursor, key| {
-                    members.push((key.to_owned(), cursor.value()?));
-                    Some(())
-                })?;
-                Value::Object(members)
-            }
-            b'[' => {
-                let mut items = Vec::new();
-                self.array(|cursor| {
-                    items.push(cursor.value()?);
-                    Some(())
-                })?;
-                Value::Array(items)
-            }
-            b'"' => Value::Text(self.string()?.into_owned()),
-            b'n' => self.word("null").map(|()| Value::Null)?,
-            b't' | b'f' => Value::Bool(self.boolean()?),
-            _ => Value::Number(i64::try_from(self.integer()?).ok()?),
-        })
-    }
 }
 
 /// How many bytes come before a quote, a backslash or a control character; eight at a time.
@@ -223,50 +197,6 @@ fn plain(text: &[u8]) -> usize {
     }
     let rest = chunks.remainder().iter();
     at + rest.take_while(|byte| !matches!(byte, b'"' | b'\\' | 0..=0x1f)).count()
-}
-
-/// A value of a table or of options, which Python wrote.
-#[derive(Debug)]
-pub enum Value {
-    Null,
-    Bool(bool),
-    Number(i64),
-    Text(String),
-    Array(Vec<Value>),
-    Object(Vec<(String, Value)>),
-}
-
-static NULL: Value = Value::Null;
-
-impl Value {
-    pub fn get(&self, key: &str) -> &Value {
-        match self {
-            Value::Object(members) => members.iter().find(|m| m.0 == key).map_or(&NULL, |m| &m.1),
-            _ => &NULL,
-        }
-    }
-    pub fn items(&self) -> &[Value] {
-        match self {
-            Value::Array(items) => items,
-            _ => &[],
-        }
-    }
-    pub fn text(&self) -> &str {
-        match self {
-            Value::Text(text) => text,
-            _ => "",
-        }
-    }
-    pub fn number(&self) -> i64 {
-        match self {
-            Value::Number(number) => *number,
-            Value::Bool(value) => i64::from(*value),
-            _ => 0,
-        }
-    }
-    pub fn is_true(&self) -> bool {
-        matches!(self, Value::Bool(true))
-    }
 }
 
 /// Append a text as JSON.

@@ -43,13 +43,11 @@ record! {
     pub struct Limits { live: usize, ended: usize, ids: usize, requests: usize, troubled: usize }
 }
 
-/// What a stream is judged by: the mode of claims that state none, and the claim that is listed
-/// whatever is forgotten.
-#[derive(Clone, Default)]
-pub struct Asked {
-    pub default: usize,
-    pub limits: Limits,
-    pub only: String,
+record! {
+    /// What a stream is judged by: the mode of claims that state none, and the claim that is listed
+    /// whatever is forgotten; `unnamed` is the name of a stream whose lines state none.
+    #[derive(Default)]
+    pub struct Asked { default: usize, limits: Limits, only: String, unnamed: String }
 }
 
 record! {
@@ -148,8 +146,8 @@ impl Judge {
             restating: false,
             period: 0,
             left: None,
-            observes: tables.facts,
-            told: tables.facts,
+            observes: tables.sets.facts,
+            told: tables.sets.facts,
             gone: Set::default(),
             ended: Map::default(),
             count: 0,
@@ -288,7 +286,7 @@ impl Judge {
     /// Leave open the obligations that rest on facts which the stream does not observe.
     fn blind(&mut self, number: u32, at: Place) {
         let told = self.state.told;
-        if told == self.tables.facts {
+        if told == self.tables.sets.facts {
             return;
         }
         let claim = &mut self.state.claims[number];
@@ -473,7 +471,7 @@ impl Judge {
     fn rank(&mut self, number: u32) {
         let state = &mut self.state;
         let claim = &state.claims[number];
-        if claim.mode != self.tables.soft_priority {
+        if claim.mode != self.tables.named.soft_priority {
             return;
         }
         let ranked = Ranks::is_ranked(number, &state.claims, &self.tables)
@@ -575,7 +573,7 @@ impl Judge {
             }
         }
         let claim = &mut self.state.claims[number];
-        let early = Kinds(tables.reports.0 & !tables.actions.0 & !NO_EARLY.0).has(event.kind);
+        let early = Kinds(tables.sets.reports.0 & !tables.sets.actions.0 & !NO_EARLY.0).has(event.kind);
         if claim.watched(&tables) && early && !claim.introduced {
             let text = "a report names the claim before it is registered";
             claim.distrust_for(Code::NotRegistered, text, line.at);
@@ -759,7 +757,7 @@ impl Judge {
             return;
         }
         if ABOUT_BLOCKS.has(kind) {
-            let gone = self.tables.gone.has(kind);
+            let gone = self.tables.sets.gone.has(kind);
             for (number, touch) in effect.touched.iter() {
                 if (!gone || !touch.lost.is_empty()) && !self.is_moot(number, event) {
                     found.insert(number, (true, true));
@@ -773,7 +771,7 @@ impl Judge {
             return;
         }
         let Some(number) = claim else { return };
-        if self.tables.facts.has(kind) {
+        if self.tables.sets.facts.has(kind) {
             if kind != event::CLAIM_RETIRED || self.has_entry(number) {
                 found.insert(number, (true, true));
             }
@@ -802,7 +800,7 @@ impl Judge {
     /// and routes of a claim that was only watched may be true of what happened since.
     fn is_moot(&self, number: u32, event: &Event) -> bool {
         let (claim, tables) = (&self.state.claims[number], &self.tables);
-        let fact = tables.facts.has(event.kind);
+        let fact = tables.sets.facts.has(event.kind);
         if !claim.watched(tables) || !claim.over(tables) {
             return claim.is_final && fact;
         }
@@ -821,7 +819,7 @@ impl Judge {
     /// Whether a fact contradicts those before it.
     fn contradict(&self, at: &Moment, line: &Line) -> Fine {
         let kind = at.event.kind;
-        if !self.tables.facts.has(kind) {
+        if !self.tables.sets.facts.has(kind) {
             return Ok(());
         }
         for number in at.mine.keys() {
@@ -871,7 +869,7 @@ impl Judge {
 
     /// A duration elapses once it is over by the clock of the stream.
     fn check_duration(&self, claim: &Claim, line: &Line) -> Fine {
-        let others = claim.mode != 0 && claim.mode != self.tables.expiring;
+        let others = claim.mode != 0 && claim.mode != self.tables.named.expiring;
         let early = |time: i64| i128::from(time) < claim.least.max(claim.end.unwrap_or(0));
         let why = if claim.introduced && claim.duration.is_none() && others {
             "the duration of a claim elapses that has none"
@@ -888,7 +886,7 @@ impl Judge {
     }
 
     fn is_measured(&self, claim: &Claim) -> bool {
-        let observed = self.state.observes.covers(self.tables.gone);
+        let observed = self.state.observes.covers(self.tables.sets.gone);
         claim.predicate.is_some() && !claim.over(&self.tables) && observed
     }
 
@@ -946,7 +944,7 @@ impl Judge {
         mine: &Map<u32, (bool, bool)>, found: &Found, line: &Line,
     ) {
         let (kind, tables) = (event.kind, self.tables.clone());
-        let of_requests = tables.requests.has(kind) || kind == event::BLOCK_CACHED;
+        let of_requests = tables.sets.requests.has(kind) || kind == event::BLOCK_CACHED;
         let mut here = event.request_id.filter(|_| of_requests);
         let hands = &self.state.requests.in_hand;
         let unnamed = kind == event::BLOCK_CACHED && event.request_id.is_none() && !event.found;
@@ -958,7 +956,7 @@ impl Judge {
         let mut concerned = std::mem::take(&mut self.concerned);
         concerned.clear();
         concerned.extend(mine.keys());
-        let acts = tables.actions.has(kind);
+        let acts = tables.sets.actions.has(kind);
         if acts || CLOSES.has(kind) {
             concerned.extend(self.state.owing.keys());
         }
@@ -978,7 +976,7 @@ impl Judge {
     /// The claims that an event of a request may matter to for the sake of capacity.
     fn pressed(&self, at: &Moment, concerned: &mut Set<u32>) {
         let (event, state) = (at.event, &self.state);
-        if self.tables.actions.has(event.kind) {
+        if self.tables.sets.actions.has(event.kind) {
             concerned.extend(state.capacity.claims());
             concerned.extend(at.accused().keys().filter_map(|name| state.ids.get(name).copied()));
             return;
@@ -1031,7 +1029,7 @@ impl Judge {
         let matters = is_mine
             && claim.is_away(&tables)
             && claim.responsible(&tables)
-            && claim.mode == tables.offloadable;
+            && claim.mode == tables.named.offloadable;
         let unsure: Vec<Name> = if perhaps && matters {
             self.state.requests.in_hand.keys().collect()
         } else {
@@ -1062,7 +1060,7 @@ impl Judge {
                 delivery.to_request(place, &mut seen, &now);
             }
         }
-        if is_mine || tables.actions.has(event.kind) || OPENS_MANY.has(event.kind) {
+        if is_mine || tables.sets.actions.has(event.kind) || OPENS_MANY.has(event.kind) {
             for &name in belongs.iter().chain(unsure.iter().filter(|name| !belongs.contains(name)))
             {
                 if seen.scope(name).is_some() {
@@ -1139,7 +1137,7 @@ impl Judge {
         if let Some(number) = named.filter(|_| !binds) {
             let kind = &self.tables.kinds[usize::from(event.kind)].name;
             let text = format!("{kind} names the claim with another object, cache or predicate");
-            if self.tables.facts.has(event.kind) {
+            if self.tables.sets.facts.has(event.kind) {
                 return Err(Contradiction::new(Code::IdentityContradicts, text));
             }
             self.state.claims[number].distrust_for(Code::IdentityContradicts, &text, line.at);
@@ -1191,7 +1189,7 @@ impl Judge {
         if let Some(touch) = effect.touched.get(number) {
             if !(touch.gained.is_empty() && touch.lost.is_empty() && touch.brought.is_empty()) {
                 let lost = !touch.lost.is_empty();
-                if tables.gone.has(kind) && lost && claim.live(tables) {
+                if tables.sets.gone.has(kind) && lost && claim.live(tables) {
                     claim.lost.extend(touch.blocks.keys().map(Some));
                     if touch.blocks.is_empty() {
                         claim.lost.add(None);
@@ -1213,7 +1211,7 @@ impl Judge {
         if let Some(name) = event.request_id.filter(|_| kind == event::LOAD_FAILED) {
             claim.waiting.remove(name);
         }
-        if tables.routed.has(kind) {
+        if tables.sets.routed.has(kind) {
             self.follow_route(number, event);
         }
         let claim = &mut self.state.claims[number];

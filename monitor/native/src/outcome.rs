@@ -144,7 +144,7 @@ fn findings<'a>(
 fn write(judge: &Judge, number: u32, out: &mut Vec<u8>) {
     let (claim, tables) = (&judge.state.claims[number], &judge.tables);
     out.push(b'[');
-    for name in [claim.id, tables.modes[claim.mode].name, claim.stated_mode, claim.other_mode] {
+    for name in [claim.id, tables.mode_names[claim.mode], claim.stated_mode, claim.other_mode] {
         text(name, judge, out);
         out.push(b',');
     }
@@ -170,7 +170,7 @@ fn write(judge: &Judge, number: u32, out: &mut Vec<u8>) {
 /// longer kept first.
 pub fn stream(judge: &Judge, out: &mut Vec<u8>) {
     let (state, stream, past) = (&judge.state, &judge.stream, &judge.state.past);
-    let mode = |mode: usize, out: &mut Vec<u8>| text(judge.tables.modes[mode].name, judge, out);
+    let mode = |mode: usize, out: &mut Vec<u8>| text(judge.tables.mode_names[mode], judge, out);
     out.extend_from_slice(b"{\"name\":");
     quote(&stream.name, out);
     out.extend_from_slice(b",\"form\":");

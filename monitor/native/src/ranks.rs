@@ -21,7 +21,7 @@ impl Ranks {
     /// Whether the claim is among those that are ranked while they hold blocks.
     pub fn is_ranked(number: u32, claims: &Claims, tables: &Tables) -> bool {
         let claim = &claims[number];
-        claim.mode == tables.soft_priority && claim.known && claim.live(tables)
+        claim.mode == tables.named.soft_priority && claim.known && claim.live(tables)
     }
 
     /// A claim holds blocks of the GPU, or holds none.
@@ -71,7 +71,7 @@ impl Ranks {
             || touched.iter().filter(|row| !(row.1.lost.is_empty() && row.1.blocks.is_empty()));
         let unsure = losers().any(|(each, _)| {
             let each = &claims[each];
-            (each.mode == tables.soft_priority && each.priority.is_none()) || each.disputed
+            (each.mode == tables.named.soft_priority && each.priority.is_none()) || each.disputed
         });
         let ranks: Vec<(u32, i64)> = losers()
             .filter(|(each, _)| Self::is_ranked(*each, claims, tables))

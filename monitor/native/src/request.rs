@@ -85,7 +85,7 @@ impl Requests {
     pub fn of(&mut self, event: &Event, observes: Kinds, tables: &Tables) -> Fine<Option<Name>> {
         let kind = event.kind;
         let Some(name) = event.request_id else { return Ok(None) };
-        if !tables.requests.has(kind) && kind != event::BLOCK_CACHED {
+        if !tables.sets.requests.has(kind) && kind != event::BLOCK_CACHED {
             return Ok(None);
         }
         self.check(name, event, observes, tables)?;
@@ -93,12 +93,12 @@ impl Requests {
             return Ok(Some(name));
         }
         if self.over.contains(name) {
-            if !tables.renews.has(kind) {
+            if !tables.sets.renews.has(kind) {
                 return Ok(Some(name));
             }
             self.over.remove(name);
         }
-        let echoes = tables.actions.has(kind) && event.repeats();
+        let echoes = tables.sets.actions.has(kind) && event.repeats();
         if kind == event::REQUEST_FINISHED || echoes {
             return Ok(None);
         }
@@ -121,7 +121,7 @@ impl Requests {
         if kind == event::REQUEST_FINISHED && !in_hand && arrivals {
             return refuse("a request ends that has not arrived or has already ended");
         }
-        let acts = tables.actions.has(kind);
+        let acts = tables.sets.actions.has(kind);
         const USES: Kinds =
             Kinds::of(&[event::PREFIX_LOOKUP, event::PREFIX_REUSED, event::BLOCK_CACHED]);
         if event.repeats() {

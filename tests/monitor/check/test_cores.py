@@ -211,6 +211,6 @@ class TestChoice:
         """A native core that was not built is bad input; by default the judge in Python runs."""
         monkeypatch.setattr("monitor.native.library", lambda: None)
         assert 2 == called(monkeypatch, "native", ["check", str(SAMPLES[0])])
-        assert "no native core is built; run make native-core" in capsys.readouterr().err
+        assert "no core is built of these sources; run make native-core" in capsys.readouterr().err
         monkeypatch.delenv(CHOICE)
         assert 0 == main(["check", str(SAMPLES[0]), "--mode", "hard_protected"])
