@@ -1,4 +1,4 @@
-"""Finds the native core, the same judge as `spec.stream` in Rust, and says which judge runs.
+"""The native core: the same judge as `spec.stream`, in Rust. This module says which judge runs.
 
 `RESIDENT_CLAIMS_CORE` chooses: `python` or `native`. By default the native core runs where it was
 built (`make native-core`).
@@ -11,18 +11,12 @@ from functools import cache
 from pathlib import Path
 from typing import Final
 
+from monitor.native.current import find
 from spec.language.errors import SpecError
 
-__all__ = ["BUILT", "CHOICE", "LIBRARY", "STAMP", "CoreError", "core", "library"]
+__all__ = ["CHOICE", "CoreError", "core", "library"]
 
 CHOICE: Final = "RESIDENT_CLAIMS_CORE"
-LIBRARY: Final = "libresident_claims_core.so"
-STAMP: Final = "built"
-"""A file beside a library that was built here: what is newer was not built."""
-
-_HERE: Final = Path(__file__).parent
-_ROOT: Final = _HERE.parents[1]
-BUILT: Final = _ROOT / "build" / "native-core" / "release"
 
 
 class CoreError(SpecError):
@@ -31,16 +25,8 @@ class CoreError(SpecError):
 
 @cache
 def library() -> Path | None:
-    """Where the library lies: in the package, or in the folder in which a checkout builds it. It
-    does not count if the specification or its own sources changed since it was built.
-    """
-    if (_HERE / LIBRARY).exists():
-        return _HERE / LIBRARY
-    if not (BUILT / LIBRARY).exists() or not (BUILT / STAMP).exists():
-        return None
-    sources = (*(_ROOT / "spec").rglob("*.py"), *_HERE.glob("*.py"), *_HERE.glob("src/*.rs"))
-    built = (BUILT / STAMP).stat().st_mtime
-    return BUILT / LIBRARY if all(s.stat().st_mtime <= built for s in sources) else None
+    """Where the library is that this process uses, if anywhere."""
+    return find()
 
 
 def core() -> str:

@@ -10,8 +10,9 @@ import time
 from pathlib import Path
 from typing import Final
 
-from monitor.native import BUILT, STAMP, library
+from monitor.native import library
 from monitor.native.binding import name_of, vocabulary
+from monitor.native.current import BUILT, STAMP
 from monitor.native.tables import table
 from spec.contract.modes import Bundle
 
@@ -26,8 +27,9 @@ def build() -> str:
     if cargo is None:
         return "no cargo: the native core is not built, and the judge in Python runs"
     began = time.time()
-    command = [cargo, "build", "--quiet", "--release", "--offline", "--manifest-path", _CRATE]
-    if subprocess.run([*command, "--target-dir", BUILT.parent], check=False).returncode:
+    command = [cargo, "build", "--quiet", "--release", "--offline"]
+    places = ["--manifest-path", str(_CRATE), "--target-dir", str(BUILT.parent)]
+    if subprocess.run([*command, *places], check=False).returncode:
         return "the native core cannot be built, and the judge in Python runs"
     if library() is not None and all((BUILT / name_of(bundle)).exists() for bundle in Bundle):
         return ""

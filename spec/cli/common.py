@@ -37,6 +37,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "DEBUG",
+    "JUDGES",
     "Code",
     "Format",
     "FormatOption",
@@ -57,6 +58,10 @@ __all__ = [
 
 DEBUG: Final = "RESIDENT_CLAIMS_DEBUG"
 """Set this in the environment to see the traceback of an internal error."""
+
+
+JUDGES: Final = "resident_claims.judge"
+"""The entry point that says which judge runs; `monitor` has it, which `spec` does not import."""
 
 
 class Code(IntEnum):
@@ -87,10 +92,17 @@ OutputOption = Annotated[
 
 
 def version_text() -> str:
-    """The version of the package and of the specification in it."""
+    """The version of the package and of the specification in it, and which judge runs.
+
+    Raises:
+        SpecError: the environment asks for a judge that there is not.
+    """
+    from importlib.metadata import entry_points
+
     from spec.digest import short_digest  # help needs no specification
 
-    return f"resident-claims {__version__} (spec {short_digest()})"
+    judges = [f", {each.load()()} judge" for each in entry_points(group=JUDGES)]
+    return f"resident-claims {__version__} (spec {short_digest()}{''.join(judges[:1])})"
 
 
 def _show_version(asked: bool) -> None:

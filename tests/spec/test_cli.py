@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 import typer
 
+from monitor.native import core
 from spec.__main__ import main
 from spec.cli.common import (
     DEBUG,
@@ -288,9 +289,9 @@ class TestRun:
         assert "Traceback" in capsys.readouterr().err
 
     def test_version(self, capsys: Capture) -> None:
-        """The version names the specification by the start of its digest."""
+        """The version names the specification by the start of its digest, and the judge."""
         assert Code.OK == main(["--version"])
-        expected = f"resident-claims 0.1.0 (spec {short_digest()})"
+        expected = f"resident-claims 0.1.0 (spec {short_digest()}, {core()} judge)"
         assert expected == version_text() == capsys.readouterr().out.strip()
 
     def test_option(self, capsys: Capture) -> None:

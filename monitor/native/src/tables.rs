@@ -28,7 +28,7 @@ macro_rules! terms {
     ($($(#[$meta:meta])* $number:literal $name:ident ($($part:ident: $kind:ty),*)),* $(,)?) => {
         /// A term: operands are terms by number, or a list of them by its place and length.
         #[derive(Clone, Copy)]
-        enum Term { $($name($($kind),*)),* }
+        pub enum Term { $($name($($kind),*)),* }
         const OPERATORS: &[&str] = &[$(stringify!($name)),*];
         impl Store for Term {
             fn put(&self, _: &mut Vec<u8>) {}
