@@ -97,7 +97,7 @@ fuzz: $(STAMP) ## Look for bytes that break the readers, a minute each (needs pi
 	$(BIN)/python -m tests.fuzz lines --seconds 60
 	$(BIN)/python -m tests.fuzz snapshot --seconds 60
 
-bench: $(STAMP) ## Measure speed, as ratios to a baseline of the same run (a few minutes)
+bench: $(STAMP) native-core ## Measure speed, as ratios to a baseline of the same run (a few minutes)
 	$(BIN)/python -m tests.bench
 	$(BIN)/python -m tests.bench_monitor
 	@test ! -e $(VLLM_VENV)/.stamp || $(VLLM_VENV)/bin/python -m tests_vllm.bench
