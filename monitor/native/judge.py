@@ -199,7 +199,9 @@ def _packed(
     parts: dict[str, Any] = {"at": at, "stream": stream, "form": form, "first": first}
     if numbered is not None:
         parts["numbered"] = numbered
-    for name in ("sequence", "time_ns", "mark"):
+    if line.mark is not None:
+        parts["mark"], parts["groups"] = line.mark.kind, line.mark.groups
+    for name in ("sequence", "time_ns"):
         if (value := getattr(line, name)) is not None:
             parts[name] = value
     if line.observes is not None:

@@ -22,7 +22,7 @@ from spec.contract.obligations import OBLIGATIONS
 from spec.contract.observed import facts_of
 from spec.events import alphabet
 from spec.events.alphabet import Kind
-from spec.events.canonical import Event, StreamMark
+from spec.events.canonical import Event
 from spec.events.fields import (
     FIELDS,
     FLAGS,
@@ -113,6 +113,8 @@ class _Table:
 
     def written(self) -> bytes:
         """The table as bytes, in the order in which the core reads it."""
+        if unknown := set(Event.__struct_fields__) ^ set(self._names["fields"]):
+            raise ValueError(f"the core and the events differ in {sorted(unknown)}")
         claims = [register.name for register in _CLAIM]
         requests = [register.name for register in REQUEST_FACTS.registers]
         states, modes = [*ClaimState], [None, *Mode]
@@ -122,8 +124,6 @@ class _Table:
             (
                 many(map(self._kind, self._kinds)),
                 *(u64(self._set(_SETS[name])) for name in self._names["sets"]),
-                u64(self._bits(each.name for each in msgspec.structs.fields(Event))),
-                u64(self._bits(each.name for each in msgspec.structs.fields(StreamMark))),
                 many(i64(register.initial) for register in _CLAIM),
                 many(i64(register.initial) for register in REQUEST_FACTS.registers),
                 *(

@@ -2,7 +2,7 @@
 
 use std::rc::Rc;
 
-use crate::event::{Kinds, Mark, StreamMark};
+use crate::event::{Group, Kinds, Mark};
 use crate::record;
 use crate::store::{Bytes, Store};
 
@@ -77,7 +77,11 @@ impl Place {
     }
     /// This one, or another where it is none.
     pub fn or(self, other: Self) -> Self {
-        if self.is_none() { other } else { self }
+        if self.is_none() {
+            other
+        } else {
+            self
+        }
     }
 }
 
@@ -101,9 +105,6 @@ pub struct Contradiction {
 }
 
 impl Contradiction {
-    pub fn new(code: Code, text: impl Into<String>) -> Box<Self> {
-        Box::new(Self { code, text: text.into() })
-    }
     pub fn at(&self, place: Place) -> Reason {
         Reason::new(self.code, self.text.as_str(), place)
     }
@@ -111,6 +112,11 @@ impl Contradiction {
 
 /// Nothing, or a contradiction.
 pub type Fine<T = ()> = Result<T, Box<Contradiction>>;
+
+/// That facts contradict.
+pub fn contradiction<T>(code: Code, text: impl Into<String>) -> Fine<T> {
+    Err(Box::new(Contradiction { code, text: text.into() }))
+}
 
 /// A claim, or all that are alive, of which nothing more is concluded, or nothing of some
 /// obligations, with the reason.
@@ -123,7 +129,9 @@ pub struct Line {
     pub sequence: Option<i64>,
     pub time_ns: Option<i64>,
     pub skips: bool,
-    pub mark: Option<StreamMark>,
+    pub mark: Option<Mark>,
+    /// The groups of caches that a mark states.
+    pub groups: Vec<(u64, Group)>,
     pub observes: Option<Kinds>,
     pub doubts: Vec<Doubt>,
     pub derived: Kinds,
@@ -161,8 +169,7 @@ impl Order {
         }
         let (last, mut then) = (self.sequence, self.time_ns);
         self.sequence = line.sequence.or(last);
-        let kind = line.mark.as_ref().map(|mark| mark.kind);
-        let opens = kind == Some(Mark::Opened);
+        let opens = line.mark == Some(Mark::Opened);
         if opens && self.closed {
             then = None; // a run that was closed is followed by another, perhaps by another clock
         }
@@ -175,7 +182,7 @@ impl Order {
             return Step::Begins(Reason::new(Code::NewRun, text, line.at));
         }
         self.time_ns = line.time_ns.or(then);
-        self.closed = kind == Some(Mark::Closed);
+        self.closed = line.mark == Some(Mark::Closed);
         self.opened = if opens { line.at } else { self.opened };
         let earlier = line.time_ns.is_some_and(|now| then.is_some_and(|then| now < then));
         if again || earlier {

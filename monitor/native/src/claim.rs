@@ -9,7 +9,7 @@ use crate::map::Set;
 use crate::names::{Name, Names};
 use crate::record;
 use crate::tables::{
-    Tables, Verdict, INCONCLUSIVE, PENDING, SATISFIED, UNEXERCISED, UNKNOWN, VIOLATED,
+    Inputs, Tables, Verdict, INCONCLUSIVE, PENDING, SATISFIED, UNEXERCISED, UNKNOWN, VIOLATED,
 };
 use crate::texts::{Duration, Predicate, MAX_BLOCKS};
 
@@ -199,6 +199,10 @@ impl Claim {
     }
     pub fn threshold(&self) -> i64 {
         self.predicate.map_or(UNSTATED, |predicate| predicate.blocks)
+    }
+    /// What terms read of it before an event.
+    pub fn inputs(&self) -> Inputs<'_> {
+        Inputs { threshold: self.threshold(), was: &self.facts, ..Inputs::default() }
     }
     /// The end of its own positions: of its footprint, or of all if none is stated.
     pub fn extent(&self) -> u64 {

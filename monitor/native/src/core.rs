@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::rc::Rc;
 
 use crate::breaks::{Doubt, Line, Place};
-use crate::event::{Event, Held, Kind, Kinds, Reader};
+use crate::event::{group, Event, Kinds, Mark, Reader};
 use crate::json::{Cursor, Read};
 use crate::judge::{Asked, Judge, State, Stream};
 use crate::names::Names;
@@ -84,8 +84,7 @@ impl Core {
     }
 
     fn line(&mut self, text: &str, at: u64) -> Read<()> {
-        let held = self.reader.line(text, &mut self.names, &self.tables)?;
-        matches!(held, Held::Event).then_some(())?;
+        self.reader.line(text, &mut self.names, &self.tables)?;
         let (event, stated) = (&self.reader.event, self.reader.stream.as_str());
         let (sequence, time_ns) = (event.sequence, event.time_ns);
         let place = Place::new(at, sequence);
@@ -136,23 +135,17 @@ impl Core {
                 "form" => stream.form = cursor.string()?.into_owned(),
                 "first" => cursor.array(|cursor| Some(first.push(number(cursor)?)))?,
                 "events" => cursor.array(|cursor| {
-                    let held = reader.read(cursor, names, tables, false)?;
-                    events.push(reader.event.clone());
-                    matches!(held, Held::Event).then_some(())
+                    reader.read(cursor, names, tables, false)?;
+                    Some(events.push(reader.event.clone()))
                 })?,
                 "sequence" => line.sequence = Some(number(cursor)?),
                 "time_ns" => line.time_ns = Some(number(cursor)?),
                 "skips" => line.skips = cursor.boolean()?,
-                "mark" => match reader.read(cursor, names, tables, false)? {
-                    Held::Mark(mark) => line.mark = Some(mark),
-                    Held::Event => return None,
-                },
+                "mark" => line.mark = Some(Mark::named(&cursor.string()?)?),
+                "groups" => cursor.array(|cursor| Some(line.groups.push(group(cursor)?)))?,
                 "observes" => line.observes = Some(kinds(cursor, tables)?),
                 "derived" => line.derived = kinds(cursor, tables)?,
-                "doubts" => cursor.array(|cursor| {
-                    line.doubts.push(doubt(cursor)?);
-                    Some(())
-                })?,
+                "doubts" => cursor.array(|cursor| Some(line.doubts.push(doubt(cursor)?)))?,
                 "lost" => line.lost = cursor.string()?.into_owned(),
                 _ => return None,
             }
@@ -246,10 +239,7 @@ fn find(
 
 fn kinds(cursor: &mut Cursor, tables: &Tables) -> Read<Kinds> {
     let mut listed = Vec::new();
-    cursor.array(|cursor| {
-        listed.push(tables.kind(&cursor.string()?)? as Kind);
-        Some(())
-    })?;
+    cursor.array(|cursor| Some(listed.push(tables.kind(&cursor.string()?)?)))?;
     Some(Kinds::of(&listed))
 }
 

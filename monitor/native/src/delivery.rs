@@ -72,15 +72,7 @@ impl<'a> Delivery<'a> {
         now.clear();
         now.extend_from_slice(&self.claim.facts);
         for &(place, node) in &self.kind.claim {
-            let inputs = Inputs {
-                here: 0,
-                threshold: self.claim.threshold(),
-                was: &self.claim.facts,
-                now,
-                request_was: &[],
-                request: &[],
-                own: &[],
-            };
+            let inputs = Inputs { now, ..self.claim.inputs() };
             now[usize::from(place)] = self.eval(node, &inputs);
         }
     }
@@ -116,15 +108,8 @@ impl<'a> Delivery<'a> {
 
     fn request(&mut self, was: &[i64], after: &mut [i64], here: i64, now: &[i64]) {
         for &(place, node) in &self.kind.request {
-            let inputs = Inputs {
-                here,
-                threshold: self.claim.threshold(),
-                was: &self.claim.facts,
-                now,
-                request_was: was,
-                request: after,
-                own: &[],
-            };
+            let inputs =
+                Inputs { here, now, request_was: was, request: after, ..self.claim.inputs() };
             after[usize::from(place)] = self.eval(node, &inputs);
         }
     }
@@ -135,15 +120,8 @@ impl<'a> Delivery<'a> {
         let was = self.derived(name);
         let mut after = was.clone();
         self.request(&was, &mut after, here, now);
-        let inputs = Inputs {
-            here,
-            threshold: self.claim.threshold(),
-            was: &self.claim.facts,
-            now,
-            request_was: &was,
-            request: &after,
-            own: &[],
-        };
+        let inputs =
+            Inputs { here, now, request_was: &was, request: &after, ..self.claim.inputs() };
         if self.eval(self.kind.opens, &inputs) == 0 {
             return;
         }
@@ -196,15 +174,9 @@ impl<'a> Delivery<'a> {
             }
             let own = mode.offsets[watch.place];
             let count = tables.obligations[usize::from(number)].registers;
-            let inputs = Inputs {
-                here,
-                threshold: self.claim.threshold(),
-                was: &self.claim.facts,
-                now,
-                request_was,
-                request,
-                own: &scope.registers[own..own + count],
-            };
+            let registers = &scope.registers[own..own + count];
+            let inputs =
+                Inputs { here, now, request_was, request, own: registers, ..self.claim.inputs() };
             match self.outcome(watch, stand.state, &inputs) {
                 Outcome::Stays => {}
                 Outcome::Unknown => {

@@ -62,8 +62,16 @@ pub enum Mark {
     Restated,
 }
 
-/// The names of marks, in their order.
-pub const MARKS: &[&str] = &["stream_opened", "stream_closed", "stream_restated"];
+impl Mark {
+    pub fn named(name: &str) -> Read<Self> {
+        Some(match name {
+            "stream_opened" => Mark::Opened,
+            "stream_closed" => Mark::Closed,
+            "stream_restated" => Mark::Restated,
+            _ => return None,
+        })
+    }
+}
 
 /// One fact or report. `names` are its texts, in the order of `TEXTS`.
 #[derive(Clone, Default)]
@@ -115,24 +123,10 @@ impl Event {
     }
 }
 
-/// A line of a stream that is a mark and no event.
-#[derive(Clone, Debug)]
-pub struct StreamMark {
-    pub kind: Mark,
-    pub observes: Option<Kinds>,
-    pub groups: Vec<(u64, Group)>,
-}
-
 crate::record! {
     /// A group of caches: which blocks of it a hit needs, all or the last so many.
     #[derive(Clone, Copy, PartialEq, Eq, Debug)]
     pub struct Group { full: bool, window: i64 }
-}
-
-/// What a line holds, besides its place.
-pub enum Held {
-    Event,
-    Mark(StreamMark),
 }
 
 const BLOCKS: i128 = 1 << 53;
@@ -175,38 +169,32 @@ fields! {
     NEEDED "needed", USABLE "usable", BLOCKING_CLAIM_IDS "blocking_claim_ids", PROOF
     "proof", RESTORE "restore", OUTCOME "outcome", OUTCOME_CLAIM_ID "outcome_claim_id",
     DUPLICATE "duplicate", ECHO "echo", FROM_TIER "from_tier", RESTATED "restated", COST
-    "cost", WORKER "worker", HIT "hit", REASON "reason", CAPACITY "capacity", OBSERVES "observes", RANK "rank", RANKS "ranks",
-    ENGINE "engine", GROUPS "groups",
+    "cost", WORKER "worker", HIT "hit", REASON "reason", CAPACITY "capacity",
 }
 /// Reads lines into one event, which it uses again.
 #[derive(Default)]
 pub struct Reader {
     pub event: Event,
     pub stream: String,
-    kind: Option<usize>, // kinds first, then marks
+    kind: Option<Kind>,
     keys: Vec<Name>,
     old_keys: Vec<Name>,
-    observes: Option<Vec<Option<Kind>>>,
-    groups: Vec<(u64, Group)>,
-    rank: Option<i128>,
-    ranks: Option<i128>,
-    engine: bool,
     given: u64, // fields that the line has
     other: u64, // those that are other than their default
 }
 
 impl Reader {
-    /// The event or mark of a line; None if the reader in Python is to say what is wrong with it.
-    pub fn line(&mut self, text: &str, names: &mut Names, tables: &Tables) -> Read<Held> {
+    /// Read a line; None if the reader in Python is to take it, or to say what is wrong with it.
+    pub fn line(&mut self, text: &str, names: &mut Names, tables: &Tables) -> Read<()> {
         let mut cursor = Cursor::new(text);
-        let held = self.read(&mut cursor, names, tables, true)?;
-        cursor.is_at_end().then_some(held)
+        self.read(&mut cursor, names, tables, true)?;
+        cursor.is_at_end().then_some(())
     }
 
-    /// The event or mark at a place of a text.
+    /// Read the event at a place of a text.
     pub fn read(
         &mut self, cursor: &mut Cursor, names: &mut Names, tables: &Tables, strict: bool,
-    ) -> Read<Held> {
+    ) -> Read<()> {
         self.clear();
         cursor.object(|cursor, key| {
             let place = field(key)?;
@@ -217,19 +205,14 @@ impl Reader {
             }
             Some(())
         })?;
-        let kind = self.kind?;
-        if let Some(mark) = kind.checked_sub(tables.kinds.len()) {
-            return self.mark(mark, tables).map(Held::Mark);
-        }
-        (self.given & !tables.of_events == 0).then_some(())?;
-        self.event.kind = kind as Kind;
+        self.event.kind = self.kind?;
         self.event.keys.clear();
         let stated = if self.keys.is_empty() { &self.old_keys } else { &self.keys };
         self.event.keys.extend(stated);
         if strict {
             self.check(tables)?;
         }
-        Some(Held::Event)
+        Some(())
     }
 
     fn clear(&mut self) {
@@ -242,10 +225,7 @@ impl Reader {
         self.stream.clear();
         self.keys.clear();
         self.old_keys.clear();
-        self.groups.clear();
-        self.observes = None;
-        (self.kind, self.rank, self.ranks, self.engine) = (None, None, None, false);
-        (self.given, self.other) = (0, 0);
+        (self.kind, self.given, self.other) = (None, 0, 0);
     }
 
     /// Take the value of a field; return whether it is the default.
@@ -322,30 +302,6 @@ impl Reader {
                 let stated = if cursor.null()? { None } else { Some(cursor.boolean()?) };
                 set(&mut event.hit, stated)
             }
-            place::OBSERVES => {
-                if !cursor.null()? {
-                    let listed = self.observes.get_or_insert_default();
-                    cursor.array(|cursor| {
-                        listed.push(tables.kind(&cursor.string()?).map(|kind| kind as Kind));
-                        Some(())
-                    })?;
-                }
-                self.observes.is_none()
-            }
-            place::RANK => set(&mut self.rank, number(cursor, 0, i128::MAX)?),
-            place::RANKS => set(&mut self.ranks, number(cursor, 0, i128::MAX)?),
-            place::ENGINE => {
-                self.engine = name(cursor, names)?.is_some();
-                !self.engine
-            }
-            place::GROUPS => {
-                let groups = &mut self.groups;
-                cursor.array(|cursor| {
-                    groups.push(group(cursor)?);
-                    Some(())
-                })?;
-                groups.is_empty()
-            }
             _ => return None,
         })
     }
@@ -365,29 +321,6 @@ impl Reader {
         let matched =
             (!placed || event.positions.len() == blocks) && (!keyed || event.keys.len() == blocks);
         (fine && mode && matched && once(&event.block_ids) && once(&event.positions)).then_some(())
-    }
-
-    fn mark(&mut self, mark: usize, tables: &Tables) -> Read<StreamMark> {
-        (self.given & !tables.of_marks == 0).then_some(())?;
-        let kind = [Mark::Opened, Mark::Closed, Mark::Restated][mark];
-        let opens = kind == Mark::Opened;
-        let observes = match &self.observes {
-            None => None,
-            Some(_) if !opens => return None,
-            Some(kinds) => {
-                let kinds: Vec<Kind> = kinds.iter().copied().collect::<Option<_>>()?;
-                let set = kinds.iter().all(|&kind| tables.sets.facts.has(kind));
-                Some(set.then(|| Kinds::of(&kinds))?)
-            }
-        };
-        match (self.rank, self.ranks) {
-            (None, None) => (!self.engine).then_some(())?,
-            (Some(rank), Some(ranks)) => {
-                (opens && !self.stream.is_empty() && rank < ranks && ranks <= 64).then_some(())?;
-            }
-            _ => return None,
-        }
-        Some(StreamMark { kind, observes, groups: std::mem::take(&mut self.groups) })
     }
 }
 
@@ -482,19 +415,17 @@ fn ids(cursor: &mut Cursor, names: &mut Names, out: &mut Vec<Name>) -> Read<bool
     Some(out.is_empty())
 }
 
-fn group(cursor: &mut Cursor) -> Read<(u64, Group)> {
-    let (mut number_of, mut kind, mut window) = (None, None, None);
-    cursor.object(|cursor, key| match key {
-        "group" => number_of.replace(number(cursor, 0, BLOCKS)??).is_none().then_some(()),
-        "kind" => {
-            let text = cursor.string()?.into_owned();
-            (!text.is_empty() && text.chars().count() <= 1024).then_some(())?;
-            kind.replace(text).is_none().then_some(())
+/// A group of caches: its number, its kind, and its window.
+pub fn group(cursor: &mut Cursor) -> Read<(u64, Group)> {
+    let (mut at, mut kind, mut window) = (0, String::new(), 0);
+    cursor.object(|cursor, key| {
+        match key {
+            "group" => at = blocks(cursor)??,
+            "kind" => kind = cursor.string()?.into_owned(),
+            _ => window = blocks(cursor)?.unwrap_or(0),
         }
-        "window" => window.replace(number(cursor, 0, BLOCKS)??).is_none().then_some(()),
-        _ => None,
+        Some(())
     })?;
-    let kind = kind?;
-    let last = if kind == "window" { window.unwrap_or(0) as i64 } else { 1 };
-    Some((number_of? as u64, Group { full: kind == "full", window: last }))
+    let last = if kind == "window" { window } else { 1 };
+    Some((at as u64, Group { full: kind == "full", window: last }))
 }

@@ -1,6 +1,6 @@
 //! Takes facts about blocks and copies into the pool, and finds what they did to claims.
 
-use crate::breaks::{Code, Contradiction, Fine};
+use crate::breaks::{contradiction, Code, Fine};
 use crate::capacity::Capacity;
 use crate::claim::Claims;
 use crate::event::{self, Event, Kinds};
@@ -87,10 +87,6 @@ fn needing(
     });
 }
 
-fn contradicts<T>(code: Code, text: String) -> Fine<T> {
-    Err(Contradiction::new(code, text))
-}
-
 impl Facts<'_> {
     /// Take one fact about blocks, which may name a claim.
     pub fn take(&mut self, event: &Event, claim: Option<u32>) -> Fine {
@@ -159,8 +155,10 @@ impl Facts<'_> {
         }
         if known.is_empty() && event.tier.is_none() {
             let kind = &self.tables.kinds[usize::from(event.kind)].name;
-            let text = format!("{kind} names no claim, object or key, and no known block");
-            return contradicts(Code::NothingNamed, text);
+            return contradiction(
+                Code::NothingNamed,
+                format!("{kind} names no claim, object or key, and no known block"),
+            );
         }
         Ok(())
     }
@@ -240,7 +238,7 @@ impl Facts<'_> {
         let Some(object) = united else {
             let block = self.names.show(block);
             let text = format!("block {block} holds two contents, with no loss between");
-            return contradicts(Code::BlockHoldsTwo, format!("facts contradict: {text}"));
+            return contradiction(Code::BlockHoldsTwo, format!("facts contradict: {text}"));
         };
         let position = if key.of == Of::Object(object) { key.name } else { before.name };
         for owner in self.objects.get(object).on.keys() {
@@ -265,8 +263,10 @@ impl Facts<'_> {
             let mut counts = !self.effect.direct.is_empty();
             self.objects.owners(self.claims, *key, |_, _| counts = true);
             if counts && !self.pool.in_tiers(*key) && !copied {
-                let text = "facts contradict: a load is of blocks of which no tier has a copy";
-                return contradicts(Code::CopyNotThere, text.into());
+                return contradiction(
+                    Code::CopyNotThere,
+                    "facts contradict: a load is of blocks of which no tier has a copy",
+                );
             }
         }
         self.place(keys, &event.block_ids)?;
@@ -282,8 +282,10 @@ impl Facts<'_> {
     fn load_whole(&self) -> Fine {
         for claim in self.effect.direct.keys().map(|claim| &self.claims[claim]) {
             if !claim.over(self.tables) && claim.is_away(self.tables) {
-                let text = "a load does not state how many blocks it brought back";
-                return contradicts(Code::UnclearAmount, text.into());
+                return contradiction(
+                    Code::UnclearAmount,
+                    "a load does not state how many blocks it brought back",
+                );
             }
         }
         Ok(())
@@ -326,7 +328,7 @@ impl Facts<'_> {
         } else {
             return Ok(());
         };
-        contradicts(Code::BlockNotHeld, format!("facts contradict: {text}"))
+        contradiction(Code::BlockNotHeld, format!("facts contradict: {text}"))
     }
 
     /// Whether a live claim counts on a block without a known id.
@@ -398,8 +400,10 @@ impl Facts<'_> {
             match copies.iter_mut().find(|row| row.0 == tier && row.1 > 0) {
                 Some(row) => row.1 -= 1,
                 None => {
-                    let text = "facts contradict: a copy is lost that was not there";
-                    return contradicts(Code::CopyNotThere, text.into());
+                    return contradiction(
+                        Code::CopyNotThere,
+                        "facts contradict: a copy is lost that was not there",
+                    );
                 }
             }
         }

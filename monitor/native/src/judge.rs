@@ -1,10 +1,9 @@
 //! Judges one stream: takes lines in their order, and says what they come to for each claim.
 
-use std::cmp::Reverse;
-use std::collections::BinaryHeap;
+use std::collections::BTreeSet;
 use std::rc::Rc;
 
-use crate::breaks::{Code, Contradiction, Fine, Line, Order, Place, Reason, Step};
+use crate::breaks::{contradiction, Code, Fine, Line, Order, Place, Reason, Step};
 use crate::capacity::{Capacity, ALWAYS};
 use crate::claim::{verdict_of, Claim, Claims};
 use crate::delivery::Delivery;
@@ -55,6 +54,7 @@ record! {
     /// last, in the order in which they began, `ended` those of them that ended, `gone` the ids of
     /// others. `past` has what claims of earlier periods came to, and claims that were not kept,
     /// and counts the others; `forgotten` counts claims that more of this period pushed out.
+    #[derive(Default)]
     pub struct State {
         order: Order,
         claims: Claims,
@@ -78,7 +78,7 @@ record! {
         ranks: Ranks,
         owing: Set<u32>,
         followers: Hashed<Name, Set<u32>>,
-        ends: BinaryHeap<Reverse<(i128, u64, u64, u32)>>,
+        ends: BTreeSet<((i128, u64), (u64, u32))>,
         timed: Set<u32>,
         steps_stated: bool,
     }
@@ -90,21 +90,6 @@ impl Store for Kinds {
     }
     fn get(from: &mut Bytes) -> Option<Self> {
         u64::get(from).map(Self)
-    }
-}
-
-impl Store for BinaryHeap<Reverse<(i128, u64, u64, u32)>> {
-    fn put(&self, out: &mut Vec<u8>) {
-        self.iter()
-            .map(|row| ((row.0 .0, row.0 .1), (row.0 .2, row.0 .3)))
-            .collect::<Vec<_>>()
-            .put(out);
-    }
-    fn get(from: &mut Bytes) -> Option<Self> {
-        let rows: Vec<((i128, u64), (u64, u32))> = Store::get(from)?;
-        Some(
-            rows.into_iter().map(|row| Reverse((row.0 .0, row.0 .1, row.1 .0, row.1 .1))).collect(),
-        )
     }
 }
 
@@ -137,30 +122,11 @@ impl Judge {
     pub fn new(tables: Shared, asked: Rc<Asked>, stream: Stream, first: Vec<i64>) -> Self {
         let state = State {
             order: Order { first, ..Order::default() },
-            claims: Claims::default(),
-            ids: Map::default(),
-            past: Past::default(),
-            forgotten: 0,
-            breaks: Vec::new(),
-            broken: None,
-            restating: false,
-            period: 0,
-            left: None,
             observes: tables.sets.facts,
             told: tables.sets.facts,
-            gone: Set::default(),
-            ended: Map::default(),
-            count: 0,
             pool: Pool::new(full()),
-            objects: Objects::default(),
             requests: Requests::new(asked.limits.requests),
-            capacity: Capacity::default(),
-            ranks: Ranks::default(),
-            owing: Set::default(),
-            followers: Hashed::default(),
-            ends: BinaryHeap::new(),
-            timed: Set::default(),
-            steps_stated: false,
+            ..State::default()
         };
         Self::with(tables, asked, stream, state)
     }
@@ -258,15 +224,14 @@ impl Judge {
     }
 
     fn mark(&mut self, line: &Line) {
-        let mark = line.mark.as_ref();
-        if let Some(mark) = mark.filter(|mark| !mark.groups.is_empty()) {
+        if !line.groups.is_empty() {
             let mut groups = Map::default();
-            for (number, group) in &mark.groups {
+            for (number, group) in &line.groups {
                 groups.insert(*number, *group);
             }
             self.state.pool.groups = groups.iter().map(|row| (row.0, *row.1)).collect();
         }
-        if mark.is_some_and(|mark| mark.kind == Mark::Restated) {
+        if line.mark == Some(Mark::Restated) {
             self.state.restating = self.state.broken.is_some();
             if self.state.restating {
                 let groups = std::mem::take(&mut self.state.pool.groups);
@@ -276,7 +241,7 @@ impl Judge {
         }
         if let Some(observes) = line.observes.filter(|set| !set.covers(self.state.observes)) {
             self.state.observes.0 &= observes.0;
-            if mark.is_some() {
+            if line.mark.is_some() {
                 self.state.told = self.state.observes;
                 self.alive().into_iter().for_each(|number| self.blind(number, line.at));
             }
@@ -348,8 +313,8 @@ impl Judge {
     /// Durations that are over by the time of this line elapse before it.
     fn elapse(&mut self, line: &Line) -> Fine {
         let now = i128::from(line.time_ns.unwrap_or(0));
-        while self.state.ends.peek().is_some_and(|row| row.0 .0 <= now) {
-            let Some(Reverse((end, _, serial, number))) = self.state.ends.pop() else { break };
+        while self.state.ends.first().is_some_and(|row| row.0 .0 <= now) {
+            let Some(((end, _), (serial, number))) = self.state.ends.pop_first() else { break };
             let claim = &self.state.claims[number];
             let runs = claim.serial == serial && self.state.timed.contains(number);
             if runs && claim.end == Some(end) && claim.untimed.is_none() && !claim.elapsed {
@@ -538,8 +503,10 @@ impl Judge {
             return Ok(*number);
         }
         if state.ids.len() - state.ended.len() >= self.asked.limits.live {
-            let text = format!("more than {} claims are in hand", self.asked.limits.live);
-            return Err(Contradiction::new(Code::LimitReached, text));
+            return contradiction(
+                Code::LimitReached,
+                format!("more than {} claims are in hand", self.asked.limits.live),
+            );
         }
         state.claims.made += 1;
         let object = state.objects.anonymous();
@@ -573,7 +540,8 @@ impl Judge {
             }
         }
         let claim = &mut self.state.claims[number];
-        let early = Kinds(tables.sets.reports.0 & !tables.sets.actions.0 & !NO_EARLY.0).has(event.kind);
+        let early =
+            Kinds(tables.sets.reports.0 & !tables.sets.actions.0 & !NO_EARLY.0).has(event.kind);
         if claim.watched(&tables) && early && !claim.introduced {
             let text = "a report names the claim before it is registered";
             claim.distrust_for(Code::NotRegistered, text, line.at);
@@ -670,8 +638,10 @@ impl Judge {
         let about = (id, claim.stated.cache_identity, claim.stated.token_map);
         let found = self.state.objects.find(about);
         if found.len() > 1 {
-            let text = format!("two objects are called {}", self.names.show(id));
-            return Err(Contradiction::new(Code::ObjectAmbiguous, text));
+            return contradiction(
+                Code::ObjectAmbiguous,
+                format!("two objects are called {}", self.names.show(id)),
+            );
         }
         let old = claim.object;
         self.state.objects.leave(old, number);
@@ -741,7 +711,7 @@ impl Judge {
         let end = i128::from(now).saturating_add(duration.nanoseconds());
         claim.end = Some(end);
         state.timed.add(number);
-        state.ends.push(Reverse((end, state.count, claim.serial, number)));
+        state.ends.insert(((end, state.count), (claim.serial, number)));
     }
 
     // Whom an event concerns.
@@ -847,18 +817,12 @@ impl Judge {
             if !event.keys.is_empty() && event.kind == event::STORE_FINISHED {
                 continue;
             }
-            let inputs = crate::tables::Inputs {
-                here: 0,
-                threshold: claim.threshold(),
-                was: &claim.facts,
-                now: &[],
-                request_was: &[],
-                request: &[],
-                own: &[],
-            };
+            let inputs = claim.inputs();
             if tables.eval(*node, &inputs, &mut |field| at.value(field, number)) == 0 {
-                let text = format!("facts contradict: {}", assumption.broken);
-                return Err(Contradiction::new(Code::EntryContradicts, text));
+                return contradiction(
+                    Code::EntryContradicts,
+                    format!("facts contradict: {}", assumption.broken),
+                );
             }
         }
         if event.kind == event::DURATION_ELAPSED && !line.derived.has(event.kind) {
@@ -882,7 +846,7 @@ impl Judge {
         } else {
             return Ok(());
         };
-        Err(Contradiction::new(Code::DurationContradicts, format!("facts contradict: {why}")))
+        contradiction(Code::DurationContradicts, format!("facts contradict: {why}"))
     }
 
     fn is_measured(&self, claim: &Claim) -> bool {
@@ -916,7 +880,7 @@ impl Judge {
         if why.is_empty() {
             return Ok(());
         }
-        Err(Contradiction::new(Code::LookupContradicts, why))
+        contradiction(Code::LookupContradicts, why)
     }
 
     /// What is reused is held.
@@ -931,8 +895,10 @@ impl Judge {
             found = found.min(last.copied().unwrap_or(found));
         }
         if at.lead(claim) < found {
-            let text = "facts contradict: what is reused is not held";
-            return Err(Contradiction::new(Code::ReuseNotHeld, text));
+            return contradiction(
+                Code::ReuseNotHeld,
+                "facts contradict: what is reused is not held",
+            );
         }
         Ok(())
     }
@@ -1138,7 +1104,7 @@ impl Judge {
             let kind = &self.tables.kinds[usize::from(event.kind)].name;
             let text = format!("{kind} names the claim with another object, cache or predicate");
             if self.tables.sets.facts.has(event.kind) {
-                return Err(Contradiction::new(Code::IdentityContradicts, text));
+                return contradiction(Code::IdentityContradicts, text);
             }
             self.state.claims[number].distrust_for(Code::IdentityContradicts, &text, line.at);
         }

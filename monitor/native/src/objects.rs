@@ -1,6 +1,6 @@
 //! Finds the claims that a key belongs to: objects by their ids, and content keys by the objects.
 
-use crate::breaks::{Code, Contradiction, Fine};
+use crate::breaks::{contradiction, Code, Fine};
 use crate::claim::Claims;
 use crate::event::Event;
 use crate::map::{Few, Hashed, Map, Set};
@@ -118,8 +118,10 @@ impl Objects {
         let about = (id, event.cache_identity, event.token_map);
         let found = self.find(about);
         if found.len() > 1 {
-            let text = format!("two objects are called {}", names.show(id));
-            return Err(Contradiction::new(Code::ObjectAmbiguous, text));
+            return contradiction(
+                Code::ObjectAmbiguous,
+                format!("two objects are called {}", names.show(id)),
+            );
         }
         Ok(Some(found.first().copied().unwrap_or_else(|| self.add(about))))
     }
@@ -310,8 +312,10 @@ impl Objects {
         let known = object.contents.len();
         let shared = known.min(contents.len());
         if contents[..shared] != object.contents[..shared] {
-            let text = "two contents of one position of an object are stated";
-            return Err(Contradiction::new(Code::KeysContradict, text));
+            return contradiction(
+                Code::KeysContradict,
+                "two contents of one position of an object are stated",
+            );
         }
         if contents.len() <= known {
             return Ok(false);
@@ -320,8 +324,10 @@ impl Objects {
         let mut sorted = contents.to_vec();
         sorted.sort_unstable();
         if sorted.windows(2).any(|pair| pair[0] == pair[1]) {
-            let text = "an object has one content at two of its positions";
-            return Err(Contradiction::new(Code::KeysContradict, text));
+            return contradiction(
+                Code::KeysContradict,
+                "an object has one content at two of its positions",
+            );
         }
         self.agree(number, more, names)?;
         let object = self.get(number);
@@ -331,8 +337,10 @@ impl Objects {
             let new = Key::content(object.identity, group, contents[at as usize]);
             let old = self.key(object, group, at);
             if !matches!(old.of, Of::Object(_)) && old.name != new.name {
-                let text = "a block held two contents of one position of an object";
-                return Err(Contradiction::new(Code::KeysContradict, text));
+                return contradiction(
+                    Code::KeysContradict,
+                    "a block held two contents of one position of an object",
+                );
             }
             renamed.push((old, new));
         }
@@ -397,13 +405,15 @@ impl Objects {
             for other in self.users.get(&indexed_content(*content)).into_iter().flat_map(Map::keys)
             {
                 if let Some(identity) = self.get(other).identity.filter(|each| *each != own) {
-                    let text = format!(
-                        "the key {} is stated under two cache identities: {} and {}",
-                        names.show(*content),
-                        names.show(identity),
-                        names.show(own)
+                    return contradiction(
+                        Code::KeysContradict,
+                        format!(
+                            "the key {} is stated under two cache identities: {} and {}",
+                            names.show(*content),
+                            names.show(identity),
+                            names.show(own)
+                        ),
                     );
-                    return Err(Contradiction::new(Code::KeysContradict, text));
                 }
             }
         }

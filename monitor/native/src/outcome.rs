@@ -73,7 +73,9 @@ fn text(name: Option<Name>, judge: &Judge, out: &mut Vec<u8>) {
 }
 
 /// Append items, with commas between them and brackets around.
-fn list<T>(items: impl Iterator<Item = T>, out: &mut Vec<u8>, mut each: impl FnMut(T, &mut Vec<u8>)) {
+fn list<T>(
+    items: impl Iterator<Item = T>, out: &mut Vec<u8>, mut each: impl FnMut(T, &mut Vec<u8>),
+) {
     out.push(b'[');
     for (at, item) in items.enumerate() {
         out.extend_from_slice(if at == 0 { b"" } else { b"," });

@@ -1,6 +1,6 @@
 //! Tracks which content is held where: blocks and copies of keys by tier. It knows no claims.
 
-use crate::breaks::{Code, Contradiction, Fine};
+use crate::breaks::{contradiction, Code, Fine};
 use crate::event::Group;
 use crate::map::{Few, Hashed, Set};
 use crate::names::Name;
@@ -185,8 +185,10 @@ impl Pool {
         let rows = self.keys.get_mut(&key).map(|copies| &mut copies.tiers);
         let found = rows.and_then(|rows| Some((rows.iter().position(|r| r.0 == tier)?, rows)));
         let Some((at, rows)) = found else {
-            let text = format!("the tier {} loses a copy that it did not have", shown(tier));
-            return Err(Contradiction::new(Code::CopyNotThere, text));
+            return contradiction(
+                Code::CopyNotThere,
+                format!("the tier {} loses a copy that it did not have", shown(tier)),
+            );
         };
         rows[at].1 -= 1;
         if rows[at].1 == 0 {

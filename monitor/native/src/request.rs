@@ -1,6 +1,6 @@
 //! Tracks requests: from the first event that names one to its end.
 
-use crate::breaks::{Code, Contradiction, Fine};
+use crate::breaks::{contradiction, Code, Fine};
 use crate::event::{self, Event, Kind, Kinds};
 use crate::map::{Hashed, Map, Set};
 use crate::names::Name;
@@ -103,8 +103,10 @@ impl Requests {
             return Ok(None);
         }
         if self.live.len() >= self.most {
-            let text = format!("more than {} requests are in hand", self.most);
-            return Err(Contradiction::new(Code::LimitReached, text));
+            return contradiction(
+                Code::LimitReached,
+                format!("more than {} requests are in hand", self.most),
+            );
         }
         self.live.insert(name, Request::first());
         Ok(Some(name))
@@ -169,5 +171,5 @@ impl Requests {
 }
 
 fn refuse(text: &str) -> Fine {
-    Err(Contradiction::new(Code::RequestContradicts, format!("facts contradict: {text}")))
+    contradiction(Code::RequestContradicts, format!("facts contradict: {text}"))
 }

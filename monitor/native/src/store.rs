@@ -125,35 +125,15 @@ impl<T: Store> Store for Box<T> {
     }
 }
 
-impl<A: Store, B: Store> Store for (A, B) {
-    fn put(&self, out: &mut Vec<u8>) {
-        self.0.put(out);
-        self.1.put(out);
-    }
-    fn get(from: &mut Bytes) -> Option<Self> {
-        Some((A::get(from)?, B::get(from)?))
-    }
-    fn visit(&self, found: &mut dyn FnMut(Name)) {
-        self.0.visit(found);
-        self.1.visit(found);
-    }
+macro_rules! tuple {
+    ($($name:ident $place:tt),*) => {impl<$($name: Store),*> Store for ($($name),*) {
+        fn put(&self, out: &mut Vec<u8>) { $(self.$place.put(out);)* }
+        fn get(from: &mut Bytes) -> Option<Self> { Some(($($name::get(from)?),*)) }
+        fn visit(&self, found: &mut dyn FnMut(Name)) { $(self.$place.visit(found);)* }
+    }};
 }
-
-impl<A: Store, B: Store, C: Store> Store for (A, B, C) {
-    fn put(&self, out: &mut Vec<u8>) {
-        self.0.put(out);
-        self.1.put(out);
-        self.2.put(out);
-    }
-    fn get(from: &mut Bytes) -> Option<Self> {
-        Some((A::get(from)?, B::get(from)?, C::get(from)?))
-    }
-    fn visit(&self, found: &mut dyn FnMut(Name)) {
-        self.0.visit(found);
-        self.1.visit(found);
-        self.2.visit(found);
-    }
-}
+tuple!(A 0, B 1);
+tuple!(A 0, B 1, C 2);
 
 macro_rules! many {
     ($($kind:ident [$($bound:tt)*] $item:ident),*) => {$(impl<T: Store + $($bound)*> Store for $kind<T> {

@@ -51,6 +51,7 @@ terms! {
 }
 
 /// What a term reads, besides the fields of the event. A claim is `was` and is `now`.
+#[derive(Clone, Copy, Default)]
 pub struct Inputs<'a> {
     pub here: i64,
     pub threshold: i64,
@@ -159,8 +160,6 @@ record! {
     pub struct Spec {
         kinds: Vec<OfKind>,
         sets: Sets,
-        of_events: u64,
-        of_marks: u64,
         claim: Vec<i64>,
         request: Vec<i64>,
         at: Places,
@@ -183,7 +182,7 @@ pub struct Tables {
     spec: Spec,
     pub words: Words,
     pub mode_names: Vec<Option<Name>>,
-    kind_of: HashMap<String, usize>,
+    kind_of: HashMap<String, Kind>,
     pub digest: u64,
 }
 
@@ -197,10 +196,8 @@ impl std::ops::Deref for Tables {
 /// The names that a table has numbers for, as one line of JSON.
 pub fn vocabulary() -> String {
     let fields: Vec<&str> = fields::names().collect();
-    let marks = event::MARKS;
     let lists = [
         ("kinds", event::KINDS),
-        ("marks", marks),
         ("fields", event::FIELDS),
         ("derived", &fields),
         ("registers", REGISTERS),
@@ -218,8 +215,8 @@ impl Tables {
     pub fn read(bytes: &[u8], names: &mut Names) -> Option<Self> {
         let mut from = Bytes(bytes);
         let spec = Spec::get(&mut from).filter(|_| from.0.is_empty())?;
-        let kinds = spec.kinds.iter().map(|kind| kind.name.as_str()).chain(event::MARKS.iter().copied());
-        let kind_of = kinds.enumerate().map(|(at, name)| (name.to_owned(), at)).collect();
+        let kinds = spec.kinds.iter().enumerate();
+        let kind_of = kinds.map(|(at, kind)| (kind.name.clone(), at as Kind)).collect();
         let mut named = |mode: &Mode| (!mode.text.is_empty()).then(|| names.text(&mode.text));
         let mode_names = spec.modes.iter().map(&mut named).collect();
         let mut word = |text: &str| names.text(text);
@@ -236,8 +233,8 @@ impl Tables {
         Some(Self { spec, words, mode_names, kind_of, digest })
     }
 
-    /// The number of a kind, or of a mark after those of all kinds.
-    pub fn kind(&self, name: &str) -> Option<usize> {
+    /// The number of a kind.
+    pub fn kind(&self, name: &str) -> Option<Kind> {
         self.kind_of.get(name).copied()
     }
 
@@ -325,7 +322,6 @@ impl Tables {
         found
     }
 }
-
 
 /// A table that judges share.
 pub type Shared = Rc<Tables>;
