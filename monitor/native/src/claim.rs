@@ -18,7 +18,9 @@ const UNSTATED: i64 = 1 << 62;
 const KEPT: usize = 32;
 /// The rule of a finding that no rule led to.
 pub const NO_RULE: u8 = u8::MAX;
-const TERMS: Kinds =
+/// The kinds by which a registry states a claim, and those that state its terms.
+pub const BEGINS: Kinds = Kinds::of(&[event::CLAIM_REGISTERED, event::CLAIM_COMMITTED]);
+pub const TERMS: Kinds =
     Kinds::of(&[event::CLAIM_REGISTERED, event::CLAIM_COMMITTED, event::CLAIM_ACCEPTED]);
 
 record! {

@@ -40,7 +40,7 @@ fn field(at: &Moment, number: u32, values: &mut [i64; 64], asked: &mut u64, fiel
 
 impl<'a> Delivery<'a> {
     pub fn new(at: &'a Moment<'a>, number: u32, here: &'a [Name], perhaps: &'a [Name]) -> Self {
-        let claim = &at.state.claims[number];
+        let claim = &at.run.claims[number];
         let kind = &at.tables.modes[claim.mode].kinds[usize::from(at.event.kind)];
         let opened = Vec::new();
         Self {
@@ -126,7 +126,7 @@ impl<'a> Delivery<'a> {
             return;
         }
         let tables = self.at.tables;
-        let ended = self.at.state.requests.is_over(name);
+        let ended = self.at.run.requests.is_over(name);
         Claim::follow(seen, name, was, ended, &tables.scoped(self.claim.mode));
         self.opened.push(name);
         self.to_request(seen.requests.len() - 1, seen, now);
@@ -134,7 +134,7 @@ impl<'a> Delivery<'a> {
 
     /// The registers of a request that no event followed for the claim so far.
     fn derived(&self, name: Name) -> Vec<i64> {
-        let (tables, requests) = (self.at.tables, &self.at.state.requests);
+        let (tables, requests) = (self.at.tables, &self.at.run.requests);
         let (mut found, at) = (tables.request.clone(), &tables.at);
         let Some(request) = requests.live(name) else {
             found[at.seen] = i64::from(requests.is_over(name));

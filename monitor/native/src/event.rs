@@ -2,6 +2,7 @@
 
 use crate::json::{Cursor, Read};
 use crate::names::{Name, Names};
+use crate::store::{Bytes, Store};
 use crate::tables::Tables;
 use crate::texts::{Duration, Predicate};
 
@@ -26,6 +27,15 @@ impl Kinds {
     }
     pub fn covers(self, other: Self) -> bool {
         other.0 & !self.0 == 0
+    }
+}
+
+impl Store for Kinds {
+    fn put(&self, out: &mut Vec<u8>) {
+        self.0.put(out);
+    }
+    fn get(from: &mut Bytes) -> Option<Self> {
+        u64::get(from).map(Self)
     }
 }
 

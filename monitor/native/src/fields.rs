@@ -7,19 +7,19 @@ use crate::capacity::{Blame, ALWAYS};
 use crate::claim::Claim;
 use crate::event::{self, Event};
 use crate::facts::Touch;
-use crate::judge::State;
 use crate::map::{Map, Set};
 use crate::names::{Name, Names};
 use crate::request::Request;
+use crate::run::Run;
 use crate::tables::{Tables, UNKNOWN};
 use crate::texts::Predicate;
 
-/// An event with the state of the stream: blocks as they are after it, the rest as before.
+/// An event with the run of the stream: blocks as they are after it, the rest as before.
 /// `direct` are the claims that it names or means, `touched` what it did to the blocks of claims,
 /// `mine` the claims that it is about, each with whether it is its own, and is named.
 pub struct Moment<'a> {
     pub event: &'a Event,
-    pub state: &'a State,
+    pub run: &'a Run,
     pub tables: &'a Tables,
     pub names: &'a Names,
     pub request: Option<Name>,
@@ -93,30 +93,30 @@ pub fn route_value(event: &Event, field: &str, names: &Names) -> i64 {
 }
 
 /// Contiguous blocks held from the start of the predicate; with `tiers` on the GPU or in a tier.
-pub fn lead(state: &State, claim: &Claim, tiers: bool) -> i64 {
-    let on = (&state.objects, state.objects.get(claim.object));
-    state.pool.lead(on, claim.start(), claim.extent() as i64, tiers)
+pub fn lead(run: &Run, claim: &Claim, tiers: bool) -> i64 {
+    let on = (&run.objects, run.objects.get(claim.object));
+    run.pool.lead(on, claim.start(), claim.extent() as i64, tiers)
 }
 
 /// Whether the tiers have a copy of all that the predicate needs.
-pub fn stores(state: &State, claim: &Claim) -> bool {
-    let on = (&state.objects, state.objects.get(claim.object));
+pub fn stores(run: &Run, claim: &Claim) -> bool {
+    let on = (&run.objects, run.objects.get(claim.object));
     let keyed =
-        |of: Predicate| state.pool.needs(on, of.start, of.end(), |key| state.pool.in_tiers(key));
+        |of: Predicate| run.pool.needs(on, of.start, of.end(), |key| run.pool.in_tiers(key));
     claim.has_copy() || claim.predicate.is_some_and(keyed)
 }
 
 /// Whether all that the predicate needs is on the GPU or in a tier.
-pub fn restores(state: &State, claim: &Claim) -> bool {
-    let keyed = claim.predicate.is_some_and(|of| of.blocks <= lead(state, claim, true));
+pub fn restores(run: &Run, claim: &Claim) -> bool {
+    let keyed = claim.predicate.is_some_and(|of| of.blocks <= lead(run, claim, true));
     claim.has_copy() || keyed
 }
 
 impl Moment<'_> {
     /// The value of a field for a claim.
     pub fn value(&self, field: u8, number: u32) -> i64 {
-        let (event, state) = (self.event, self.state);
-        let (claim, capacity) = (&state.claims[number], &state.capacity);
+        let (event, run) = (self.event, self.run);
+        let (claim, capacity) = (&run.claims[number], &run.capacity);
         let proof = |at: usize| event.proof.map_or(0, |proof| proof[at]);
         let id = claim.id;
         let flag = match FIELDS[usize::from(field)].0 {
@@ -127,7 +127,7 @@ impl Moment<'_> {
             Field::Rest => return self.rest(number, ALWAYS),
             Field::RestSinceArrival => return self.since().map_or(0, |at| self.rest(number, at)),
             Field::Shared => return self.shared(number),
-            Field::Others => return known(state.requests.needs_of_others(self.request())),
+            Field::Others => return known(run.requests.needs_of_others(self.request())),
             Field::SharedUnblamed | Field::BlamedRest | Field::BlamedLeast
                 if capacity.is_unknown() =>
             {
@@ -152,9 +152,8 @@ impl Moment<'_> {
             Field::Overstates => return self.overstates(claim).map_or(UNKNOWN, i64::from),
             Field::Authorised => return self.authorised(claim).map_or(UNKNOWN, i64::from),
             Field::LowerAvailable if self.is_mine(number) => {
-                let (claims, touched) = (&state.claims, self.touched);
-                let found =
-                    state.ranks.lower_available(number, claims, event, touched, self.tables);
+                let (claims, touched) = (&run.claims, self.touched);
+                let found = run.ranks.lower_available(number, claims, event, touched, self.tables);
                 return found.map_or(UNKNOWN, i64::from);
             }
             Field::LowerAvailable | Field::Here => false,
@@ -191,7 +190,7 @@ impl Moment<'_> {
                 let all = claim.lost.contains(None) || event.block_ids.iter().all(lost);
                 !claim.lost.is_empty() && all
             }
-            Field::HigherKept => state.ranks.higher_kept(number, &state.claims),
+            Field::HigherKept => run.ranks.higher_kept(number, &run.claims),
             Field::Proof => event.proof.is_some() && claim.responsible(self.tables),
             Field::Hit => event.hit == Some(true),
             Field::SeveralUnreported => self.unreported(claim).1 > 1,
@@ -201,8 +200,8 @@ impl Moment<'_> {
                 let stated = route.map(|route| route_value(event, &route.1, self.names));
                 oldest.is_some() && oldest == stated
             }
-            Field::Stored => stores(state, claim),
-            Field::Restorable => restores(state, claim),
+            Field::Stored => stores(run, claim),
+            Field::Restorable => restores(run, claim),
         };
         i64::from(flag)
     }
@@ -212,14 +211,14 @@ impl Moment<'_> {
     }
 
     pub fn request(&self) -> Option<&Request> {
-        self.request.and_then(|name| self.state.requests.get(name))
+        self.request.and_then(|name| self.run.requests.get(name))
     }
 
     // Blocks.
 
     /// Contiguous blocks held from the predicate's start, after the event.
     pub fn lead(&self, claim: &Claim) -> i64 {
-        lead(self.state, claim, false)
+        lead(self.run, claim, false)
     }
 
     // Terms.
@@ -259,7 +258,7 @@ impl Moment<'_> {
     // Capacity.
 
     fn rest(&self, number: u32, until: u64) -> i64 {
-        let capacity = &self.state.capacity;
+        let capacity = &self.run.capacity;
         let total = if until == ALWAYS {
             capacity.total(ALWAYS)
         } else {
@@ -284,7 +283,7 @@ impl Moment<'_> {
         let arrives = event.kind == event::REQUEST_ARRIVED;
         let stated = if arrives { Some((event.needed, event.usable)) } else { request };
         let Some((needed, usable)) = stated else { return false };
-        match (needed, usable, self.state.capacity.total(ALWAYS)) {
+        match (needed, usable, self.run.capacity.total(ALWAYS)) {
             (Some(needed), Some(usable), Some(total)) => {
                 needed <= usable && usable < total.saturating_add(needed)
             }
@@ -296,7 +295,7 @@ impl Moment<'_> {
         let ends = self.event.kind == event::REQUEST_FINISHED;
         let until = if ends { self.since() } else { Some(ALWAYS) };
         until.map_or(0, |until| {
-            let capacity = &self.state.capacity;
+            let capacity = &self.run.capacity;
             capacity.size(number, until) - capacity.alone(number, until)
         })
     }
@@ -315,15 +314,15 @@ impl Moment<'_> {
     }
 
     fn named(&self) -> impl Iterator<Item = (Name, Option<u32>)> + '_ {
-        self.accused().keys().map(|name| (name, self.state.ids.get(name).copied()))
+        self.accused().keys().map(|name| (name, self.run.ids.get(name).copied()))
     }
 
     fn blame(&self) -> &Blame {
         self.found.blame.get_or_init(|| {
             let mut named = Set::default();
             let claims = self.named().filter_map(|(_, claim)| claim);
-            named.extend(claims.filter(|&c| self.state.claims[c].responsible(self.tables)));
-            self.state.capacity.blame(named)
+            named.extend(claims.filter(|&c| self.run.claims[c].responsible(self.tables)));
+            self.run.capacity.blame(named)
         })
     }
 

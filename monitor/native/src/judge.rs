@@ -1,38 +1,24 @@
 //! Judges one stream: takes lines in their order, and says what they come to for each claim.
 
-use std::collections::BTreeSet;
 use std::rc::Rc;
 
 use crate::breaks::{contradiction, Code, Fine, Line, Order, Place, Reason, Step};
-use crate::capacity::{Capacity, ALWAYS};
-use crate::claim::{verdict_of, Claim, Claims};
+use crate::claim::{verdict_of, Claim, BEGINS, TERMS};
+use crate::concern::{about, concerned, OPENS_MANY};
+use crate::contradictions::{check, check_reuse};
 use crate::delivery::Delivery;
-use crate::event::{self, Event, Group, Kind, Kinds, Mark};
+use crate::durations;
+use crate::event::{self, Event, Kinds, Mark};
 use crate::facts::{Effect, Facts, ABOUT_BLOCKS};
-use crate::fields::{self, route_value, Found, Moment};
-use crate::map::{Hashed, Map, Set};
+use crate::fields::{Found, Moment};
+use crate::follow::{follow_claim, follow_entry, follow_request, measure};
+use crate::map::{Map, Set};
 use crate::names::{Name, Names};
-use crate::objects::Objects;
 use crate::outcome::Past;
-use crate::pool::Pool;
-use crate::ranks::Ranks;
 use crate::record;
-use crate::request::Requests;
-use crate::store::{Bytes, Store};
-use crate::tables::{Shared, PENDING, UNKNOWN};
+use crate::run::Run;
+use crate::tables::{Shared, PENDING};
 
-const BEGINS: Kinds = Kinds::of(&[event::CLAIM_REGISTERED, event::CLAIM_COMMITTED]);
-const TERMS: Kinds =
-    Kinds::of(&[event::CLAIM_REGISTERED, event::CLAIM_COMMITTED, event::CLAIM_ACCEPTED]);
-const CLOSES: Kinds = Kinds::of(&[
-    event::CLAIM_COMMITTED,
-    event::BLOCK_EVICTED,
-    event::CLAIM_RETIRED,
-    event::PREFIX_REUSED,
-    event::BLOCK_CACHED,
-    event::REQUEST_FINISHED,
-]);
-const OPENS_MANY: Kinds = Kinds::of(&[event::REQUEST_ARRIVED, event::REQUEST_FINISHED]);
 const NO_EARLY: Kinds = Kinds::of(&[event::CLAIM_REJECTED, event::CLAIM_ACCEPTED]);
 
 record! {
@@ -50,15 +36,13 @@ record! {
 }
 
 record! {
-    /// What a stream came to so far. `ids` has the claims of this period that are in hand or ended
-    /// last, in the order in which they began, `ended` those of them that ended, `gone` the ids of
-    /// others. `past` has what claims of earlier periods came to, and claims that were not kept,
+    /// What a stream came to so far. `ended` has the claims of this period that ended last, `gone`
+    /// the ids of those before them. `past` has what claims of earlier periods came to, and claims that were not kept,
     /// and counts the others; `forgotten` counts claims that more of this period pushed out.
     #[derive(Default)]
     pub struct State {
         order: Order,
-        claims: Claims,
-        ids: Map<Name, u32>,
+        run: Run,
         past: Past,
         forgotten: u64,
         breaks: Vec<Reason>,
@@ -70,26 +54,6 @@ record! {
         told: Kinds,
         gone: Set<Name>,
         ended: Map<Name, u32>,
-        count: u64,
-        pool: Pool,
-        objects: Objects,
-        requests: Requests,
-        capacity: Capacity,
-        ranks: Ranks,
-        owing: Set<u32>,
-        followers: Hashed<Name, Set<u32>>,
-        ends: BTreeSet<((i128, u64), (u64, u32))>,
-        timed: Set<u32>,
-        steps_stated: bool,
-    }
-}
-
-impl Store for Kinds {
-    fn put(&self, out: &mut Vec<u8>) {
-        self.0.put(out);
-    }
-    fn get(from: &mut Bytes) -> Option<Self> {
-        u64::get(from).map(Self)
     }
 }
 
@@ -114,18 +78,13 @@ record! {
     pub struct Stream { name: String, form: String, first: Option<i64> }
 }
 
-fn full() -> Vec<(u64, Group)> {
-    vec![(0, Group { full: true, window: 0 })]
-}
-
 impl Judge {
     pub fn new(tables: Shared, asked: Rc<Asked>, stream: Stream, first: Vec<i64>) -> Self {
         let state = State {
             order: Order { first, ..Order::default() },
             observes: tables.sets.facts,
             told: tables.sets.facts,
-            pool: Pool::new(full()),
-            requests: Requests::new(asked.limits.requests),
+            run: Run::new(asked.limits.requests),
             ..State::default()
         };
         Self::with(tables, asked, stream, state)
@@ -148,17 +107,8 @@ impl Judge {
 
     /// A run begins: nothing is held, and no request is in hand.
     fn begin(&mut self) {
-        let state = &mut self.state;
-        state.pool = Pool::new(full());
-        state.objects = Objects::default();
-        state.requests = Requests::new(self.asked.limits.requests);
-        state.capacity = Capacity::default();
-        state.ranks = Ranks::default();
-        state.owing.clear();
-        state.followers.clear();
-        state.ends.clear();
-        state.timed.clear();
-        state.steps_stated = false;
+        let Run { claims, ids, count, .. } = std::mem::take(&mut self.state.run);
+        self.state.run = Run { claims, ids, count, ..Run::new(self.asked.limits.requests) };
     }
 
     // Lines.
@@ -180,10 +130,13 @@ impl Judge {
     }
 
     fn events(&mut self, line: &Line, events: &[Event]) -> Fine {
-        if line.time_ns.is_some() {
-            self.elapse(line)?;
+        if let Some(now) = line.time_ns {
+            while let Some(number) = durations::over_by(&mut self.state.run, now) {
+                let (kind, claim_id) = (event::DURATION_ELAPSED, self.state.run.claims[number].id);
+                self.event(&Event { kind, claim_id, ..Event::default() }, line)?;
+            }
         } else if line.mark.is_none() {
-            self.untime(line);
+            durations::untime(&mut self.state.run, line.at, &self.tables);
         }
         events.iter().try_for_each(|event| self.event(event, line))?;
         let mut doubts = line.doubts.iter();
@@ -196,19 +149,9 @@ impl Judge {
             let text = "the stream was cut: stream_closed is not its last line";
             self.break_off(Reason::new(Code::StreamCut, text, self.state.order.opened));
         }
-        let all: Vec<u32> = self.state.ids.iter().map(|row| *row.1).collect();
-        all.into_iter().for_each(|number| self.time_end(number));
-    }
-
-    /// Nothing is concluded of an expiring claim whose end cannot be timed.
-    fn time_end(&mut self, number: u32) {
-        let steps = self.state.steps_stated;
-        let claim = &mut self.state.claims[number];
-        let timed = claim.in_steps() && steps;
-        if claim.lapses(&self.tables) && claim.unseen_end() && !timed {
-            let text = "it is unknown when the duration of the claim is over";
-            claim.distrust_for(Code::DurationUntimed, text, claim.untimed);
-        }
+        let all: Vec<u32> = self.state.run.ids.iter().map(|row| *row.1).collect();
+        all.into_iter()
+            .for_each(|number| durations::end(&mut self.state.run, &self.tables, number));
     }
 
     /// Another run begins after a break; its claims are judged in a period of their own.
@@ -216,7 +159,7 @@ impl Judge {
         self.state.broken = None;
         self.state.period += 1;
         while let Some((name, number)) = self.state.ended.pop_first() {
-            self.state.ids.remove(name);
+            self.state.run.ids.remove(name);
             self.forget(number, true);
         }
         self.state.gone.clear();
@@ -229,14 +172,14 @@ impl Judge {
             for (number, group) in &line.groups {
                 groups.insert(*number, *group);
             }
-            self.state.pool.groups = groups.iter().map(|row| (row.0, *row.1)).collect();
+            self.state.run.pool.groups = groups.iter().map(|row| (row.0, *row.1)).collect();
         }
         if line.mark == Some(Mark::Restated) {
             self.state.restating = self.state.broken.is_some();
             if self.state.restating {
-                let groups = std::mem::take(&mut self.state.pool.groups);
+                let groups = std::mem::take(&mut self.state.run.pool.groups);
                 self.start();
-                self.state.pool.groups = groups;
+                self.state.run.pool.groups = groups;
             }
         }
         if let Some(observes) = line.observes.filter(|set| !set.covers(self.state.observes)) {
@@ -254,7 +197,7 @@ impl Judge {
         if told == self.tables.sets.facts {
             return;
         }
-        let claim = &mut self.state.claims[number];
+        let claim = &mut self.state.run.claims[number];
         for &obligation in &self.tables.modes[claim.mode].obligations {
             let facts = self.tables.obligations[usize::from(obligation)].facts;
             if !told.covers(facts) {
@@ -275,7 +218,7 @@ impl Judge {
             }
         };
         for number in claims {
-            let claim = &mut self.state.claims[number];
+            let claim = &mut self.state.run.claims[number];
             for &obligation in &self.tables.modes[claim.mode].obligations {
                 if only.contains(&self.tables.obligations[usize::from(obligation)].name) {
                     claim.seen.leave_open(obligation, Reason::new(Code::FormOmitsField, why, at));
@@ -289,8 +232,8 @@ impl Judge {
     }
 
     fn alive(&self) -> Vec<u32> {
-        let all = self.state.ids.iter().map(|row| *row.1);
-        all.filter(|number| !self.state.claims[*number].is_final).collect()
+        let all = self.state.run.ids.iter().map(|row| *row.1);
+        all.filter(|number| !self.state.run.claims[*number].is_final).collect()
     }
 
     /// From here on nothing is concluded, until a run begins.
@@ -302,43 +245,10 @@ impl Judge {
         }
         self.state.restating = false;
         for number in self.alive() {
-            self.state.claims[number].distrust(reason.clone());
+            self.state.run.claims[number].distrust(reason.clone());
             self.end(number);
         }
         self.begin();
-    }
-
-    // Time.
-
-    /// Durations that are over by the time of this line elapse before it.
-    fn elapse(&mut self, line: &Line) -> Fine {
-        let now = i128::from(line.time_ns.unwrap_or(0));
-        while self.state.ends.first().is_some_and(|row| row.0 .0 <= now) {
-            let Some(((end, _), (serial, number))) = self.state.ends.pop_first() else { break };
-            let claim = &self.state.claims[number];
-            let runs = claim.serial == serial && self.state.timed.contains(number);
-            if runs && claim.end == Some(end) && claim.untimed.is_none() && !claim.elapsed {
-                let kind = event::DURATION_ELAPSED;
-                let event = Event { kind, claim_id: claim.id, ..Event::default() };
-                self.event(&event, line)?;
-            }
-        }
-        Ok(())
-    }
-
-    /// A line has no time: it may stand before or after the end of a duration that runs.
-    fn untime(&mut self, line: &Line) {
-        if self.state.timed.is_empty() {
-            return;
-        }
-        let timed: Vec<u32> = self.state.timed.keys().collect();
-        let counted = self.state.capacity.uncount(timed.clone());
-        for number in timed {
-            let claim = &mut self.state.claims[number];
-            claim.untimed = claim.untimed.or(line.at);
-        }
-        self.recount(&counted);
-        self.state.timed.clear();
     }
 
     // Events.
@@ -366,10 +276,11 @@ impl Judge {
         if self.state.broken.is_some() {
             return self.unknown(event, line.at);
         }
-        self.state.count += 1;
-        let request = self.request(event)?;
+        self.state.run.count += 1;
+        let (observes, tables, names) = (self.state.observes, &self.tables, &self.names);
+        let request = self.state.run.begin_request(event, observes, tables, names)?;
         let claim = event.claim_id.map(|name| self.claim(name, line.at)).transpose()?;
-        let binds = claim.is_none_or(|number| self.state.claims[number].binds(event));
+        let binds = claim.is_none_or(|number| self.state.run.claims[number].binds(event));
         if let Some(number) = claim {
             self.introduce(number, event, line, binds)?;
         }
@@ -388,29 +299,31 @@ impl Judge {
         request: Option<Name>, effect: &mut Effect, mine: &mut Map<u32, (bool, bool)>,
     ) -> Fine {
         if ABOUT_BLOCKS.has(event.kind) && binds {
-            let State { pool, objects, capacity, claims, .. } = &mut self.state;
+            let Run { pool, objects, capacity, claims, .. } = &mut self.state.run;
             let (tables, names) = (&*self.tables, &self.names);
             Facts { pool, objects, capacity, claims, tables, names, effect }.take(event, claim)?;
         }
-        self.mine(event, claim, effect, binds, mine);
+        about(&self.state.run, &self.tables, event, claim, effect, binds, mine);
         for (number, touch) in effect.touched.iter() {
             if !touch.gained.is_empty() || !touch.lost.is_empty() {
-                self.rank(number);
+                self.state.run.rank(number, &self.tables);
             }
         }
         let found = Found::default();
-        self.contradict(&self.moment(event, request, effect, mine, &found), line)?;
+        let at = self.moment(event, request, effect, mine, &found);
+        check(&at, line, self.state.observes)?;
         if event.kind == event::CLAIM_RETIRED {
             for number in mine.keys() {
-                if self.state.claims[number].responsible(&self.tables) {
-                    self.state.claims[number].pressed = self.is_pressed();
+                if self.state.run.claims[number].responsible(&self.tables) {
+                    self.state.run.claims[number].pressed = self.state.run.is_pressed();
                 }
             }
         }
         self.deliver(event, request, effect, mine, &found, line);
         if event.kind == event::PREFIX_REUSED {
             let at = self.moment(event, request, effect, mine, &found);
-            at.direct.keys().try_for_each(|number| self.reuse(&at, number))?;
+            let observes = self.state.observes;
+            at.direct.keys().try_for_each(|number| check_reuse(&at, number, observes))?;
         }
         self.after(event, request, effect, mine, claim, line, binds)
     }
@@ -421,7 +334,7 @@ impl Judge {
     ) -> Moment<'a> {
         Moment {
             event,
-            state: &self.state,
+            run: &self.state.run,
             tables: &self.tables,
             names: &self.names,
             request,
@@ -432,30 +345,18 @@ impl Judge {
         }
     }
 
-    /// A claim of soft_priority holds blocks, or none.
-    fn rank(&mut self, number: u32) {
-        let state = &mut self.state;
-        let claim = &state.claims[number];
-        if claim.mode != self.tables.named.soft_priority {
-            return;
-        }
-        let ranked = Ranks::is_ranked(number, &state.claims, &self.tables)
-            && state.pool.holds((&state.objects, state.objects.get(claim.object)), claim.extent());
-        state.ranks.follow(number, ranked, &state.claims);
-    }
-
     /// Nothing is known of the pool: claims that begin are inconclusive.
     fn unknown(&mut self, event: &Event, at: Place) -> Fine {
         let Some(name) = event.claim_id.filter(|_| TERMS.has(event.kind)) else { return Ok(()) };
-        if self.state.ids.contains(name) && event.kind != event::CLAIM_REGISTERED {
+        if self.state.run.ids.contains(name) && event.kind != event::CLAIM_REGISTERED {
             return Ok(());
         }
         let number = self.claim(name, at)?;
-        let claim = &self.state.claims[number];
+        let claim = &self.state.run.claims[number];
         if claim.mode == 0 && !claim.introduced {
             self.set_mode(number, event.mode, at);
         }
-        let claim = &mut self.state.claims[number];
+        let claim = &mut self.state.run.claims[number];
         if claim.binds(event) {
             claim.state_terms(event, &self.tables);
         }
@@ -471,7 +372,7 @@ impl Judge {
     fn restated(&mut self) {
         self.state.restating = false;
         for number in self.alive() {
-            let claim = &mut self.state.claims[number];
+            let claim = &mut self.state.run.claims[number];
             let obligations = &self.tables.modes[claim.mode].obligations;
             for (stand, &obligation) in claim.seen.own.stands.iter_mut().zip(obligations) {
                 if verdict_of(&self.tables, obligation, stand) == PENDING {
@@ -479,44 +380,30 @@ impl Judge {
                 }
             }
         }
-        self.state.owing.clear();
-    }
-
-    /// The request of an event as it was before; scopes of one before it are dropped.
-    fn request(&mut self, event: &Event) -> Fine<Option<Name>> {
-        let state = &mut self.state;
-        let over = event.request_id.is_some_and(|name| state.requests.is_over(name));
-        let request = state.requests.of(event, state.observes, &self.tables)?;
-        let again = |name: &Name| over && !state.requests.is_over(*name);
-        if let Some(name) = event.request_id.filter(again) {
-            for number in state.followers.remove(&name).iter().flat_map(Map::keys) {
-                state.claims[number].drop_request(name, &self.tables, &self.names);
-            }
-        }
-        Ok(request)
+        self.state.run.owing.clear();
     }
 
     /// The claim of this id, which is new if there is none.
     fn claim(&mut self, name: Name, at: Place) -> Fine<u32> {
         let state = &mut self.state;
-        if let Some(number) = state.ids.get(name) {
+        if let Some(number) = state.run.ids.get(name) {
             return Ok(*number);
         }
-        if state.ids.len() - state.ended.len() >= self.asked.limits.live {
+        if state.run.ids.len() - state.ended.len() >= self.asked.limits.live {
             return contradiction(
                 Code::LimitReached,
                 format!("more than {} claims are in hand", self.asked.limits.live),
             );
         }
-        state.claims.made += 1;
-        let object = state.objects.anonymous();
-        let mut claim = Claim::new(name, state.claims.made, object, state.period, &self.tables);
+        state.run.claims.made += 1;
+        let object = state.run.objects.anonymous();
+        let mut claim = Claim::new(name, state.run.claims.made, object, state.period, &self.tables);
         claim.begin(self.asked.default, &self.tables);
         if state.gone.contains(name) {
             claim.distrust_for(Code::IdReused, "a claim of this id ended before", at);
         }
-        let number = state.claims.add(claim);
-        state.ids.insert(name, number);
+        let number = state.run.claims.add(claim);
+        state.run.ids.insert(name, number);
         Ok(number)
     }
 
@@ -526,7 +413,7 @@ impl Judge {
     fn introduce(&mut self, number: u32, event: &Event, line: &Line, binds: bool) -> Fine {
         let tables = self.tables.clone();
         let terms = TERMS.has(event.kind);
-        let claim = &mut self.state.claims[number];
+        let claim = &mut self.state.run.claims[number];
         if BEGINS.has(event.kind) && !claim.known && claim.stated_mode.is_none() {
             self.set_mode(number, event.mode, line.at);
         } else if let Some(mode) = event.mode.filter(|_| terms && event.mode != claim.stated_mode) {
@@ -539,7 +426,7 @@ impl Judge {
                 claim.distrust(Reason::new(Code::ModeContradicts, text, line.at));
             }
         }
-        let claim = &mut self.state.claims[number];
+        let claim = &mut self.state.run.claims[number];
         let early =
             Kinds(tables.sets.reports.0 & !tables.sets.actions.0 & !NO_EARLY.0).has(event.kind);
         if claim.watched(&tables) && early && !claim.introduced {
@@ -548,9 +435,9 @@ impl Judge {
         }
         claim.named |= early;
         if event.kind == event::CLAIM_EXPIRED && binds {
-            self.time_end(number);
+            durations::end(&mut self.state.run, &self.tables, number);
         }
-        let claim = &mut self.state.claims[number];
+        let claim = &mut self.state.run.claims[number];
         if claim.is_final && event.kind == event::CLAIM_REGISTERED {
             claim.distrust_for(Code::IdReused, "the claim ended before", line.at);
         }
@@ -565,23 +452,24 @@ impl Judge {
         if new {
             self.blind(number, line.at);
         }
-        let renamed = self.place_on_object(number, event)?;
-        let claim = &mut self.state.claims[number];
+        let renamed = self.state.run.place(number, event, &tables, &self.names)?;
+        let claim = &mut self.state.run.claims[number];
         if renamed || before != (claim.object, claim.predicate, claim.extent()) {
             let object = claim.object;
-            self.measure(object);
+            measure(&mut self.state.run, &tables, object);
         }
-        let claim = &mut self.state.claims[number];
+        let claim = &mut self.state.run.claims[number];
         if terms && claim.entered(&tables) && !claim.is_whole() {
             let text = "the object and the predicate of the claim are not stated";
             claim.distrust_for(Code::TermsMissing, text, line.at);
         }
-        self.time(number, event, line);
+        let clock = self.state.order.time_ns;
+        durations::start(&mut self.state.run, &tables, clock, number, event, line);
         Ok(())
     }
 
     fn set_mode(&mut self, number: u32, stated: Option<Name>, at: Place) {
-        let (default, claim) = (self.asked.default, &mut self.state.claims[number]);
+        let (default, claim) = (self.asked.default, &mut self.state.run.claims[number]);
         claim.stated_mode = stated;
         let mode = stated.and_then(|mode| self.tables.mode_named(mode)).unwrap_or(default);
         if mode != claim.mode {
@@ -593,316 +481,6 @@ impl Judge {
         }
     }
 
-    /// Put a claim on the object that it states; return whether keys have other names now.
-    fn place_on_object(&mut self, number: u32, event: &Event) -> Fine<bool> {
-        let claim = &self.state.claims[number];
-        if claim.is_final {
-            return Ok(false);
-        }
-        self.state.claims[number].placed = true;
-        let claim = &self.state.claims[number];
-        let mut renamed = false;
-        let unnamed = self.state.objects.get(claim.object).object_id.is_none();
-        if let Some(id) = claim.stated.object_id.filter(|_| unnamed) {
-            self.change_object(number, id)?;
-            renamed = true;
-        }
-        let state = &mut self.state;
-        let object = state.claims[number].object;
-        let states = TERMS.has(event.kind) && !event.keys.is_empty();
-        state.objects.join(object, number);
-        let unbound = state.objects.get(object).identity.is_none();
-        let counted = if states || (unbound && event.cache_identity.is_some()) {
-            state.capacity.uncount(state.objects.sharing(object))
-        } else {
-            Vec::new()
-        };
-        let State { objects, pool, .. } = &mut self.state;
-        let mut done = objects.bind(object, event, pool, &self.names);
-        if states && done.is_ok() {
-            let stated = objects.state(object, event, pool, &self.names);
-            done = stated.map(|stated| stated || matches!(done, Ok(true)));
-        }
-        self.recount(&counted);
-        Ok(done? || renamed)
-    }
-
-    fn recount(&mut self, claims: &[u32]) {
-        let State { capacity, claims: all, objects, .. } = &mut self.state;
-        claims.iter().for_each(|number| capacity.add(*number, all, objects, &self.tables));
-    }
-
-    /// An object of a claim turns out to be one that has a name.
-    fn change_object(&mut self, number: u32, id: Name) -> Fine {
-        let claim = &self.state.claims[number];
-        let about = (id, claim.stated.cache_identity, claim.stated.token_map);
-        let found = self.state.objects.find(about);
-        if found.len() > 1 {
-            return contradiction(
-                Code::ObjectAmbiguous,
-                format!("two objects are called {}", self.names.show(id)),
-            );
-        }
-        let old = claim.object;
-        self.state.objects.leave(old, number);
-        let new = found.first().copied().unwrap_or_else(|| self.state.objects.add(about));
-        let counted = self.state.capacity.uncount(vec![number]);
-        self.state.claims[number].object = new;
-        self.recount(&counted);
-        self.state.objects.move_places(old, new, &mut self.state.pool);
-        self.state.objects.forget(old);
-        Ok(())
-    }
-
-    /// Measure again what the claims hold that are on an object, or on others with a content of it.
-    fn measure(&mut self, object: u32) {
-        for number in self.state.objects.sharing(object) {
-            let (state, at) = (&self.state, &self.tables.at);
-            let claim = &state.claims[number];
-            let own = state.objects.get(claim.object);
-            let lead = fields::lead(state, claim, false);
-            let empty = own.contents.is_empty() && own.places.is_empty();
-            if lead == claim.facts[at.lead] && empty {
-                continue;
-            }
-            let (stores, restores) = (fields::stores(state, claim), fields::restores(state, claim));
-            let copied = claim.predicate.is_some_and(|of| {
-                let absent = |key| !state.pool.in_tiers(key);
-                !state.pool.needs((&state.objects, own), of.start, of.end(), absent)
-            });
-            let claim = &mut self.state.claims[number];
-            let whole = i64::from(lead >= claim.threshold());
-            claim.facts[at.host] = i64::from(stores);
-            claim.facts[at.whole] = i64::from(restores);
-            claim.facts[at.copied] |= i64::from(copied);
-            claim.facts[at.lead] = lead;
-            claim.facts[at.there] = if claim.facts[at.there] == 1 { 1 } else { whole };
-            for (_, scope) in &mut claim.seen.requests {
-                if scope.facts[at.seen] == 1 {
-                    scope.facts[at.away] = 1 - whole;
-                }
-            }
-            self.rank(number);
-        }
-    }
-
-    /// The duration of a claim runs from its commitment.
-    fn time(&mut self, number: u32, event: &Event, line: &Line) {
-        let (state, at) = (&mut self.state, &self.tables.at);
-        let claim = &mut state.claims[number];
-        let Some(duration) = claim.duration.filter(|_| BEGINS.has(event.kind)) else {
-            let accepts = event.kind == event::CLAIM_ACCEPTED && event.duration.is_some();
-            if accepts && claim.end.is_none() && claim.facts[at.committed] == 1 {
-                claim.untimed = claim.untimed.or(line.at);
-            }
-            return;
-        };
-        if let Some(now) = state.order.time_ns.filter(|_| !duration.steps) {
-            claim.least = i128::from(now).saturating_add(duration.nanoseconds());
-        }
-        if event.kind != event::CLAIM_COMMITTED {
-            return;
-        }
-        claim.elapsed = false;
-        let Some(now) = line.time_ns.filter(|_| !duration.steps) else {
-            claim.untimed = line.at;
-            return;
-        };
-        let end = i128::from(now).saturating_add(duration.nanoseconds());
-        claim.end = Some(end);
-        state.timed.add(number);
-        state.ends.insert(((end, state.count), (claim.serial, number)));
-    }
-
-    // Whom an event concerns.
-
-    /// The claims that an event is about, each with whether it is its own, and is named.
-    fn mine(
-        &self, event: &Event, claim: Option<u32>, effect: &Effect, binds: bool,
-        found: &mut Map<u32, (bool, bool)>,
-    ) {
-        let (kind, state) = (event.kind, &self.state);
-        if let Some(number) = claim.filter(|_| !binds) {
-            found.insert(number, (false, true));
-            return;
-        }
-        if ABOUT_BLOCKS.has(kind) {
-            let gone = self.tables.sets.gone.has(kind);
-            for (number, touch) in effect.touched.iter() {
-                if (!gone || !touch.lost.is_empty()) && !self.is_moot(number, event) {
-                    found.insert(number, (true, true));
-                }
-            }
-            for number in effect.direct.keys().filter(|_| !gone) {
-                if !self.is_moot(number, event) {
-                    found.insert(number, (true, true));
-                }
-            }
-            return;
-        }
-        let Some(number) = claim else { return };
-        if self.tables.sets.facts.has(kind) {
-            if kind != event::CLAIM_RETIRED || self.has_entry(number) {
-                found.insert(number, (true, true));
-            }
-            return;
-        }
-        if !self.is_moot(number, event) {
-            found.insert(number, (true, true));
-        }
-        let claim = &state.claims[number];
-        if !claim.known && event.object_id.is_some() {
-            for other in state.objects.get(claim.object).on.keys() {
-                if other != number && state.claims[other].known {
-                    found.insert(other, (true, false));
-                }
-            }
-        }
-    }
-
-    fn has_entry(&self, number: u32) -> bool {
-        let claim = &self.state.claims[number];
-        let committed = claim.facts[self.tables.at.committed] == 1;
-        claim.responsible(&self.tables) || (!claim.lapses(&self.tables) && committed)
-    }
-
-    /// Whether nothing is owed of the claim that the event could be about. Late reports about blocks
-    /// and routes of a claim that was only watched may be true of what happened since.
-    fn is_moot(&self, number: u32, event: &Event) -> bool {
-        let (claim, tables) = (&self.state.claims[number], &self.tables);
-        let fact = tables.sets.facts.has(event.kind);
-        if !claim.watched(tables) || !claim.over(tables) {
-            return claim.is_final && fact;
-        }
-        if fact {
-            return true;
-        }
-        if tables.kinds[usize::from(event.kind)].route.is_some() {
-            let key = (event.request_id, event.kind);
-            return !claim.routes.iter().any(|row| row.0 == key && !row.1.is_empty());
-        }
-        !claim.owes(tables)
-    }
-
-    // What contradicts.
-
-    /// Whether a fact contradicts those before it.
-    fn contradict(&self, at: &Moment, line: &Line) -> Fine {
-        let kind = at.event.kind;
-        if !self.tables.sets.facts.has(kind) {
-            return Ok(());
-        }
-        for number in at.mine.keys() {
-            if at.direct.contains(number) || !ABOUT_BLOCKS.has(kind) {
-                self.assume(at, number, line)?;
-            }
-        }
-        if kind == event::PREFIX_LOOKUP && at.event.held.is_some() {
-            at.direct.keys().try_for_each(|number| self.look_up(at, number))?;
-        }
-        Ok(())
-    }
-
-    fn assume(&self, at: &Moment, number: u32, line: &Line) -> Fine {
-        let (event, claim, tables) = (at.event, &self.state.claims[number], &self.tables);
-        let terms = &tables.modes[claim.mode].kinds[usize::from(event.kind)].assumed;
-        for (assumption, node) in tables.assumptions.iter().zip(terms) {
-            let observed = self.state.observes.covers(assumption.rests_on);
-            if claim.predicate.is_none() || !observed {
-                continue;
-            }
-            if assumption.room && event.footprint.is_none() {
-                continue;
-            }
-            if !event.keys.is_empty() && event.kind == event::STORE_FINISHED {
-                continue;
-            }
-            let inputs = claim.inputs();
-            if tables.eval(*node, &inputs, &mut |field| at.value(field, number)) == 0 {
-                return contradiction(
-                    Code::EntryContradicts,
-                    format!("facts contradict: {}", assumption.broken),
-                );
-            }
-        }
-        if event.kind == event::DURATION_ELAPSED && !line.derived.has(event.kind) {
-            return self.check_duration(claim, line);
-        }
-        Ok(())
-    }
-
-    /// A duration elapses once it is over by the clock of the stream.
-    fn check_duration(&self, claim: &Claim, line: &Line) -> Fine {
-        let others = claim.mode != 0 && claim.mode != self.tables.named.expiring;
-        let early = |time: i64| i128::from(time) < claim.least.max(claim.end.unwrap_or(0));
-        let why = if claim.introduced && claim.duration.is_none() && others {
-            "the duration of a claim elapses that has none"
-        } else if claim.elapsed || (line.time_ns.is_none() && claim.end.is_none()) {
-            return Ok(());
-        } else if line.time_ns.is_none() {
-            "the duration elapses, and the line has no time"
-        } else if line.time_ns.is_some_and(early) {
-            "the duration elapses too early"
-        } else {
-            return Ok(());
-        };
-        contradiction(Code::DurationContradicts, format!("facts contradict: {why}"))
-    }
-
-    fn is_measured(&self, claim: &Claim) -> bool {
-        let observed = self.state.observes.covers(self.tables.sets.gone);
-        claim.predicate.is_some() && !claim.over(&self.tables) && observed
-    }
-
-    /// A look-up finds what is held, as far as its prompt could use it.
-    fn look_up(&self, at: &Moment, number: u32) -> Fine {
-        let (event, claim, state) = (at.event, &self.state.claims[number], &self.state);
-        if !self.is_measured(claim) {
-            return Ok(());
-        }
-        let (held, found) = (at.lead(claim), event.held.unwrap_or(0));
-        let mut why = match event.asked {
-            None if found < held => {
-                "a look-up finds less than is held, and does not state what it asked for"
-            }
-            Some(asked) if found < held.min(asked - claim.start()) => {
-                "facts contradict: a look-up finds less than is held"
-            }
-            _ => "",
-        };
-        if why.is_empty() && found > held && !claim.has_copy() {
-            let (object, end) = (state.objects.get(claim.object), claim.extent() as i64);
-            let most = state.pool.lead((&state.objects, object), claim.start(), end, true);
-            if found > most && state.observes.has(event::BLOCK_CACHED) {
-                why = "facts contradict: a look-up finds more than is held";
-            }
-        }
-        if why.is_empty() {
-            return Ok(());
-        }
-        contradiction(Code::LookupContradicts, why)
-    }
-
-    /// What is reused is held.
-    fn reuse(&self, at: &Moment, number: u32) -> Fine {
-        let claim = &self.state.claims[number];
-        if !self.is_measured(claim) {
-            return Ok(());
-        }
-        let mut found = claim.threshold();
-        if let Some(request) = at.request() {
-            let last = claim.id.and_then(|id| request.found.get(id));
-            found = found.min(last.copied().unwrap_or(found));
-        }
-        if at.lead(claim) < found {
-            return contradiction(
-                Code::ReuseNotHeld,
-                "facts contradict: what is reused is not held",
-            );
-        }
-        Ok(())
-    }
-
     // Delivery.
 
     fn deliver(
@@ -912,62 +490,21 @@ impl Judge {
         let (kind, tables) = (event.kind, self.tables.clone());
         let of_requests = tables.sets.requests.has(kind) || kind == event::BLOCK_CACHED;
         let mut here = event.request_id.filter(|_| of_requests);
-        let hands = &self.state.requests.in_hand;
+        let hands = &self.state.run.requests.in_hand;
         let unnamed = kind == event::BLOCK_CACHED && event.request_id.is_none() && !event.found;
         if unnamed && hands.len() == 1 {
             here = hands.keys().next();
         }
         let perhaps = unnamed && hands.len() > 1;
         self.moved.clear();
-        let mut concerned = std::mem::take(&mut self.concerned);
-        concerned.clear();
-        concerned.extend(mine.keys());
-        let acts = tables.sets.actions.has(kind);
-        if acts || CLOSES.has(kind) {
-            concerned.extend(self.state.owing.keys());
-        }
-        if let Some(each) = &here {
-            concerned.extend(self.state.followers.get(each).into_iter().flat_map(Map::keys));
-        }
-        if acts || OPENS_MANY.has(kind) {
-            self.pressed(&self.moment(event, request, effect, mine, found), &mut concerned);
-        }
-        for number in concerned.keys() {
+        let mut whom = std::mem::take(&mut self.concerned);
+        whom.clear();
+        concerned(&self.moment(event, request, effect, mine, found), here, &mut whom);
+        for number in whom.keys() {
             let here = (here.as_slice(), perhaps);
             self.deliver_to(number, event, request, effect, mine, found, here, line);
         }
-        self.concerned = concerned;
-    }
-
-    /// The claims that an event of a request may matter to for the sake of capacity.
-    fn pressed(&self, at: &Moment, concerned: &mut Set<u32>) {
-        let (event, state) = (at.event, &self.state);
-        if self.tables.sets.actions.has(event.kind) {
-            concerned.extend(state.capacity.claims());
-            concerned.extend(at.accused().keys().filter_map(|name| state.ids.get(name).copied()));
-            return;
-        }
-        let again = event.kind == event::REQUEST_ARRIVED && event.restated;
-        if !again && at.presses() {
-            concerned.extend(state.capacity.claims());
-        }
-    }
-
-    /// Whether a request in hand is in a standing conflict with the responsible claims.
-    fn is_pressed(&self) -> i64 {
-        let (requests, total) = (&self.state.requests, self.state.capacity.total(ALWAYS));
-        let mut found = 0;
-        for request in requests.in_hand.keys().filter_map(|name| requests.live(name)) {
-            match (request.needed, request.usable, total) {
-                (Some(needed), Some(usable), Some(total)) => {
-                    if needed <= usable && usable < total.saturating_add(needed) {
-                        return 1;
-                    }
-                }
-                _ => found = UNKNOWN,
-            }
-        }
-        found
+        self.concerned = whom;
     }
 
     #[allow(clippy::too_many_arguments)]
@@ -978,7 +515,7 @@ impl Judge {
     ) {
         let tables = self.tables.clone();
         let (is_mine, named) = mine.get(number).copied().unwrap_or_default();
-        let claim = &self.state.claims[number];
+        let claim = &self.state.run.claims[number];
         let mut loads = Vec::new();
         let loaded = event.kind == event::LOAD_FINISHED && is_mine;
         if loaded {
@@ -997,11 +534,11 @@ impl Judge {
             && claim.responsible(&tables)
             && claim.mode == tables.named.offloadable;
         let unsure: Vec<Name> = if perhaps && matters {
-            self.state.requests.in_hand.keys().collect()
+            self.state.run.requests.in_hand.keys().collect()
         } else {
             Vec::new()
         };
-        let ranked = |number: u32| tables.modes[self.state.claims[number].mode].ranked;
+        let ranked = |number: u32| tables.modes[self.state.run.claims[number].mode].ranked;
         let shows = match event.kind {
             event::PREFIX_LOOKUP => event.held.is_some() || !is_mine,
             event::BLOCK_EVICTED => is_mine || mine.keys().any(ranked),
@@ -1009,8 +546,8 @@ impl Judge {
         };
         let moves = shows && claim.seen.unclear.is_none();
         let (responsible, size) = (claim.responsible(&tables), claim.size(&tables));
-        let owes = self.state.owing.contains(number);
-        let mut seen = std::mem::take(&mut self.state.claims[number].seen);
+        let owes = self.state.run.owing.contains(number);
+        let mut seen = std::mem::take(&mut self.state.run.claims[number].seen);
         let mut now = std::mem::take(&mut self.now);
         let moment = self.moment(event, request, effect, mine, found);
         let mut delivery = Delivery::new(&moment, number, belongs, &unsure);
@@ -1032,11 +569,11 @@ impl Judge {
                 if seen.scope(name).is_some() {
                     continue;
                 }
-                if self.state.requests.is_over(name) && seen.may_forget() {
+                if self.state.run.requests.is_over(name) && seen.may_forget() {
                     let request = self.names.show(name);
                     let text =
                         format!("request {request} ended, and what it came to is not remembered");
-                    let mode = self.state.claims[number].mode;
+                    let mode = self.state.run.claims[number].mode;
                     for &each in &tables.modes[mode].obligations {
                         if tables.obligations[usize::from(each)].per_request {
                             let reason = Reason::new(Code::RequestForgotten, text.clone(), line.at);
@@ -1050,9 +587,9 @@ impl Judge {
         }
         let (opened, moved) = (std::mem::take(&mut delivery.opened), delivery.moved);
         for name in opened {
-            self.state.followers.entry(name).or_default().add(number);
+            self.state.run.followers.entry(name).or_default().add(number);
         }
-        let claim = &mut self.state.claims[number];
+        let claim = &mut self.state.run.claims[number];
         claim.seen = seen;
         claim.facts.copy_from_slice(&now);
         self.now = now;
@@ -1062,27 +599,10 @@ impl Judge {
         if moved {
             self.moved.push(number);
         }
-        self.counted(number, responsible, size);
-        if moved && self.state.claims[number].owes(&tables) {
-            self.state.owing.add(number);
-        } else if moved {
-            self.state.owing.remove(number);
-        }
-    }
-
-    /// What a claim takes after an event.
-    fn counted(&mut self, number: u32, responsible: bool, size: Option<i64>) {
-        let State { capacity, claims, objects, count, .. } = &mut self.state;
-        let claim = &mut claims[number];
-        let now = claim.responsible(&self.tables);
-        if now && !responsible {
-            claim.took = *count;
-        }
-        if now != responsible || claim.size(&self.tables) != size {
-            capacity.remove(number);
-            if now {
-                capacity.add(number, claims, objects, &self.tables);
-            }
+        let run = &mut self.state.run;
+        run.counted(number, responsible, size, &tables);
+        if moved {
+            run.owe(number, &tables);
         }
     }
 
@@ -1093,12 +613,13 @@ impl Judge {
         &mut self, event: &Event, request: Option<Name>, effect: &Effect,
         mine: &Map<u32, (bool, bool)>, named: Option<u32>, line: &Line, binds: bool,
     ) -> Fine {
+        let (run, tables) = (&mut self.state.run, &self.tables);
         for number in mine.keys() {
-            self.follow(number, event, effect);
+            follow_claim(run, tables, &self.names, number, event, effect);
         }
-        self.follow_request(event, request, effect);
+        follow_request(run, event, request, effect);
         if let Some(number) = named.filter(|_| binds) {
-            self.follow_entry(number, event);
+            follow_entry(run, tables, number, event);
         }
         if let Some(number) = named.filter(|_| !binds) {
             let kind = &self.tables.kinds[usize::from(event.kind)].name;
@@ -1106,25 +627,25 @@ impl Judge {
             if self.tables.sets.facts.has(event.kind) {
                 return contradiction(Code::IdentityContradicts, text);
             }
-            self.state.claims[number].distrust_for(Code::IdentityContradicts, &text, line.at);
+            self.state.run.claims[number].distrust_for(Code::IdentityContradicts, &text, line.at);
         }
         let mut moved = std::mem::take(&mut self.concerned);
         moved.clear();
         moved.extend(mine.keys());
         moved.extend(self.moved.iter().copied());
         if let Some(name) = event.request_id.filter(|_| event.kind == event::REQUEST_FINISHED) {
-            for number in self.followers(name) {
+            for number in self.state.run.following(name) {
                 for dropped in
-                    self.state.claims[number].end_request(name, &self.tables, &self.names)
+                    self.state.run.claims[number].end_request(name, &self.tables, &self.names)
                 {
-                    self.unfollow(dropped, number);
+                    self.state.run.unfollow(dropped, number);
                 }
                 moved.add(number);
             }
         }
         moved.extend(named.into_iter());
         for number in moved.keys() {
-            let claim = &self.state.claims[number];
+            let claim = &self.state.run.claims[number];
             // The end of another may have been the end of its place.
             if claim.id.is_some() && !claim.is_final && claim.settled(&self.tables) {
                 self.end(number);
@@ -1134,168 +655,21 @@ impl Judge {
         Ok(())
     }
 
-    fn followers(&self, name: Name) -> Vec<u32> {
-        self.state.followers.get(&name).into_iter().flat_map(Map::keys).collect()
-    }
-
-    fn unfollow(&mut self, name: Name, number: u32) {
-        if let Some(followers) = self.state.followers.get_mut(&name) {
-            followers.remove(number);
-            if followers.is_empty() {
-                self.state.followers.remove(&name);
-            }
-        }
-    }
-
-    /// What was computed since the claim was away, who waits for it, and what is still to be
-    /// reported of its routes and losses.
-    fn follow(&mut self, number: u32, event: &Event, effect: &Effect) {
-        let (tables, kind) = (&self.tables, event.kind);
-        let claim = &mut self.state.claims[number];
-        if let Some(touch) = effect.touched.get(number) {
-            if !(touch.gained.is_empty() && touch.lost.is_empty() && touch.brought.is_empty()) {
-                let lost = !touch.lost.is_empty();
-                if tables.sets.gone.has(kind) && lost && claim.live(tables) {
-                    claim.lost.extend(touch.blocks.keys().map(Some));
-                    if touch.blocks.is_empty() {
-                        claim.lost.add(None);
-                    }
-                }
-                if lost && claim.is_away(tables) {
-                    claim.computed.clear();
-                } else {
-                    claim
-                        .computed
-                        .retain(|at| !touch.lost.contains(*at) && !touch.brought.contains(*at));
-                    let computes = kind == event::BLOCK_CACHED && !event.found;
-                    if computes && !claim.waiting.is_empty() {
-                        claim.computed.extend(touch.gained.keys());
-                    }
-                }
-            }
-        }
-        if let Some(name) = event.request_id.filter(|_| kind == event::LOAD_FAILED) {
-            claim.waiting.remove(name);
-        }
-        if tables.sets.routed.has(kind) {
-            self.follow_route(number, event);
-        }
-        let claim = &mut self.state.claims[number];
-        if kind == event::CLAIM_BLOCK_LOST {
-            if event.block_ids.is_empty() {
-                claim.lost.clear();
-            }
-            event.block_ids.iter().for_each(|block| {
-                claim.lost.remove(Some(*block));
-            });
-        }
-        if event.claim_id != claim.id {
-            return;
-        }
-        if kind == event::CLAIM_RESTORED {
-            claim.waiting.clear();
-        }
-        if let Some(name) = event.request_id.filter(|_| kind == event::CLAIM_RESTORE_REQUIRED) {
-            claim.waiting.add(name);
-        }
-    }
-
-    /// Append a fact that is to be reported; a report removes the oldest of them.
-    fn follow_route(&mut self, number: u32, event: &Event) {
-        let claim = &mut self.state.claims[number];
-        let live = claim.live(&self.tables);
-        for (report, kind) in self.tables.kinds.iter().enumerate() {
-            let Some((fact, field)) = &kind.route else { continue };
-            let key = (event.request_id, report as Kind);
-            let place = claim.routes.iter().position(|row| row.0 == key);
-            if event.kind == *fact && live {
-                let value = route_value(event, field, &self.names);
-                match place {
-                    Some(place) => claim.routes[place].1.push_back(value),
-                    None => claim.routes.push((key, [value].into())),
-                }
-            } else if let Some(place) = place.filter(|_| event.kind == report as Kind) {
-                claim.routes[place].1.pop_front();
-            }
-        }
-    }
-
-    fn follow_request(&mut self, event: &Event, request: Option<Name>, effect: &Effect) {
-        let (kind, Some(name)) = (event.kind, event.request_id) else { return };
-        if kind == event::REQUEST_ARRIVED && request.is_some() {
-            self.state.requests.arrive(name, event, self.state.count);
-        }
-        let finishes = kind == event::REQUEST_FINISHED;
-        if finishes || kind == event::REQUEST_REFUSED {
-            for number in self.followers(name) {
-                let claim = &mut self.state.claims[number];
-                claim.waiting.remove(name);
-                if finishes {
-                    claim.routes.retain(|row| row.0 .0 != Some(name));
-                }
-            }
-        }
-        let State { requests, claims, followers, .. } = &mut self.state;
-        if let Some(gone) = finishes.then(|| requests.finish(name)).flatten() {
-            followers.remove(&gone);
-        }
-        let Some(request) = request.and_then(|name| requests.get_mut(name)) else { return };
-        let direct = effect.direct.keys().map(|number| &claims[number]);
-        match (kind, event.held) {
-            (event::LOAD_FAILED, _) => {
-                request.failed.extend(direct.filter(|claim| claim.known).filter_map(|c| c.id));
-            }
-            (event::PREFIX_LOOKUP, Some(held)) => direct.for_each(|claim| {
-                claim.id.map(|id| request.found.insert(id, held));
-            }),
-            _ => {}
-        }
-    }
-
-    fn follow_entry(&mut self, number: u32, event: &Event) {
-        let State { claims, timed, steps_stated, .. } = &mut self.state;
-        let claim = &mut claims[number];
-        if event.kind == event::DURATION_ELAPSED {
-            claim.elapsed = true;
-            timed.remove(number);
-            *steps_stated |= claim.in_steps();
-        }
-        if event.kind == event::CLAIM_RETIRED {
-            claim.early |= claim.duration.is_some() && !claim.elapsed;
-            timed.remove(number);
-            let owner = claim.owner.is_some() && event.by == claim.owner;
-            claim.retired |= claim.elapsed || owner;
-        }
-        if TERMS.has(event.kind) || event.kind == event::CLAIM_RETIRED {
-            self.rank(number);
-        }
-    }
-
     /// Nothing changes the verdict any more but a late report.
     fn end(&mut self, number: u32) {
         // Whether the stream states ends in steps is known when it is over.
-        if !self.state.claims[number].in_steps() {
-            self.time_end(number);
+        let run = &mut self.state.run;
+        if !run.claims[number].in_steps() {
+            durations::end(run, &self.tables, number);
         }
-        let state = &mut self.state;
-        let claim = &mut state.claims[number];
-        claim.is_final = true;
-        claim.copies.clear();
-        let (Some(id), object) = (claim.id, claim.object) else { return };
-        state.objects.leave(object, number);
-        state.capacity.remove(number);
-        state.ranks.follow(number, false, &state.claims);
-        state.owing.remove(number);
-        state.timed.remove(number);
-        let followed = state.claims[number].seen.requests.iter();
-        for name in followed.map(|row| row.0).collect::<Vec<_>>() {
-            self.unfollow(name, number);
-        }
+        run.claims[number].is_final = true;
+        run.drop(number);
+        let Some(id) = run.claims[number].id else { return };
         let state = &mut self.state;
         state.ended.insert(id, number);
         if state.ended.len() > self.asked.limits.ended {
             if let Some((name, oldest)) = state.ended.pop_first() {
-                state.ids.remove(name);
+                state.run.ids.remove(name);
                 state.gone.add(name);
                 if state.gone.len() > self.asked.limits.ids {
                     state.gone.pop_first();
@@ -1310,17 +684,10 @@ impl Judge {
     fn forget(&mut self, number: u32, earlier: bool) {
         let mut past = std::mem::take(&mut self.state.past);
         past.take(self, number, earlier);
-        let state = &mut self.state;
-        state.past = past;
-        state.capacity.remove(number);
-        state.ranks.follow(number, false, &state.claims);
-        state.owing.remove(number);
-        state.timed.remove(number);
-        for (name, _) in std::mem::take(&mut state.claims[number].seen.requests) {
-            self.unfollow(name, number);
-        }
-        let claim = self.state.claims.remove(number);
-        self.state.objects.leave(claim.object, number);
-        self.state.objects.forget(claim.object);
+        let run = &mut self.state.run;
+        self.state.past = past;
+        run.drop(number);
+        let claim = run.claims.remove(number);
+        run.objects.forget(claim.object);
     }
 }

@@ -37,7 +37,7 @@ impl Past {
     /// List a claim of an earlier period while fewer than the limit are listed, and another one only
     /// if it was not kept; count the others.
     pub fn take(&mut self, judge: &Judge, number: u32, earlier: bool) {
-        let (claim, tables) = (&judge.state.claims[number], &judge.tables);
+        let (claim, tables) = (&judge.state.run.claims[number], &judge.tables);
         let (verdict, entered) = (verdict(judge, number), claim.entered(tables));
         let unclear = entered && claim.mode != 0 && verdict == Verdict::Inconclusive;
         let troubled = verdict == Verdict::Violated || unclear;
@@ -112,7 +112,7 @@ fn reason_row(of: &Reason, out: &mut Vec<u8>) {
 
 /// The rule by which the verdicts of obligations make one.
 pub fn verdict(judge: &Judge, number: u32) -> Verdict {
-    let claim = &judge.state.claims[number];
+    let claim = &judge.state.run.claims[number];
     let places = 0..claim.seen.own.stands.len();
     let heaviest = places.map(|place| claim.found(place, &judge.tables).0.verdict).max();
     match heaviest {
@@ -144,7 +144,7 @@ fn findings<'a>(
 /// away, its period, and of each obligation the verdict, the rule, the line and its sequence
 /// number, and the reason where nothing is concluded.
 fn write(judge: &Judge, number: u32, out: &mut Vec<u8>) {
-    let (claim, tables) = (&judge.state.claims[number], &judge.tables);
+    let (claim, tables) = (&judge.state.run.claims[number], &judge.tables);
     out.push(b'[');
     for name in [claim.id, tables.mode_names[claim.mode], claim.stated_mode, claim.other_mode] {
         text(name, judge, out);
@@ -191,7 +191,7 @@ pub fn stream(judge: &Judge, out: &mut Vec<u8>) {
         None => out.extend_from_slice(b"null"),
     }
     let ended_well = state.order.closed && !state.order.opened.is_none();
-    let claims = state.ids.iter().map(|row| &state.claims[*row.1]).filter(|_| !ended_well);
+    let claims = state.run.ids.iter().map(|row| &state.run.claims[*row.1]).filter(|_| !ended_well);
     let open = claims.filter(|each| each.entered(&judge.tables) && !each.over(&judge.tables));
     out.extend_from_slice(b",\"open\":");
     let open: BTreeSet<usize> = open.map(|claim| claim.mode).collect();
@@ -216,7 +216,7 @@ pub fn stream(judge: &Judge, out: &mut Vec<u8>) {
     });
     put!(out, ",\"away\":{},\"claims\":[", past.away);
     out.extend_from_slice(&past.rows);
-    for (at, number) in state.ids.iter().map(|row| *row.1).enumerate() {
+    for (at, number) in state.run.ids.iter().map(|row| *row.1).enumerate() {
         out.extend_from_slice(if at == 0 && past.rows.is_empty() { b"" } else { b"," });
         write(judge, number, out);
     }

@@ -1,0 +1,104 @@
+//! Finds facts that contradict those before them.
+
+use crate::breaks::{contradiction, Code, Fine, Line};
+use crate::claim::Claim;
+use crate::durations;
+use crate::event::{self, Kinds};
+use crate::facts::ABOUT_BLOCKS;
+use crate::fields::Moment;
+
+/// Whether a fact contradicts those before it.
+pub fn check(at: &Moment, line: &Line, observes: Kinds) -> Fine {
+    let kind = at.event.kind;
+    if !at.tables.sets.facts.has(kind) {
+        return Ok(());
+    }
+    for number in at.mine.keys() {
+        if at.direct.contains(number) || !ABOUT_BLOCKS.has(kind) {
+            assume(at, number, line, observes)?;
+        }
+    }
+    if kind == event::PREFIX_LOOKUP && at.event.held.is_some() {
+        at.direct.keys().try_for_each(|number| look_up(at, number, observes))?;
+    }
+    Ok(())
+}
+
+fn assume(at: &Moment, number: u32, line: &Line, observes: Kinds) -> Fine {
+    let (event, claim, tables) = (at.event, &at.run.claims[number], at.tables);
+    let terms = &tables.modes[claim.mode].kinds[usize::from(event.kind)].assumed;
+    for (assumption, node) in tables.assumptions.iter().zip(terms) {
+        let observed = observes.covers(assumption.rests_on);
+        if claim.predicate.is_none() || !observed {
+            continue;
+        }
+        if assumption.room && event.footprint.is_none() {
+            continue;
+        }
+        if !event.keys.is_empty() && event.kind == event::STORE_FINISHED {
+            continue;
+        }
+        let inputs = claim.inputs();
+        if tables.eval(*node, &inputs, &mut |field| at.value(field, number)) == 0 {
+            return contradiction(
+                Code::EntryContradicts,
+                format!("facts contradict: {}", assumption.broken),
+            );
+        }
+    }
+    if event.kind == event::DURATION_ELAPSED && !line.derived.has(event.kind) {
+        return durations::check(claim, line, tables);
+    }
+    Ok(())
+}
+
+fn is_measured(at: &Moment, claim: &Claim, observes: Kinds) -> bool {
+    let observed = observes.covers(at.tables.sets.gone);
+    claim.predicate.is_some() && !claim.over(at.tables) && observed
+}
+
+/// A look-up finds what is held, as far as its prompt could use it.
+fn look_up(at: &Moment, number: u32, observes: Kinds) -> Fine {
+    let (event, claim, run) = (at.event, &at.run.claims[number], at.run);
+    if !is_measured(at, claim, observes) {
+        return Ok(());
+    }
+    let (held, found) = (at.lead(claim), event.held.unwrap_or(0));
+    let mut why = match event.asked {
+        None if found < held => {
+            "a look-up finds less than is held, and does not state what it asked for"
+        }
+        Some(asked) if found < held.min(asked - claim.start()) => {
+            "facts contradict: a look-up finds less than is held"
+        }
+        _ => "",
+    };
+    if why.is_empty() && found > held && !claim.has_copy() {
+        let (object, end) = (run.objects.get(claim.object), claim.extent() as i64);
+        let most = run.pool.lead((&run.objects, object), claim.start(), end, true);
+        if found > most && observes.has(event::BLOCK_CACHED) {
+            why = "facts contradict: a look-up finds more than is held";
+        }
+    }
+    if why.is_empty() {
+        return Ok(());
+    }
+    contradiction(Code::LookupContradicts, why)
+}
+
+/// What is reused is held.
+pub fn check_reuse(at: &Moment, number: u32, observes: Kinds) -> Fine {
+    let claim = &at.run.claims[number];
+    if !is_measured(at, claim, observes) {
+        return Ok(());
+    }
+    let mut found = claim.threshold();
+    if let Some(request) = at.request() {
+        let last = claim.id.and_then(|id| request.found.get(id));
+        found = found.min(last.copied().unwrap_or(found));
+    }
+    if at.lead(claim) < found {
+        return contradiction(Code::ReuseNotHeld, "facts contradict: what is reused is not held");
+    }
+    Ok(())
+}

@@ -1,0 +1,109 @@
+//! Times what claims last: durations run from the commitment, by the clock of the stream or in steps.
+
+use std::collections::BTreeSet;
+
+use crate::breaks::{contradiction, Code, Fine, Line, Place};
+use crate::claim::{Claim, BEGINS};
+use crate::event::{self, Event};
+use crate::map::Set;
+use crate::record;
+use crate::run::Run;
+use crate::tables::Tables;
+
+record! {
+    /// The claims whose durations run, and when each is over, with the number of the event that
+    /// began it; and whether the stream states ends that are counted in steps.
+    #[derive(Default)]
+    pub struct Durations {
+        ends: BTreeSet<((i128, u64), (u64, u32))>,
+        timed: Set<u32>,
+        steps_stated: bool,
+    }
+}
+
+/// Take the next claim whose duration is over by this time.
+pub fn over_by(run: &mut Run, now: i64) -> Option<u32> {
+    while run.durations.ends.first().is_some_and(|row| row.0 .0 <= i128::from(now)) {
+        let ((end, _), (serial, number)) = run.durations.ends.pop_first()?;
+        let claim = &run.claims[number];
+        let runs = claim.serial == serial && run.durations.timed.contains(number);
+        if runs && claim.end == Some(end) && claim.untimed.is_none() && !claim.elapsed {
+            return Some(number);
+        }
+    }
+    None
+}
+
+/// A line has no time: it may stand before or after the end of a duration that runs.
+pub fn untime(run: &mut Run, at: Place, tables: &Tables) {
+    if run.durations.timed.is_empty() {
+        return;
+    }
+    let timed: Vec<u32> = run.durations.timed.keys().collect();
+    let counted = run.capacity.uncount(timed.clone());
+    for number in timed {
+        let claim = &mut run.claims[number];
+        claim.untimed = claim.untimed.or(at);
+    }
+    run.recount(&counted, tables);
+    run.durations.timed.clear();
+}
+
+/// Nothing is concluded of an expiring claim whose end cannot be timed.
+pub fn end(run: &mut Run, tables: &Tables, number: u32) {
+    let steps = run.durations.steps_stated;
+    let claim = &mut run.claims[number];
+    let timed = claim.in_steps() && steps;
+    if claim.lapses(tables) && claim.unseen_end() && !timed {
+        let text = "it is unknown when the duration of the claim is over";
+        claim.distrust_for(Code::DurationUntimed, text, claim.untimed);
+    }
+}
+
+/// The duration of a claim runs from its commitment.
+pub fn start(
+    run: &mut Run, tables: &Tables, clock: Option<i64>, number: u32, event: &Event, line: &Line,
+) {
+    let at = tables.at;
+    let claim = &mut run.claims[number];
+    let Some(duration) = claim.duration.filter(|_| BEGINS.has(event.kind)) else {
+        let accepts = event.kind == event::CLAIM_ACCEPTED && event.duration.is_some();
+        if accepts && claim.end.is_none() && claim.facts[at.committed] == 1 {
+            claim.untimed = claim.untimed.or(line.at);
+        }
+        return;
+    };
+    if let Some(now) = clock.filter(|_| !duration.steps) {
+        claim.least = i128::from(now).saturating_add(duration.nanoseconds());
+    }
+    if event.kind != event::CLAIM_COMMITTED {
+        return;
+    }
+    claim.elapsed = false;
+    let Some(now) = line.time_ns.filter(|_| !duration.steps) else {
+        claim.untimed = line.at;
+        return;
+    };
+    let end = i128::from(now).saturating_add(duration.nanoseconds());
+    claim.end = Some(end);
+    run.durations.timed.add(number);
+    run.durations.ends.insert(((end, run.count), (claim.serial, number)));
+}
+
+/// A duration elapses once it is over by the clock of the stream.
+pub fn check(claim: &Claim, line: &Line, tables: &Tables) -> Fine {
+    let others = claim.mode != 0 && claim.mode != tables.named.expiring;
+    let early = |time: i64| i128::from(time) < claim.least.max(claim.end.unwrap_or(0));
+    let why = if claim.introduced && claim.duration.is_none() && others {
+        "the duration of a claim elapses that has none"
+    } else if claim.elapsed || (line.time_ns.is_none() && claim.end.is_none()) {
+        return Ok(());
+    } else if line.time_ns.is_none() {
+        "the duration elapses, and the line has no time"
+    } else if line.time_ns.is_some_and(early) {
+        "the duration elapses too early"
+    } else {
+        return Ok(());
+    };
+    contradiction(Code::DurationContradicts, format!("facts contradict: {why}"))
+}
