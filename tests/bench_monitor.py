@@ -61,12 +61,15 @@ class Row(NamedTuple):
 
 
 class Plan(NamedTuple):
-    """How much is measured: `crowds` are the numbers of live claims of (a), `grown` of (d)."""
+    """How much is measured: `crowds` are the numbers of live claims of (a), and `cores` the judges;
+    `grown` are those of (d).
+    """
 
     lines: int
     runs: int
     crowds: tuple[int, ...]
     grown: tuple[int, ...]
+    cores: tuple[str, ...] = ("native", "python")
 
 
 QUICK: Final = Plan(lines=12_000, runs=3, crowds=(500,), grown=(10, 1_000))
@@ -135,7 +138,7 @@ def judge(path: Path, mode: Mode | None, core: str = "") -> None:
 
 def file_to_verdict(plan: Plan, folder: Path) -> Iterator[Row]:
     """(a) File to verdict by both judges, against decoding alone."""
-    cores = ["python"] if library() is None else ["native", "python"]
+    cores = [core for core in plan.cores if core == "python" or library() is not None]
     for name, traffic, mode in _files(plan):
         path = write(folder / "stream.jsonl", traffic)
         decoder, lines = needed(path), path.read_bytes().count(b"\n")
@@ -281,8 +284,11 @@ def main() -> int:
     parser.add_argument("--quick", action="store_true", help="shorter streams: under a minute")
     parser.add_argument("--parts", default="".join(PARTS), help="the letters of what is measured")
     parser.add_argument("--million", action="store_true", help="(d) up to 1,000,000 live claims")
+    parser.add_argument("--core", choices=("native", "python"), help="(a) this judge alone")
     asked = parser.parse_args()
     plan = QUICK if asked.quick else FULL
+    if asked.core:
+        plan = plan._replace(cores=(asked.core,))
     if asked.million:
         plan = plan._replace(grown=(*plan.grown, 1_000_000))
     if unknown := set(asked.parts) - PARTS.keys():

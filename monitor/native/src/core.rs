@@ -85,7 +85,7 @@ impl Core {
 
     fn line(&mut self, text: &str, at: u64) -> Read<()> {
         self.reader.line(text, &mut self.names, &self.tables)?;
-        let (event, stated) = (&self.reader.event, self.reader.stream.as_str());
+        let (event, stated) = (&self.reader.event, self.reader.event.stream.as_str());
         let (sequence, time_ns) = (event.sequence, event.time_ns);
         let place = Place::new(at, sequence);
         let line = Line { at: place, sequence, time_ns, ..Line::default() };

@@ -83,48 +83,109 @@ impl Mark {
     }
 }
 
-/// One fact or report. `names` are its texts, in the order of `TEXTS`.
-#[derive(Clone, Default)]
-pub struct Event {
-    pub kind: Kind,
-    pub sequence: Option<i64>,
-    pub time_ns: Option<i64>,
-    pub claim_id: Option<Name>,
-    pub request_id: Option<Name>,
-    pub cache_identity: Option<Name>,
-    pub object_id: Option<Name>,
-    pub predicate: Option<Predicate>,
-    pub predicate_id: Option<Name>,
-    pub token_map: Option<Name>,
-    pub mode: Option<Name>,
-    pub owner_scope: Option<Name>,
-    pub by: Option<Name>,
-    pub duration: Option<Duration>,
-    pub priority: Option<i64>,
-    pub footprint: Option<i64>,
-    pub block_ids: Vec<Name>,
-    pub positions: Vec<u64>,
-    pub lowest_priority: Option<i128>,
-    pub found: bool,
-    pub keys: Vec<Name>,
-    pub tier: Option<Name>,
-    pub group: Option<u64>,
-    pub held: Option<i64>,
-    pub asked: Option<i64>,
-    pub needed: Option<i64>,
-    pub usable: Option<i64>,
-    pub blocking: Option<Vec<Name>>,
-    pub proof: Option<[i64; 5]>,
-    pub restore: bool,
-    pub outcome: Option<Name>,
-    pub outcome_claim_id: Option<Name>,
-    pub duplicate: bool,
-    pub echo: bool,
-    pub from_tier: bool,
-    pub restated: bool,
-    pub cost: Option<i64>,
-    pub worker: Option<Name>,
-    pub hit: Option<bool>,
+const BLOCKS: i128 = 1 << 53;
+const PROOF: [&str; 5] = ["resident", "active", "total", "usable", "shortfall"];
+
+/// Declares the fields of an event besides its kind, each with the function that reads it.
+macro_rules! fields {
+    ($($field:ident: $kind:ty = $read:expr),* $(,)?) => {
+        /// One fact or report.
+        #[derive(Clone, Default)]
+        pub struct Event { pub kind: Kind, $(pub $field: $kind),* }
+
+        /// The names of fields, by which the reader numbers them.
+        pub const FIELDS: &[&str] = &["kind", $(stringify!($field)),*];
+
+        #[allow(non_camel_case_types)]
+        #[derive(Clone, Copy)]
+        enum Field { kind, $($field),* }
+
+        fn field(name: &str) -> Read<Field> {
+            Some(match name {
+                "kind" => Field::kind,
+                $(stringify!($field) => Field::$field,)*
+                _ => return None,
+            })
+        }
+
+        impl Event {
+            /// Read a field; return whether it is other than by default.
+            fn read(
+                &mut self, field: Field, cursor: &mut Cursor, names: &mut Names, tables: &Tables,
+            ) -> Read<bool> {
+                match field {
+                    Field::kind => self.kind = tables.kind(&cursor.string()?)?,
+                    $(Field::$field => {
+                        let read: fn(&mut $kind, &mut Cursor, &mut Names) -> Read<()> = $read;
+                        read(&mut self.$field, cursor, names)?;
+                        return Some(self.$field != <$kind>::default());
+                    })*
+                }
+                Some(true)
+            }
+        }
+    };
+}
+fields! {
+    stream: String = |slot, cursor, _| {
+        slot.push_str(&cursor.string()?);
+        short(slot)
+    },
+    sequence: Option<i64> = |slot, cursor, _| within(slot, cursor, 0),
+    time_ns: Option<i64> = |slot, cursor, _| within(slot, cursor, 0),
+    claim_id: Option<Name> = name,
+    request_id: Option<Name> = name,
+    cache_identity: Option<Name> = name,
+    object_id: Option<Name> = name,
+    predicate: Option<Predicate> = |slot, cursor, _| parsed(slot, cursor, Predicate::parse),
+    predicate_id: Option<Name> = name,
+    token_map: Option<Name> = name,
+    mode: Option<Name> = name,
+    owner_scope: Option<Name> = name,
+    by: Option<Name> = name,
+    duration: Option<Duration> = |slot, cursor, _| parsed(slot, cursor, Duration::parse),
+    priority: Option<i64> = |slot, cursor, _| within(slot, cursor, -i64::MAX),
+    footprint: Option<i64> = blocks,
+    block_ids: Vec<Name> = ids,
+    positions: Vec<u64> = |slot, cursor, _| {
+        cursor.array(|cursor| Some(slot.push(number(cursor, 0, BLOCKS)?? as u64)))
+    },
+    lowest_priority: Option<i128> = |slot, cursor, _| {
+        *slot = number(cursor, i128::MIN, i128::MAX)?;
+        Some(())
+    },
+    found: bool = flag,
+    keys: Vec<Name> = ids,
+    content_keys: Vec<Name> = texts,
+    tier: Option<Name> = name,
+    group: Option<u64> = |slot, cursor, _| {
+        *slot = number(cursor, 0, BLOCKS)?.map(|number| number as u64);
+        Some(())
+    },
+    held: Option<i64> = blocks,
+    asked: Option<i64> = blocks,
+    needed: Option<i64> = blocks,
+    usable: Option<i64> = blocks,
+    blocking_claim_ids: Option<Vec<Name>> = |slot, cursor, names| match cursor.null()? {
+        true => Some(()),
+        false => texts(slot.get_or_insert_default(), cursor, names),
+    },
+    proof: Option<[i64; 5]> = sums,
+    reason: Option<Name> = name,
+    capacity: Option<[i64; 5]> = sums,
+    restore: bool = flag,
+    outcome: Option<Name> = name,
+    outcome_claim_id: Option<Name> = name,
+    duplicate: bool = flag,
+    echo: bool = flag,
+    from_tier: bool = flag,
+    restated: bool = flag,
+    cost: Option<i64> = blocks,
+    worker: Option<Name> = name,
+    hit: Option<bool> = |slot, cursor, _| {
+        *slot = if cursor.null()? { None } else { Some(cursor.boolean()?) };
+        Some(())
+    },
 }
 
 impl Event {
@@ -139,56 +200,10 @@ crate::record! {
     pub struct Group { full: bool, window: i64 }
 }
 
-const BLOCKS: i128 = 1 << 53;
-const PROOF: [&str; 5] = ["resident", "active", "total", "usable", "shortfall"];
-
-macro_rules! fields {
-    ($($constant:ident $name:literal),* $(,)?) => {
-        /// Fields as the reader numbers them, by which it notes which a line has.
-        pub const FIELDS: &[&str] = &[$($name),*];
-
-        /// The place of a field.
-        pub fn field(name: &str) -> Option<u8> {
-            Some(match name {
-                $($name => place::$constant,)*
-                _ => return None,
-            })
-        }
-
-        fields!(@ 0, $($constant)*);
-    };
-    (@ $number:expr, $($constant:ident)*) => {
-        mod place {
-            fields!(# 0, $($constant)*);
-        }
-    };
-    (# $number:expr, $first:ident $($rest:ident)*) => {
-        pub const $first: u8 = $number;
-        fields!(# $number + 1, $($rest)*);
-    };
-    (# $number:expr,) => {};
-}
-fields! {
-    KIND "kind", STREAM "stream", SEQUENCE "sequence", TIME_NS "time_ns", CLAIM_ID
-    "claim_id", REQUEST_ID "request_id", CACHE_IDENTITY "cache_identity", OBJECT_ID
-    "object_id", PREDICATE "predicate", PREDICATE_ID "predicate_id", TOKEN_MAP
-    "token_map", MODE "mode", OWNER_SCOPE "owner_scope", BY "by", DURATION "duration",
-    PRIORITY "priority", FOOTPRINT "footprint", BLOCK_IDS "block_ids", POSITIONS
-    "positions", LOWEST_PRIORITY "lowest_priority", FOUND "found", KEYS "keys",
-    CONTENT_KEYS "content_keys", TIER "tier", GROUP "group", HELD "held", ASKED "asked",
-    NEEDED "needed", USABLE "usable", BLOCKING_CLAIM_IDS "blocking_claim_ids", PROOF
-    "proof", RESTORE "restore", OUTCOME "outcome", OUTCOME_CLAIM_ID "outcome_claim_id",
-    DUPLICATE "duplicate", ECHO "echo", FROM_TIER "from_tier", RESTATED "restated", COST
-    "cost", WORKER "worker", HIT "hit", REASON "reason", CAPACITY "capacity",
-}
 /// Reads lines into one event, which it uses again.
 #[derive(Default)]
 pub struct Reader {
     pub event: Event,
-    pub stream: String,
-    kind: Option<Kind>,
-    keys: Vec<Name>,
-    old_keys: Vec<Name>,
     given: u64, // fields that the line has
     other: u64, // those that are other than their default
 }
@@ -207,18 +222,18 @@ impl Reader {
     ) -> Read<()> {
         self.clear();
         cursor.object(|cursor, key| {
-            let place = field(key)?;
-            let bit = 1 << place;
+            let field = field(key)?;
+            let bit = 1 << field as u8;
             (self.given & bit == 0).then(|| self.given |= bit)?;
-            if !self.value(place, cursor, names, tables)? {
+            if self.event.read(field, cursor, names, tables)? {
                 self.other |= bit;
             }
             Some(())
         })?;
-        self.event.kind = self.kind?;
-        self.event.keys.clear();
-        let stated = if self.keys.is_empty() { &self.old_keys } else { &self.keys };
-        self.event.keys.extend(stated);
+        (self.given & 1 == 1).then_some(())?; // the kind
+        if self.event.keys.is_empty() {
+            std::mem::swap(&mut self.event.keys, &mut self.event.content_keys);
+        }
         if strict {
             self.check(tables)?;
         }
@@ -226,94 +241,14 @@ impl Reader {
     }
 
     fn clear(&mut self) {
-        let old = std::mem::take(&mut self.event);
-        let (mut block_ids, mut positions, mut keys) = (old.block_ids, old.positions, old.keys);
-        block_ids.clear();
-        positions.clear();
-        keys.clear();
-        self.event = Event { block_ids, positions, keys, ..Event::default() };
-        self.stream.clear();
-        self.keys.clear();
-        self.old_keys.clear();
-        (self.kind, self.given, self.other) = (None, 0, 0);
-    }
-
-    /// Take the value of a field; return whether it is the default.
-    fn value(
-        &mut self, place: u8, cursor: &mut Cursor, names: &mut Names, tables: &Tables,
-    ) -> Read<bool> {
-        let event = &mut self.event;
-        Some(match place {
-            place::CLAIM_ID => set(&mut event.claim_id, name(cursor, names)?),
-            place::REQUEST_ID => set(&mut event.request_id, name(cursor, names)?),
-            place::CACHE_IDENTITY => set(&mut event.cache_identity, name(cursor, names)?),
-            place::OBJECT_ID => set(&mut event.object_id, name(cursor, names)?),
-            place::PREDICATE_ID => set(&mut event.predicate_id, name(cursor, names)?),
-            place::TOKEN_MAP => set(&mut event.token_map, name(cursor, names)?),
-            place::MODE => set(&mut event.mode, name(cursor, names)?),
-            place::OWNER_SCOPE => set(&mut event.owner_scope, name(cursor, names)?),
-            place::BY => set(&mut event.by, name(cursor, names)?),
-            place::FOOTPRINT => set(&mut event.footprint, blocks(cursor)?),
-            place::FOUND => raise(&mut event.found, cursor.boolean()?),
-            place::TIER => set(&mut event.tier, name(cursor, names)?),
-            place::HELD => set(&mut event.held, blocks(cursor)?),
-            place::ASKED => set(&mut event.asked, blocks(cursor)?),
-            place::NEEDED => set(&mut event.needed, blocks(cursor)?),
-            place::USABLE => set(&mut event.usable, blocks(cursor)?),
-            place::RESTORE => raise(&mut event.restore, cursor.boolean()?),
-            place::OUTCOME => set(&mut event.outcome, name(cursor, names)?),
-            place::OUTCOME_CLAIM_ID => set(&mut event.outcome_claim_id, name(cursor, names)?),
-            place::DUPLICATE => raise(&mut event.duplicate, cursor.boolean()?),
-            place::ECHO => raise(&mut event.echo, cursor.boolean()?),
-            place::FROM_TIER => raise(&mut event.from_tier, cursor.boolean()?),
-            place::RESTATED => raise(&mut event.restated, cursor.boolean()?),
-            place::COST => set(&mut event.cost, blocks(cursor)?),
-            place::WORKER => set(&mut event.worker, name(cursor, names)?),
-            place::KIND => set(&mut self.kind, Some(tables.kind(&cursor.string()?)?)),
-            place::STREAM => {
-                let text = cursor.string()?;
-                (text.len() <= 1024 || text.chars().count() <= 1024).then_some(())?;
-                self.stream.push_str(&text);
-                false
-            }
-            place::SEQUENCE => set(&mut event.sequence, within(cursor, 0)?),
-            place::TIME_NS => set(&mut event.time_ns, within(cursor, 0)?),
-            place::PRIORITY => set(&mut event.priority, within(cursor, -i64::MAX)?),
-            place::LOWEST_PRIORITY => {
-                set(&mut event.lowest_priority, number(cursor, i128::MIN, i128::MAX)?)
-            }
-            place::PREDICATE => set(&mut event.predicate, parsed(cursor, Predicate::parse)?),
-            place::DURATION => set(&mut event.duration, parsed(cursor, Duration::parse)?),
-            place::GROUP => set(&mut event.group, blocks(cursor)?.map(|n| n as u64)),
-            place::BLOCK_IDS => ids(cursor, names, &mut event.block_ids)?,
-            place::KEYS => ids(cursor, names, &mut self.keys)?,
-            place::CONTENT_KEYS => texts(cursor, names, &mut self.old_keys)?,
-            place::POSITIONS => {
-                let positions = &mut event.positions;
-                cursor.array(|cursor| {
-                    positions.push(number(cursor, 0, BLOCKS)?? as u64);
-                    Some(())
-                })?;
-                positions.is_empty()
-            }
-            place::BLOCKING_CLAIM_IDS => {
-                if !cursor.null()? {
-                    texts(cursor, names, event.blocking.get_or_insert_default())?;
-                }
-                event.blocking.is_none()
-            }
-            place::PROOF => {
-                event.proof = sums(cursor)?;
-                event.proof.is_none()
-            }
-            place::REASON => name(cursor, names)?.is_none(),
-            place::CAPACITY => sums(cursor)?.is_none(),
-            place::HIT => {
-                let stated = if cursor.null()? { None } else { Some(cursor.boolean()?) };
-                set(&mut event.hit, stated)
-            }
-            _ => return None,
-        })
+        let mut old = std::mem::take(&mut self.event);
+        old.stream.clear();
+        old.block_ids.clear();
+        old.positions.clear();
+        old.keys.clear();
+        let Event { stream, block_ids, positions, keys, .. } = old;
+        self.event = Event { stream, block_ids, positions, keys, ..Event::default() };
+        (self.given, self.other) = (0, 0);
     }
 
     /// What the form cannot state: `monitor.input.dialects.canonical`.
@@ -351,35 +286,34 @@ fn number(cursor: &mut Cursor, least: i128, most: i128) -> Read<Option<i128>> {
     (least <= value && value <= most).then_some(Some(value))
 }
 
-fn within(cursor: &mut Cursor, least: i64) -> Read<Option<i64>> {
-    Some(number(cursor, least.into(), i64::MAX.into())?.map(|value| value as i64))
+fn within(slot: &mut Option<i64>, cursor: &mut Cursor, least: i64) -> Read<()> {
+    *slot = number(cursor, least.into(), i64::MAX.into())?.map(|value| value as i64);
+    Some(())
 }
 
-fn parsed<T>(cursor: &mut Cursor, parse: impl FnOnce(&str) -> Option<T>) -> Read<Option<T>> {
-    if cursor.null()? {
-        return Some(None);
+fn blocks(slot: &mut Option<i64>, cursor: &mut Cursor, _: &mut Names) -> Read<()> {
+    *slot = number(cursor, 0, BLOCKS)?.map(|value| value as i64);
+    Some(())
+}
+
+fn flag(slot: &mut bool, cursor: &mut Cursor, _: &mut Names) -> Read<()> {
+    *slot = cursor.boolean()?;
+    Some(())
+}
+
+fn parsed<T>(
+    slot: &mut Option<T>, cursor: &mut Cursor, parse: impl FnOnce(&str) -> Option<T>,
+) -> Read<()> {
+    if !cursor.null()? {
+        *slot = Some(parse(&cursor.string()?)?);
     }
-    parse(&cursor.string()?).map(Some)
-}
-
-fn set<T>(slot: &mut Option<T>, value: Option<T>) -> bool {
-    *slot = value;
-    slot.is_none()
-}
-
-fn raise(slot: &mut bool, value: bool) -> bool {
-    *slot = value;
-    !value
-}
-
-fn blocks(cursor: &mut Cursor) -> Read<Option<i64>> {
-    Some(number(cursor, 0, BLOCKS)?.map(|value| value as i64))
+    Some(())
 }
 
 /// The sums of a capacity proof.
-fn sums(cursor: &mut Cursor) -> Read<Option<[i64; 5]>> {
+fn sums(slot: &mut Option<[i64; 5]>, cursor: &mut Cursor, _: &mut Names) -> Read<()> {
     if cursor.null()? {
-        return Some(None);
+        return Some(());
     }
     let mut sums = [None; 5];
     cursor.object(|cursor, key| {
@@ -388,41 +322,41 @@ fn sums(cursor: &mut Cursor) -> Read<Option<[i64; 5]>> {
         sums[at].replace(value as i64).is_none().then_some(())
     })?;
     let [a, b, c, d, e] = sums;
-    Some(Some([a?, b?, c?, d?, e?]))
+    *slot = Some([a?, b?, c?, d?, e?]);
+    Some(())
+}
+
+fn short(text: &str) -> Read<()> {
+    (text.len() <= 1024 || text.chars().count() <= 1024).then_some(())
 }
 
 fn named(cursor: &mut Cursor, names: &mut Names) -> Read<Name> {
     let text = cursor.string()?;
-    let fine = !text.is_empty() && (text.len() <= 1024 || text.chars().count() <= 1024);
-    fine.then(|| names.text(&text))
+    short(&text)?;
+    (!text.is_empty()).then(|| names.text(&text))
 }
 
-fn name(cursor: &mut Cursor, names: &mut Names) -> Read<Option<Name>> {
-    if cursor.null()? {
-        return Some(None);
+fn name(slot: &mut Option<Name>, cursor: &mut Cursor, names: &mut Names) -> Read<()> {
+    if !cursor.null()? {
+        *slot = Some(named(cursor, names)?);
     }
-    named(cursor, names).map(Some)
+    Some(())
 }
 
-fn texts(cursor: &mut Cursor, names: &mut Names, out: &mut Vec<Name>) -> Read<bool> {
-    cursor.array(|cursor| {
-        out.push(named(cursor, names)?);
-        Some(())
-    })?;
-    Some(out.is_empty())
+fn texts(slot: &mut Vec<Name>, cursor: &mut Cursor, names: &mut Names) -> Read<()> {
+    cursor.array(|cursor| Some(slot.push(named(cursor, names)?)))
 }
 
-fn ids(cursor: &mut Cursor, names: &mut Names, out: &mut Vec<Name>) -> Read<bool> {
+fn ids(slot: &mut Vec<Name>, cursor: &mut Cursor, names: &mut Names) -> Read<()> {
     cursor.array(|cursor| {
-        out.push(if cursor.peek()? == b'"' {
-            named(cursor, names)?
+        if cursor.peek()? == b'"' {
+            slot.push(named(cursor, names)?);
         } else {
             let (negative, digits) = cursor.digits()?;
-            (!negative).then(|| names.digits(digits))?
-        });
+            slot.push((!negative).then(|| names.digits(digits))?);
+        }
         Some(())
-    })?;
-    Some(out.is_empty())
+    })
 }
 
 /// A group of caches: its number, its kind, and its window.
@@ -430,9 +364,9 @@ pub fn group(cursor: &mut Cursor) -> Read<(u64, Group)> {
     let (mut at, mut kind, mut window) = (0, String::new(), 0);
     cursor.object(|cursor, key| {
         match key {
-            "group" => at = blocks(cursor)??,
+            "group" => at = number(cursor, 0, BLOCKS)??,
             "kind" => kind = cursor.string()?.into_owned(),
-            _ => window = blocks(cursor)?.unwrap_or(0),
+            _ => window = number(cursor, 0, BLOCKS)?.unwrap_or(0) as i64,
         }
         Some(())
     })?;

@@ -306,7 +306,7 @@ impl Moment<'_> {
     pub fn accused(&self) -> &Set<Name> {
         self.found.accused.get_or_init(|| {
             let mut accused = Set::default();
-            accused.extend(self.event.blocking.iter().flatten().copied());
+            accused.extend(self.event.blocking_claim_ids.iter().flatten().copied());
             let outcome = self.event.outcome_claim_id.filter(|_| self.event.restore);
             accused.extend(outcome.into_iter());
             accused
@@ -348,7 +348,8 @@ impl Moment<'_> {
 
     fn blames_unfailed(&self, claim: &Claim) -> bool {
         let event = self.event;
-        let listed = || event.blocking.iter().flatten().copied().chain(event.outcome_claim_id);
+        let listed =
+            || event.blocking_claim_ids.iter().flatten().copied().chain(event.outcome_claim_id);
         let unfailed = *self.found.unfailed.get_or_init(|| !listed().all(|name| self.failed(name)));
         unfailed
             && (claim.responsible(self.tables)
@@ -359,7 +360,9 @@ impl Moment<'_> {
         let event = self.event;
         let Some(outcome) = event.outcome else { return false };
         let mut ours = event.outcome_claim_id.is_none() || event.outcome_claim_id == claim.id;
-        if let (true, Some(listed)) = (outcome == self.tables.words.refusal, &event.blocking) {
+        if let (true, Some(listed)) =
+            (outcome == self.tables.words.refusal, &event.blocking_claim_ids)
+        {
             ours = ours && claim.id.is_some_and(|id| listed.contains(&id));
         }
         ours && self.tables.words.outcomes.contains(&outcome)
