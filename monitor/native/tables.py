@@ -10,8 +10,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Final
 
-import msgspec
-
 from monitor.native.options import i64, kinds_of, many, maybe, text, u8, u32, u64
 from spec.claims.claim import Mode
 from spec.claims.states import TERMINAL, TRANSITIONS, ClaimState

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from monitor.native import core
 from spec.cli.console import COMMANDS
 from spec.installed import EXTRAS, NEEDS, fault_of
 from tests.installation import CORE, ROOT, WHEEL, call, environment, without
@@ -258,6 +259,11 @@ class TestDeclared:
 
 class TestWheel:
     """What `make test-wheel` installed."""
+
+    @pytest.mark.skipif(not WHEEL, reason="make test-wheel names the environment of a wheel")
+    def test_judge(self, tmp_path: Path) -> None:
+        """The wheel has the native core where the tree has it."""
+        assert f"{core()} judge" in call("resident-claims", "--version", cwd=tmp_path).stdout
 
     @pytest.mark.skipif(not WHEEL, reason="make test-wheel names the environment of a wheel")
     def test_origin(self, tmp_path: Path) -> None:

@@ -128,7 +128,7 @@ fn is_turned_away(judge: &Judge, claim: &Claim) -> bool {
     claim.state == judge.tables.refused && !more
 }
 
-/// What each obligation came to; a claim to which nothing was owed shows none as kept.
+/// What each obligation came to; a claim that was not entered shows none as kept.
 fn findings<'a>(
     judge: &'a Judge, claim: &'a Claim,
 ) -> impl Iterator<Item = (Found, Option<&'a Reason>)> {
@@ -142,7 +142,7 @@ fn findings<'a>(
 
 /// Append one claim: its id, mode, stated modes, state, whether it is entered, final and turned
 /// away, its period, and of each obligation the verdict, the rule, the line and its sequence
-/// number, and the reason where nothing is concluded.
+/// number, and the reason of an inconclusive one.
 fn write(judge: &Judge, number: u32, out: &mut Vec<u8>) {
     let (claim, tables) = (&judge.state.run.claims[number], &judge.tables);
     out.push(b'[');

@@ -113,7 +113,7 @@ record! {
 }
 
 record! {
-    /// A kind of event: which fields it requires, all or one of, and which mean nothing on it. A
+    /// A kind of event: which fields it requires, all or one of, and which have no meaning on it. A
     /// report about a route has the fact that it is about, and the field that both have.
     pub struct OfKind {
         name: String,
