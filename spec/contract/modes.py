@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import TYPE_CHECKING
 
-from spec.claims.claim import Mode
+from spec.claims.states import Mode
 from spec.contract.interpretations import INTERPRETATIONS
 from spec.contract.obligations import OBLIGATIONS, STATED
 from spec.contract.supply import Depth

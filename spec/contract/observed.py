@@ -17,7 +17,7 @@ from spec.language.verdicts import Verdict
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from spec.claims.claim import Mode
+    from spec.claims.states import Mode
     from spec.language.machine import Observer, Rule
 
 __all__ = [

@@ -9,10 +9,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, partial
 from typing import Any, Final, NamedTuple, TypeAlias
 
-from spec.claims.claim import Mode
+from spec.claims.states import Mode
 from spec.contract.ledgers import CLAIM_FACTS, DECLARED, REQUEST_FACTS
 from spec.contract.modes import MODES, Bundle
 from spec.events.alphabet import Kind
@@ -215,6 +215,12 @@ def _function(lines: Sequence[str]) -> Callable[..., Any]:
     return function
 
 
+def _later(lines: Callable[[], Sequence[str]]) -> Callable[..., Any]:
+    """The function of generated source, which is made at the first call."""
+    made = cache(lambda: _function(lines()))
+    return lambda *inputs: made()(*inputs)
+
+
 class _Maker:
     """Makes the functions of one kind of event for one bundle of one mode."""
 
@@ -244,12 +250,13 @@ class _Maker:
         }
         if not changed:
             return None, None
-        two, three = (self._assign(changed, before, after, three=t) for t in (False, True))
-        return two, three
+        two = _function(self._assign(changed, before, after, three=False))
+        return two, _later(lambda: self._assign(changed, before, after, three=True))
 
+    @staticmethod
     def _assign(
-        self, changed: Mapping[str, Term], before: Scope, after: Scope, *, three: bool
-    ) -> Callable[..., Values]:
+        changed: Mapping[str, Term], before: Scope, after: Scope, *, three: bool
+    ) -> list[str]:
         """Assigns each register after those that its term reads."""
         old, new, at = _ARGUMENT[before], _ARGUMENT[after], _AT[after]
         lines, todo = [f"{new} = {old}.copy()"], dict(changed)
@@ -261,7 +268,7 @@ class _Maker:
             ]
             for name in ready:
                 lines.append(f"{new}[{at[name]}] = {source(todo.pop(name), {}, three=three)}")
-        return _function([*lines, f"return {new}"])
+        return [*lines, f"return {new}"]
 
     def watch(self, place: int, observer: Observer, known: Known) -> Watch | None:
         """An observer in one scope; None if no event of this kind moves it."""
@@ -284,8 +291,10 @@ class _Maker:
                     number,
                     sources,
                     states[rule.to],
-                    _function([f"return {source(when, own, three=True)}"]),
-                    self._tuple(sets, own) if rule.sets else None,
+                    _later(partial(_returned, (when,), own)),
+                    _later(partial(_returned, tuple(sets.values()), own, "({},)"))
+                    if rule.sets
+                    else None,
                 )
             )
         if not rules:
@@ -302,10 +311,10 @@ class _Maker:
             for r in observer.registers
         }
 
-    @staticmethod
-    def _tuple(sets: Mapping[str, Term], own: Mapping[str, int]) -> Callable[..., tuple[Any, ...]]:
-        values = [source(term, own, three=True) for term in sets.values()]
-        return _function([f"return ({', '.join(values)},)"])
+
+def _returned(terms: Sequence[Term], own: Mapping[str, int], form: str = "{}") -> list[str]:
+    """Returns the values of terms in three values."""
+    return [f"return {form.format(', '.join(source(term, own, three=True) for term in terms))}"]
 
 
 @cache
@@ -319,14 +328,13 @@ def compiled(kind: Kind, mode: Mode | None, bundle: Bundle = Bundle.CONTRACT) ->
     own = [maker.watch(n, each, maker.alone) for n, each in enumerate(observers)]
     scoped = [maker.watch(n, o, maker.known) for n, o in enumerate(observers) if o.per_request]
     opens = maker.at_kind(DELIVERY.term("opens"))
-    two, three = (_function([f"return {source(opens, {}, three=t)}"]) for t in (False, True))
     return Compiled(
         *claim,
         *request,
         tuple(watch for watch in own if watch is not None),
         tuple(watch for watch in scoped if watch is not None),
-        two,
-        three,
+        _function([f"return {source(opens, {}, three=False)}"]),
+        _later(partial(_returned, (opens,), {})),
         frozenset(maker.reads - {"here"}),
     )
 
@@ -334,7 +342,7 @@ def compiled(kind: Kind, mode: Mode | None, bundle: Bundle = Bundle.CONTRACT) ->
 def in_three_values(term: Term, kind: Kind, mode: Mode | None) -> Callable[..., bool | None]:
     """A term for one kind of event and one mode, where inputs may be unknown."""
     maker = _Maker(kind, _constants(mode))
-    return _function([f"return {source(maker.at_kind(term), {}, three=True)}"])
+    return _function(_returned((maker.at_kind(term),), {}))
 
 
 def _constants(mode: Mode | None) -> Mapping[str, bool]:
