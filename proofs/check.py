@@ -49,7 +49,7 @@ if TYPE_CHECKING:
     from proofs.engines.invariants.recheck import Proof
     from proofs.model.of_mode import Model
     from proofs.traces.scenario_search import FoundScenario
-    from spec.claims.claim import Mode
+    from spec.claims.states import Mode
 
 __all__ = ["DEPTH", "SCHEMA", "Check", "Checks", "check_mode", "exit_code", "proof_schema"]
 

@@ -14,7 +14,7 @@ from proofs.traces.narrative import tell
 from proofs.traces.replay import to_events
 
 if TYPE_CHECKING:
-    from spec.claims.claim import Mode
+    from spec.claims.states import Mode
     from spec.contract.modes import Bundle
 
 __all__ = ["sound_by"]

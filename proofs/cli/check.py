@@ -16,7 +16,7 @@ from proofs.report.summary import print_summary
 from proofs.report.table import print_row, print_total
 from proofs.traces.itf import check_suffix
 from spec import __version__
-from spec.claims.claim import Mode
+from spec.claims.states import Mode
 from spec.cli.arguments import path_option
 from spec.cli.common import Format, FormatOption, console, page, print_json, write_output
 from spec.contract.modes import Bundle

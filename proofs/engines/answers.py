@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from proofs.engines.invariants.recheck import Proof
     from proofs.logic.encode import Numbers
     from proofs.model.of_mode import Model
-    from spec.claims.claim import Mode
+    from spec.claims.states import Mode
 
 __all__ = ["Answer", "Engine", "EngineName", "Question", "Shown"]
 

@@ -18,7 +18,7 @@ from proofs.engines.invariants.recorded import recall
 from proofs.engines.invariants.spacer import RLIMIT as SPACER_RLIMIT
 from proofs.engines.invariants.spacer import prove
 from proofs.logic.encode import Bits, Integers
-from spec.claims.claim import Mode
+from spec.claims.states import Mode
 
 if TYPE_CHECKING:
     from proofs.engines.answers import Engine, Question

@@ -25,6 +25,7 @@ from spec.language.terms import (
     Compare,
     Const,
     Ite,
+    KindIn,
     Not,
     Or,
     Scope,
@@ -276,8 +277,7 @@ class _Maker:
         own = {register.name: number for number, register in enumerate(observer.registers)}
         lines, rules = [], []
         for number, rule in enumerate(observer.rules):
-            when = self.at_kind(rule.when, known)
-            if when == FALSE:
+            if not _may(rule.when, self.kind) or (when := self.at_kind(rule.when, known)) == FALSE:
                 continue
             sources = frozenset(states[name] for name in observer.sources(rule))
             sets = self._sets(observer, rule.sets, known)
@@ -310,6 +310,18 @@ class _Maker:
             else Var(Scope.OWN, r.name, r.sort)
             for r in observer.registers
         }
+
+
+def _may(term: Term, kind: Kind) -> bool:
+    """Whether a term can hold on an event of a kind, as far as the kinds that it names decide."""
+    match term:
+        case KindIn(kinds):
+            return kind in kinds
+        case And(args):
+            return all(_may(arg, kind) for arg in args)
+        case Or(args):
+            return any(_may(arg, kind) for arg in args)
+    return True
 
 
 def _returned(terms: Sequence[Term], own: Mapping[str, int], form: str = "{}") -> list[str]:
