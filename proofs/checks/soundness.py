@@ -6,8 +6,9 @@ import time
 from typing import TYPE_CHECKING
 
 from proofs.checks.results import Sound
-from proofs.engines.answers import Answer, EngineName, Question
+from proofs.engines.answers import Answer, Question
 from proofs.engines.invariants.recheck import ProofResult
+from proofs.engines.names import EngineName
 from proofs.engines.portfolio import engine_named
 from proofs.logic.encode import Integers
 from proofs.traces.narrative import tell

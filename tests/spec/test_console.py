@@ -70,6 +70,25 @@ class TestHelp:
         others = {"monitor", "models", "proofs", "runtime_hooks", "z3", "graphviz"}
         assert set() == others & loaded
 
+    @pytest.mark.parametrize(
+        ("words", "without"),
+        [
+            (
+                ["check", VIOLATED],
+                "pydantic rich transitions yaml multiprocessing importlib.metadata models proofs",
+            ),
+            (["prove", "--help"], "pydantic rich proofs.check proofs.model spec.contract.modes"),
+        ],
+        ids=lambda words: words[0],
+    )
+    def test_only_what_is_used(self, words: list[str], without: str, tmp_path: Path) -> None:
+        """A command imports nothing that is slow to import and that it does not use."""
+        code = "import sys; from spec.cli.console import main; main(sys.argv[1:])"
+        code += "; print(*sys.modules)"
+        loaded = set(call("-c", code, *words, cwd=tmp_path).stdout.splitlines()[-1].split())
+        assert "spec.cli.console" in loaded
+        assert set() == loaded & set(without.split())
+
     def test_version(self, capsys: Capture) -> None:
         """The version is that of every package."""
         assert 0 == main(["--version"])
