@@ -16,8 +16,7 @@ from typing import Any, Final, NamedTuple
 import msgspec
 
 from monitor.native.tables import table
-from spec.claims.claim import Mode
-from spec.claims.states import ClaimState
+from spec.claims.states import ClaimState, Mode
 from spec.contract.modes import Bundle
 from spec.language.verdicts import Verdict
 from spec.stream.breaks import Line

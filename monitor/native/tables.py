@@ -13,8 +13,7 @@ from typing import Any, Final, TypeAlias
 
 import msgspec
 
-from spec.claims.claim import Mode
-from spec.claims.states import TERMINAL, TRANSITIONS, ClaimState
+from spec.claims.states import TERMINAL, TRANSITIONS, ClaimState, Mode
 from spec.contract.facts import FACTS_ARE_FACTS, ROOM
 from spec.contract.ledgers import CLAIM_FACTS, DECLARED, REQUEST_FACTS
 from spec.contract.modes import MODES, Bundle

@@ -21,7 +21,7 @@ from proofs.logic.encode import Expr, Integers
 from proofs.model.pair import swap_lemma
 from proofs.model.system import System
 from proofs.model.theorems import Clause
-from spec.claims.claim import Mode
+from spec.claims.states import Mode
 from spec.contract.ledgers import kind, was
 from spec.contract.modes import Bundle
 from spec.contract.vocabulary import e

@@ -22,8 +22,7 @@ from monitor.input.sources import read
 from monitor.report.verdict import ModeChoice, UnjudgedClaim
 from proofs.traces.itf import ITF, events_of
 from spec import __version__
-from spec.claims.claim import Mode
-from spec.claims.states import ClaimState
+from spec.claims.states import ClaimState, Mode
 from spec.contract.modes import Bundle
 from spec.contract.obligations import OBLIGATIONS
 from spec.digest import spec_digest

@@ -13,7 +13,7 @@ from enum import StrEnum
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from spec.claims.claim import Mode
+from spec.claims.states import Mode
 from spec.contract.interpretations import INTERPRETATIONS
 from spec.contract.obligations import OBLIGATIONS, STATED
 from spec.contract.supply import Depth

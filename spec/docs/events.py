@@ -2,8 +2,15 @@
 
 from __future__ import annotations
 
-from spec.claims.lifecycle import OWNER_TRIGGERS, RUNTIME_TRIGGERS
-from spec.claims.states import RESPONSIBLE, TERMINAL, TRANSITIONS, TRIGGERS, ClaimState
+from spec.claims.states import (
+    OWNER_TRIGGERS,
+    RESPONSIBLE,
+    RUNTIME_TRIGGERS,
+    TERMINAL,
+    TRANSITIONS,
+    TRIGGERS,
+    ClaimState,
+)
 from spec.docs.diagrams import lifecycle_diagram
 from spec.docs.markdown import fence, table
 from spec.docs.mermaid import to_mermaid

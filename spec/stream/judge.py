@@ -8,8 +8,7 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Final
 
-from spec.claims.claim import Mode
-from spec.claims.states import next_state
+from spec.claims.states import Mode, next_state
 from spec.contract.modes import MODES, Bundle
 from spec.contract.obligations import OBLIGATIONS
 from spec.contract.observed import facts_of

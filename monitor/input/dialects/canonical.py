@@ -10,8 +10,8 @@ import msgspec
 from monitor.input.dialects._json import kind_in, predicate_in, struct
 from monitor.input.errors import InputError, did_you_mean, shown
 from monitor.input.records import At, Record, Stamp, at_line, stamp_of
-from spec.claims.claim import Mode
 from spec.claims.durations import Duration
+from spec.claims.states import Mode
 from spec.events.alphabet import FACTS, Kind
 from spec.events.canonical import Event, Mark, StreamMark
 from spec.events.fields import FIELDS, FLAGS, IDENTITY, STAMP, fields_of, one_of, required_of

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from spec.claims.claim import Mode
-from spec.claims.states import TRANSITIONS, ClaimState
+from spec.claims.states import TRANSITIONS, ClaimState, Mode
 from spec.contract.interpretations import CLOSES
 from spec.contract.ledgers import breaks, kind, now, was
 from spec.contract.obligation import Answer, Obligation, Place

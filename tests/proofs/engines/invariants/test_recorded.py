@@ -10,10 +10,11 @@ import pytest
 from proofs.checks.cores import proof_of, question_of, rests_on
 from proofs.checks.lemmas import LEMMAS
 from proofs.checks.necessity import question_without
-from proofs.engines.answers import EngineName, Question
+from proofs.engines.answers import Question
 from proofs.engines.invariants import recorded, spacer
 from proofs.engines.invariants.recheck import Invariant, Proof, ProofResult
 from proofs.engines.invariants.recorded import file_of, prove, recall
+from proofs.engines.names import EngineName
 from proofs.engines.portfolio import Auto, Recorded
 from proofs.logic.encode import Integers
 from proofs.logic.smtlib import INVARIANT, Writer, show, sort_of
