@@ -123,7 +123,10 @@ def _form(kind: Kind) -> type[msgspec.Struct]:
             fields.append((info.name, _TYPES.get(info.name, info.type), info.default))
         elif info.name != "kind":
             others[info.name] = info.default
-    others["checked"] = bool(names & {"block_ids", "positions", "duration"})
+    others["checked"] = bool(one_of(kind) or names & {"block_ids", "positions", "duration"})
+    others["demotes"] = (
+        Event.demotes if kind is Kind.CLAIM_OFFLOADED else kind is Kind.CLAIM_DEMOTED
+    )
     accuses, repeats = {"blocking_claim_ids", "outcome_claim_id"}, {"duplicate", "echo"}
     others["accused"] = Event.accused if names & accuses else ()
     others["contents"] = Event.contents if names & {"keys", "content_keys"} else ()

@@ -53,7 +53,7 @@ REPORTED_BY: dict[ConflictAction, tuple[Kind, ...]] = {
     ConflictAction.BOUND_ACTIVE: (Kind.REQUEST_BOUNDED,),
     ConflictAction.OFFLOAD: (Kind.REQUEST_OFFLOADED,),
     ConflictAction.SPLIT: (Kind.REQUEST_SPLIT,),
-    ConflictAction.RELAX: (Kind.CLAIM_DEMOTED, Kind.CLAIM_EXPIRED),
+    ConflictAction.RELAX: (Kind.CLAIM_DEMOTED, Kind.CLAIM_EXPIRED, Kind.CLAIM_OFFLOADED),
 }
 """The reports that state each action."""
 

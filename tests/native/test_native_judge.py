@@ -46,6 +46,14 @@ def test_files() -> None:
         assert differs(case.lines, case.mode, packed=True) is None, case.key
 
 
+def test_offloads() -> None:
+    """Both judges agree on offloads that end responsibility."""
+    found = [case for case in of_files() if case.key.startswith("edges/offloaded")]
+    assert len(found) == 16
+    for case in found:
+        assert differs(case.lines, case.mode) is None, case.key
+
+
 @pytest.mark.parametrize("seed", [0, 1, 2, 5])
 def test_snapshot(seed: int) -> None:
     """State that is saved anywhere and loaded elsewhere gives the same outcomes."""
@@ -92,6 +100,24 @@ def test_refused_line() -> None:
     judge = NativeJudge()
     fed = judge.feed(b'\n{"kind":"claim_rejected","claim_id":"a"}\n{"event":"x"}\n{}\n')
     assert (fed.line, fed.refused) == (3, "not taken")
+
+
+@pytest.mark.parametrize(
+    ("kind", "more"),
+    [
+        ("store_finished", b""),
+        ("load_finished", b',"request_id":"r"'),
+        ("load_failed", b',"request_id":"r"'),
+        ("prefix_reused", b',"request_id":"r"'),
+        ("request_routed", b',"request_id":"r","cost":1,"worker":"w"'),
+        ("reuse_served", b',"request_id":"r","hit":true'),
+    ],
+)
+def test_names_nothing(kind: str, more: bytes) -> None:
+    """A fact that states neither claim nor object, keys or blocks is refused."""
+    line = b'{"kind":"%s"%s' % (kind.encode(), more)
+    assert NativeJudge().feed(line + b"}\n").refused == "not taken"
+    assert NativeJudge().feed(line + b',"keys":["k"]}\n').refused == ""
 
 
 def test_choice(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -116,7 +116,7 @@ class CanonicalDialect:
                 self._refuse(line, name, reason, "docs/events.md lists its fields")
         some = one_of(event.kind)
         if some and not any(getattr(event, name) for name in some):
-            reason = f"{event.kind} cannot be judged without {' or '.join(some)}"
+            reason = f"{event.kind} states none of {', '.join(some)}"
             self._refuse(line, some[0], reason, "docs/events.md lists its fields")
         for name in _STRANGE[event.kind]:
             if getattr(event, name) != _DEFAULTS[name]:

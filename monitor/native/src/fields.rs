@@ -370,6 +370,15 @@ impl Moment<'_> {
 
     fn authorised(&self, claim: &Claim) -> Option<bool> {
         let Some(by) = self.event.by else { return Some(true) };
+        if self.event.kind == event::CLAIM_OFFLOADED {
+            let on_copies = [event::STORE_FINISHED, event::HOST_COPY_FOUND, event::HOST_COPY_LOST];
+            let observed = on_copies.into_iter().all(|kind| self.state.observes.has(kind));
+            match claim.facts[self.tables.at.host] {
+                0 if observed => return Some(false),
+                1 if observed => {}
+                _ => return None,
+            }
+        }
         if by != self.tables.words.runtime {
             return claim.owner.map(|owner| owner == by);
         }
@@ -379,7 +388,7 @@ impl Moment<'_> {
             }
             return Some(claim.elapsed && !claim.early);
         }
-        let demotes = self.event.kind == event::CLAIM_DEMOTED;
+        let demotes = self.event.demotes();
         if demotes && claim.mode == self.tables.hard_protected {
             return (claim.pressed != UNKNOWN).then_some(claim.pressed == 1);
         }

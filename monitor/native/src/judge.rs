@@ -987,7 +987,8 @@ impl Judge {
     /// Whether a request in hand is in a standing conflict with the responsible claims.
     fn is_pressed(&self) -> i64 {
         let (requests, total) = (&self.state.requests, self.state.capacity.total(ALWAYS));
-        let mut found = 0;
+        let observed = self.state.observes.has(event::REQUEST_ARRIVED);
+        let mut found = if observed { 0 } else { UNKNOWN };
         for request in requests.in_hand.keys().filter_map(|name| requests.live(name)) {
             match (request.needed, request.usable, total) {
                 (Some(needed), Some(usable), Some(total)) => {
@@ -1088,7 +1089,8 @@ impl Judge {
         claim.facts.copy_from_slice(&now);
         self.now = now;
         if is_mine && named {
-            claim.state = tables.next_state(claim.state, event.kind).unwrap_or(claim.state);
+            let trigger = if event.demotes() { event::CLAIM_DEMOTED } else { event.kind };
+            claim.state = tables.next_state(claim.state, trigger).unwrap_or(claim.state);
         }
         if moved {
             self.moved.push(number);

@@ -29,12 +29,12 @@ from tests.proofs.mutation.shared import OF_OPERATORS, OF_PLACES, OF_WAYS, mutan
 from tests.proofs.mutation_figures import grouped, recorded
 
 SAMPLE = {
-    "structure": 0,
-    "theorem": 2,
-    "frame": 1,
+    "structure": 1,
+    "theorem": 1,
+    "frame": 0,
     "necessity": 0,
     "traces": 4,
-    "pins": 12,
+    "pins": 13,
     "equivalent": 7,
     "survived": 0,
     "unknown": 0,

@@ -72,7 +72,7 @@ class TestOperators:
         [
             ("weaken-1", "weaken, by e.mine"),
             ("narrow-1", "narrow, by e.kind in {claim_demoted}"),
-            ("widen-1", "widen, by e.kind in {claim_released}"),
+            ("widen-1", "widen, by e.kind in {claim_expired}"),
             ("retarget-idle", "it leads to idle, not acted"),
             ("add-idle", "it applies in idle too"),
         ],
