@@ -100,6 +100,7 @@ fuzz: $(STAMP) ## Look for bytes that break the readers, a minute each (needs pi
 bench: $(STAMP) native-core ## Measure speed, as ratios to a baseline of the same run (a few minutes)
 	$(BIN)/python -m tests.bench
 	$(BIN)/python -m tests.bench_monitor
+	$(BIN)/python -m tests.bench_start
 	@test ! -e $(VLLM_VENV)/.stamp || $(VLLM_VENV)/bin/python -m tests_vllm.bench
 
 mutate: $(STAMP) ## Change the specification in every way and see that each is noticed (minutes)

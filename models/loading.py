@@ -11,7 +11,7 @@ from models.framework.inference import Inference
 from models.framework.model import Model
 from models.framework.shims import PLAIN, Shim
 from models.registry import model_of, parts, runtime
-from spec.claims.claim import Mode
+from spec.claims.states import Mode
 from spec.language.errors import SpecError
 from spec.language.suggest import resolve
 

@@ -17,7 +17,7 @@ from typing import Any, Final
 
 from models.framework.inference import Inference
 from models.framework.model import Model
-from spec.claims.claim import Mode
+from spec.claims.states import Mode
 from spec.events.canonical import Event
 from spec.language.errors import SpecError
 from spec.language.suggest import resolve

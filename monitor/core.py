@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     from monitor.input.errors import InputError
     from monitor.input.records import Form, Record
-    from spec.claims.claim import Mode
+    from spec.claims.states import Mode
     from spec.stream.claim import Claim, Finding
 
 __all__ = [

@@ -2,17 +2,12 @@
 
 from __future__ import annotations
 
-import gc
 import sys
-from typing import TYPE_CHECKING
 
 from spec.cli.command_modules import later
 from spec.cli.common import add_docs, add_schema, new_app, run
 
-if TYPE_CHECKING:
-    import typer
-
-__all__ = ["app", "main", "own_process"]
+__all__ = ["app", "main"]
 
 app = new_app(
     "proofs",
@@ -37,14 +32,6 @@ add_schema(
     example="-o docs/schema/proof.json",
 )
 
-_ROUND = 200_000  # formulas are freed by count; looking for cycles takes a tenth of the time
-
-
-def own_process() -> typer.Typer:
-    """Run the command line in a process of its own, tuned for it."""
-    gc.set_threshold(_ROUND)
-    return app
-
 
 def main(argv: list[str] | None = None) -> int:
     """Run the command line and return its exit code."""
@@ -52,4 +39,4 @@ def main(argv: list[str] | None = None) -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(run(own_process()))
+    sys.exit(main())

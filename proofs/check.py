@@ -21,9 +21,9 @@ from proofs.checks.receptiveness import receptive
 from proofs.checks.redundancy import redundancy
 from proofs.checks.results import Lacking, Leaned, Paper
 from proofs.checks.soundness import sound_by
-from proofs.engines.answers import EngineName
 from proofs.engines.background import Task
 from proofs.engines.bounded.assumption_bmc import AssumptionBmc, readable_contract
+from proofs.engines.names import DEPTH, EngineName
 from proofs.report.results import NOT_FOUND, SCHEMA, Added, Check, Checks, Consistent, proof_schema
 from proofs.report.verdict import exit_code
 from proofs.traces.itf import write_trace
@@ -49,11 +49,9 @@ if TYPE_CHECKING:
     from proofs.engines.invariants.recheck import Proof
     from proofs.model.of_mode import Model
     from proofs.traces.scenario_search import FoundScenario
-    from spec.claims.claim import Mode
+    from spec.claims.states import Mode
 
 __all__ = ["DEPTH", "SCHEMA", "Check", "Checks", "check_mode", "exit_code", "proof_schema"]
-
-DEPTH = 16
 
 
 class _Runs(NamedTuple):

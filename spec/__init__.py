@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from spec.claims.claim import CacheIdentity, ClaimDecision, Decision, Mode, ResidentClaim
+    from spec.claims.claim import CacheIdentity, ClaimDecision, Decision, ResidentClaim
     from spec.claims.durations import Duration, Instant, TimeUnit
     from spec.claims.predicates import (
         ContiguousRange,
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
         MaterializationPredicate,
         parse_predicate,
     )
-    from spec.claims.states import ClaimState
+    from spec.claims.states import ClaimState, Mode
     from spec.contract.modes import MODES, Bundle, ConflictAction, Depth, ModeSpec
     from spec.contract.names import find_mode
     from spec.contract.obligations import OBLIGATIONS
@@ -48,14 +48,14 @@ else:
         __name__,
         {
             "spec.claims.claim": (
-                *("CacheIdentity", "ClaimDecision", "Decision", "Mode", "ResidentClaim"),
+                *("CacheIdentity", "ClaimDecision", "Decision", "ResidentClaim"),
             ),
             "spec.claims.durations": ("Duration", "Instant", "TimeUnit"),
             "spec.claims.predicates": (
                 *("ContiguousRange", "LeadingPrefixAtLeast", "MaterializationPredicate"),
                 "parse_predicate",
             ),
-            "spec.claims.states": ("ClaimState",),
+            "spec.claims.states": ("ClaimState", "Mode"),
             "spec.contract.modes": ("MODES", "Bundle", "ConflictAction", "Depth", "ModeSpec"),
             "spec.contract.names": ("find_mode",),
             "spec.contract.obligations": ("OBLIGATIONS",),

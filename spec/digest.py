@@ -3,14 +3,20 @@
 from __future__ import annotations
 
 import hashlib
-import json
 from collections.abc import Mapping, Set
 from dataclasses import fields, is_dataclass
 from enum import Enum
 from functools import cache
 
-from spec.claims.lifecycle import OWNER_TRIGGERS, RUNTIME_TRIGGERS
-from spec.claims.states import RESPONSIBLE, TERMINAL, TRANSITIONS
+from msgspec.json import encode
+
+from spec.claims.states import (
+    OWNER_TRIGGERS,
+    RESPONSIBLE,
+    RUNTIME_TRIGGERS,
+    TERMINAL,
+    TRANSITIONS,
+)
 from spec.contract.interpretations import CLOSES, INTERPRETATIONS
 from spec.contract.ledgers import CLAIM_FACTS, DECLARED, REQUEST_FACTS
 from spec.contract.modes import MODES
@@ -28,27 +34,36 @@ SHORT = 12
 """Characters of the digest that are shown to people."""
 
 
+_PLAIN = frozenset({bool, int, str})
+
+
 def canonical(value: object) -> object:
     """`value` as JSON that depends on nothing but what it says.
 
     A dataclass (a term too) is its class name and its fields, an enum member its value; sets and
     mappings are sorted. Raises TypeError for anything else.
     """
-    if isinstance(value, Enum):
-        return [type(value).__name__, value.value]
-    if value is None or isinstance(value, bool | int | str):
+    kind = type(value)
+    if value is None or kind in _PLAIN:
         return value
-    if is_dataclass(value) and not isinstance(value, type):
-        parts = {field.name: canonical(getattr(value, field.name)) for field in fields(value)}
-        return [type(value).__name__, parts]
-    if isinstance(value, Mapping):
-        pairs = ([canonical(key), canonical(item)] for key, item in value.items())
-        return ["map", sorted(pairs, key=json.dumps)]
-    if isinstance(value, Set):
-        return ["set", sorted((canonical(item) for item in value), key=json.dumps)]
+    if isinstance(value, Enum):
+        return [kind.__name__, value.value]
+    if is_dataclass(kind):
+        return [kind.__name__, {name: canonical(getattr(value, name)) for name in _names(kind)}]
     if isinstance(value, tuple | list):
         return [canonical(item) for item in value]
-    raise TypeError(f"no canonical form of a {type(value).__name__}")
+    if isinstance(value, Mapping):
+        pairs = ([canonical(key), canonical(item)] for key, item in value.items())
+        return ["map", sorted(pairs, key=encode)]
+    if isinstance(value, Set):
+        return ["set", sorted((canonical(item) for item in value), key=encode)]
+    raise TypeError(f"no canonical form of a {kind.__name__}")
+
+
+@cache
+def _names(kind: type) -> tuple[str, ...]:
+    """The fields of a dataclass."""
+    return tuple(field.name for field in fields(kind))
 
 
 @cache
@@ -68,8 +83,7 @@ def spec_digest() -> str:
             (NEVER_BY_TELEMETRY, REJECTED_WITHOUT, RELEVANT_ORDER, ATOMS_FOR, TEMPTS),
         ),
     }
-    text = json.dumps(canonical(everything), sort_keys=True, separators=(",", ":"))
-    return hashlib.sha256(text.encode("utf-8")).hexdigest()
+    return hashlib.sha256(encode(canonical(everything), order="sorted")).hexdigest()
 
 
 def short_digest() -> str:

@@ -21,7 +21,7 @@ import z3
 from proofs.engines.bounded.search import WIDTH, find_refutation
 from proofs.logic.encode import Bits
 from proofs.model.of_mode import model_of
-from spec.claims.claim import Mode
+from spec.claims.states import Mode
 from spec.contract.modes import Bundle
 from tests.bench_process import used
 from tests.bench_search import largest, searched

@@ -13,7 +13,7 @@ from monitor.input.records import Record, at_line, stamp_of
 from monitor.live.feed import Live
 from runtime_hooks.settings.config import TAKEN
 from runtime_hooks.trace.journal import _BATCH
-from spec.claims.claim import Mode
+from spec.claims.states import Mode
 from spec.events.alphabet import Kind
 from spec.events.canonical import Event
 from tests.streams.traffic import Traffic, as_events

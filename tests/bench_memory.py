@@ -23,7 +23,7 @@ from monitor.check.found import found_in
 from monitor.core import ENDED, Limits, Streams
 from monitor.input.records import Record, at_line, stamp_of
 from monitor.report.verdict import Report
-from spec.claims.claim import Mode
+from spec.claims.states import Mode
 from spec.contract.modes import Bundle
 from spec.events.alphabet import Kind
 from spec.events.canonical import Event

@@ -27,7 +27,7 @@ import msgspec
 from monitor.check.files import EXIT_CODES, check
 from monitor.native import CHOICE, library
 from runtime_hooks.settings.config import TAKEN
-from spec.claims.claim import Mode
+from spec.claims.states import Mode
 from spec.contract.modes import Bundle
 from spec.events.canonical import Event
 from spec.stream.outcome import ModeVerdict

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 from models.framework.shims import Shim
 from models.runtimes.vllm_pool import Prompt, VllmPool
 from proofs.product.search import search, search_each
-from spec.claims.claim import Mode
+from spec.claims.states import Mode
 from spec.contract.modes import MODES, Bundle
 from tests.bench_process import used
 

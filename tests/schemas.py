@@ -6,7 +6,17 @@ from typing import Any
 
 __all__ = ["faults"]
 
-_SAYS_NOTHING = {"$schema", "$id", "$comment", "$defs", "title", "description", "default", "type"}
+_SAYS_NOTHING = {
+    "$schema",
+    "$id",
+    "$comment",
+    "$defs",
+    "title",
+    "description",
+    "default",
+    "type",
+    "then",
+}
 _TYPES: dict[str, type | tuple[type, ...]] = {
     "array": list,
     "boolean": bool,
@@ -42,6 +52,10 @@ def _any(value: Any, said: list[Any], _: Any, root: Any, at: str) -> list[str]:
     return [] if [] in tried else [f"{at} is none of {len(tried)}: {tried}"]
 
 
+def _if(value: Any, said: Any, schema: Any, root: Any, at: str) -> list[str]:
+    return faults(value, schema["then"], root, at) if not faults(value, said, root, at) else []
+
+
 def _ref(value: Any, said: str, _: Any, root: Any, at: str) -> list[str]:
     return faults(value, root["$defs"][said.removeprefix("#/$defs/")], root, at)
 
@@ -61,8 +75,10 @@ def _additional(value: Any, said: Any, schema: Any, root: Any, at: str) -> list[
 _KEYWORDS: dict[str, Any] = {
     "$ref": _ref,
     "additionalProperties": _additional,
+    "allOf": lambda v, said, _, root, at: [f for part in said for f in faults(v, part, root, at)],
     "anyOf": _any,
     "discriminator": lambda *_: [],  # a hint beside anyOf
+    "if": _if,
     "enum": lambda v, said, *rest: [] if v in said else [f"{rest[-1]} is none of {said}"],
     "items": lambda v, said, _, root, at: [f for each in v for f in faults(each, said, root, at)],
     "maxLength": lambda v, said, *rest: [] if len(v) <= said else [f"{rest[-1]} is too long"],

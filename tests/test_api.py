@@ -73,11 +73,11 @@ class TestCost:
         assert set() == imported(f"import {package}")
 
     def test_writer(self) -> None:
-        """Whoever writes a trace gets nothing that draws, prints, reads YAML or proves."""
-        assert {"pydantic"} == imported("from monitor import TraceWriter")
+        """Whoever writes a trace imports nothing heavy."""
+        assert set() == imported("from monitor import TraceWriter")
 
     def test_judge(self) -> None:
-        """Whoever judges gets nothing that draws, prints or proves."""
+        """Whoever judges imports nothing heavy."""
         judge = "from monitor import EventMonitor, check_files; EventMonitor('expiring').finish()"
 
-        assert set() == imported(judge) - {"pydantic", "yaml", "transitions"}
+        assert set() == imported(judge)

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from monitor.check.files import check
-from spec.claims.claim import Mode
+from spec.claims.states import Mode
 from spec.contract.modes import Bundle
 from spec.stream.outcome import ModeVerdict
 from tests import bench_monitor, bench_reelay

@@ -4,7 +4,7 @@ import re
 from pathlib import Path
 
 from models.catalog import NAMES
-from spec.claims.claim import Mode
+from spec.claims.states import Mode
 from spec.contract.modes import Depth
 from spec.lowering.load import parse_descriptor
 from spec.lowering.relation import lower

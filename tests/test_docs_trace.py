@@ -6,7 +6,7 @@ from pathlib import Path
 from monitor.check.files import check
 from monitor.input.dialects import Reader
 from monitor.report.headline import headline
-from spec.claims.claim import Mode
+from spec.claims.states import Mode
 from spec.contract.modes import Bundle
 
 PAGE = Path(__file__).parents[1] / "docs" / "writing-a-trace.md"

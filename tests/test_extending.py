@@ -151,7 +151,7 @@ INFERENCES = (
 IMPORTED = """\
 from models.framework.inference import Inference
 from models.framework.shims import Shim
-from spec.claims.claim import Mode
+from spec.claims.states import Mode
 """
 ALPHABET = "from spec.events.alphabet import Kind\n"
 INFERENCE = Toy(

@@ -10,7 +10,7 @@ from monitor.__main__ import app as monitor
 from proofs.__main__ import app as proofs
 from runtime_hooks.__main__ import app as runtime_hooks
 from spec.__main__ import app as spec
-from spec.claims.claim import Mode
+from spec.claims.states import Mode
 from spec.cli.common import run
 
 ROOT = Path(__file__).parents[1]

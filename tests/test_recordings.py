@@ -11,7 +11,7 @@ import pytest
 from monitor.check.events import EventMonitor
 from monitor.check.files import check
 from monitor.samples import sample
-from spec.claims.claim import Mode
+from spec.claims.states import Mode
 from spec.contract.modes import Bundle
 from spec.events.alphabet import FACTS, REPORTS, Kind
 from tests.recordings import FOLDER, ON_GPU, RECORDED, Recorded

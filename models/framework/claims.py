@@ -8,7 +8,7 @@ from typing import Any, Final, Generic, NamedTuple, TypeVar
 from models.framework.blocks import Content
 from models.framework.model import Emitted, fact
 from models.framework.shims import claim_of
-from spec.claims.claim import Mode
+from spec.claims.states import Mode
 from spec.contract.modes import MODES
 from spec.events.alphabet import Kind
 from spec.events.canonical import CapacityProof

@@ -12,7 +12,7 @@ from typing import Any, Final
 from models.framework.model import Action, Emitted, Model, fault, step
 from models.framework.shims import PLAIN, Shim, claim_of
 from models.framework.stepper import FIRST, Stepper
-from spec.claims.claim import Mode
+from spec.claims.states import Mode
 from spec.events.fields import required_of
 from spec.language.errors import SpecError
 

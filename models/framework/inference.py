@@ -12,7 +12,7 @@ from typing import Any
 
 from models.framework.model import Model
 from models.framework.shims import Shim
-from spec.claims.claim import Mode
+from spec.claims.states import Mode
 from spec.events.alphabet import Kind
 from spec.lowering.descriptor import Descriptor
 

@@ -15,8 +15,8 @@ from typing import Final, NamedTuple
 from models.framework.beginnings import Asked, Beginning, Guess, Known, Prompt, own_part
 from models.framework.hooked import Watch, facts_of
 from models.framework.joins import joins_of
-from spec.claims.claim import Mode
 from spec.claims.predicates import parse_predicate
+from spec.claims.states import Mode
 from spec.contract.modes import MODES
 from spec.events.alphabet import Kind
 from spec.events.canonical import Event

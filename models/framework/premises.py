@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-from spec.claims.claim import Mode
+from spec.claims.states import Mode
 from spec.contract.modes import Depth
 from spec.lowering.depths import PRECONDITIONS
 from spec.lowering.descriptor import SCHEMA, Descriptor

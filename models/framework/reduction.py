@@ -10,7 +10,7 @@ from collections.abc import Collection, Iterable
 from functools import cache
 from typing import Any, Final
 
-from spec.claims.claim import Mode
+from spec.claims.states import Mode
 from spec.contract.facts import FACTS_ARE_FACTS
 from spec.contract.ledgers import CLAIM_FACTS, DECLARED, REQUEST_FACTS
 from spec.contract.modes import MODES, Bundle

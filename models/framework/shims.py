@@ -23,7 +23,7 @@ from typing import Any, Final
 import msgspec
 
 from models.framework.model import CACHE, Emitted, Fact, Signal
-from spec.claims.claim import Mode
+from spec.claims.states import Mode
 from spec.contract.modes import MODES
 from spec.events.alphabet import Kind
 from spec.events.canonical import Event

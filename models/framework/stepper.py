@@ -10,7 +10,7 @@ from collections.abc import Callable, Collection, Mapping
 from typing import Any, Final
 
 from models.framework.reduction import reduce
-from spec.claims.claim import Mode
+from spec.claims.states import Mode
 from spec.contract.modes import MODES, Bundle
 from spec.events.canonical import Event
 from spec.language.errors import SpecError

@@ -24,7 +24,7 @@ from models.framework.inference import Inference
 from models.framework.model import Action, Emitted, Model, Next, Signal, fact, signal
 from models.framework.shims import Shim
 from models.framework.symmetry import alike
-from spec.claims.claim import Mode
+from spec.claims.states import Mode
 from spec.events.alphabet import Kind
 
 __all__ = ["INFERENCES", "VARIANTS", "Dynamo", "News", "Prompt", "Routed", "State"]

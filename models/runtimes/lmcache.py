@@ -39,7 +39,7 @@ from models.framework.model import Action, Emitted, Model, Next, fact, signal
 from models.framework.shims import Shim
 from models.runtimes.vllm_offload.model import State as Engine
 from models.runtimes.vllm_offload.model import VllmOffload
-from spec.claims.claim import Mode
+from spec.claims.states import Mode
 from spec.events.alphabet import Kind
 
 __all__ = ["INFERENCES", "VARIANTS", "Adapter", "LMCachePins", "LMCacheRetrieve", "State"]

@@ -20,7 +20,7 @@ from typing import Any, ClassVar, Final, NamedTuple
 
 from models.framework.model import Action, Emitted, Model, Next, fact
 from models.framework.shims import claim_of
-from spec.claims.claim import Mode
+from spec.claims.states import Mode
 from spec.events.alphabet import Kind
 from spec.events.canonical import CapacityProof
 from spec.events.fields import RUNTIME

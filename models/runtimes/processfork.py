@@ -27,7 +27,7 @@ from typing import Any, ClassVar, Final, NamedTuple
 from models.framework.inference import Inference
 from models.framework.model import Action, Emitted, Model, Next, fact, signal
 from models.framework.shims import Shim
-from spec.claims.claim import Mode
+from spec.claims.states import Mode
 from spec.events.alphabet import Kind
 
 __all__ = ["INFERENCES", "VARIANTS", "Capture", "Image", "ProcessFork", "Slip", "State"]

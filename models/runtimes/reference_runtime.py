@@ -17,7 +17,7 @@ from typing import Any, ClassVar, Final, NamedTuple
 from models.framework.blocks import Slot, hits
 from models.framework.claims import WATCHED, Claim, Moment, blocks_of, least
 from models.framework.model import Action, Model, Next
-from spec.claims.claim import Mode
+from spec.claims.states import Mode
 from spec.events.alphabet import Kind
 
 __all__ = ["TAKES", "VARIANTS", "ReferenceRuntime", "Request", "State", "Step"]

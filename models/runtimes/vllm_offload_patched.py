@@ -26,7 +26,7 @@ from typing import Any, ClassVar, Final
 from models.framework.model import Emitted, fact
 from models.framework.shims import claim_of
 from models.runtimes.vllm_offload.model import State, VllmOffload
-from spec.claims.claim import Mode
+from spec.claims.states import Mode
 from spec.contract.supply import Depth
 from spec.events.alphabet import Kind
 

@@ -17,7 +17,7 @@ from typing import Any, ClassVar, Final
 from models.framework.model import Action, Emitted, Model, Next, fact
 from models.framework.shims import claim_of
 from models.runtimes.vllm_pool import Prompt, State, VllmPool
-from spec.claims.claim import Mode
+from spec.claims.states import Mode
 from spec.contract.supply import Depth
 from spec.events.alphabet import Kind
 from spec.events.canonical import CapacityProof

@@ -16,7 +16,7 @@ from spec.language.given import require
 
 if TYPE_CHECKING:
     from monitor.report.verdict import Report
-    from spec.claims.claim import Mode
+    from spec.claims.states import Mode
 
 __all__ = ["check_files", "claim_asked"]
 

@@ -26,7 +26,7 @@ from monitor.report.verdict import (
     UnjudgedClaim,
 )
 from spec import __version__
-from spec.claims.claim import Mode
+from spec.claims.states import Mode
 from spec.contract.modes import MODES, Bundle
 from spec.digest import spec_digest
 from spec.events.alphabet import FACTS, Kind

@@ -17,7 +17,7 @@ from monitor.input.given import record_of
 from monitor.input.plain import form_of, plain_record
 from monitor.input.records import at_line
 from monitor.input.sources import Account
-from spec.claims.claim import Mode
+from spec.claims.states import Mode
 from spec.contract.modes import Bundle
 from spec.contract.names import find_bundle, find_mode
 from spec.events.canonical import Event

@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from monitor.check.found import Found, StreamFound
     from monitor.input.records import At, Record
     from monitor.report.verdict import Report
-    from spec.claims.claim import Mode
+    from spec.claims.states import Mode
     from spec.stream.outcome import ClaimOutcome
 
 __all__ = ["MOST_CLAIMS", "NoModeStated", "as_yaml", "exit_code", "take_evidence"]

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, BinaryIO, Final, Protocol
 
 from monitor.check.conclude import Asked, concluded
 from monitor.check.found import found_in
-from monitor.check.jobs import Judge, judge_apart
 from monitor.core import USUAL, Streams
 from monitor.durable.collector import seldom
 from monitor.input.errors import InputError
@@ -21,13 +20,14 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
     from monitor.check.found import Found
+    from monitor.check.jobs import Judge
     from monitor.core import Limits
     from monitor.input.merged import Engines
     from monitor.input.records import Record
     from monitor.input.reorder_window import Window
     from monitor.input.sources import Account
     from monitor.report.verdict import Report
-    from spec.claims.claim import Mode
+    from spec.claims.states import Mode
     from spec.contract.modes import Bundle
 
 __all__ = ["EXIT_CODES", "Records", "check"]
@@ -100,6 +100,8 @@ def check(
     else:
         judge = partial(_judge_files, asked, lenient, window, engines)
     if jobs > 1 and len(set(paths) - {STDIN}) > 1 and not engines:
+        from monitor.check.jobs import judge_apart
+
         several = [*dict.fromkeys(paths)]
         found = judge_apart(judge, several, jobs, stdin=stdin, progress=progress)
     else:

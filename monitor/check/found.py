@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from monitor.core import Occurred, Stream, Streams
     from monitor.input.records import Form
     from monitor.input.sources import Account
-    from spec.claims.claim import Mode
+    from spec.claims.states import Mode
     from spec.stream.codes import Reason
     from spec.stream.outcome import ClaimOutcome
 

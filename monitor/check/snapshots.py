@@ -18,8 +18,7 @@ from monitor.input.errors import InputError
 from monitor.input.records import At, Form, at_line
 from monitor.input.resequencer import Disorder
 from monitor.input.sources import Account
-from spec.claims.claim import Mode
-from spec.claims.states import ClaimState
+from spec.claims.states import ClaimState, Mode
 from spec.contract.modes import Bundle
 from spec.events.alphabet import Kind
 from spec.language.verdicts import Verdict

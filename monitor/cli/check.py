@@ -10,8 +10,6 @@ import typer
 from monitor.check.files import EXIT_CODES, check
 from monitor.cli.progress import progress_of
 from monitor.input.errors import InputError
-from monitor.report.github import as_github
-from monitor.report.junit import as_junit
 from monitor.report.limit_options import (
     IDS,
     IdsOption,
@@ -21,10 +19,10 @@ from monitor.report.limit_options import (
 )
 from monitor.report.mode_option import ModeOption, mode_asked
 from monitor.report.reorder_option import ReorderOption, window_asked
-from monitor.report.report_text import as_text
 from monitor.report.verdict import ModeChoice
 from spec.cli.arguments import claim_option, file_name
-from spec.cli.common import console, print_json, print_text
+from spec.cli.common import print_json, print_text
+from spec.cli.styled import paper
 from spec.contract.modes import Bundle
 from spec.contract.names import find_bundle
 from spec.language.errors import SpecError
@@ -125,9 +123,15 @@ def check_traces(
         case CheckFormat.JSON:
             print_json(report)
         case CheckFormat.GITHUB:
+            from monitor.report.github import as_github
+
             print_text(as_github(report))
         case CheckFormat.JUNIT:
+            from monitor.report.junit import as_junit
+
             typer.echo(as_junit(report), nl=False)
         case CheckFormat.TEXT:
-            print_text(as_text(report, console(), verbose=verbose))
+            from monitor.report.report_text import as_text
+
+            print_text(as_text(report, paper(), verbose=verbose))
     raise typer.Exit(EXIT_CODES[report.verdict])

@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     from monitor.input.errors import InputError
     from monitor.input.reorder_window import Window
     from monitor.report.verdict import Report
-    from spec.claims.claim import Mode
+    from spec.claims.states import Mode
 
 __all__ = ["Asked", "follow_events"]
 

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from monitor.input.records import At, Record
     from monitor.input.reorder_window import Window
     from monitor.report.verdict import Report
-    from spec.claims.claim import Mode
+    from spec.claims.states import Mode
     from spec.stream.claim import Claim
 
 __all__ = ["DROPPED", "ENDED", "STREAMS", "Judge"]

@@ -8,7 +8,7 @@ from typing import Any, TypeAlias
 import msgspec
 
 from monitor.report.verdict import Place
-from spec.claims.claim import Mode
+from spec.claims.states import Mode
 from spec.language.prose import printable
 from spec.language.verdicts import Verdict
 from spec.stream.outcome import ModeVerdict

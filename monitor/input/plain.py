@@ -20,7 +20,7 @@ from monitor.input.dialects.canonical import duration_fault
 from monitor.input.errors import InputError
 from monitor.input.lines import LINE_LIMIT
 from monitor.input.records import Record, Stamp, at_line
-from spec.claims.claim import Mode
+from spec.claims.states import Mode
 from spec.events.alphabet import Kind
 from spec.events.canonical import EVENT_ENCODER, Event
 from spec.events.fields import FLAGS, IDENTITY, STAMP, fields_of, one_of, required_of
@@ -42,6 +42,7 @@ _TYPES: Final[dict[str, Any]] = {
 """Fields of which the type says less than the reader checks, with types that say it."""
 
 
+_FIELDS: Final = msgspec.structs.fields(Event)
 _ONE_OF: Final = {kind: one_of(kind) for kind in Kind}
 """Fields of which an event of a kind states at least one."""
 
@@ -115,14 +116,17 @@ def _form(kind: Kind) -> type[msgspec.Struct]:
     names, needs = {*STAMP, *FLAGS, *IDENTITY, *fields_of(kind)} - {"kind"}, required_of(kind)
     fields: list[tuple[str, Any] | tuple[str, Any, Any]] = []
     others: dict[str, Any] = {"kind": kind}
-    for info in msgspec.structs.fields(Event):
+    for info in _FIELDS:
         if info.name in needs:
             fields.append((info.name, _present(info.type)))
         elif info.name in names:
             fields.append((info.name, _TYPES.get(info.name, info.type), info.default))
         elif info.name != "kind":
             others[info.name] = info.default
-    others["checked"] = bool(names & {"block_ids", "positions", "duration"})
+    others["checked"] = bool(one_of(kind) or names & {"block_ids", "positions", "duration"})
+    others["demotes"] = (
+        Event.demotes if kind is Kind.CLAIM_OFFLOADED else kind is Kind.CLAIM_DEMOTED
+    )
     accuses, repeats = {"blocking_claim_ids", "outcome_claim_id"}, {"duplicate", "echo"}
     others["accused"] = Event.accused if names & accuses else ()
     others["contents"] = Event.contents if names & {"keys", "content_keys"} else ()

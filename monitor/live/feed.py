@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from monitor.live.lines import Limited
-    from spec.claims.claim import Mode
+    from spec.claims.states import Mode
     from spec.events.canonical import StreamMark
     from spec.stream.claim import Claim
     from spec.stream.outcome import ClaimOutcome

@@ -11,7 +11,7 @@ from typing import Annotated, Any, Literal, TypeAlias
 import msgspec
 from msgspec import Meta
 
-from spec.claims.claim import Mode
+from spec.claims.states import Mode
 from spec.language.verdicts import Verdict
 
 __all__ = ["Limited", "LiveEnd", "LiveLimit", "LiveLine", "LiveVerdict", "live_schema"]

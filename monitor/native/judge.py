@@ -14,8 +14,7 @@ import msgspec
 from monitor.native import CoreError
 from monitor.native.binding import loaded, table_of, vocabulary
 from monitor.native.options import kinds_of, options
-from spec.claims.claim import Mode
-from spec.claims.states import ClaimState
+from spec.claims.states import ClaimState, Mode
 from spec.contract.modes import Bundle
 from spec.events.alphabet import Kind
 from spec.language.verdicts import Verdict

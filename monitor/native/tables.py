@@ -11,8 +11,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Final
 
 from monitor.native.options import i64, kinds_of, many, maybe, text, u8, u32, u64
-from spec.claims.claim import Mode
-from spec.claims.states import TERMINAL, TRANSITIONS, ClaimState
+from spec.claims.states import TERMINAL, TRANSITIONS, ClaimState, Mode
 from spec.contract.facts import FACTS_ARE_FACTS, ROOM
 from spec.contract.ledgers import CLAIM_FACTS, DECLARED, REQUEST_FACTS
 from spec.contract.modes import MODES, Bundle

@@ -8,7 +8,7 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-from spec.cli.screens import STYLES
+from spec.cli.styled import STYLES
 from spec.contract.modes import MODES
 from spec.contract.obligations import OBLIGATIONS
 from spec.digest import SHORT

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from rich.text import Text
-
 from monitor.report.layout import VERDICT_STYLES, Row, grid, place
 from monitor.report.quote import shortened
+from spec.cli.styled import Styled
 from spec.language.prose import printable
 from spec.language.verdicts import Verdict
 from spec.stream.outcome import ModeVerdict
@@ -50,7 +49,7 @@ def claim_text(
     *,
     several: bool,
     verbose: bool,
-) -> Text:
+) -> Styled:
     """One claim.
 
     Args:
@@ -59,7 +58,7 @@ def claim_text(
         verbose: with its state, and in full what is open beside a violation.
     """
     mode = f", {claim.mode}" if several else ""
-    text = Text().append(f"claim {printable(claim.claim_id)}{mode}: {claim.verdict}\n", "bold")
+    text = Styled(f"claim {printable(claim.claim_id)}{mode}: {claim.verdict}\n", "bold")
     rows: list[Row] = [("stream", printable(claim.stream))]
     if claim.period > 1:
         rows.append(("period", f"{claim.period} of the stream"))
@@ -90,7 +89,7 @@ def _finding(
     found: ObligationReport,
     width: int,
     quoted: Mapping[Place, list[QuotedLine]],
-) -> Text:
+) -> Styled:
     rows: list[Row] = [(_styled(found.verdict), ", ".join(names))]
     after: list[Row] = [("because", printable(coded(found.why, found.code, found.reason)))]
     if found.allowed:
@@ -112,8 +111,8 @@ def coded(why: str, code: str, reason: str) -> str:
     return f"{why} ({code} {reason})" if code else why
 
 
-def _styled(verdict: Verdict) -> Text:
-    return Text(verdict, VERDICT_STYLES[verdict])
+def _styled(verdict: Verdict) -> Styled:
+    return Styled(verdict, VERDICT_STYLES[verdict])
 
 
 def _alike(claim: ClaimReport) -> Iterator[tuple[list[str], ObligationReport]]:

@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-import textwrap
 from typing import TYPE_CHECKING, Final
 
-from rich.text import Text
-
-from spec.cli.screens import STYLES
+from spec.cli.styled import STYLES, Styled, filled
 from spec.language.prose import printable
 from spec.language.verdicts import Verdict
 
@@ -37,27 +34,17 @@ LABEL: Final = 16
 
 VERDICT_STYLES: Final = {**STYLES, "kept": "green"}
 
-Row = tuple[str | Text, str]
+Row = tuple[str | Styled, str]
 
 _MOST_NAMES: Final = 20
 
 
-def grid(rows: Iterable[Row], width: int) -> Text:
+def grid(rows: Iterable[Row], width: int) -> Styled:
     """Labels and values side by side; a path stays in one piece, so that it can be copied."""
-    made = Text()
-    margin = " " * (LABEL + 2)
+    made = Styled()
     for label, value in rows:
-        lines = textwrap.wrap(
-            value,
-            width,
-            initial_indent=margin,
-            subsequent_indent=margin,
-            break_long_words=False,
-            break_on_hyphens=False,
-        )
-        style = label.style if isinstance(label, Text) else "bright_black"
-        made.append(str(label).ljust(LABEL), style)
-        made.append("\n".join(lines)[LABEL:] + "\n")
+        made.append(label, "bright_black").append(" " * (LABEL - len(str(label))))
+        made.append(filled(value, width, LABEL + 2)[LABEL:] + "\n")
     return made
 
 

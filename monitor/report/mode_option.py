@@ -7,7 +7,7 @@ from typing import Annotated, TypeAlias
 import typer
 
 from monitor.report.verdict import ModeChoice
-from spec.claims.claim import Mode
+from spec.claims.states import Mode
 from spec.language.suggest import resolve
 
 __all__ = ["ModeOption", "mode_asked"]

@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections import deque
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from rich.cells import cell_len, set_cell_size
-
 from monitor.input.errors import InputError
 from monitor.input.lines import STDIN, Lines
 from spec.language.prose import printable
@@ -74,8 +72,12 @@ def shortened(text: str, width: int) -> str:
     that is too long its beginning and its end.
     """
     shown = printable(text.strip())
-    if cell_len(shown) <= width:
-        return shown
     begin = (width - len(_CUT) + 1) // 2
     end = width - len(_CUT) - begin
+    if shown.isascii():
+        return shown if len(shown) <= width else shown[:begin] + _CUT + shown[-end:]
+    from rich.cells import cell_len, set_cell_size
+
+    if cell_len(shown) <= width:
+        return shown
     return set_cell_size(shown, begin) + _CUT + set_cell_size(shown[::-1], end)[::-1]

@@ -4,9 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from rich.table import Table
-from rich.text import Text
-
 from monitor.report.findings import claim_text, coded, places, shown_claims
 from monitor.report.headline import headline, summary
 from monitor.report.layout import (
@@ -23,6 +20,7 @@ from monitor.report.layout import (
 from monitor.report.quote import quotes
 from monitor.report.tally import tallies
 from monitor.report.verdict import ModeChoice
+from spec.cli.styled import Styled, filled, rendered, table
 from spec.contract.obligations import OBLIGATIONS
 from spec.digest import SHORT
 from spec.language.prose import counted, printable
@@ -32,10 +30,9 @@ from spec.stream.outcome import ModeVerdict
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from rich.console import Console
-
     from monitor.report.tally import Tally
     from monitor.report.verdict import BreakReport, Events, Report, UnjudgedClaim
+    from spec.cli.styled import Paper
 
 __all__ = ["MOST_CLAIMS", "as_text", "order_text"]
 
@@ -47,7 +44,7 @@ _FEW_FILES: Final = 3
 _ORDER: Final = tuple(reversed(Verdict))
 
 
-def as_text(report: Report, out: Console, most: int | None = None, *, verbose: bool = False) -> str:
+def as_text(report: Report, out: Paper, most: int | None = None, *, verbose: bool = False) -> str:
     """The report as `out` would show it: the verdict, what is wrong, and how it was reached.
 
     A line at which an obligation was violated is quoted from its file, which is read again.
@@ -57,30 +54,31 @@ def as_text(report: Report, out: Console, most: int | None = None, *, verbose: b
         verbose: with a table of the obligations, each claim that was not kept, the facts that were
             taken for true, and what judged.
     """
-    with out.capture() as captured:
-        _print(report, out, most or (MOST_CLAIMS if verbose else _FEW), verbose=verbose)
-    return captured.get().replace(GLUE, " ")
+    most = most or (MOST_CLAIMS if verbose else _FEW)
+    return rendered(_parts(report, out.width, most, verbose=verbose), out).replace(GLUE, " ")
 
 
-def _print(report: Report, out: Console, most: int, *, verbose: bool) -> None:
+def _parts(report: Report, width: int, most: int, *, verbose: bool) -> Iterator[Styled]:
     found, several = tallies(report), len(report.modes) > 1
-    out.print(Text(headline(report), f"bold {VERDICT_STYLES[report.verdict]}"))
-    out.print()
+    yield _paragraph(headline(report), width, f"bold {VERDICT_STYLES[report.verdict]}")
+    yield Styled("\n")
     claims = shown_claims(report, verbose=verbose)
     quoted = quotes(report.inputs, places(claims[:most]))
     for claim in claims[:most]:
-        text = claim_text(claim, out.width, quoted, several=several, verbose=verbose)
-        out.print(text, soft_wrap=True)
+        yield claim_text(claim, width, quoted, several=several, verbose=verbose).append("\n")
     if len(claims) > most:
         left = f"{counted(len(claims) - most, 'more claim')} with something to show left out"
-        out.print(Text(f"{left}; --format json has them all.\n"))
-    out.print(grid(_account(report, found, verbose=verbose), out.width), soft_wrap=True)
+        yield _paragraph(f"{left}; --format json has them all.", width).append("\n")
+    yield grid(_account(report, found, verbose=verbose), width).append("\n")
     for each in found if verbose else ():
         if several:
-            out.print(Text(f"{each.mode.mode}: {each.mode.verdict}", "bold"))
-        out.print(_table(each))
-        out.print()
-    out.print(Text(_trust(report, verbose=verbose)))
+            yield _paragraph(f"{each.mode.mode}: {each.mode.verdict}", width, "bold")
+        yield _table(each, width).append("\n")
+    yield _paragraph(_trust(report, verbose=verbose), width)
+
+
+def _paragraph(text: str, width: int, style: str = "") -> Styled:
+    return Styled(filled(text, width) + "\n", style)
 
 
 def _account(report: Report, found: Sequence[Tally], *, verbose: bool) -> Iterator[Row]:
@@ -130,9 +128,9 @@ def _modes(found: Sequence[Tally]) -> Iterator[Row]:
         text, style = summary(each), VERDICT_STYLES[each.mode.verdict]
         names = alike.get(text, ())
         if len(names) < 2:
-            yield Text(each.mode.mode, style), text
+            yield Styled(each.mode.mode, style), text
         elif names[0] == each.mode.mode:
-            yield Text(f"{len(names)} modes", style), f"{', '.join(names)}: {text}"
+            yield Styled(f"{len(names)} modes", style), f"{', '.join(names)}: {text}"
 
 
 def order_text(events: Events) -> str:
@@ -197,16 +195,13 @@ def _applies(report: Report) -> str:
     return f"does not apply{where}: {printable(report.theorem.because)}"
 
 
-def _table(tally: Tally) -> Table:
-    table = Table(box=None, padding=(0, 2, 0, 0), pad_edge=False, header_style="bold")
-    for name in ("", "obligation", "verdict"):
-        table.add_column(name, no_wrap=True)
-    table.add_column("claims")
+def _table(tally: Tally, width: int) -> Styled:
+    rows = []
     for name, verdict in tally.pooled.items():
         each = {verdict_word(v): tally.found[name][v] for v in _ORDER if tally.found[name][v]}
-        word = Text(verdict_word(verdict), VERDICT_STYLES[verdict])
-        table.add_row(OBLIGATIONS[name].code, name, word, counts(each))
-    return table
+        word = Styled(verdict_word(verdict), VERDICT_STYLES[verdict])
+        rows.append((OBLIGATIONS[name].code, name, word, counts(each)))
+    return table(("", "obligation", "verdict", "claims"), rows, width)
 
 
 def _trust(report: Report, *, verbose: bool) -> str:

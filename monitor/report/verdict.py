@@ -7,7 +7,7 @@ from typing import Any, Final, Literal
 
 import msgspec
 
-from spec.claims.claim import Mode
+from spec.claims.states import Mode
 from spec.contract.modes import Bundle
 from spec.language.verdicts import Verdict
 from spec.stream.outcome import ModeVerdict

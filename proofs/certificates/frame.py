@@ -22,7 +22,7 @@ from proofs.checks.frame.lemmas import Frame
 from proofs.checks.frame.space import Space
 from proofs.checks.frame.verification_conditions import Prover
 from proofs.logic.encode import Expr
-from spec.claims.claim import Mode
+from spec.claims.states import Mode
 from spec.cli.common import json_page
 from spec.contract.modes import Bundle
 from spec.stream.scopes import DELIVERY

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from proofs.checks.control import Control
     from proofs.checks.lemmas import Lemma, Proven
     from proofs.model.of_mode import Model
-    from spec.claims.claim import Mode
+    from spec.claims.states import Mode
 
 __all__ = ["Lemmas"]
 

@@ -20,7 +20,7 @@ from spec.language.errors import SpecError
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-    from spec.claims.claim import Mode
+    from spec.claims.states import Mode
     from spec.contract.modes import Bundle
 
 __all__ = [

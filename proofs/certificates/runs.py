@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from proofs.logic.smtlib import Tree
     from proofs.model.of_mode import Model
     from proofs.model.system import Step
-    from spec.claims.claim import Mode
+    from spec.claims.states import Mode
     from spec.contract.modes import Bundle
 
     Goal = Callable[[Step, Mapping[str, Expr]], Mapping[str, Expr]]

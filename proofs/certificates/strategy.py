@@ -11,7 +11,7 @@ from spec.contract.modes import Bundle
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from spec.claims.claim import Mode
+    from spec.claims.states import Mode
 
 __all__ = ["Strategy"]
 

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from proofs.engines.invariants.recheck import Invariant
     from proofs.logic.encode import Expr
     from proofs.model.of_mode import Model
-    from spec.claims.claim import Mode
+    from spec.claims.states import Mode
     from spec.contract.modes import Bundle
 
 __all__ = ["WRITTEN", "Question", "Questions", "Theorem"]

@@ -24,7 +24,7 @@ from proofs.checks.lemmas import lemmas_of
 from proofs.logic.encode import Integers
 from proofs.model.of_mode import model_of
 from spec import __version__
-from spec.claims.claim import Mode
+from spec.claims.states import Mode
 from spec.cli.common import json_page
 from spec.contract.environments import ENVIRONMENTS
 from spec.contract.modes import MODES, Bundle

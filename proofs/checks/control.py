@@ -16,7 +16,7 @@ from proofs.engines.bounded.search import RLIMIT
 from proofs.engines.bounded.unrolling import Found, Run
 from proofs.logic.encode import Bits
 from proofs.model.of_mode import model_of
-from spec.claims.claim import Mode
+from spec.claims.states import Mode
 from spec.contract.modes import Bundle
 
 if TYPE_CHECKING:

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     from proofs.checks.results import Lacking
     from proofs.engines.invariants.recheck import Invariant, Proof
-    from spec.claims.claim import Mode
+    from spec.claims.states import Mode
 
 __all__ = [
     "DEEP",

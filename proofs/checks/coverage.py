@@ -20,7 +20,7 @@ from proofs.model.of_mode import model_of
 from proofs.model.pair import Pair
 from proofs.model.strategy import RuntimeStrategy
 from proofs.model.system import System
-from spec.claims.claim import Mode
+from spec.claims.states import Mode
 from spec.contract.modes import Bundle
 from spec.contract.obligations import STATED
 from spec.language.machine import Register

@@ -21,11 +21,11 @@ from proofs.logic.encode import Expr, Integers
 from proofs.model.pair import swap_lemma
 from proofs.model.system import System
 from proofs.model.theorems import Clause
-from spec.claims.claim import Mode
-from spec.contract.ledgers import kind, was
+from spec.claims.states import Mode
+from spec.contract.ledgers import ends, kind, was
 from spec.contract.modes import Bundle
 from spec.contract.vocabulary import e
-from spec.events.alphabet import CONFLICT_ACTIONS, ENDS, Kind
+from spec.events.alphabet import CONFLICT_ACTIONS, Kind
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -137,7 +137,7 @@ def _valid(claim: Expr) -> str:
 _judged = kind(Kind.REQUEST_FINISHED, *CONFLICT_ACTIONS)
 _LEDGER = Clause("ledger", "", (_judged & was.responsible).implies(was.declared.eq(was.footprint)))
 _ONE_LIFE = Clause("one life", "", ~(e.mine & kind(Kind.CLAIM_COMMITTED) & was.committed))
-_OWNER = Clause("owner", "", ~(e.mine & kind(*ENDS) & ~e.authorised))
+_OWNER = Clause("owner", "", ~(e.mine & ends & ~e.authorised))
 
 _HARD, _SOFT = frozenset({Mode.HARD_PROTECTED}), frozenset({Mode.SOFT_PRIORITY})
 LEMMAS: tuple[Lemma, ...] = (

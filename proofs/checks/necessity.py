@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from proofs.engines.bounded.assumption_bmc import AssumptionBmc
     from proofs.engines.bounded.unrolling import Found
-    from spec.claims.claim import Mode
+    from spec.claims.states import Mode
 
 __all__ = ["DEPTH", "lacking", "question_without"]
 

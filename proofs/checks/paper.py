@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from proofs.engines.bounded.assumption_bmc import AssumptionBmc
     from proofs.engines.proof_core import ProofCore
-    from spec.claims.claim import Mode
+    from spec.claims.states import Mode
 
 __all__ = ["paper_as_contract", "paper_by_clause"]
 

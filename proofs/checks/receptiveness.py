@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from proofs.logic.encode import Expr
     from proofs.model.strategy import Move
     from proofs.model.system import Step
-    from spec.claims.claim import Mode
+    from spec.claims.states import Mode
 
 __all__ = ["Receptive", "receptive", "receptive_questions"]
 

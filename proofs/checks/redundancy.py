@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from spec.claims.claim import Mode
+from spec.claims.states import Mode
 from spec.contract.obligations import STATED
 
 if TYPE_CHECKING:

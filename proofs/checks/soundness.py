@@ -6,15 +6,16 @@ import time
 from typing import TYPE_CHECKING
 
 from proofs.checks.results import Sound
-from proofs.engines.answers import Answer, EngineName, Question
+from proofs.engines.answers import Answer, Question
 from proofs.engines.invariants.recheck import ProofResult
+from proofs.engines.names import EngineName
 from proofs.engines.portfolio import engine_named
 from proofs.logic.encode import Integers
 from proofs.traces.narrative import tell
 from proofs.traces.replay import to_events
 
 if TYPE_CHECKING:
-    from spec.claims.claim import Mode
+    from spec.claims.states import Mode
     from spec.contract.modes import Bundle
 
 __all__ = ["sound_by"]

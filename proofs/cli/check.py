@@ -7,20 +7,10 @@ from typing import Annotated, Final
 
 import typer
 
-from proofs.check import DEPTH, SCHEMA, Check, Checks, check_mode, exit_code
-from proofs.engines.answers import EngineName
-from proofs.engines.background import second_process
-from proofs.report.details import print_check
-from proofs.report.junit import to_junit
-from proofs.report.summary import print_summary
-from proofs.report.table import print_row, print_total
-from proofs.traces.itf import check_suffix
-from spec import __version__
-from spec.claims.claim import Mode
+from proofs.engines.names import DEPTH, EngineName
+from spec.claims.states import Mode
 from spec.cli.arguments import path_option
-from spec.cli.common import Format, FormatOption, console, page, print_json, write_output
-from spec.contract.modes import Bundle
-from spec.digest import spec_digest
+from spec.cli.common import Format, FormatOption
 from spec.files.writing import check_apart, check_target
 from spec.language.called import called
 from spec.language.errors import SpecError
@@ -170,6 +160,8 @@ def check(
         raise typer.Exit(run_frame(modes_once, form, junit, verbose=verbose))
     if more:
         raise SpecError(f"only {_FRAME} takes several modes", "name one mode, or use --all")
+    from spec.contract.modes import Bundle
+
     modes = _modes(name, every)
     chosen = Bundle(resolve(bundle, list(Bundle), what="bundle"))
     by = EngineName(resolve(engine, list(EngineName), what="engine"))
@@ -180,48 +172,30 @@ def check(
     if trace is not None:
         if len(modes) > 1:
             raise SpecError("-o writes one run, and --all finds one for each mode", "name one mode")
+        from proofs.traces.itf import check_suffix
+
         check_suffix(trace)
     check_apart(certificate=certificate, o=trace, junit=junit)
     check_target(trace)
     check_target(junit)
     check_target(certificate, folder=True)
-    checks, spinner = list[Check](), console(stderr=True)
-    text, certified = form is Format.TEXT, certificate is not None
-    spinner.quiet = not spinner.is_terminal
-    with second_process() as worker, spinner.status("") as status:
-        for each in modes:
-            checks.append(
-                check_mode(
-                    each,
-                    chosen,
-                    depth,
-                    status.update,
-                    engine=by,
-                    full=full or story,
-                    plain=story,
-                    worker=worker,
-                    certificate=certificate,
-                    trace=trace,
-                )
-            )
-            if text:
-                status.stop()
-                with page() as out:
-                    if verbose or story:
-                        print_check(out, checks[-1], story=story, certified=certified)
-                    elif every:
-                        print_row(out, checks[-1], first=len(checks) == 1)
-                    else:
-                        print_summary(out, checks[-1], certified=certified)
-                status.start()
-    if text and every:
-        with page() as out:
-            print_total(out, checks, certified=certified)
-    if junit is not None:
-        write_output(junit, to_junit(checks))
-    if form is Format.JSON:
-        print_json(Checks(SCHEMA, __version__, spec_digest(), checks))
-    raise typer.Exit(exit_code(checks))
+    from proofs.cli.modes import run_modes
+
+    code = run_modes(
+        modes,
+        chosen,
+        depth,
+        by,
+        form,
+        junit,
+        every=every,
+        full=full,
+        story=story,
+        verbose=verbose,
+        certificate=certificate,
+        trace=trace,
+    )
+    raise typer.Exit(code)
 
 
 def _modes(mode: str | None, every: bool) -> list[Mode]:

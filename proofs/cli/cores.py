@@ -9,7 +9,7 @@ import typer
 
 from proofs.checks.cores import contract_cores
 from proofs.report.cores_page import cores_page
-from spec.claims.claim import Mode
+from spec.claims.states import Mode
 from spec.cli.arguments import path_option
 from spec.cli.common import Code, Format, FormatOption, console, json_page, write_output
 from spec.files.writing import check_target

@@ -16,7 +16,7 @@ from proofs.counterexamples.refute import Refutation, refute
 from proofs.counterexamples.suite import SCHEMA, Row, Suite, files, row_of
 from proofs.counterexamples.verify import Change, compared, selection
 from proofs.product.search import Answer
-from spec.claims.claim import Mode
+from spec.claims.states import Mode
 from spec.cli.arguments import path_option
 from spec.cli.common import Code, Format, FormatOption, page, print_json, print_text
 from spec.digest import spec_digest

@@ -16,7 +16,7 @@ from proofs.product.search import Answer
 from proofs.product.simulation import SCHEMA as SIMULATION
 from proofs.product.simulation import Simulated, simulated
 from proofs.product.subject import subjects
-from spec.claims.claim import Mode
+from spec.claims.states import Mode
 from spec.cli.common import Code, Format, FormatOption, page, print_json, print_text
 from spec.language.prose import wrap
 

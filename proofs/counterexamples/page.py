@@ -11,7 +11,7 @@ import msgspec
 from models.registry import inferences
 from proofs.counterexamples.lanes import lanes
 from proofs.counterexamples.reading import read_suite
-from spec.claims.claim import Mode
+from spec.claims.states import Mode
 from spec.docs.markdown import fence, table
 from spec.events.canonical import Event
 

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from models.framework.inference import Inference
-    from spec.claims.claim import Mode
+    from spec.claims.states import Mode
 
 __all__ = ["Change", "compared", "selection"]
 

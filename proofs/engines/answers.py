@@ -6,7 +6,6 @@ The question: does every clause of a mode's theorem hold in every run that keeps
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from enum import StrEnum
 from typing import TYPE_CHECKING, Protocol
 
 from proofs.engines.invariants.recheck import ProofResult
@@ -17,22 +16,12 @@ from spec.contract.obligations import OBLIGATIONS
 if TYPE_CHECKING:
     from proofs.engines.bounded.unrolling import Found, Value
     from proofs.engines.invariants.recheck import Proof
+    from proofs.engines.names import EngineName
     from proofs.logic.encode import Numbers
     from proofs.model.of_mode import Model
-    from spec.claims.claim import Mode
+    from spec.claims.states import Mode
 
-__all__ = ["Answer", "Engine", "EngineName", "Question", "Shown"]
-
-
-class EngineName(StrEnum):
-    """`auto` tries several of the others."""
-
-    AUTO = "auto"
-    SEARCH = "search"
-    INDUCTION = "induction"
-    RECORDED = "recorded"
-    SPACER = "spacer"
-    EXPLICIT = "explicit"
+__all__ = ["Answer", "Engine", "Question", "Shown"]
 
 
 @dataclass(frozen=True)

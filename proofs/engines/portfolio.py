@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from proofs.engines.answers import Answer, EngineName, Shown
+from proofs.engines.answers import Answer, Shown
 from proofs.engines.bounded.search import RLIMIT, WIDTH, find_refutation
 from proofs.engines.explicit.state_space import STATES, Bounds, explore, machine_of
 from proofs.engines.induction.k_induction import DEEPEST, induct
@@ -17,8 +17,9 @@ from proofs.engines.invariants.recheck import ProofResult
 from proofs.engines.invariants.recorded import recall
 from proofs.engines.invariants.spacer import RLIMIT as SPACER_RLIMIT
 from proofs.engines.invariants.spacer import prove
+from proofs.engines.names import EngineName
 from proofs.logic.encode import Bits, Integers
-from spec.claims.claim import Mode
+from spec.claims.states import Mode
 
 if TYPE_CHECKING:
     from proofs.engines.answers import Engine, Question

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
     from proofs.engines.invariants.recheck import Invariant
     from proofs.logic.encode import Expr
-    from spec.claims.claim import Mode
+    from spec.claims.states import Mode
     from spec.language.machine import Observer
 
 __all__ = ["ProofCore", "ProofCores"]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from proofs.labels.view import SCHEMA, Change, Changes, Rows, RowView
-from spec.claims.claim import Mode
+from spec.claims.states import Mode
 from spec.contract.modes import Bundle, Depth
 from spec.digest import spec_digest
 from spec.files.json_text import decode_json

@@ -15,7 +15,7 @@ from proofs.labels.label_text import print_changes, print_explained, print_lost,
 from proofs.labels.select import checked_evidence, descriptors, label
 from proofs.labels.tables import as_csv, as_markdown
 from proofs.labels.view import Changes, Rows, lost_anchors, view_all
-from spec.claims.claim import Mode
+from spec.claims.states import Mode
 from spec.cli.arguments import path_option
 from spec.cli.common import Code, OutputOption, console, json_page, print_text, write_output
 from spec.contract.modes import Bundle, Depth

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from models.catalog import FOLDER, NAMES, descriptor
 from monitor.check.evidence import take_evidence
 from monitor.input.errors import InputError
-from spec.claims.claim import Mode
+from spec.claims.states import Mode
 from spec.contract.modes import Depth
 from spec.digest import spec_digest
 from spec.language.called import called

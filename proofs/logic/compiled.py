@@ -21,7 +21,7 @@ from spec.stream.scopes import DELIVERY, STANDS
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from spec.claims.claim import Mode
+    from spec.claims.states import Mode
     from spec.contract.modes import Bundle
     from spec.language.machine import Ledger, Observer
 

@@ -14,7 +14,7 @@ from proofs.lowering.results import SCHEMA, Audit, Audited, LoweringCheck
 from proofs.lowering.theorems import theorems
 from proofs.lowering.universe import compare
 from spec import __version__
-from spec.claims.claim import Mode
+from spec.claims.states import Mode
 from spec.contract.modes import Bundle, Depth
 from spec.digest import spec_digest
 from spec.lowering.relation import lower

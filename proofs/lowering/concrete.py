@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from proofs.lowering.program import Point
-    from spec.claims.claim import Mode
+    from spec.claims.states import Mode
     from spec.lowering.descriptor import Anchor, Descriptor, Item
     from spec.lowering.evidence import EvidenceFile
 

@@ -13,7 +13,7 @@ import z3
 
 from proofs.lowering.logic import Expr, conj, disj, equal, implies, no
 from proofs.lowering.symbols import ADAPTERS, Described, Item, Row, is_in, value
-from spec.claims.claim import Mode
+from spec.claims.states import Mode
 from spec.contract.modes import MODES, Bundle, Depth
 from spec.contract.obligations import OBLIGATIONS
 from spec.lowering.depths import LADDER, MAY_SUPPLY, PRECONDITIONS

@@ -9,7 +9,7 @@ from functools import cache
 from itertools import product
 from typing import TYPE_CHECKING, Any, Final
 
-from spec.claims.claim import Mode
+from spec.claims.states import Mode
 from spec.contract.modes import Bundle, Depth
 from spec.lowering.depths import PRECONDITIONS
 from spec.lowering.descriptor import (

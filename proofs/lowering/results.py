@@ -7,7 +7,7 @@ from typing import Any, Final, Literal
 import msgspec
 
 from proofs.lowering.universe import Compared
-from spec.claims.claim import Mode
+from spec.claims.states import Mode
 from spec.contract.modes import Bundle, Depth
 
 __all__ = [

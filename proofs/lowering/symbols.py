@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Final
 import z3
 
 from proofs.lowering.logic import Expr, conj, disj, equal, implies, no
-from spec.claims.claim import Mode
+from spec.claims.states import Mode
 from spec.contract.modes import Depth
 from spec.contract.obligations import OBLIGATIONS
 from spec.lowering.depths import LADDER, PRECONDITIONS, Precondition

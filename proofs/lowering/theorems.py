@@ -12,7 +12,7 @@ from proofs.lowering import weaker
 from proofs.lowering.encoding import Relation
 from proofs.lowering.logic import Expr, conj, disj, equal, implies, no
 from proofs.lowering.symbols import ADAPTERS, Described, any_descriptor, any_row, is_in, value
-from spec.claims.claim import Mode
+from spec.claims.states import Mode
 from spec.contract.modes import Depth
 from spec.contract.obligations import OBLIGATIONS
 from spec.lowering.depths import LADDER

@@ -36,7 +36,7 @@ from proofs.lowering.parts import (
     partial,
 )
 from proofs.lowering.program import Program
-from spec.claims.claim import Mode
+from spec.claims.states import Mode
 from spec.contract.modes import MODES, Bundle, Depth
 from spec.contract.obligations import OBLIGATIONS
 from spec.lowering.counting import atom_observed, counts, evidence_shows, unmet

@@ -9,7 +9,7 @@ import z3
 
 from proofs.lowering.results import Case, Counterexample
 from proofs.lowering.symbols import ABSENT, value
-from spec.claims.claim import Mode
+from spec.claims.states import Mode
 from spec.contract.modes import Bundle, ConflictAction, Depth
 from spec.contract.obligations import OBLIGATIONS
 from spec.lowering.depths import LADDER

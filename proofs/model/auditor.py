@@ -9,9 +9,9 @@ and the sum of the declared footprints of the other claims it named.
 
 from __future__ import annotations
 
-from spec.contract.ledgers import kind
+from spec.contract.ledgers import demotes, ends, kind
 from spec.contract.vocabulary import EVENT_FIELDS, e
-from spec.events.alphabet import CONFLICT_ACTIONS, ENDS, FACTS, Kind
+from spec.events.alphabet import CONFLICT_ACTIONS, FACTS, Kind
 from spec.language.machine import Ledger, Register
 from spec.language.terms import KindIn, Scope, Sort, Term, Var, children, variables
 
@@ -50,6 +50,7 @@ REPORT_FIELDS = frozenset(
         "duplicate",
         "outcome",
         "breaks",
+        "by",
         "cost",
         "worker",
         "hit",
@@ -84,11 +85,11 @@ def _last_reported(what: str, report: Kind, value: Term) -> dict[str, Term]:
     }
 
 
-_over = _receives(*ENDS)
+_over = e.named & ends
 _gone = _receives(Kind.CLAIM_UNMATERIALIZED, Kind.CLAIM_HARMED) | (
     _receives(Kind.CLAIM_BLOCK_LOST) & e.breaks
 )
-_answer = _receives(Kind.CLAIM_DEMOTED, Kind.CLAIM_EXPIRED, Kind.CLAIM_HARMED) | (
+_answer = (e.named & (demotes | kind(Kind.CLAIM_EXPIRED, Kind.CLAIM_HARMED))) | (
     ~e.duplicate
     & e.here
     & (

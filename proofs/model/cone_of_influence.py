@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from proofs.model.theorems import Clause
-    from spec.claims.claim import Mode
+    from spec.claims.states import Mode
     from spec.language.machine import Observer
 
 __all__ = ["AFTER", "Cone", "Register"]

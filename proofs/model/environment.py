@@ -183,4 +183,5 @@ def replayable(alphabet: Iterable[Kind], *, identity: bool = True) -> Term:
         ~e.duplicate,
         e.authorised,
         _if(kind(*_OF_AN_OWNER), e.by.eq(1)),
+        _if(kind(Kind.CLAIM_OFFLOADED), e.by <= 1),
     )

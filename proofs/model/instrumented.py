@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from proofs.model.of_mode import Model
     from proofs.model.system import Step
     from proofs.model.theorems import Clause
-    from spec.claims.claim import Mode
+    from spec.claims.states import Mode
     from spec.events.alphabet import Kind
     from spec.language.machine import Observer
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Protocol
 
 from proofs.model.pair import Pair
 from proofs.model.system import System
-from spec.claims.claim import Mode
+from spec.claims.states import Mode
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

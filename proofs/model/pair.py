@@ -14,7 +14,7 @@ import z3
 from proofs.logic.encode import Expr, Numbers
 from proofs.model.system import REPLAY, Step, System, switch, waited_for
 from proofs.model.theorems import Clause
-from spec.claims.claim import Mode
+from spec.claims.states import Mode
 from spec.events.alphabet import FACTS, Kind
 from spec.language.terms import TRUE
 

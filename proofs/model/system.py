@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from proofs.model.theorems import Clause
-    from spec.claims.claim import Mode
+    from spec.claims.states import Mode
     from spec.language.machine import Ledger, Observer
 
 __all__ = ["BEFORE", "LEDGERS", "REPLAY", "Step", "System", "switch", "waited_for"]

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from proofs.model.auditor import NAMES, believed, believes
-from spec.claims.claim import Mode
+from spec.claims.states import Mode
 from spec.contract.ledgers import breaks, endures, kind, live, loss, now, req, req_was, usable, was
 from spec.contract.obligations.pressure import blame_is_right, names_blockers
 from spec.contract.vocabulary import c, e

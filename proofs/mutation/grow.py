@@ -27,7 +27,7 @@ from proofs.mutation.mutants.trusted import Change
 from proofs.mutation.runs import judge
 from proofs.mutation.runs.judge import alike, is_faithful, judged, received, trail
 from proofs.mutation.runs.lines import RUNS, read_run, runs, usual, write_run
-from spec.claims.claim import Mode
+from spec.claims.states import Mode
 from spec.contract.vocabulary import EVENT_FIELDS
 from spec.events.alphabet import Kind
 from spec.files.writing import write_bytes

@@ -11,7 +11,7 @@ from proofs.mutation.detection.outcomes import unchanged
 from proofs.mutation.detection.probes import ROWS, probes, rows, rows_page
 from proofs.mutation.runs.judge import alike, is_faithful
 from proofs.mutation.runs.lines import RUNS, runs
-from spec.claims.claim import Mode
+from spec.claims.states import Mode
 from spec.contract.modes import MODES
 from spec.contract.obligations import OBLIGATIONS
 from spec.files.writing import write_bytes

@@ -18,7 +18,7 @@ from proofs.engines.bounded.minimise import CARRIES
 from proofs.mutation import pins
 from proofs.mutation.runs.judge import alike, is_faithful
 from proofs.mutation.runs.lines import HAND, RUNS, runs, write_run
-from spec.claims.claim import Mode
+from spec.claims.states import Mode
 from spec.contract.obligations import OBLIGATIONS
 from spec.events.alphabet import CONFLICT_ACTIONS
 from spec.events.fields import REQUEST_KINDS

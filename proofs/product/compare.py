@@ -15,7 +15,7 @@ from spec.lowering.relation import lower
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
-    from spec.claims.claim import Mode
+    from spec.claims.states import Mode
 
 __all__ = ["SCHEMA", "Compared", "compare"]
 

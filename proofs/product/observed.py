@@ -7,7 +7,7 @@ from models.framework.shims import Shim, claim_of
 from models.framework.stepper import FIRST, Stepper
 from proofs.product.graph import Graph, Names
 from proofs.product.runs import events_of
-from spec.claims.claim import Mode
+from spec.claims.states import Mode
 from spec.language.verdicts import Verdict
 
 __all__ = ["FIRST", "Observed"]

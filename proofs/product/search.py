@@ -23,7 +23,7 @@ from models.framework.symmetry import relabelled, relabelled_emission
 from proofs.product.graph import Edge, Graph, Names
 from proofs.product.observed import FIRST, Observed
 from proofs.product.runs import Run, plainness
-from spec.claims.claim import Mode
+from spec.claims.states import Mode
 from spec.contract.modes import MODES, Bundle
 from spec.language.errors import SpecError
 from spec.language.verdicts import Verdict

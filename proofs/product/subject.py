@@ -11,7 +11,7 @@ from spec.language.errors import SpecError
 
 if TYPE_CHECKING:
     from models.framework.model import Model
-    from spec.claims.claim import Mode
+    from spec.claims.states import Mode
 
 __all__ = ["Subject", "subjects"]
 

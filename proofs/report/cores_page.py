@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from proofs.checks.cores import Cores
-    from spec.claims.claim import Mode
+    from spec.claims.states import Mode
 
 __all__ = ["cores_page", "cores_section"]
 

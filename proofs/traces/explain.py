@@ -22,8 +22,7 @@ from monitor.input.sources import read
 from monitor.report.verdict import ModeChoice, UnjudgedClaim
 from proofs.traces.itf import ITF, events_of
 from spec import __version__
-from spec.claims.claim import Mode
-from spec.claims.states import ClaimState
+from spec.claims.states import ClaimState, Mode
 from spec.contract.modes import Bundle
 from spec.contract.obligations import OBLIGATIONS
 from spec.digest import spec_digest
@@ -341,8 +340,8 @@ def _about(event: Event) -> Iterator[str]:
             yield f"{len(value)} block{'' if len(value) == 1 else 's'}"
         elif name == "blocking_claim_ids":
             yield f"blames {' and '.join(value)}"
-        elif name == "proof":
+        elif name in ("proof", "capacity"):
             counts = msgspec.structs.asdict(value)
-            yield f"proof: {', '.join(f'{part} {count}' for part, count in counts.items())}"
+            yield f"{name}: {', '.join(f'{part} {count}' for part, count in counts.items())}"
         else:
             yield f"{name.replace('_', ' ')} {'yes' if value is True else value}"

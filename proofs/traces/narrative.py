@@ -96,7 +96,10 @@ def tell(model: Model, found: Found) -> list[Line]:
         before, after = found.states[number - 1], found.states[number]
         for side, state in reported.items():
             if event[model.mine(side)] and event[_named(model, side)]:
-                reported[side] = next_state(state, kind) or state
+                offloads = kind is Kind.CLAIM_OFFLOADED and event["by"]
+                reported[side] = (
+                    next_state(state, Kind.CLAIM_DEMOTED if offloads else kind) or state
+                )
         lines.append(
             Line(
                 number=number,

@@ -156,6 +156,8 @@ def _about_claim(
             fields["outcome_claim_id"] = _STRANGER if event["blames_unfailed"] else claim.claim_id
         case Kind.CLAIM_DEMOTED | Kind.CLAIM_EXPIRED | Kind.CLAIM_RELEASED | Kind.CLAIM_RETIRED:
             fields["by"] = _OWNER
+        case Kind.CLAIM_OFFLOADED if event["by"]:
+            fields["by"] = _OWNER
         case Kind.REQUEST_ROUTED:
             fields |= {"cost": int(event["cost"]), "worker": f"worker:{event['worker']}"}
         case Kind.ROUTE_COST_REPORTED:

@@ -17,7 +17,7 @@ from proofs.model.theorems import Clause
 from proofs.traces.narrative import Line, tell
 from proofs.traces.replay import to_events
 from proofs.traces.scenarios import SCENARIOS
-from spec.claims.claim import Mode
+from spec.claims.states import Mode
 from spec.contract.modes import Bundle
 from spec.events.canonical import Event
 

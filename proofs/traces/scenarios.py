@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from proofs.model.auditor import believed
-from spec.claims.claim import Mode
+from spec.claims.states import Mode
 from spec.contract.ledgers import breaks, contends, kind, loss, now, req, req_was, usable, was
 from spec.contract.vocabulary import c, e
 from spec.events.alphabet import BLOCKS_GONE, Kind

@@ -11,7 +11,7 @@ from runtime_hooks.claims.arrivals import Refusal
 from runtime_hooks.claims.capacity import blockers, in_conflict, proof
 from runtime_hooks.claims.entry import owners_of
 from runtime_hooks.trace.names import name_of
-from spec.claims.claim import Mode
+from spec.claims.states import Mode
 from spec.events.alphabet import Kind
 
 if TYPE_CHECKING:

@@ -26,7 +26,7 @@ from runtime_hooks.controller.views import (
 )
 from runtime_hooks.settings.quotas import Quota
 from runtime_hooks.trace.faults import LOG
-from spec.claims.claim import Mode
+from spec.claims.states import Mode
 from spec.events.alphabet import Kind
 from spec.events.fields import RUNTIME
 from spec.language.errors import SpecError

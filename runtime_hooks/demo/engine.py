@@ -15,7 +15,7 @@ from monitor.report.verdict import Report
 from runtime_hooks.demo.tiny import BLOCK, DTYPE, MEMORY, model_folder, tokens
 from runtime_hooks.plugin.arming import Armed, arm, disarm
 from runtime_hooks.settings.config import Settings
-from spec.claims.claim import Mode
+from spec.claims.states import Mode
 from spec.contract.modes import Bundle
 from spec.events.canonical import Event, Mark
 

@@ -9,7 +9,7 @@ from runtime_hooks.demo.engine import claim
 from runtime_hooks.demo.tiny import DEVICE
 from runtime_hooks.engines import installed, package_of
 from runtime_hooks.settings.config import Drill
-from spec.claims.claim import Mode
+from spec.claims.states import Mode
 from spec.events.alphabet import Kind
 
 if TYPE_CHECKING:

@@ -15,7 +15,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias
 
 from runtime_hooks.control.messages import Figures
-from spec.claims.claim import Mode
+from spec.claims.states import Mode
 from spec.language.errors import SpecError
 
 if TYPE_CHECKING:

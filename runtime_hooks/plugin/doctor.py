@@ -20,7 +20,7 @@ from runtime_hooks.settings.config import (
 from runtime_hooks.settings.config import load as read_settings
 from runtime_hooks.settings.switch import SWITCH, switched_on
 from spec import __version__
-from spec.claims.claim import Mode
+from spec.claims.states import Mode
 from spec.language.prose import wrap
 
 if TYPE_CHECKING:

@@ -15,7 +15,7 @@ from msgspec import Meta
 
 from runtime_hooks.settings.quotas import Quotas, described
 from runtime_hooks.settings.switch import SWITCH
-from spec.claims.claim import Mode
+from spec.claims.states import Mode
 from spec.events.alphabet import Kind
 from spec.files.json_text import decode_json
 from spec.files.plain import open_plain

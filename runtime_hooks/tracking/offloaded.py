@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Protocol
 
 from runtime_hooks.trace.names import name_of
 from runtime_hooks.tracking.gains import report_materialized
-from spec.claims.claim import Mode
+from spec.claims.states import Mode
 from spec.events.alphabet import Kind
 
 if TYPE_CHECKING:

@@ -27,6 +27,7 @@ from spec.claims.predicates import (
     MaterializationPredicate,
     parse_predicate,
 )
+from spec.claims.states import Mode
 from spec.language.errors import ClaimError, DescriptorError, PredicateError, SpecError
 from spec.language.suggest import did_you_mean
 
@@ -57,18 +58,6 @@ MAX_ID: Final = 1024
 
 MAX_PRIORITY: Final = 2**31 - 1
 """Highest priority of a claim; the lowest is 0."""
-
-
-class Mode(StrEnum):
-    """How a claim is protected (Resident KV Claims, table 3, and routed_reuse)."""
-
-    BEST_EFFORT = "best_effort"
-    SOFT_PRIORITY = "soft_priority"
-    HARD_PROTECTED = "hard_protected"
-    DEMOTABLE = "demotable"
-    EXPIRING = "expiring"
-    OFFLOADABLE = "offloadable"
-    ROUTED_REUSE = "routed_reuse"
 
 
 class Decision(StrEnum):

@@ -1,25 +1,18 @@
 """Defines durations and instants, each with its unit."""
 
+from __future__ import annotations
+
 import math
 import re
+from dataclasses import dataclass
 from enum import StrEnum
 from fractions import Fraction
-from typing import Final, Self
-
-from pydantic import (
-    BaseModel,
-    ConfigDict,
-    GetJsonSchemaHandler,
-    ValidationError,
-    ValidationInfo,
-    field_validator,
-    model_serializer,
-    model_validator,
-)
-from pydantic.json_schema import JsonSchemaValue
-from pydantic_core import CoreSchema
+from typing import TYPE_CHECKING, Any, Final, Self
 
 from spec.language.errors import ClaimError
+
+if TYPE_CHECKING:
+    from pydantic_core import CoreSchema
 
 __all__ = ["MAX_TIME", "Duration", "Instant", "TimeUnit"]
 
@@ -45,53 +38,63 @@ _UNITS: Final = {
 }
 
 
-class _Time(BaseModel):
-    """A finite number of one unit, from 0 to MAX_TIME; its text form is `15 s` or `60 steps`."""
+@dataclass(frozen=True, kw_only=True)
+class _Time:
+    """A finite number of one unit, from 0 to MAX_TIME; its text form is `15 s` or `60 steps`.
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
+    No pydantic model, so that judging a stream imports no pydantic; models may have it as a field.
+    """
 
     unit: TimeUnit
     value: int | float
 
-    @classmethod
-    def parse(cls, text: str) -> Self:
-        """What `text` states, such as `15 s` or `60 steps`; raises ClaimError."""
-        try:
-            return cls.model_validate(text)
-        except ValidationError as error:
-            cause = error.errors()[0].get("ctx", {}).get("error")
-            if isinstance(cause, ClaimError):
-                raise cause from None
-            raise ClaimError("it is not a text", _REMEDY) from None
-
-    @model_validator(mode="before")
-    @classmethod
-    def _read(cls, data: object) -> object:
-        if isinstance(data, int | float):
-            raise ClaimError("it has no unit", _REMEDY)
-        return _split(data) if isinstance(data, str) else data
-
-    @field_validator("value", mode="before")
-    @classmethod
-    def _number(cls, value: object, info: ValidationInfo) -> int | float:
+    def __post_init__(self) -> None:
+        if self.unit not in tuple(TimeUnit):
+            raise ClaimError("there is no such unit", f"use one of {', '.join(TimeUnit)}")
+        object.__setattr__(self, "unit", TimeUnit(self.unit))
+        value = self.value
         if isinstance(value, bool) or not isinstance(value, int | float):
             raise ClaimError("it is not a number", "give a number")
         if not 0 <= value <= MAX_TIME:
             raise ClaimError("it is negative, not finite or too large", f"use at most {MAX_TIME}")
         if value == int(value):
-            return int(value)
-        if info.data.get("unit") is TimeUnit.STEPS:
+            object.__setattr__(self, "value", int(value))
+        elif self.unit is TimeUnit.STEPS:
             raise ClaimError("it is not a whole number of steps", "give whole steps, or seconds")
-        return value
-
-    @model_serializer
-    def _text(self) -> str:
-        return str(self)
 
     @classmethod
-    def __get_pydantic_json_schema__(
-        cls, core_schema: CoreSchema, handler: GetJsonSchemaHandler
-    ) -> JsonSchemaValue:
+    def parse(cls, text: str) -> Self:
+        """What `text` states, such as `15 s` or `60 steps`; raises ClaimError."""
+        if not isinstance(text, str):
+            raise ClaimError("it is not a text", _REMEDY)
+        unit, value = _split(text)
+        return cls(unit=unit, value=value)
+
+    @classmethod
+    def _read(cls, data: object) -> Self:
+        """The time that a field of a model is given as: itself, its fields, or its text."""
+        if isinstance(data, cls):
+            return data
+        if isinstance(data, int | float):
+            raise ClaimError("it has no unit", _REMEDY)
+        if isinstance(data, dict):
+            if data.keys() != {"unit", "value"}:
+                raise ClaimError("its fields are not unit and value", _REMEDY)
+            return cls(**data)
+        return cls.parse(data)  # type: ignore[arg-type]
+
+    @classmethod
+    def __get_pydantic_core_schema__(cls, source: object, handler: object) -> CoreSchema:
+        from pydantic_core import core_schema
+
+        return core_schema.no_info_plain_validator_function(
+            cls._read,
+            ref=f"{cls.__module__}.{cls.__qualname__}:{id(cls)}",
+            serialization=core_schema.to_string_ser_schema(),
+        )
+
+    @classmethod
+    def __get_pydantic_json_schema__(cls, schema: object, handler: object) -> dict[str, Any]:
         return {"type": "string", "examples": ["15 s", "60 steps"]}
 
     def __str__(self) -> str:
@@ -118,12 +121,10 @@ class Duration(_Time):
     Source: `duration_steps` of Resident KV Claims, table 2, with seconds beside it.
     """
 
-    @field_validator("value")
-    @classmethod
-    def _positive(cls, value: int | float) -> int | float:
-        if value == 0:
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.value == 0:
             raise ClaimError("a duration of zero", "give a positive one, or leave it out")
-        return value
 
     def over(self, *, since: Instant, now: Instant) -> bool:
         """Whether it has passed at `now`, counted from `since`; ClaimError if units differ."""
@@ -135,7 +136,7 @@ class Duration(_Time):
         return now.exact - since.exact >= self.exact
 
 
-def _split(text: str) -> dict[str, object]:
+def _split(text: str) -> tuple[TimeUnit, int | float]:
     """The unit and the value that `text` states; raises ClaimError."""
     match = _TEXT.fullmatch(text) if len(text) <= _MAX_TEXT else None
     if match is None:
@@ -146,4 +147,4 @@ def _split(text: str) -> dict[str, object]:
     value = int(number) if number.isdigit() else float(number)
     if math.isfinite(value) and Fraction(number) != Fraction(str(value)):
         raise ClaimError("it has too many digits", "write at most 15 digits")
-    return {"unit": _UNITS[word], "value": value}
+    return _UNITS[word], value

@@ -8,13 +8,16 @@ from typing import Final, TypeAlias
 
 from transitions import Machine
 
-from spec.claims.claim import Instant, Mode, ResidentClaim, TimeUnit
+from spec.claims.claim import Instant, ResidentClaim, TimeUnit
 from spec.claims.states import (
+    OWNER_TRIGGERS,
     RESPONSIBLE,
+    RUNTIME_TRIGGERS,
     TERMINAL,
     TRANSITIONS,
     TRIGGERS,
     ClaimState,
+    Mode,
     Transition,
     next_state,
 )
@@ -40,12 +43,6 @@ __all__ = [
     "next_state",
 ]
 
-
-OWNER_TRIGGERS: Final = frozenset({"claim_demoted", "claim_expired", "claim_released"})
-"""What the owning scope may send; no other caller may send anything."""
-
-RUNTIME_TRIGGERS: Final = frozenset(TRIGGERS) - {"claim_released"}
-"""What the runtime may send; demotion and expiry have conditions (see ClaimLifecycle)."""
 
 _RANK: Final[Mapping[Mode, int]] = MappingProxyType(
     {

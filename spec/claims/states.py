@@ -1,4 +1,4 @@
-"""Defines the states and transitions of a claim: the one table of its lifecycle."""
+"""Defines the modes of a claim, and the states and transitions of its lifecycle."""
 
 from dataclasses import dataclass
 from enum import StrEnum
@@ -6,14 +6,29 @@ from types import MappingProxyType
 from typing import Final
 
 __all__ = [
+    "OWNER_TRIGGERS",
     "RESPONSIBLE",
+    "RUNTIME_TRIGGERS",
     "TERMINAL",
     "TRANSITIONS",
     "TRIGGERS",
     "ClaimState",
+    "Mode",
     "Transition",
     "next_state",
 ]
+
+
+class Mode(StrEnum):
+    """How a claim is protected (Resident KV Claims, table 3, and routed_reuse)."""
+
+    BEST_EFFORT = "best_effort"
+    SOFT_PRIORITY = "soft_priority"
+    HARD_PROTECTED = "hard_protected"
+    DEMOTABLE = "demotable"
+    EXPIRING = "expiring"
+    OFFLOADABLE = "offloadable"
+    ROUTED_REUSE = "routed_reuse"
 
 
 class ClaimState(StrEnum):
@@ -103,6 +118,12 @@ TRANSITIONS: Final[tuple[Transition, ...]] = (
 
 TRIGGERS: Final = tuple(dict.fromkeys(row.trigger for row in TRANSITIONS))
 """The report kinds that move a claim, in the order of the table."""
+
+OWNER_TRIGGERS: Final = frozenset({"claim_demoted", "claim_expired", "claim_released"})
+"""What the owning scope may send; no other caller may send anything."""
+
+RUNTIME_TRIGGERS: Final = frozenset(TRIGGERS) - {"claim_released"}
+"""What the runtime may send; demotion and expiry have conditions (see ClaimLifecycle)."""
 
 TERMINAL: Final = frozenset(ClaimState) - {row.source for row in TRANSITIONS}
 """The states that nothing leads out of."""

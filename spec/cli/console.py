@@ -1,14 +1,13 @@
 """Defines `resident-claims`: one command line over those of the packages.
 
-Each package declares its commands as entry points (pyproject.toml, docs/decisions/0014), so that
-`spec` imports none of them. A command is loaded when it is asked for: help and completion of
-names import no solver.
+The table COMMANDS names the package of each command (docs/decisions/0014). The package is imported
+when the command is asked for: help and completion of names import no solver.
 """
 
 from __future__ import annotations
 
-from importlib import metadata
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from importlib import import_module
+from typing import Any, Final, NamedTuple
 
 import typer
 from typer.core import TyperGroup
@@ -19,45 +18,39 @@ from spec.installed import fault_of
 from spec.language.called import calling
 from spec.language.prose import printable
 
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-__all__ = ["COMMANDS", "GROUP", "Listed", "app", "load", "main"]
+__all__ = ["COMMANDS", "Listed", "app", "load", "main"]
 
 PROGRAM: Final = "resident-claims"
-GROUP: Final = "resident_claims.commands"
-"""The entry points: an application of typer, or a function that prepares the process for one."""
-
-
 WHOLE: Final = "*"
 
 
 class Listed(NamedTuple):
-    """A line of `resident-claims --help`.
+    """A line of `resident-claims --help`, and the package whose `python -m` has the command.
 
-    `within` is the name of the command in its package's own command line, where that is another;
-    WHOLE stands for that command line as a whole.
+    `within` is the name of the command there, where that is another; WHOLE stands for all commands
+    of the package.
     """
 
     says: str
+    package: str
     within: str | None = None
 
 
 COMMANDS: Final[dict[str, Listed]] = {
-    "check": Listed("Judge traces: what was kept or violated, and where."),
-    "follow": Listed("Judge events as they come, from files, pipes and sockets."),
-    "evidence": Listed("Extract evidence for a mode from traces, for label."),
-    "explain": Listed("Explain what each event of a trace changed, and why."),
-    "prove": Listed("Prove what a mode's obligations guarantee.", "check"),
-    "recheck": Listed("Check a certificate, with a solver of your choice."),
-    "label": Listed("Label the modes that a described runtime supports.", "lower"),
-    "counterexamples": Listed("Refute naive inferences by runs of the runtimes' models."),
-    "models": Listed("List, show and simulate executable models of runtimes.", WHOLE),
-    "diagram": Listed("Draw the lifecycle, a mode or an obligation."),
-    "spec": Listed("List, show and document the specification.", WHOLE),
-    "doctor": Listed("Report, hook by hook, what the vLLM plugin would do here."),
-    "claims": Listed("List and end the claims of a running engine; drain it."),
-    "demo": Listed("Run scenarios in a tiny real engine and judge them."),
+    "check": Listed("Judge traces: what was kept or violated, and where.", "monitor"),
+    "follow": Listed("Judge events as they come, from files, pipes and sockets.", "monitor"),
+    "evidence": Listed("Extract evidence for a mode from traces, for label.", "monitor"),
+    "explain": Listed("Explain what each event of a trace changed, and why.", "proofs"),
+    "prove": Listed("Prove what a mode's obligations guarantee.", "proofs", "check"),
+    "recheck": Listed("Check a certificate, with a solver of your choice.", "proofs"),
+    "label": Listed("Label the modes that a described runtime supports.", "proofs", "lower"),
+    "counterexamples": Listed("Refute naive inferences by runs of the runtimes' models.", "proofs"),
+    "models": Listed("List, show and simulate executable models of runtimes.", "models", WHOLE),
+    "diagram": Listed("Draw the lifecycle, a mode or an obligation.", "spec"),
+    "spec": Listed("List, show and document the specification.", "spec", WHOLE),
+    "doctor": Listed("Report, hook by hook, what the vLLM plugin would do here.", "runtime_hooks"),
+    "claims": Listed("List and end the claims of a running engine; drain it.", "runtime_hooks"),
+    "demo": Listed("Run scenarios in a tiny real engine and judge them.", "runtime_hooks"),
 }
 """The commands in the order in which they are shown."""
 
@@ -89,55 +82,27 @@ for _name, _listed in COMMANDS.items():
 
 
 def load(name: str) -> Any:
-    """The command called `name`, one of COMMANDS, from the package that declares it.
+    """The command called `name`, one of COMMANDS, from its package.
 
     Raises:
         typer.Exit: its extra is missing (2), or a package is not ours (70); standard error says so.
     """
-    within = COMMANDS[name].within or name
-    group = typer.main.get_group(_declared(name))
-    command = group if within == WHOLE else group.commands[within]
+    _, package, within = COMMANDS[name]
+    if fault := fault_of(package):
+        typer.echo(f"error: {printable(fault.says)}", err=True)
+        raise typer.Exit(Code(fault.code))
+    group = typer.main.get_group(import_module(f"{package}.__main__").app)
+    command = group if within == WHOLE else group.commands[within or name]
     retell(command)
     return command
 
 
-def _declared(name: str) -> typer.Typer:
-    """The application of the package that declares a command."""
-    entry = _entries().get(name)
-    if entry is None:
-        raise _stopped(f"{PROGRAM} is not installed completely; install it again", 70) from None
-    if fault := fault_of(_package(entry)):
-        raise _stopped(fault.says, fault.code)
-    made: typer.Typer | Callable[[], typer.Typer] = entry.load()
-    return made if isinstance(made, typer.Typer) else made()
-
-
-def _entries() -> dict[str, metadata.EntryPoint]:
-    """The entry points of the commands that are installed."""
-    try:
-        entries = metadata.distribution(PROGRAM).entry_points.select(group=GROUP)
-    except metadata.PackageNotFoundError:
-        return {}
-    return {entry.name: entry for entry in entries if entry.name in COMMANDS}
-
-
-def _package(entry: metadata.EntryPoint) -> str:
-    return entry.module.partition(".")[0]
-
-
 def _names() -> dict[str, str]:
     """What each command is called here, by its package and its name there."""
-    names = {}
-    for name, entry in _entries().items():
-        within = COMMANDS[name].within or name
-        whole = within == WHOLE
-        names[_package(entry) if whole else f"{_package(entry)} {within}"] = f"{PROGRAM} {name}"
-    return names
-
-
-def _stopped(says: str, code: int) -> typer.Exit:
-    typer.echo(f"error: {printable(says)}", err=True)
-    return typer.Exit(Code(code))
+    return {
+        package if within == WHOLE else f"{package} {within or name}": f"{PROGRAM} {name}"
+        for name, (_, package, within) in COMMANDS.items()
+    }
 
 
 def main(argv: list[str] | None = None) -> int:

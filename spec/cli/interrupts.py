@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ctypes
 import signal
 import sys
 from contextlib import contextmanager
@@ -57,7 +56,9 @@ def is_interrupt(problem: Exception) -> bool:
     """Whether the exception is what ctypes makes of an interrupt that arrives while it converts an
     argument, as it does for each call of Z3; of its cause it keeps the name only.
     """
-    return isinstance(problem, ctypes.ArgumentError) and KeyboardInterrupt.__name__ in str(problem)
+    from ctypes import ArgumentError  # a start needs none
+
+    return isinstance(problem, ArgumentError) and KeyboardInterrupt.__name__ in str(problem)
 
 
 def _interrupt() -> None:

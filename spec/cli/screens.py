@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 from rich import box
 from rich.table import Table
 from rich.text import Text
 
+from spec.cli.styled import STYLES
 from spec.language.prose import wrap
 
 if TYPE_CHECKING:
@@ -16,21 +17,11 @@ if TYPE_CHECKING:
     from spec.docs.views import InterpretationView, ListView, ModeView, ObligationView, RuleView
 
 __all__ = [
-    "STYLES",
     "interpretation_text",
     "list_tables",
     "mode_text",
     "obligation_text",
 ]
-
-STYLES: Final = {
-    "satisfied": "green",
-    "pending": "yellow",
-    "violated": "red",
-    "unexercised": "bright_black",
-    "inconclusive": "magenta",
-}
-"""The colour of each verdict on a terminal."""
 
 
 def list_tables(listing: ListView) -> tuple[Table, ...]:

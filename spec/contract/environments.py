@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from spec.claims.claim import Mode
+from spec.claims.states import Mode
 from spec.events.alphabet import Kind
 
 __all__ = ["ENVIRONMENTS"]

@@ -85,12 +85,14 @@ INTERPRETATIONS: tuple[Interpretation, ...] = (
     ),
     Interpretation(
         "relax",
-        "the runtime may demote a claim in a standing conflict",
+        "a claim may give way in a standing conflict",
         "The runtime may end a hard_protected claim by itself only where the registry entry ends "
         "while a request in hand is in a standing conflict with the responsible claims. The end "
-        "is reported as a demotion before any block of the claim is evicted, and that is an "
-        "explicit action of the conflict. A descriptor promises the stricter form, in which only "
-        "the owner ends a claim, where it says that a conflict never meets relax_claim.",
+        "is reported before any block of the claim is evicted, and that is an explicit action of "
+        "the conflict. The report is a demotion, or an offload that states its caller while a tier "
+        "has a copy; an offload without a caller leaves responsibility in place. A descriptor "
+        "promises the stricter form, in which only the owner ends a claim, where it says that a "
+        "conflict never meets relax_claim.",
         "If the runtime could never give way, an action that the papers list would be a "
         "violation. If it could at any time, protection would be a hint.",
     ),

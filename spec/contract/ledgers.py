@@ -11,7 +11,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from spec.contract.vocabulary import c, e
-from spec.events.alphabet import BLOCKS_GONE, Kind
+from spec.events.alphabet import BLOCKS_GONE, ENDS, Kind
 from spec.language.machine import Ledger, Register
 from spec.language.terms import Const, KindIn, Scope, Sort, Term, Var, conj, disj
 
@@ -26,6 +26,8 @@ __all__ = [
     "chosen",
     "conflict",
     "contends",
+    "demotes",
+    "ends",
     "endures",
     "fails",
     "kind",
@@ -94,6 +96,11 @@ req_was, req = _Registers(Scope.REQ_WAS, _REQUEST), _Registers(Scope.REQ, _REQUE
 def kind(*kinds: Kind) -> Term:
     """The event is of one of these kinds."""
     return KindIn(frozenset(kinds))
+
+
+_offloads_away = kind(Kind.CLAIM_OFFLOADED) & (e.by >= 1)  # without a caller the claim stays on
+demotes = kind(Kind.CLAIM_DEMOTED) | _offloads_away
+ends = kind(*ENDS) | _offloads_away
 
 
 def _registers(*names: str, sorts: Mapping[str, Sort]) -> tuple[Register, ...]:

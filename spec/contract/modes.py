@@ -13,7 +13,7 @@ from enum import StrEnum
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from spec.claims.claim import Mode
+from spec.claims.states import Mode
 from spec.contract.interpretations import INTERPRETATIONS
 from spec.contract.obligations import OBLIGATIONS, STATED
 from spec.contract.supply import Depth
@@ -53,7 +53,7 @@ REPORTED_BY: dict[ConflictAction, tuple[Kind, ...]] = {
     ConflictAction.BOUND_ACTIVE: (Kind.REQUEST_BOUNDED,),
     ConflictAction.OFFLOAD: (Kind.REQUEST_OFFLOADED,),
     ConflictAction.SPLIT: (Kind.REQUEST_SPLIT,),
-    ConflictAction.RELAX: (Kind.CLAIM_DEMOTED, Kind.CLAIM_EXPIRED),
+    ConflictAction.RELAX: (Kind.CLAIM_DEMOTED, Kind.CLAIM_EXPIRED, Kind.CLAIM_OFFLOADED),
 }
 """The reports that state each action."""
 

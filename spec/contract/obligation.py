@@ -10,8 +10,7 @@ from spec.contract.supply import Depth
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from spec.claims.claim import Mode
-    from spec.claims.states import ClaimState
+    from spec.claims.states import ClaimState, Mode
     from spec.contract.supply import Atom, Order
     from spec.events.alphabet import Kind
     from spec.language.machine import Observer

@@ -17,7 +17,7 @@ from spec.language.verdicts import Verdict
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from spec.claims.claim import Mode
+    from spec.claims.states import Mode
     from spec.language.machine import Observer, Rule
 
 __all__ = [
@@ -37,11 +37,11 @@ _LEDGERS = {
 }
 
 
-def facts_behind(term: Term) -> frozenset[Kind]:
-    """The kinds of facts that decide a term, through whatever registers."""
+def facts_behind(*terms: Term) -> frozenset[Kind]:
+    """The kinds of facts that decide any of the terms, through whatever registers."""
     found: set[Kind] = set()
     seen: set[tuple[Scope, str]] = set()
-    todo = [term]
+    todo = [*terms]
     while todo:
         for part in _parts(todo.pop()):
             if isinstance(part, KindIn):
@@ -54,7 +54,7 @@ def facts_behind(term: Term) -> frozenset[Kind]:
 
 def facts_of(observer: Observer) -> frozenset[Kind]:
     """The kinds of facts that an obligation rests on."""
-    return frozenset[Kind]().union(*(facts_behind(rule.when) for rule in observer.rules))
+    return facts_behind(*(rule.when for rule in observer.rules))
 
 
 @cache

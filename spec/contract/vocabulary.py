@@ -94,7 +94,11 @@ EVENT_FIELDS: dict[str, tuple[Sort, str]] = {
         _B,
         "a copy of the claim is loaded, and no block was computed in place of a restore",
     ),
-    "authorised": (_B, "the transition is by the owner, or by the runtime within its rights"),
+    "authorised": (
+        _B,
+        "the transition is by the owner, or by the runtime within its rights; an offload needs a "
+        "copy",
+    ),
     "by": (_I, "the caller of the step, as a number; 0 where it is not stated"),
     "found": (_B, "the blocks were found in the cache; no request computed them"),
     "covers": (_B, "the look-up asked for all blocks that the predicate needs"),

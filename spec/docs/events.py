@@ -2,8 +2,15 @@
 
 from __future__ import annotations
 
-from spec.claims.lifecycle import OWNER_TRIGGERS, RUNTIME_TRIGGERS
-from spec.claims.states import RESPONSIBLE, TERMINAL, TRANSITIONS, TRIGGERS, ClaimState
+from spec.claims.states import (
+    OWNER_TRIGGERS,
+    RESPONSIBLE,
+    RUNTIME_TRIGGERS,
+    TERMINAL,
+    TRANSITIONS,
+    TRIGGERS,
+    ClaimState,
+)
 from spec.docs.diagrams import lifecycle_diagram
 from spec.docs.markdown import fence, table
 from spec.docs.mermaid import to_mermaid
@@ -85,9 +92,9 @@ def events_page() -> str:
 def _fields(kind: Kind) -> str:
     names = [name for name in fields_of(kind) if name not in OLD_NAMES]
     some = one_of(kind)
-    either = " or ".join(f"`{name}`" for name in some)
-    rest = [_field(name, kind) for name in names if name not in some]
-    return ", ".join([*rest[:1], f"**{either}**", *rest[1:]] if some else rest)
+    either = f"**{' or '.join(f'`{name}`' for name in some)}**"
+    shown = (either if name in some else _field(name, kind) for name in names)
+    return ", ".join(dict.fromkeys(shown))
 
 
 def _field(name: str, kind: Kind) -> str:
@@ -136,7 +143,8 @@ def lifecycle_page() -> str:
         "a claim whose duration, counted from the commitment, is over. Anyone may raise "
         "the protection of a claim; only its owner may change it otherwise. Refusing, "
         "deferring or otherwise acting on an active request is no transition of any claim "
-        "that blocks it.",
+        "that blocks it. A `claim_offloaded` that states `by` is a demotion: it is allowed where "
+        "`claim_demoted` is, and leads to the same state.",
     ]
     return "\n\n".join(parts) + "\n"
 

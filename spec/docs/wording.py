@@ -11,6 +11,8 @@ from spec.contract.interpretations import CLOSES
 from spec.contract.ledgers import (
     breaks,
     conflict,
+    demotes,
+    ends,
     kind,
     live,
     loss,
@@ -78,6 +80,11 @@ _TABLE: Final = "by the table of docs/lifecycle.md"
 SHARED: Final[Mapping[str, tuple[Term, str]]] = MappingProxyType(
     {
         "CLOSES": (CLOSES, "what is owed for the claim is due: the interpretation due-by"),
+        "DEMOTES": (
+            demotes,
+            "the report states a demotion, or an offload that ends responsibility",
+        ),
+        "ENDS": (ends, "the report states the end of responsibility"),
         "LIFECYCLE_ALLOWS": (
             lifecycle_allows(_stage),
             f"the lifecycle allows the report in this state, {_TABLE}",

@@ -120,6 +120,12 @@ class Event(
         return self.duplicate or self.echo
 
     @property
+    def demotes(self) -> bool:
+        """Whether it reports a demotion: an offload with a caller ends responsibility as well."""
+        offloads = self.kind is Kind.CLAIM_OFFLOADED and self.by is not None
+        return offloads or self.kind is Kind.CLAIM_DEMOTED
+
+    @property
     def accused(self) -> tuple[str, ...]:
         """The claims that an action names as its cause.
 

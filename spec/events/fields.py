@@ -58,7 +58,11 @@ FIELDS: Final[Mapping[str, tuple[str, str]]] = MappingProxyType(
         "token_map": ("name", "digest of the map from tokens to logical block positions"),
         "mode": ("name", "the mode that the claim asks for or was accepted in"),
         "owner_scope": ("name", "who owns the claim"),
-        "by": ("name", "the caller of the step: a scope, or the word runtime"),
+        "by": (
+            "name",
+            "the caller of the step: a scope, or the word runtime; a claim_offloaded that states "
+            "it ends responsibility, as claim_demoted does",
+        ),
         "duration": (
             "text with unit",
             "how long responsibility lasts, such as 15 s or 60 steps: as asked for, as committed "
@@ -196,8 +200,7 @@ def fields_of(kind: Kind) -> tuple[str, ...]:
 def required_of(kind: Kind) -> tuple[str, ...]:
     """The fields without which an event of this kind says too little to be judged.
 
-    Facts about blocks, loads and routes may concern no claim; loads, reuses and routes then
-    say about which object they are (or of which blocks), or it is unknown whose they are.
+    Facts about blocks, loads and routes may concern no claim; then `one_of` lists what they name.
     """
     row = kind.row
     names: tuple[str, ...] = ("claim_id",) if row.claim is Names.MUST else ()

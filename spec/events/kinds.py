@@ -16,10 +16,13 @@ _REPORT = Role.REPORT
 _COPIES = "block_ids positions keys tier group"
 """What a fact about blocks or copies may state of them."""
 
+_WHOSE = "claim_id|object_id|keys|block_ids"
+"""What a fact about copies states of whose they are: at least one of these."""
+
 
 def _action(says: str, fields: str = "") -> Row:
     """The row of an action on active work."""
-    return Row(_REPORT, says, _NEVER, fields, request=True, action=True)
+    return Row(_REPORT, says, _NEVER, f"reason {fields}", request=True, action=True)
 
 
 class Kind(StrEnum):
@@ -106,6 +109,7 @@ class Kind(StrEnum):
             "the claim's blocks were copied to a tier other than the GPU",
             _MAY,
             fields=_COPIES,
+            required=_WHOSE,
             about_blocks=True,
         ),
     )
@@ -124,6 +128,7 @@ class Kind(StrEnum):
             "the claim's blocks were loaded back for a request",
             _MAY,
             fields=f"held {_COPIES}",
+            required=_WHOSE,
             request=True,
             by=(By.NAME, By.OBJECT, By.BLOCKS, By.CONTENT, By.REQUEST),
         ),
@@ -135,6 +140,7 @@ class Kind(StrEnum):
             "loading the claim's blocks back for a request failed",
             _MAY,
             fields=_COPIES,
+            required=_WHOSE,
             request=True,
             renews=True,
         ),
@@ -170,6 +176,7 @@ class Kind(StrEnum):
             "a request consumed the claim's prefix",
             _MAY,
             fields="block_ids keys tier group",
+            required=_WHOSE,
             request=True,
             about_blocks=True,
         ),
@@ -181,7 +188,7 @@ class Kind(StrEnum):
             "the router sent a request to a worker, at a cost",
             _MAY,
             fields="cost worker keys",
-            required="cost worker",
+            required="cost worker claim_id|object_id|keys",
             request=True,
             renews=True,
         ),
@@ -193,7 +200,7 @@ class Kind(StrEnum):
             "the routed request hit or missed the claim's prefix",
             _MAY,
             fields="hit keys",
-            required="hit",
+            required="hit claim_id|object_id|keys",
             request=True,
         ),
     )
@@ -208,7 +215,7 @@ class Kind(StrEnum):
             _REPORT,
             "the runtime reports that it accepts the claim",
             _MUST,
-            fields="mode owner_scope duration priority footprint keys",
+            fields="mode owner_scope duration priority footprint keys reason",
             required="footprint",
             lifecycle=True,
         ),
@@ -249,6 +256,7 @@ class Kind(StrEnum):
             _REPORT,
             "the runtime reports that the claim is in a tier other than the GPU",
             _MUST,
+            fields="by",
             about_blocks=True,
             lifecycle=True,
         ),
@@ -351,7 +359,7 @@ class Kind(StrEnum):
         "request_refused",
         _action(
             "the runtime reports that it refused a request",
-            "reason restore outcome_claim_id duplicate echo",
+            "restore outcome_claim_id duplicate echo",
         ),
     )
     REQUEST_ROUTED_ELSEWHERE = (

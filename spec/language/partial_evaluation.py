@@ -52,7 +52,7 @@ def specialize(term: Term, kind: Kind | None, known: Known) -> Term:
             case Var(scope, name, _):
                 return known.get((scope, name), t)
             case KindIn(kinds):
-                return Const(kind in kinds)
+                return TRUE if kind in kinds else FALSE
             case Not(arg):
                 return ~go(arg)
             case And(args):

@@ -9,7 +9,7 @@ from spec.lowering.obligations import RELEVANT_ORDER
 from spec.lowering.vocabulary import ADEQUATE, RUNS, Basis, ClaimScope, Order, Status
 
 if TYPE_CHECKING:
-    from spec.claims.claim import Mode
+    from spec.claims.states import Mode
     from spec.lowering.depths import Precondition
     from spec.lowering.descriptor import Adapter, Anchor, Descriptor, Item
     from spec.lowering.evidence import EvidenceFile, Shown

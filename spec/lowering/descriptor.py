@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING, Annotated, Final, Literal
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, WithJsonSchema, model_validator
 
-from spec.claims.claim import Identifier, Mode
+from spec.claims.claim import Identifier
+from spec.claims.states import Mode
 from spec.contract.modes import ConflictAction, Depth
 from spec.contract.names import OTHER_NAMES
 from spec.contract.obligations import OBLIGATIONS

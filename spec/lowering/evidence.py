@@ -6,7 +6,8 @@ from typing import Annotated, Final, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
-from spec.claims.claim import Identifier, Mode
+from spec.claims.claim import Identifier
+from spec.claims.states import Mode
 from spec.contract.modes import Bundle
 from spec.language.errors import DescriptorError
 from spec.lowering.descriptor import ObligationName

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from types import NoneType
 from typing import TYPE_CHECKING
 
-from spec.claims.claim import Mode
+from spec.claims.states import Mode
 from spec.contract.modes import MODES, Bundle, Depth
 from spec.language.given import require
 from spec.lowering.counting import atom_observed, counts, evidence_shows, unmet

@@ -5,7 +5,7 @@ from __future__ import annotations
 from enum import StrEnum
 from typing import TYPE_CHECKING, Final
 
-from spec.claims.claim import Mode
+from spec.claims.states import Mode
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

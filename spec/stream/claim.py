@@ -8,10 +8,9 @@ from dataclasses import dataclass, field
 from functools import cache, lru_cache
 from typing import Any, Final, NamedTuple
 
-from spec.claims.claim import Mode
 from spec.claims.durations import Duration, TimeUnit
 from spec.claims.predicates import MAX_BLOCKS, MaterializationPredicate, parse_predicate
-from spec.claims.states import TERMINAL, ClaimState
+from spec.claims.states import TERMINAL, ClaimState, Mode
 from spec.contract.modes import MODES, Bundle
 from spec.contract.obligations import OBLIGATIONS
 from spec.events.alphabet import Kind

@@ -21,7 +21,7 @@ from spec.stream.fields import FIELDS, Moment
 from spec.stream.generate import in_three_values
 
 if TYPE_CHECKING:
-    from spec.claims.claim import Mode
+    from spec.claims.states import Mode
     from spec.stream.breaks import Line
     from spec.stream.claim import Claim
 

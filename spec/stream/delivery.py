@@ -58,10 +58,9 @@ class Delivery:
         self.moved = False
 
     def _ledger(self) -> Values:
-        two, three = self.kind.claim, self.kind.claim_three
-        update = three if self.partial else two
-        if update is None:
+        if self.kind.claim is None:
             return self.was
+        update = self.kind.claim.three if self.partial else self.kind.claim.two
         return update(self.e, False, self.t, self.was, None, None, None, None)
 
     def to_claim(self) -> None:
@@ -79,9 +78,9 @@ class Delivery:
         self._step(scope, self.kind.scoped, inputs, partial)
 
     def _request(self, was: Values, here: bool | None, *, partial: bool) -> Values:
-        update = self.kind.request_three if partial else self.kind.request
-        if update is None:
+        if self.kind.request is None:
             return was
+        update = self.kind.request.three if partial else self.kind.request.two
         return update(self.e, here, self.t, self.was, self.now, was, None, None)
 
     def opens(self, name: str, request: Request | None, *, over: bool) -> None:

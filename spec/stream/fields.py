@@ -11,9 +11,11 @@ from functools import cached_property
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final
 
-from spec.claims.claim import Mode
+from spec.claims.states import Mode
+from spec.contract.ledgers import was
+from spec.contract.observed import facts_behind
 from spec.contract.vocabulary import EVENT_FIELDS
-from spec.events.alphabet import Kind
+from spec.events.alphabet import FACTS, Kind
 from spec.events.fields import ROUTE_REPORTS, RUNTIME
 from spec.stream.capacity import Blame, Capacity
 from spec.stream.claim import AT, Claim, is_longer
@@ -28,6 +30,7 @@ if TYPE_CHECKING:
 
 __all__ = ["FIELDS", "Moment", "number", "route_value"]
 
+_ON_COPIES: Final = facts_behind(was.host)
 _OUTCOMES: Final = frozenset({"refusal", "demotion", "expiry", "harm"})
 
 
@@ -41,6 +44,7 @@ class Moment:
         touched: what it did to the blocks of claims.
         mine: the claims that it is about, each with whether it names the claim.
         moved: the claims of which an observer moved.
+        observes: the kinds of facts of which the stream states each one.
     """
 
     event: Event
@@ -50,6 +54,7 @@ class Moment:
     touched: Mapping[Claim, Touch] = field(default_factory=dict)
     mine: dict[Claim, tuple[bool, bool]] = field(default_factory=dict)
     moved: dict[Claim, None] = field(default_factory=dict)
+    observes: Set[Kind] = FACTS
 
     @cached_property
     def accused(self) -> frozenset[str]:
@@ -358,23 +363,27 @@ def _is_loaded(claim: Claim, computed: Iterable[int]) -> bool:
 def authorised(at: Moment, claim: Claim) -> bool | None:
     """Whether the owner is behind the end of a claim, or the runtime within its rights: it may
     demote what is demotable, or hard_protected and ended in a standing conflict, and expire what is
-    over. An end without a stated caller is accepted.
+    over. An end without a stated caller is accepted. Nobody offloads what no tier has a copy of.
 
     None if the owner is known from the runtime's acceptance at most, or it is unknown whether the
-    duration is over, or whether there was a conflict.
+    duration is over, or whether there was a conflict or is a copy.
     """
     by, kind = at.event.by, at.event.kind
     if by is None:
         return True
+    if kind is Kind.CLAIM_OFFLOADED:
+        copied = claim.facts[AT["host"]] if at.observes >= _ON_COPIES else None
+        if not copied:
+            return copied
     if by != RUNTIME:
         return None if claim.owner is None else by == claim.owner
     if kind is Kind.CLAIM_EXPIRED:
         if claim.untimed is not None and not claim.elapsed:
             return None
         return claim.elapsed and not claim.early
-    if kind is Kind.CLAIM_DEMOTED and claim.mode is Mode.HARD_PROTECTED:
+    if at.event.demotes and claim.mode is Mode.HARD_PROTECTED:
         return claim.pressed
-    return kind is Kind.CLAIM_DEMOTED and claim.mode is Mode.DEMOTABLE
+    return at.event.demotes and claim.mode is Mode.DEMOTABLE
 
 
 def by(at: Moment, claim: Claim) -> int:

@@ -9,10 +9,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache
-from typing import Any, Final, NamedTuple, TypeAlias
+from functools import cache, cached_property
+from typing import Any, Final, TypeAlias
 
-from spec.claims.claim import Mode
+from spec.claims.states import Mode
 from spec.contract.ledgers import CLAIM_FACTS, DECLARED, REQUEST_FACTS
 from spec.contract.modes import MODES, Bundle
 from spec.events.alphabet import Kind
@@ -25,6 +25,7 @@ from spec.language.terms import (
     Compare,
     Const,
     Ite,
+    KindIn,
     Not,
     Or,
     Scope,
@@ -39,6 +40,7 @@ __all__ = [
     "REQUEST",
     "Compiled",
     "Rule",
+    "Update",
     "Values",
     "Watch",
     "compiled",
@@ -68,46 +70,114 @@ _ARGUMENT: Final = {Scope.WAS: "w", Scope.NOW: "n", Scope.REQ_WAS: "r", Scope.RE
 _ARGUMENTS: Final = "e, here, t, w, n, r, q, o"
 
 
-class Rule(NamedTuple):
-    """A rule as it reads on one kind of event: states are numbers, `sets` one for each register."""
+@dataclass(frozen=True, eq=False)
+class Rule:
+    """A rule as it reads on one kind of event: states are numbers, `becomes` one term for each
+    register, and `own` the places of the registers.
+
+    Functions are made when they are first asked for, here and below.
+    """
 
     number: int
     sources: frozenset[int]
     to: int
-    holds: Callable[..., bool | None]
-    sets: Callable[..., tuple[Any, ...]] | None
+    when: Term
+    becomes: tuple[Term, ...]
+    own: Mapping[str, int]
+
+    @cached_property
+    def holds(self) -> Callable[..., bool | None]:
+        """Whether its guard holds, in three values."""
+        return _returning((self.when,), self.own, three=True)
+
+    @cached_property
+    def sets(self) -> Callable[..., tuple[Any, ...]] | None:
+        """The registers after it, in three values; None if it changes none."""
+        return (
+            _returning(self.becomes, self.own, three=True, form="({},)") if self.becomes else None
+        )
 
 
-class Watch(NamedTuple):
-    """An observer on one kind of event.
-
-    `step` returns the number of the rule that is taken, the state and the registers, or None; it
-    needs every input. `rules` are the same in three values.
-    """
+@dataclass(frozen=True, eq=False)
+class Watch:
+    """An observer on one kind of event, by its place in the bundle."""
 
     place: int
-    step: Callable[..., tuple[int, int, tuple[Any, ...]] | None]
     rules: tuple[Rule, ...]
 
+    @cached_property
+    def step(self) -> Callable[..., tuple[int, int, tuple[Any, ...]] | None]:
+        """The number of the rule that is taken, the state and the registers, or None; it needs
+        every input.
+        """
+        lines = ["s, o = o"]
+        for rule in self.rules:
+            values = [source(term, rule.own, three=False) for term in rule.becomes]
+            after = f"({', '.join(values)},)" if values else "o"
+            guard = source(rule.when, rule.own, three=False)
+            lines.append(f"if s in {set(rule.sources)!r} and {guard}:")
+            lines.append(f"    return {rule.number}, {rule.to}, {after}")
+        return _function([*lines, "return None"])
 
-@dataclass(frozen=True)
+
+@dataclass(frozen=True, eq=False)
+class Update:
+    """The registers that one kind of event may change, each with its value after it."""
+
+    changed: Mapping[str, Term]
+    before: Scope
+    after: Scope
+
+    @cached_property
+    def two(self) -> Callable[..., Values]:
+        """The registers after the event; it needs every input."""
+        return self._made(three=False)
+
+    @cached_property
+    def three(self) -> Callable[..., Values]:
+        """The same where inputs may be unknown."""
+        return self._made(three=True)
+
+    def _made(self, *, three: bool) -> Callable[..., Values]:
+        """Assigns each register after those that its term reads."""
+        old, new, at = _ARGUMENT[self.before], _ARGUMENT[self.after], _AT[self.after]
+        lines, todo = [f"{new} = {old}.copy()"], dict(self.changed)
+        while todo:
+            ready = [
+                name
+                for name, term in todo.items()
+                if not any(v.scope is self.after and v.name in todo for v in variables(term))
+            ]
+            for name in ready:
+                lines.append(f"{new}[{at[name]}] = {source(todo.pop(name), {}, three=three)}")
+        return _function([*lines, f"return {new}"])
+
+
+@dataclass(frozen=True, eq=False)
 class Compiled:
     """One kind of event for claims of one mode: what becomes of registers and observers.
 
-    `own` are the observers in the scope of the claim itself, `scoped` those in a request's.
-    `reads` are the fields of the event that any of them read, `opens` whether a request is followed
-    from this event on. Each `two` function needs every input; each `three` takes None for unknown.
+    `claim` and `request` are None if it changes none of the registers. `own` are the observers in
+    the scope of the claim itself, `scoped` those in a request's. `reads` are the fields of the
+    event that any of them read, `opening` whether a request is followed from this event on.
     """
 
-    claim: Callable[..., Values] | None
-    claim_three: Callable[..., Values] | None
-    request: Callable[..., Values] | None
-    request_three: Callable[..., Values] | None
+    claim: Update | None
+    request: Update | None
     own: tuple[Watch, ...]
     scoped: tuple[Watch, ...]
-    opens: Callable[..., bool]
-    opens_three: Callable[..., bool | None]
+    opening: Term
     reads: frozenset[str]
+
+    @cached_property
+    def opens(self) -> Callable[..., bool]:
+        """Whether a request is followed from this event on; it needs every input."""
+        return _returning((self.opening,), {}, three=False)
+
+    @cached_property
+    def opens_three(self) -> Callable[..., bool | None]:
+        """The same where inputs may be unknown."""
+        return _returning((self.opening,), {}, three=True)
 
 
 # Kleene's connectives; None is unknown.
@@ -215,6 +285,14 @@ def _function(lines: Sequence[str]) -> Callable[..., Any]:
     return function
 
 
+def _returning(
+    terms: Sequence[Term], own: Mapping[str, int], *, three: bool, form: str = "{}"
+) -> Callable[..., Any]:
+    """The function that returns the values of terms."""
+    values = ", ".join(source(term, own, three=three) for term in terms)
+    return _function([f"return {form.format(values)}"])
+
+
 class _Maker:
     """Makes the functions of one kind of event for one bundle of one mode."""
 
@@ -234,78 +312,45 @@ class _Maker:
         self.reads.update(v.name for v in variables(found) if v.scope is Scope.EVENT)
         return found
 
-    def ledger(
-        self, following: Mapping[str, Term], before: Scope, after: Scope
-    ) -> tuple[Callable[..., Values] | None, Callable[..., Values] | None]:
-        """The registers after an event, in two values and in three; None if none can change."""
+    def ledger(self, following: Mapping[str, Term], before: Scope, after: Scope) -> Update | None:
+        """What becomes of registers; None if none can change."""
         found = {name: self.at_kind(term) for name, term in following.items()}
         changed = {
             name: term for name, term in found.items() if term != Var(before, name, term.sort)
         }
-        if not changed:
-            return None, None
-        two, three = (self._assign(changed, before, after, three=t) for t in (False, True))
-        return two, three
-
-    def _assign(
-        self, changed: Mapping[str, Term], before: Scope, after: Scope, *, three: bool
-    ) -> Callable[..., Values]:
-        """Assigns each register after those that its term reads."""
-        old, new, at = _ARGUMENT[before], _ARGUMENT[after], _AT[after]
-        lines, todo = [f"{new} = {old}.copy()"], dict(changed)
-        while todo:
-            ready = [
-                name
-                for name, term in todo.items()
-                if not any(v.scope is after and v.name in todo for v in variables(term))
-            ]
-            for name in ready:
-                lines.append(f"{new}[{at[name]}] = {source(todo.pop(name), {}, three=three)}")
-        return _function([*lines, f"return {new}"])
+        return Update(changed, before, after) if changed else None
 
     def watch(self, place: int, observer: Observer, known: Known) -> Watch | None:
         """An observer in one scope; None if no event of this kind moves it."""
         states = {state.name: number for number, state in enumerate(observer.states)}
         own = {register.name: number for number, register in enumerate(observer.registers)}
-        lines, rules = [], []
+        rules = []
         for number, rule in enumerate(observer.rules):
-            when = self.at_kind(rule.when, known)
-            if when == FALSE:
+            if not _may(rule.when, self.kind) or (when := self.at_kind(rule.when, known)) == FALSE:
                 continue
             sources = frozenset(states[name] for name in observer.sources(rule))
-            sets = self._sets(observer, rule.sets, known)
-            guard = source(when, own, three=False)
-            values = [source(term, own, three=False) for term in sets.values()]
-            after = f"({', '.join(values)},)" if rule.sets else "o"
-            lines.append(f"if s in {set(sources)!r} and {guard}:")
-            lines.append(f"    return {number}, {states[rule.to]}, {after}")
-            rules.append(
-                Rule(
-                    number,
-                    sources,
-                    states[rule.to],
-                    _function([f"return {source(when, own, three=True)}"]),
-                    self._tuple(sets, own) if rule.sets else None,
-                )
-            )
-        if not rules:
-            return None
-        text = ["s, o = o", *lines, "return None"]
-        return Watch(place, _function(text), tuple(rules))
+            becomes = self._sets(observer, rule.sets, known) if rule.sets else ()
+            rules.append(Rule(number, sources, states[rule.to], when, becomes, own))
+        return Watch(place, tuple(rules)) if rules else None
 
-    def _sets(self, observer: Observer, sets: Mapping[str, Term], known: Known) -> dict[str, Term]:
+    def _sets(self, observer: Observer, sets: Mapping[str, Term], known: Known) -> tuple[Term, ...]:
         """What each register of an observer becomes by a rule."""
-        return {
-            r.name: self.at_kind(sets[r.name], known)
-            if r.name in sets
-            else Var(Scope.OWN, r.name, r.sort)
+        return tuple(
+            self.at_kind(sets[r.name], known) if r.name in sets else Var(Scope.OWN, r.name, r.sort)
             for r in observer.registers
-        }
+        )
 
-    @staticmethod
-    def _tuple(sets: Mapping[str, Term], own: Mapping[str, int]) -> Callable[..., tuple[Any, ...]]:
-        values = [source(term, own, three=True) for term in sets.values()]
-        return _function([f"return ({', '.join(values)},)"])
+
+def _may(term: Term, kind: Kind) -> bool:
+    """Whether a term can hold on an event of a kind, as far as the kinds that it names decide."""
+    match term:
+        case KindIn(kinds):
+            return kind in kinds
+        case And(args):
+            return all(_may(arg, kind) for arg in args)
+        case Or(args):
+            return any(_may(arg, kind) for arg in args)
+    return True
 
 
 @cache
@@ -318,23 +363,20 @@ def compiled(kind: Kind, mode: Mode | None, bundle: Bundle = Bundle.CONTRACT) ->
     request = maker.ledger(REQUEST_FACTS.following, Scope.REQ_WAS, Scope.REQ)
     own = [maker.watch(n, each, maker.alone) for n, each in enumerate(observers)]
     scoped = [maker.watch(n, o, maker.known) for n, o in enumerate(observers) if o.per_request]
-    opens = maker.at_kind(DELIVERY.term("opens"))
-    two, three = (_function([f"return {source(opens, {}, three=t)}"]) for t in (False, True))
+    opening = maker.at_kind(DELIVERY.term("opens"))
     return Compiled(
-        *claim,
-        *request,
+        claim,
+        request,
         tuple(watch for watch in own if watch is not None),
         tuple(watch for watch in scoped if watch is not None),
-        two,
-        three,
+        opening,
         frozenset(maker.reads - {"here"}),
     )
 
 
 def in_three_values(term: Term, kind: Kind, mode: Mode | None) -> Callable[..., bool | None]:
     """A term for one kind of event and one mode, where inputs may be unknown."""
-    maker = _Maker(kind, _constants(mode))
-    return _function([f"return {source(maker.at_kind(term), {}, three=True)}"])
+    return _returning((_Maker(kind, _constants(mode)).at_kind(term),), {}, three=True)
 
 
 def _constants(mode: Mode | None) -> Mapping[str, bool]:

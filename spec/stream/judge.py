@@ -8,8 +8,7 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Final
 
-from spec.claims.claim import Mode
-from spec.claims.states import next_state
+from spec.claims.states import Mode, next_state
 from spec.contract.modes import MODES, Bundle
 from spec.contract.obligations import OBLIGATIONS
 from spec.contract.observed import facts_of
@@ -215,6 +214,7 @@ class Judge:
         if event.kind in FACTS_ABOUT_BLOCKS and binds:
             effect = self.run.facts.take(event, claim)
         at = Moment(event, self.run, request, effect.direct, effect.touched)
+        at.observes = self.observes
         if claim is not None and not binds:
             at.mine = {claim: (False, True)}
         else:
@@ -225,7 +225,8 @@ class Judge:
         check(at, line, self.observes)
         if event.kind is Kind.CLAIM_RETIRED:
             for each in at.mine:
-                each.pressed = self.run.pressed() if each.responsible else each.pressed
+                if each.responsible:
+                    each.pressed = self.run.pressed(self.observes)
         self._deliver(at, line)
         if event.kind is Kind.PREFIX_REUSED:
             check_reuse(at, self.observes)
@@ -387,7 +388,8 @@ class Judge:
         if delivery.moved:
             self.run.owe(claim)
         if mine and named:
-            claim.state = next_state(claim.state, event.kind) or claim.state
+            trigger = Kind.CLAIM_DEMOTED if event.demotes else event.kind
+            claim.state = next_state(claim.state, trigger) or claim.state
 
     @staticmethod
     def _matters_who(claim: Claim, *, mine: bool) -> bool:

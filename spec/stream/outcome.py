@@ -6,8 +6,7 @@ from collections.abc import Mapping
 from enum import StrEnum
 from typing import NamedTuple
 
-from spec.claims.claim import Mode
-from spec.claims.states import ClaimState
+from spec.claims.states import ClaimState, Mode
 from spec.language.verdicts import Verdict
 from spec.stream.claim import Claim, Finding
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING
 
-from spec.claims.claim import Mode
+from spec.claims.states import Mode
 from spec.stream.claim import Claim
 
 if TYPE_CHECKING:

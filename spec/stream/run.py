@@ -17,6 +17,8 @@ from spec.stream.ranks import Ranks
 from spec.stream.request import Requests
 
 if TYPE_CHECKING:
+    from collections.abc import Set
+
     from spec.events.canonical import Event
     from spec.stream.claim import Claim
     from spec.stream.generate import Values
@@ -114,12 +116,13 @@ class Run:
                 claim.drop_request(name)
         return request
 
-    def pressed(self) -> bool | None:
+    def pressed(self, observes: Set[Kind]) -> bool | None:
         """Whether a request in hand is in a standing conflict; None if that is unknown."""
         found = [
             self.capacity.conflicts(r.needed, r.usable) for r in self.requests.in_hand.values()
         ]
-        return True if True in found else None if None in found else False
+        unknown = None in found or Kind.REQUEST_ARRIVED not in observes
+        return True if True in found else None if unknown else False
 
     def update(self, claim: Claim, facts: Values, number: int) -> None:
         """An event changes the registers of a claim, and with them what it takes.

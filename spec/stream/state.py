@@ -11,8 +11,7 @@ from collections.abc import Callable, Iterable
 from heapq import heapify
 from typing import Any, Final, TypeAlias
 
-from spec.claims.claim import Mode
-from spec.claims.states import ClaimState
+from spec.claims.states import ClaimState, Mode
 from spec.contract.modes import Bundle
 from spec.events.alphabet import FACTS, Kind
 from spec.language.verdicts import Verdict

@@ -12,7 +12,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import Final, NamedTuple
 
-from spec.claims.claim import Mode
+from spec.claims.states import Mode
 from spec.contract.obligations import OBLIGATIONS
 from spec.language.verdicts import Verdict
 from tests.golden.traces import cases

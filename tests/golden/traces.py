@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Final, NamedTuple
 
-from spec.claims.claim import Mode
+from spec.claims.states import Mode
 from tests.monitor.test_hostile import DUE
 from tests.recordings import ON_GPU, RECORDED
 

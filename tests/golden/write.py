@@ -11,7 +11,7 @@ from io import BytesIO
 from monitor.check.files import EXIT_CODES, check
 from monitor.input.errors import InputError
 from monitor.report.verdict import ObligationReport
-from spec.claims.claim import Mode
+from spec.claims.states import Mode
 from spec.contract.modes import Bundle
 from spec.contract.obligations import OBLIGATIONS
 from tests.golden.compare import VERDICTS, Finding, Record, packed, recorded

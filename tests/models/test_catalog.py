@@ -3,7 +3,7 @@
 import pytest
 
 from models.catalog import FOLDER, NAMES, descriptor
-from spec.claims.claim import Mode
+from spec.claims.states import Mode
 from spec.contract.modes import Bundle, Depth
 from spec.lowering.descriptor import Item
 from spec.lowering.relation import lower

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Final
 import msgspec
 from hypothesis import strategies as st
 
-from spec.claims.claim import Mode
+from spec.claims.states import Mode
 from spec.events.alphabet import BLOCKS_GONE, CONFLICT_ACTIONS, FACTS, REPORTS, Kind
 from spec.events.canonical import Event
 from tests.streams import stories as told

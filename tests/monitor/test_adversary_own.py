@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from spec.claims.claim import Mode
+from spec.claims.states import Mode
 from tests.monitor.traces import CLAIM, OTHER, Line, judge, without
 from tests.monitor.traces_canonical import canonical
 from tests.monitor.traces_promises import (

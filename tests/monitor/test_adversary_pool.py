@@ -9,7 +9,7 @@ import pytest
 
 from monitor.core import Streams
 from monitor.input.records import Record, Stamp, at_line
-from spec.claims.claim import Mode
+from spec.claims.states import Mode
 from spec.events.canonical import Event
 from tests.monitor.traces import CLAIM, OTHER, Line, Trace, claim_of, having, judge
 from tests.monitor.traces_canonical import about, canonical

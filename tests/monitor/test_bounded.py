@@ -11,7 +11,7 @@ from monitor.check.conclude import Asked, concluded
 from monitor.check.found import found_in
 from monitor.core import Limits, Streams
 from monitor.input.records import Record, at_line, stamp_of
-from spec.claims.claim import Mode
+from spec.claims.states import Mode
 from spec.contract.modes import MODES
 from spec.events.alphabet import Kind
 from spec.events.canonical import Event

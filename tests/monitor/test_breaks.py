@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from monitor.report.report_text import as_text
-from spec.claims.claim import Mode
+from spec.claims.states import Mode
 from spec.cli.common import console
 from tests.monitor.traces import CLAIM, OTHER, Line, Trace, claim_of, judge, verdicts
 from tests.monitor.traces_canonical import about, canonical, canonical_claim

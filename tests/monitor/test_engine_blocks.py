@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from monitor.report.verdict import Report
-from spec.claims.claim import Mode
+from spec.claims.states import Mode
 from tests.monitor.traces import Line, having, judge, put, verdicts, without
 from tests.monitor.traces_canonical import about, canonical, canonical_claim
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from spec.claims.claim import Mode
+from spec.claims.states import Mode
 from spec.contract.modes import MODES, Bundle
 from tests.monitor.traces import (
     Trace,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from spec.claims.claim import Mode
+from spec.claims.states import Mode
 from spec.contract.modes import Bundle
 from tests.monitor.traces import CLAIM, OTHER, Trace, claim_of, judge, verdicts, without
 from tests.monitor.traces_canonical import about, canonical, canonical_claim

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from spec.claims.claim import Mode
+from spec.claims.states import Mode
 from tests.monitor.traces import (
     CLAIM,
     OTHER,

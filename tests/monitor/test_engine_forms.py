@@ -10,7 +10,7 @@ import pytest
 from monitor.check.files import check
 from monitor.core import line_of
 from monitor.input.records import CANONICAL, Form, Record, Stamp, at_line
-from spec.claims.claim import Mode
+from spec.claims.states import Mode
 from spec.contract.modes import Bundle
 from spec.stream.breaks import Order
 from tests.monitor.traces import CLAIM, OTHER, Line, Trace, claim_of, judge, put, write

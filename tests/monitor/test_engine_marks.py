@@ -9,7 +9,7 @@ import pytest
 from monitor.input.dialects import Reader
 from monitor.input.errors import InputError
 from monitor.input.records import Stamp, stamp_of
-from spec.claims.claim import Mode
+from spec.claims.states import Mode
 from spec.events.alphabet import FACTS, Kind
 from spec.events.canonical import Mark, StreamMark
 from tests.monitor.traces import CLAIM, OTHER, Trace, claim_of, judge, verdicts

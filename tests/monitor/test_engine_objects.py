@@ -6,7 +6,8 @@ from typing import Any
 
 import pytest
 
-from spec.claims.claim import Mode
+from monitor.input.errors import InputError
+from spec.claims.states import Mode
 from tests.monitor.traces import (
     CLAIM,
     OTHER,
@@ -104,10 +105,10 @@ class TestUnnamed:
 
     def test_reuse(self) -> None:
         """A prefix that was reused and not restored is a breach, if it is known to be the claim's;
-        if nobody says whose it was, nothing is kept."""
+        if its block is unknown, nothing is kept."""
         assert "unexercised" == self.restorable()
         assert "violated" == self.restorable(unnamed("prefix_reused", **OURS))
-        assert "inconclusive" == self.restorable(unnamed("prefix_reused"))
+        assert "inconclusive" == self.restorable(unnamed("prefix_reused", block_ids=[7]))
         assert "unexercised" == self.restorable(unnamed("prefix_reused", object_id="another"))
 
     @pytest.mark.parametrize("cache", ["cache:v1", "cache:v2"])
@@ -118,41 +119,58 @@ class TestUnnamed:
         assert mine == self.restorable(reused)
 
     def test_route(self) -> None:
-        """A route of the claim's object is owed its cost; one of nobody knows what is open."""
+        """A route of the claim's object is owed its cost; one of another object is not."""
         fields = {"cost": 5, "worker": "w"}
         assert "violated" == self.routed(unnamed("request_routed", **OURS, **fields))
-        assert "inconclusive" == self.routed(unnamed("request_routed", **fields))
         assert "unexercised" == self.routed(unnamed("request_routed", object_id="x", **fields))
         told = about("route_cost_reported", request_id="q", cost=5)
         assert "satisfied" == self.routed(unnamed("request_routed", **OURS, **fields), told)
 
     def test_reason(self) -> None:
         """The reason names the fact that says too little, and its line."""
-        report = judge([*AWAY, unnamed("load_failed")], Mode.OFFLOADABLE)
+        report = judge([*AWAY, unnamed("load_failed", block_ids=[7])], Mode.OFFLOADABLE)
         found = report.claims[0].obligations["restoration_failure_outcome"]
         assert "load_failed names no claim, object or key, and no known block" == found.why
         assert found.at is not None
         assert len(AWAY) + 1 == found.at.line
 
     def test_what_is_open(self) -> None:
-        """A route or a reuse that names nothing breaks the stream, in every mode."""
-        route, reuse = unnamed("request_routed", cost=5, worker="w"), unnamed("prefix_reused")
+        """A reuse of an unknown block breaks the stream, in every mode."""
+        reuse = unnamed("prefix_reused", block_ids=[7])
         for trace, mode in (
-            ([*KNOWN, route], Mode.ROUTED_REUSE),
             ([*AWAY, reuse], Mode.OFFLOADABLE),
-            ([*canonical_claim(), route], Mode.HARD_PROTECTED),
             ([*canonical_claim(), reuse], Mode.HARD_PROTECTED),
         ):
             report = judge(trace, mode)
             assert ["RC121"] == [each.code for each in report.breaks]
             assert set(report.obligations) == having(report, "inconclusive")
 
+    @pytest.mark.parametrize(
+        "fact",
+        [
+            canonical("store_finished", tier="cpu"),
+            unnamed("load_finished", held=2),
+            unnamed("load_failed"),
+            unnamed("prefix_reused"),
+            unnamed("request_routed", cost=5, worker="w"),
+            unnamed("reuse_served", hit=True),
+        ],
+        ids=lambda fact: fact["kind"],
+    )
+    def test_names_nothing(self, fact: Line) -> None:
+        """A store, load, reuse or route that names nothing is bad input, at its line."""
+        with pytest.raises(InputError, match="states none of claim_id, object_id") as caught:
+            judge([*canonical_claim(), fact], Mode.HARD_PROTECTED)
+        assert len(canonical_claim()) + 1 == caught.value.line
+        assert "claim_id" == caught.value.field
+
     def test_before_and_after(self) -> None:
         """A claim that is final keeps its verdict; of one that is registered after the break
         nothing is known."""
         ended = [about("claim_retired"), about("claim_released", by="tenant:1")]
         later = canonical_claim(OTHER, first=500, mode="offloadable")
-        report = judge([*AWAY, *ended, unnamed("prefix_reused"), *later], Mode.OFFLOADABLE)
+        reuse = unnamed("prefix_reused", block_ids=[7])
+        report = judge([*AWAY, *ended, reuse, *later], Mode.OFFLOADABLE)
         assert ["RC121"] == [each.code for each in report.breaks]
         assert "kept" == claim_of(report, CLAIM).verdict
         found = claim_of(report, OTHER).obligations

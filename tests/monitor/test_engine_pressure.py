@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from monitor.input.errors import InputError
-from spec.claims.claim import Mode
+from spec.claims.states import Mode
 from spec.contract.modes import MODES, Bundle
 from tests.monitor.traces import (
     CLAIM,

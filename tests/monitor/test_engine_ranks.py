@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from monitor.core import Streams
 from monitor.input.records import Record, Stamp, at_line
-from spec.claims.claim import Mode
+from spec.claims.states import Mode
 from spec.events.alphabet import Kind
 from spec.events.canonical import Event
 from tests.monitor.traces import Line, Trace, claim_of, judge, verdicts

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from spec.claims.claim import Mode
+from spec.claims.states import Mode
 from spec.stream.claim import _KEPT as ENDED_KEPT
 from tests.monitor.traces import (
     CLAIM,

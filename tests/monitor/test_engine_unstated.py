@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from spec.claims.claim import Mode
+from spec.claims.states import Mode
 from spec.contract.modes import MODES, Bundle
 from tests.monitor.traces import OTHER, Trace, claim_of, having, judge, verdicts, without
 from tests.monitor.traces_canonical import about, canonical, canonical_claim

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from monitor.__main__ import main
-from spec.claims.claim import Mode
+from spec.claims.states import Mode
 from tests.monitor.traces import CLAIM, OTHER, Trace, judge, write
 from tests.monitor.traces_canonical import about, canonical
 from tests.monitor.traces_promises import (

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from monitor.__main__ import main
-from spec.claims.claim import Mode
+from spec.claims.states import Mode
 from tests.monitor.traces import CLAIM, Trace, judge, write
 from tests.monitor.traces_canonical import canonical
 from tests.monitor.traces_promises import (

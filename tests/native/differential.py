@@ -14,7 +14,7 @@ from monitor.input.dialects.canonical import CanonicalDialect, recognises
 from monitor.input.errors import InputError
 from monitor.input.records import CANONICAL
 from monitor.native.judge import NativeJudge, NativeStream
-from spec.claims.claim import Mode
+from spec.claims.states import Mode
 from spec.contract.modes import Bundle
 from spec.events.canonical import Event, StreamMark
 from spec.stream.breaks import line_of

@@ -11,7 +11,7 @@ from typing import Any, Final
 
 from msgspec.structs import replace
 
-from spec.claims.claim import Mode
+from spec.claims.states import Mode
 from spec.events.alphabet import FACTS
 from spec.events.canonical import Event, as_jsonl
 from tests.golden.traces import Case, cases

@@ -6,7 +6,7 @@ import sys
 import time
 from collections import Counter
 
-from spec.claims.claim import Mode
+from spec.claims.states import Mode
 from spec.stream.judge import Limits
 from tests.native.differential import Difference, differs
 from tests.native.mutated import mutated

@@ -9,7 +9,7 @@ import pytest
 from monitor import native
 from monitor.native import CoreError
 from monitor.native.judge import NativeJudge
-from spec.claims.claim import Mode
+from spec.claims.states import Mode
 from spec.events.canonical import Event, as_jsonl
 from spec.stream.breaks import line_of
 from tests.golden.traces import of_files
@@ -44,6 +44,14 @@ def test_files() -> None:
     """Both judges agree on the traces that lie in files, read in Python first."""
     for case in [*of_files()][::60]:
         assert differs(case.lines, case.mode, packed=True) is None, case.key
+
+
+def test_offloads() -> None:
+    """Both judges agree on offloads that end responsibility."""
+    found = [case for case in of_files() if case.key.startswith("edges/offloaded")]
+    assert len(found) == 16
+    for case in found:
+        assert differs(case.lines, case.mode) is None, case.key
 
 
 @pytest.mark.parametrize("seed", [0, 1, 2, 5])
@@ -92,6 +100,25 @@ def test_refused_line() -> None:
     judge, first = NativeJudge(), b'\n{"kind":"claim_rejected","claim_id":"a"}\n'
     assert (len(first), 1) == judge.feed(first + b'{"event":"x"}\n{}\n')
     assert (0, 0) == judge.feed(b'{"kind":"stream_closed"}\n', 3)
+
+
+@pytest.mark.parametrize(
+    ("kind", "more"),
+    [
+        ("store_finished", b""),
+        ("load_finished", b',"request_id":"r"'),
+        ("load_failed", b',"request_id":"r"'),
+        ("prefix_reused", b',"request_id":"r"'),
+        ("request_routed", b',"request_id":"r","cost":1,"worker":"w"'),
+        ("reuse_served", b',"request_id":"r","hit":true'),
+    ],
+)
+def test_names_nothing(kind: str, more: bytes) -> None:
+    """A fact that states neither claim nor object, keys or blocks is refused."""
+    line = b'{"kind":"%s"%s' % (kind.encode(), more)
+    assert (0, 0) == NativeJudge().feed(line + b"}\n")
+    _, lines = NativeJudge().feed(line + b',"keys":["k"]}\n')
+    assert 1 == lines
 
 
 def test_choice(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -8,7 +8,7 @@ import pytest
 from monitor.check.files import check
 from monitor.input.errors import InputError
 from monitor.report.verdict import Report
-from spec.claims.claim import Mode
+from spec.claims.states import Mode
 from spec.contract.modes import Bundle
 from spec.contract.obligations import OBLIGATIONS
 from spec.language.verdicts import Verdict
@@ -135,12 +135,26 @@ class TestEdges:
             ("acceptance_rewrites_the_owner", "ordered_lifecycle_events", "violated"),
             ("answered_by_another_refusal", "claim_harm_attribution", "violated"),
             ("told_and_risen_again", "claim_materialized_event", "satisfied"),
+            ("offloaded_in_a_conflict", "ordered_lifecycle_events", "satisfied"),
+            ("offloaded_in_a_conflict", "explicit_conflict_action", "satisfied"),
+            ("offloaded_after_the_loss", "ordered_lifecycle_events", "violated"),
+            ("offloaded_without_a_request", "ordered_lifecycle_events", "violated"),
+            ("offloaded_beside_a_request_that_fits", "ordered_lifecycle_events", "violated"),
+            ("offloaded_in_a_conflict_without_a_copy", "ordered_lifecycle_events", "violated"),
+            ("offloaded_while_the_registry_holds_it", "ordered_lifecycle_events", "violated"),
+            ("offloaded_and_still_protected", "victim_exclusion_before_violation", "violated"),
+            ("offloaded_with_copies_unobserved", "ordered_lifecycle_events", "inconclusive"),
         ],
     )
     def test_hard_protected(self, name: str, obligation: str, verdict: str) -> None:
         """No flag, no acceptance and no other request's refusal stands in for what is owed."""
         conclusion = judged(self.path(name), Mode.HARD_PROTECTED)
         assert verdict == conclusion.obligations[obligation]
+
+    def test_offloaded(self) -> None:
+        """An offload that ends responsibility in a conflict, before the loss, keeps the mode."""
+        conclusion = judged(self.path("offloaded_in_a_conflict"), Mode.HARD_PROTECTED)
+        assert ModeVerdict.KEPT is conclusion.verdict, conclusion.why
 
     @pytest.mark.parametrize("mode", [Mode.HARD_PROTECTED, Mode.DEMOTABLE])
     def test_two_modes(self, mode: Mode) -> None:

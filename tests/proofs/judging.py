@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from spec.claims.claim import Mode
+from spec.claims.states import Mode
 from spec.events.canonical import Event
 from spec.stream.breaks import line_of
 from spec.stream.judge import Judge

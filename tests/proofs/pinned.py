@@ -13,7 +13,7 @@ import msgspec
 from proofs.check import Check, Checks, check_mode
 from proofs.checks.cores import Cores
 from proofs.checks.results import Lacking
-from spec.claims.claim import Mode
+from spec.claims.states import Mode
 from tests.once import once
 
 __all__ = [

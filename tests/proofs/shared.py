@@ -7,11 +7,11 @@ from functools import cache, partial
 from pathlib import Path
 
 from proofs.check import DEPTH, Check, check_mode
-from proofs.engines.answers import EngineName
 from proofs.engines.bounded.search import Found, find_refutation, find_witness
+from proofs.engines.names import EngineName
 from proofs.logic.encode import Bits
 from proofs.model.of_mode import Model, model_of
-from spec.claims.claim import Mode
+from spec.claims.states import Mode
 from spec.contract.modes import Bundle
 from tests.once import once
 

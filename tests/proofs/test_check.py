@@ -10,7 +10,7 @@ from proofs.engines.invariants.spacer import prove
 from proofs.logic.encode import Integers
 from proofs.model.of_mode import model_of
 from proofs.report.verdict import verdict
-from spec.claims.claim import Mode
+from spec.claims.states import Mode
 from spec.contract.modes import MODES, Bundle
 from tests.proofs.pinned import NECESSARY, checked, command
 

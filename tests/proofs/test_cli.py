@@ -13,7 +13,7 @@ from proofs.check import Checks, proof_schema
 from proofs.cli import check as command
 from proofs.engines.bounded.assumption_bmc import guards_of
 from proofs.traces.scenarios import SCENARIOS
-from spec.claims.claim import Mode
+from spec.claims.states import Mode
 from spec.cli.common import json_page
 from spec.contract.modes import MODES
 from tests.proofs.shared import checked

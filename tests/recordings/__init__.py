@@ -6,7 +6,7 @@ import re
 from pathlib import Path
 from typing import Final, NamedTuple
 
-from spec.claims.claim import Mode
+from spec.claims.states import Mode
 
 __all__ = ["FOLDER", "OBSERVED", "ON_GPU", "OPERATED", "RECORDED", "Observed", "Recorded"]
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from runtime_hooks.claims.arrivals import Arrival
-from spec.claims.claim import Mode
+from spec.claims.states import Mode
 from spec.stream.outcome import ModeVerdict
 from tests.runtime_hooks.tiny import TinyEngine, TinyTier, claim, keys_of
 

@@ -23,7 +23,7 @@ from runtime_hooks.claims.ownership import (
 from runtime_hooks.claims.preregistration import Prompt
 from runtime_hooks.scopes import OwnerScopes
 from runtime_hooks.settings.config import Settings
-from spec.claims.claim import Mode
+from spec.claims.states import Mode
 from spec.stream.outcome import ModeVerdict
 from tests.runtime_hooks.tiny import NS, TinyEngine, claim
 

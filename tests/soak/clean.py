@@ -8,7 +8,7 @@ import msgspec
 
 from monitor.check.events import EventMonitor
 from monitor.input.errors import InputError
-from spec.claims.claim import Mode
+from spec.claims.states import Mode
 from spec.events.canonical import EVENT_ENCODER, Event, Mark, StreamMark
 from spec.language.verdicts import Verdict
 from tests.monitor.follow.traces import events

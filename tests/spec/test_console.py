@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import tomllib
-from importlib import metadata
 from pathlib import Path
 
 import pytest
@@ -13,7 +11,7 @@ from proofs.__main__ import main as proofs
 from runtime_hooks.__main__ import main as runtime_hooks
 from spec.__main__ import main as spec
 from spec.cli.common import version_text
-from spec.cli.console import COMMANDS, GROUP, main
+from spec.cli.console import COMMANDS, main
 from tests.installation import ROOT, call, environment
 
 Capture = pytest.CaptureFixture[str]
@@ -22,7 +20,6 @@ KEPT, VIOLATED = (str(SAMPLES / f"hard_protected_{name}.jsonl") for name in ("re
 MAINS = {"spec": spec, "monitor": monitor, "proofs": proofs, "runtime_hooks": runtime_hooks}
 UNDECIDED = (str(SAMPLES / "offloadable_restore.jsonl"), "--mode", "offloadable", "--strict")
 MODE = ("--mode", "hard_protected")
-ENTRIES = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["entry-points"][GROUP]
 
 
 def complete(words: str, folder: Path) -> str:
@@ -38,8 +35,7 @@ class TestHelp:
     """resident-claims --help"""
 
     def test_declared(self) -> None:
-        """The commands listed are those that the packages declare, and those of the issue."""
-        assert list(COMMANDS) == list(ENTRIES)
+        """The commands listed are these."""
         names = "check follow evidence explain prove recheck label counterexamples models diagram "
         names += "spec doctor claims demo"
         assert names.split() == list(COMMANDS)
@@ -73,6 +69,25 @@ class TestHelp:
         assert "spec.cli.console" in loaded
         others = {"monitor", "models", "proofs", "runtime_hooks", "z3", "graphviz"}
         assert set() == others & loaded
+
+    @pytest.mark.parametrize(
+        ("words", "without"),
+        [
+            (
+                ["check", VIOLATED],
+                "pydantic rich transitions yaml multiprocessing importlib.metadata models proofs",
+            ),
+            (["prove", "--help"], "pydantic rich proofs.check proofs.model spec.contract.modes"),
+        ],
+        ids=lambda words: words[0],
+    )
+    def test_only_what_is_used(self, words: list[str], without: str, tmp_path: Path) -> None:
+        """A command imports nothing that is slow to import and that it does not use."""
+        code = "import sys; from spec.cli.console import main; main(sys.argv[1:])"
+        code += "; print(*sys.modules)"
+        loaded = set(call("-c", code, *words, cwd=tmp_path).stdout.splitlines()[-1].split())
+        assert "spec.cli.console" in loaded
+        assert set() == loaded & set(without.split())
 
     def test_version(self, capsys: Capture) -> None:
         """The version is that of every package."""
@@ -167,15 +182,6 @@ class TestRun:
         out, err = capsys.readouterr()
         assert ("", 1) == (out, err.count("\n"))
         assert said in err
-
-    def test_stale(self, monkeypatch: pytest.MonkeyPatch, capsys: Capture) -> None:
-        """Where the installation is older than a command, it is to be made again."""
-        old = metadata.Distribution.at("nowhere")
-        monkeypatch.setattr("spec.cli.console.metadata.distribution", lambda _: old)
-        assert 70 == main(["check"])
-        assert "error: resident-claims is not installed completely; install it again\n" == (
-            capsys.readouterr().err
-        )
 
     def test_nothing(self, capsys: Capture) -> None:
         """No command at all is exit 2, with the help."""

@@ -8,7 +8,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any, Final, NamedTuple
 
-from spec.claims.claim import Mode
+from spec.claims.states import Mode
 
 __all__ = ["CROWDS", "Crowd", "write"]
 

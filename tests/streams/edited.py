@@ -14,7 +14,7 @@ from typing import Final
 
 import msgspec
 
-from spec.claims.claim import Mode
+from spec.claims.states import Mode
 from spec.events.alphabet import Kind
 from spec.events.canonical import Event
 from spec.events.fields import IDENTITY, fields_of, required_of

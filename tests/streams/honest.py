@@ -12,8 +12,8 @@ from dataclasses import dataclass, field
 from random import Random
 from typing import Any, ClassVar, Final
 
-from spec.claims.claim import Mode
 from spec.claims.predicates import parse_predicate
+from spec.claims.states import Mode
 from spec.contract.modes import MODES
 from spec.events.alphabet import Kind
 from spec.events.canonical import Event

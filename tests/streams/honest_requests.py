@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from spec.claims.claim import Mode
+from spec.claims.states import Mode
 from spec.events.alphabet import Kind
 from tests.streams.honest import REQUESTS, USABLE, Promise
 from tests.streams.honest_tier import Tier

@@ -6,7 +6,7 @@ from typing import Any
 
 import msgspec
 
-from spec.claims.claim import Mode
+from spec.claims.states import Mode
 from spec.events.alphabet import Kind
 from spec.events.canonical import Event
 from tests.streams.honest import Promise

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Final
 import msgspec
 
 from monitor.samples import sample
-from spec.claims.claim import Mode
+from spec.claims.states import Mode
 from spec.events.canonical import EVENT_ENCODER, StreamMark
 from tests.streams.edited import edited
 from tests.streams.mixed import mixed

@@ -7,7 +7,7 @@ from typing import Any, Final
 import msgspec
 from hypothesis import strategies as st
 
-from spec.claims.claim import Mode
+from spec.claims.states import Mode
 from spec.contract.ledgers import CLAIM_FACTS, DECLARED, REQUEST_FACTS
 from spec.contract.vocabulary import CONSTANTS, EVENT_FIELDS
 from spec.events.alphabet import Kind

@@ -14,7 +14,7 @@ from typing import Any, Final, NamedTuple
 
 import msgspec
 
-from spec.claims.claim import Mode
+from spec.claims.states import Mode
 from spec.events.canonical import EVENT_ENCODER, Event
 
 __all__ = ["Traffic", "as_events", "write"]

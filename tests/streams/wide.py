@@ -12,7 +12,7 @@ from typing import Any, Final
 import msgspec
 from hypothesis import strategies as st
 
-from spec.claims.claim import Mode
+from spec.claims.states import Mode
 from spec.events.alphabet import CONFLICT_ACTIONS, FACTS, REPORTS, Kind
 from spec.events.canonical import CapacityProof, Event, Mark, StreamMark
 from spec.stream.breaks import Line

@@ -33,7 +33,7 @@ from models.runtimes.continuum.scheduler import (
     State,
     Turn,
 )
-from spec.claims.claim import Mode
+from spec.claims.states import Mode
 from spec.events.alphabet import Kind
 from spec.language.errors import SpecError
 

@@ -9,7 +9,7 @@ from typing import Any
 from models.framework.blocks import Content
 from models.framework.claims import WATCHED, Claim, Moment, blocks_of
 from models.runtimes.plugin.state import Instance, State
-from spec.claims.claim import Mode
+from spec.claims.states import Mode
 from spec.events.alphabet import Kind
 
 __all__ = ["Blocks"]

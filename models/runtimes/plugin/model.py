@@ -35,7 +35,7 @@ from models.framework.claims import WATCHED, Claim
 from models.framework.model import Action, Model, Next
 from models.runtimes.plugin.moment import Moment
 from models.runtimes.plugin.state import Prompt, State
-from spec.claims.claim import Mode
+from spec.claims.states import Mode
 from spec.contract.supply import Depth
 
 __all__ = ["TAKES", "VARIANTS", "Plugin"]

@@ -13,7 +13,7 @@ from models.framework.claims import WATCHED, Claim, blocks_of, least
 from models.framework.shims import claim_of
 from models.runtimes.plugin.state import Bounded, Prompt, Waiting
 from models.runtimes.plugin.steps import Steps
-from spec.claims.claim import Mode
+from spec.claims.states import Mode
 from spec.events.alphabet import Kind
 
 __all__ = ["Moment"]

@@ -14,8 +14,8 @@ from models.framework.claims import Claim
 from models.framework.lineage import Lineage, Parted, Seen, lineages_of
 from models.runtimes.plugin.model import Plugin
 from models.runtimes.plugin.state import Prompt
-from spec.claims.claim import Mode
 from spec.claims.predicates import parse_predicate
+from spec.claims.states import Mode
 from spec.events.alphabet import Kind
 from spec.events.canonical import Event
 from spec.language.errors import SpecError

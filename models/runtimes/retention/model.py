@@ -36,7 +36,7 @@ from models.framework.inference import Inference
 from models.framework.model import Action, Emitted, Model, Next, fact
 from models.framework.shims import Shim
 from models.runtimes.retention.queue import Ask, Directive, Entry, Pool, Settings, State
-from spec.claims.claim import Mode
+from spec.claims.states import Mode
 from spec.events.alphabet import Kind
 
 __all__ = ["INFERENCES", "VARIANTS", "Ask", "Directive", "Entry", "Retention", "State"]

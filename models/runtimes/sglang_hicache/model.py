@@ -38,7 +38,7 @@ from models.runtimes.sglang_hicache.tiers import (
     Tiers,
     Write,
 )
-from spec.claims.claim import Mode
+from spec.claims.states import Mode
 from spec.events.alphabet import Kind
 
 __all__ = [

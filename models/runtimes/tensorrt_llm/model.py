@@ -35,7 +35,7 @@ from models.framework.model import Action, Model, Next, fact
 from models.framework.premises import forbids
 from models.framework.symmetry import alike
 from models.runtimes.tensorrt_llm.pools import DEFAULT, Ask, Block, Pools, Range, State
-from spec.claims.claim import Mode
+from spec.claims.states import Mode
 from spec.events.alphabet import Kind
 
 __all__ = [

@@ -16,7 +16,7 @@ from typing import Final
 from models.framework.inference import Inference
 from models.framework.premises import patched
 from models.runtimes.vllm_offload.model import FAILING, Policy, VllmOffload
-from spec.claims.claim import Mode
+from spec.claims.states import Mode
 from spec.events.alphabet import Kind
 from spec.lowering.vocabulary import Basis, ClaimScope
 

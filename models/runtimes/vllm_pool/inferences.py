@@ -9,7 +9,7 @@ from models.framework.inference import Inference
 from models.framework.model import Model
 from models.framework.shims import Shim
 from models.runtimes.vllm_pool.model import Policy, VllmPool
-from spec.claims.claim import Mode
+from spec.claims.states import Mode
 from spec.events.alphabet import Kind
 
 __all__ = ["INFERENCES", "VARIANTS"]

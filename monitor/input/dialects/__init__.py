@@ -6,13 +6,14 @@ the class that reads them.
 
 from __future__ import annotations
 
+from functools import cache
 from importlib import import_module
-from typing import TYPE_CHECKING, Final, Protocol, TypeAlias
+from typing import TYPE_CHECKING, Any, Final, Protocol
 
 from monitor.input.dialects._json import no_kind, parse
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Sequence
 
     from monitor.input.records import Record
 
@@ -33,7 +34,6 @@ class Dialect(Protocol):
         """The records that were held back, of one stream or, at the end of the file, of all."""
 
 
-_Recogniser: TypeAlias = "Callable[[dict[str, object]], bool]"
 _NAMES: Final = (
     "canonical",
     "otlp",
@@ -44,13 +44,10 @@ _NAMES: Final = (
 """The modules, in the order in which they are asked: the narrower sign first."""
 
 
-def _dialects() -> Iterator[tuple[_Recogniser, Callable[[str], Dialect]]]:
-    for name in _NAMES:
-        module = import_module(f"{__name__}.{name}")
-        yield module.recognises, module.DIALECT
-
-
-_DIALECTS: Final = tuple(_dialects())
+@cache
+def _dialect(name: str) -> Any:
+    """The module of a dialect, imported when a line is first compared with it."""
+    return import_module(f"{__name__}.{name}")
 
 
 class Reader:
@@ -58,12 +55,12 @@ class Reader:
 
     def __init__(self, file: str) -> None:
         self.file = file
-        self._adapters: dict[int, Dialect] = {}
+        self._adapters: dict[str, Dialect] = {}
 
     @property
     def is_canonical(self) -> bool:
         """Whether no line so far had a recorded dialect; then no record is held back."""
-        return not self._adapters or self._adapters.keys() == {_NAMES.index("canonical")}
+        return not self._adapters or self._adapters.keys() == {"canonical"}
 
     def feed(self, text: bytes, line: int) -> Sequence[Record]:
         """The records that are complete with this line.
@@ -86,10 +83,11 @@ class Reader:
         return [record for adapter in self._adapters.values() for record in adapter.flush()]
 
     def _adapter(self, obj: dict[str, object], line: int) -> Dialect:
-        for number, (recognises, dialect) in enumerate(_DIALECTS):
-            if recognises(obj):
-                adapter = self._adapters.get(number)
-                if adapter is None:
-                    adapter = self._adapters[number] = dialect(self.file)
+        for name in _NAMES:
+            module = _dialect(name)
+            if module.recognises(obj):
+                if name not in self._adapters:
+                    self._adapters[name] = module.DIALECT(self.file)
+                adapter: Dialect = self._adapters[name]
                 return adapter
         raise no_kind(obj, self.file, line)

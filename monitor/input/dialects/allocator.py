@@ -28,8 +28,8 @@ from monitor.input.dialects._recorded import (
 )
 from monitor.input.errors import InputError
 from monitor.input.records import Doubt, Form, Record, Stamp, at_line
-from spec.claims.claim import Mode
 from spec.claims.predicates import LeadingPrefixAtLeast
+from spec.claims.states import Mode
 from spec.events.alphabet import Kind
 from spec.events.canonical import Event
 

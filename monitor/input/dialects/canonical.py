@@ -10,8 +10,8 @@ import msgspec
 from monitor.input.dialects._json import kind_in, predicate_in, struct
 from monitor.input.errors import InputError, did_you_mean, shown
 from monitor.input.records import At, Record, Stamp, at_line, stamp_of
-from spec.claims.claim import Mode
 from spec.claims.durations import Duration
+from spec.claims.states import Mode
 from spec.events.alphabet import FACTS, Kind
 from spec.events.canonical import Event, Mark, StreamMark
 from spec.events.fields import FIELDS, FLAGS, IDENTITY, STAMP, fields_of, one_of, required_of
@@ -116,7 +116,7 @@ class CanonicalDialect:
                 self._refuse(line, name, reason, "docs/events.md lists its fields")
         some = one_of(event.kind)
         if some and not any(getattr(event, name) for name in some):
-            reason = f"{event.kind} cannot be judged without {' or '.join(some)}"
+            reason = f"{event.kind} states none of {', '.join(some)}"
             self._refuse(line, some[0], reason, "docs/events.md lists its fields")
         for name in _STRANGE[event.kind]:
             if getattr(event, name) != _DEFAULTS[name]:

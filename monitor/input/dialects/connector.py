@@ -24,7 +24,7 @@ from monitor.input.dialects._recorded import (
     unstated,
 )
 from monitor.input.records import Doubt, Form, Record, Stamp, at_line
-from spec.claims.claim import Mode
+from spec.claims.states import Mode
 from spec.events.alphabet import Kind
 from spec.events.canonical import Event
 

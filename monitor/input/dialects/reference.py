@@ -23,7 +23,7 @@ from monitor.input.dialects._recorded import (
 )
 from monitor.input.dialects._reference_line import Line, Now, Run
 from monitor.input.records import Doubt, Form, Record, Stamp, at_line
-from spec.claims.claim import Mode
+from spec.claims.states import Mode
 from spec.events.alphabet import Kind
 from spec.events.canonical import Event
 

@@ -60,7 +60,8 @@ kinds! {
     REQUEST_ARRIVED "request_arrived", PREFIX_LOOKUP "prefix_lookup",
     PREFIX_REUSED "prefix_reused", REQUEST_ROUTED "request_routed", REUSE_SERVED "reuse_served",
     REQUEST_FINISHED "request_finished", CLAIM_ACCEPTED "claim_accepted",
-    CLAIM_REJECTED "claim_rejected", CLAIM_RESTORE_REQUIRED "claim_restore_required",
+    CLAIM_REJECTED "claim_rejected", CLAIM_OFFLOADED "claim_offloaded",
+    CLAIM_RESTORE_REQUIRED "claim_restore_required",
     CLAIM_RESTORED "claim_restored", CLAIM_DEMOTED "claim_demoted", CLAIM_EXPIRED "claim_expired",
     CLAIM_BLOCK_LOST "claim_block_lost", REQUEST_REFUSED "request_refused",
 }
@@ -191,6 +192,11 @@ fields! {
 impl Event {
     pub fn repeats(&self) -> bool {
         self.duplicate || self.echo
+    }
+
+    /// Whether it reports a demotion: an offload with a caller ends responsibility as well.
+    pub fn demotes(&self) -> bool {
+        self.kind == CLAIM_DEMOTED || self.kind == CLAIM_OFFLOADED && self.by.is_some()
     }
 }
 

@@ -5,7 +5,7 @@ use std::hash::{DefaultHasher, Hasher};
 
 use crate::capacity::{Blame, ALWAYS};
 use crate::claim::Claim;
-use crate::event::{self, Event};
+use crate::event::{self, Event, Kinds};
 use crate::facts::Touch;
 use crate::map::{Map, Set};
 use crate::names::{Name, Names};
@@ -20,6 +20,7 @@ use crate::texts::Predicate;
 pub struct Moment<'a> {
     pub event: &'a Event,
     pub run: &'a Run,
+    pub observes: Kinds,
     pub tables: &'a Tables,
     pub names: &'a Names,
     pub request: Option<Name>,
@@ -372,6 +373,15 @@ impl Moment<'_> {
 
     fn authorised(&self, claim: &Claim) -> Option<bool> {
         let Some(by) = self.event.by else { return Some(true) };
+        if self.event.kind == event::CLAIM_OFFLOADED {
+            let on_copies = [event::STORE_FINISHED, event::HOST_COPY_FOUND, event::HOST_COPY_LOST];
+            let observed = on_copies.into_iter().all(|kind| self.observes.has(kind));
+            match claim.facts[self.tables.at.host] {
+                0 if observed => return Some(false),
+                1 if observed => {}
+                _ => return None,
+            }
+        }
         if by != self.tables.words.runtime {
             return claim.owner.map(|owner| owner == by);
         }
@@ -381,7 +391,7 @@ impl Moment<'_> {
             }
             return Some(claim.elapsed && !claim.early);
         }
-        let demotes = self.event.kind == event::CLAIM_DEMOTED;
+        let demotes = self.event.demotes();
         if demotes && claim.mode == self.tables.named.hard_protected {
             return (claim.pressed != UNKNOWN).then_some(claim.pressed == 1);
         }

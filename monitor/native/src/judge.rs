@@ -315,7 +315,8 @@ impl Judge {
         if event.kind == event::CLAIM_RETIRED {
             for number in mine.keys() {
                 if self.state.run.claims[number].responsible(&self.tables) {
-                    self.state.run.claims[number].pressed = self.state.run.is_pressed();
+                    self.state.run.claims[number].pressed =
+                        self.state.run.is_pressed(self.state.observes);
                 }
             }
         }
@@ -335,6 +336,7 @@ impl Judge {
         Moment {
             event,
             run: &self.state.run,
+            observes: self.state.observes,
             tables: &self.tables,
             names: &self.names,
             request,
@@ -594,7 +596,8 @@ impl Judge {
         claim.facts.copy_from_slice(&now);
         self.now = now;
         if is_mine && named {
-            claim.state = tables.next_state(claim.state, event.kind).unwrap_or(claim.state);
+            let trigger = if event.demotes() { event::CLAIM_DEMOTED } else { event.kind };
+            claim.state = tables.next_state(claim.state, trigger).unwrap_or(claim.state);
         }
         if moved {
             self.moved.push(number);

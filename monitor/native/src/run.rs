@@ -4,7 +4,7 @@ use crate::breaks::{contradiction, Code, Fine};
 use crate::capacity::{Capacity, ALWAYS};
 use crate::claim::{Claims, TERMS};
 use crate::durations::Durations;
-use crate::event::{Event, Group, Kinds};
+use crate::event::{self, Event, Group, Kinds};
 use crate::map::{Hashed, Map, Set};
 use crate::names::{Name, Names};
 use crate::objects::Objects;
@@ -136,9 +136,10 @@ impl Run {
     }
 
     /// Whether a request in hand is in a standing conflict with the responsible claims.
-    pub fn is_pressed(&self) -> i64 {
+    pub fn is_pressed(&self, observes: Kinds) -> i64 {
         let (requests, total) = (&self.requests, self.capacity.total(ALWAYS));
-        let mut found = 0;
+        let observed = observes.has(event::REQUEST_ARRIVED);
+        let mut found = if observed { 0 } else { UNKNOWN };
         for request in requests.in_hand.keys().filter_map(|name| requests.live(name)) {
             match (request.needed, request.usable, total) {
                 (Some(needed), Some(usable), Some(total)) => {

@@ -15,7 +15,7 @@ from proofs.checks.frame.statements import ASSUMED, LEDGERS, LEMMAS, RULES, RUNS
 from proofs.checks.frame.verification_conditions import RLIMIT, Prover
 from proofs.logic.compiled import to_python
 from spec import __version__
-from spec.claims.claim import Mode
+from spec.claims.states import Mode
 from spec.contract.modes import MODES, Bundle
 from spec.contract.obligations import OBLIGATIONS
 from spec.digest import spec_digest

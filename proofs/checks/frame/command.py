@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from proofs.checks.frame.results import Answer, FrameCheck
-    from spec.claims.claim import Mode
+    from spec.claims.states import Mode
 
 __all__ = ["run_frame", "to_junit"]
 

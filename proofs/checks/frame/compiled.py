@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from proofs.logic.compiled import Compiled
-    from spec.claims.claim import Mode
+    from spec.claims.states import Mode
     from spec.language.machine import Observer
 
 __all__ = ["bundles", "mismatches", "runs_text"]

@@ -9,7 +9,7 @@ from rich.table import Table
 from rich.text import Text
 
 from proofs.checks.frame.results import exit_code
-from spec.claims.claim import Mode
+from spec.claims.states import Mode
 from spec.language.prose import counted
 
 if TYPE_CHECKING:

@@ -6,7 +6,7 @@ from typing import Any, Final, Literal
 
 import msgspec
 
-from spec.claims.claim import Mode
+from spec.claims.states import Mode
 
 __all__ = [
     "SCHEMA",

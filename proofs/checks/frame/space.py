@@ -23,7 +23,7 @@ from spec.language.verdicts import Verdict
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-    from spec.claims.claim import Mode
+    from spec.claims.states import Mode
     from spec.language.machine import Ledger, Observer
     from spec.language.terms import Term
 

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
     from proofs.model.of_mode import Model
     from proofs.model.system import Step
-    from spec.claims.claim import Mode
+    from spec.claims.states import Mode
     from spec.language.machine import Observer
 
 __all__ = ["AssumptionBmc", "guards_of", "readable_contract"]

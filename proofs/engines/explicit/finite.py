@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
     from proofs.model.theorems import Clause
-    from spec.claims.claim import Mode
+    from spec.claims.states import Mode
     from spec.events.alphabet import Kind
     from spec.language.machine import Observer
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from proofs.engines.explicit.finite import Finite
 from proofs.engines.explicit.ranked import Ranked
-from spec.claims.claim import Mode
+from spec.claims.states import Mode
 from spec.contract.vocabulary import EVENT_FIELDS
 from spec.language.terms import Sort
 

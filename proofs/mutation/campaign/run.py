@@ -21,7 +21,7 @@ from proofs.mutation.mutants.tables import TableChange, table_changes
 from proofs.mutation.mutants.trusted import Change
 from proofs.mutation.pins import unlike
 from proofs.mutation.runs.judge import alike
-from spec.claims.claim import Mode
+from spec.claims.states import Mode
 from spec.cli.common import Code
 from spec.language.errors import SpecError
 

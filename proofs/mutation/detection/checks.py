@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
     Tried = Mutant | Change | TableChange | DeliveryChange
     from proofs.mutation.runs.lines import Trace
-    from spec.claims.claim import Mode
+    from spec.claims.states import Mode
 
 __all__ = ["CHECKS", "forget"]
 

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from proofs.model.theorems import Clause
-    from spec.claims.claim import Mode
+    from spec.claims.states import Mode
 
 __all__ = ["Compiled", "facts", "initial"]
 

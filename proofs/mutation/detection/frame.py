@@ -16,7 +16,7 @@ from proofs.checks.frame.lemmas import Frame
 from proofs.checks.frame.space import Space, solver_of
 from proofs.checks.frame.verification_conditions import RLIMIT
 from proofs.mutation.mutants.delivery import DeliveryChange
-from spec.claims.claim import Mode
+from spec.claims.states import Mode
 from spec.contract.modes import MODES
 from spec.contract.obligations import OBLIGATIONS
 

@@ -12,7 +12,7 @@ from proofs.mutation.detection.outcomes import Judged, judged_by, unchanged
 from proofs.mutation.mutants.trusted import ORIGINAL, Change
 from proofs.mutation.runs.judge import alike, is_faithful, trail
 from proofs.mutation.runs.lines import read_run, runs, traces
-from spec.claims.claim import Mode
+from spec.claims.states import Mode
 from spec.contract.modes import MODES
 from spec.contract.obligations import OBLIGATIONS
 from spec.events.alphabet import Kind

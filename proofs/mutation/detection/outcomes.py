@@ -15,7 +15,7 @@ from proofs.mutation.detection.compiled import Compiled, facts, initial
 from proofs.mutation.mutants.trusted import ORIGINAL, Trusted, waits
 from proofs.mutation.runs.judge import Judge, alike
 from proofs.mutation.runs.lines import read_run
-from spec.claims.claim import Mode
+from spec.claims.states import Mode
 from spec.contract.modes import MODES
 from spec.language.terms import Scope
 from spec.language.verdicts import Verdict

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Final
 from proofs.lowering.prove import prove
 from proofs.lowering.theorems import theorems
 from proofs.mutation.mutants.tables import TableChange
-from spec.claims.claim import Mode
+from spec.claims.states import Mode
 from spec.contract.modes import MODES, ConflictAction, Depth
 from spec.contract.obligations import OBLIGATIONS
 from spec.lowering.depths import Precondition

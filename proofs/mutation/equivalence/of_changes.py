@@ -20,7 +20,7 @@ from proofs.mutation.equivalence.product import (
 )
 from proofs.mutation.mutants.trusted import ORIGINAL, Change, Trusted, dependents, renamed
 from proofs.mutation.runs.judge import alike
-from spec.claims.claim import Mode
+from spec.claims.states import Mode
 from spec.contract.modes import MODES
 from spec.language.machine import Ledger, Register
 from spec.language.terms import TRUE, Scope, Term

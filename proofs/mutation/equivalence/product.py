@@ -24,7 +24,7 @@ from proofs.mutation.equivalence.reachable import inside
 from proofs.mutation.runs.faithful import well_formed
 from proofs.mutation.runs.judge import alike
 from proofs.mutation.runs.lines import write_run
-from spec.claims.claim import Mode
+from spec.claims.states import Mode
 from spec.contract.modes import MODES, Bundle
 from spec.contract.obligations import OBLIGATIONS
 from spec.events.alphabet import Kind

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from proofs.logic.encode import Expr
     from proofs.model.of_mode import Model
-    from spec.claims.claim import Mode
+    from spec.claims.states import Mode
     from spec.language.machine import Observer
 
 __all__ = ["inside"]

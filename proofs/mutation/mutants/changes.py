@@ -16,7 +16,7 @@ from proofs.model.system import LEDGERS
 from proofs.mutation.mutants.shared_terms import TERMS
 from proofs.mutation.mutants.terms import SLIPS, slips
 from proofs.mutation.mutants.trusted import ORIGINAL, Change, Trusted
-from spec.claims.claim import Mode
+from spec.claims.states import Mode
 from spec.contract.ledgers import kind, now, req_was, was
 from spec.contract.modes import MODES
 from spec.contract.vocabulary import c, e

@@ -22,7 +22,7 @@ from spec.language.terms import FALSE, TRUE, show
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from spec.claims.claim import Mode
+    from spec.claims.states import Mode
     from spec.language.terms import Term
 
 __all__ = ["OPERATORS", "Mutant", "mutants"]

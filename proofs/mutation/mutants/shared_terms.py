@@ -19,6 +19,8 @@ _OWN = (was.declared, was.footprint)
 _BESIDE = (e.rest, e.rest_since_arrival)
 TERMS: Final[dict[str, tuple[Term, ...]]] = {
     "closes": (CLOSES,),
+    "demotes": (terms.demotes,),
+    "ends": (terms.ends,),
     "rises": (terms.rises,),
     "loss": (terms.loss,),
     "breaks": (terms.breaks,),

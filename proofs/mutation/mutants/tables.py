@@ -9,7 +9,7 @@ from functools import cache
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, Final
 
-from spec.claims.claim import Mode
+from spec.claims.states import Mode
 from spec.contract.modes import MODES, Depth
 from spec.contract.obligations import OBLIGATIONS
 from spec.lowering import depths, obligations, signals, vocabulary

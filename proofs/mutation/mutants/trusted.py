@@ -14,7 +14,7 @@ from proofs.model import environment
 from proofs.model.system import LEDGERS
 from proofs.model.theorems import CLAUSES
 from proofs.mutation.mutants.terms import parts_of
-from spec.claims.claim import Mode
+from spec.claims.states import Mode
 from spec.contract.environments import ENVIRONMENTS
 from spec.contract.obligations import OBLIGATIONS
 from spec.events.alphabet import Kind

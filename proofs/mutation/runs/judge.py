@@ -10,7 +10,7 @@ from proofs.model.auditor import BELIEFS
 from proofs.model.theorems import CLAUSES
 from proofs.mutation.runs.faithful import faithful
 from proofs.mutation.runs.lines import read_run
-from spec.claims.claim import Mode
+from spec.claims.states import Mode
 from spec.contract.modes import MODES, Bundle
 from spec.contract.obligations import OBLIGATIONS
 from spec.language.terms import Scope

@@ -4,15 +4,14 @@ from __future__ import annotations
 
 from typing import Final
 
-from spec.claims.claim import Mode
-from spec.claims.states import TRANSITIONS, ClaimState
+from spec.claims.states import TRANSITIONS, ClaimState, Mode
 from spec.contract.interpretations import CLOSES
-from spec.contract.ledgers import breaks, kind, now, was
+from spec.contract.ledgers import breaks, demotes, ends, kind, now, was
 from spec.contract.obligation import Answer, Obligation, Place
 from spec.contract.obligations._build import TABLE_1, VIOLATED, idle, pending, satisfied, violated
 from spec.contract.supply import Depth, Order
 from spec.contract.vocabulary import e
-from spec.events.alphabet import ENDS, LIFECYCLE_REPORTS, Kind
+from spec.events.alphabet import LIFECYCLE_REPORTS, Kind
 from spec.language.machine import Guard, Observer, Register, Rule
 from spec.language.terms import Scope, Sort, Term, Var, conj, disj
 
@@ -28,6 +27,11 @@ __all__ = [
 
 STAGES: tuple[ClaimState, ...] = tuple(ClaimState)
 _stage = Var(Scope.OWN, "stage", Sort.INT)
+_TRIGGERS: dict[str, Term] = {
+    **{t.trigger: kind(Kind(t.trigger)) for t in TRANSITIONS},
+    "claim_demoted": demotes,
+    "claim_offloaded": kind(Kind.CLAIM_OFFLOADED) & ~demotes,
+}
 
 
 def _at(stage: Term, state: ClaimState) -> Term:
@@ -36,7 +40,7 @@ def _at(stage: Term, state: ClaimState) -> Term:
 
 def lifecycle_allows(stage: Term) -> Term:
     """The lifecycle has a transition for this kind of event out of `stage` (see `STAGES`)."""
-    return disj(*(kind(Kind(t.trigger)) & _at(stage, t.source) for t in TRANSITIONS))
+    return disj(*(_TRIGGERS[t.trigger] & _at(stage, t.source) for t in TRANSITIONS))
 
 
 def lifecycle_follows(stage: Term) -> Term:
@@ -44,12 +48,11 @@ def lifecycle_follows(stage: Term) -> Term:
     after = stage
     for t in TRANSITIONS:
         if t.source is not t.dest:
-            taken = kind(Kind(t.trigger)) & _at(stage, t.source)
+            taken = _TRIGGERS[t.trigger] & _at(stage, t.source)
             after = taken.ite(STAGES.index(t.dest), after)
     return after
 
 
-_ends = kind(*ENDS)
 _over = disj(
     _at(_stage, ClaimState.DEMOTED),
     _at(_stage, ClaimState.EXPIRED),
@@ -94,7 +97,7 @@ ORDERED_LIFECYCLE_EVENTS = Observer(
         Rule(
             Guard.FALSE_REPORT,
             "unauthorized_caller",
-            e.mine & _ends & ~e.authorised,
+            e.mine & ends & ~e.authorised,
             VIOLATED,
             why="the claim was ended by a caller who does not own it, or by the runtime without "
             "the right to do so",
@@ -104,7 +107,7 @@ ORDERED_LIFECYCLE_EVENTS = Observer(
         Rule(
             Guard.FALSE_REPORT,
             "end_attributed_to_wrong_caller",
-            conj(e.mine, _ends, was.ended_by >= 1, e.by >= 1, e.by.ne(was.ended_by)),
+            conj(e.mine, ends, was.ended_by >= 1, e.by >= 1, e.by.ne(was.ended_by)),
             VIOLATED,
             why="the report of the end names another caller than the one who ended the registry "
             "entry",
@@ -121,7 +124,7 @@ ORDERED_LIFECYCLE_EVENTS = Observer(
         Rule(
             Guard.FALSE_REPORT,
             "end_reported_while_responsible",
-            e.mine & _ends & now.responsible,
+            e.mine & ends & now.responsible,
             VIOLATED,
             why="the end of responsibility is reported, but the registry still holds the claim",
             allowed="the report after the registry entry ended",
@@ -129,7 +132,7 @@ ORDERED_LIFECYCLE_EVENTS = Observer(
         Rule(
             Guard.DISCHARGED,
             "end_reported",
-            e.mine & _ends,
+            e.mine & ends,
             "ordered",
             source=("owed",),
             sets=_moves,
@@ -201,7 +204,7 @@ CLAIM_DEMOTED_BEFORE_LOSS = Observer(
         Rule(
             Guard.DISCHARGED,
             "demotion_reported",
-            e.mine & kind(Kind.CLAIM_DEMOTED) & ~now.responsible,
+            e.mine & demotes & ~now.responsible,
             "demoted",
             why="the demotion is reported before the claim is lost",
         ),
@@ -242,7 +245,7 @@ CLAIM_EXPIRED_BOUNDARY = Observer(
         Rule(
             Guard.DUE,
             "expiry_not_reported",
-            CLOSES | (e.mine & kind(Kind.CLAIM_DEMOTED, Kind.CLAIM_RELEASED)),
+            CLOSES | (e.mine & (demotes | kind(Kind.CLAIM_RELEASED))),
             VIOLATED,
             source=("owed",),
             why="the duration elapsed, and the runtime acted again or reported another end "

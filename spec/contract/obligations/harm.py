@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Final
 
-from spec.claims.claim import Mode
+from spec.claims.states import Mode
 from spec.contract.interpretations import CLOSES
-from spec.contract.ledgers import fails, kind, loss, now, req_was
+from spec.contract.ledgers import demotes, ends, fails, kind, loss, now, req_was
 from spec.contract.obligation import Answer, Obligation, Place, Refusal, While
 from spec.contract.obligations._build import (
     FAILED,
@@ -20,14 +20,14 @@ from spec.contract.obligations._build import (
 )
 from spec.contract.supply import Depth, Order
 from spec.contract.vocabulary import c, e
-from spec.events.alphabet import ENDS, Kind
+from spec.events.alphabet import Kind
 from spec.language.machine import Guard, Observer, Register, Rule
 from spec.language.terms import Const, Scope, Sort, Var, conj
 
 __all__ = ["CLAIM_HARM_ATTRIBUTION", "STATED"]
 
 _holds = c.threshold <= now.lead
-_outcome_of_failure = (e.mine & kind(Kind.CLAIM_DEMOTED, Kind.CLAIM_EXPIRED)) | (
+_outcome_of_failure = (e.mine & (demotes | kind(Kind.CLAIM_EXPIRED))) | (
     e.here
     & ~e.duplicate
     & (
@@ -39,7 +39,7 @@ _outcome_of_failure = (e.mine & kind(Kind.CLAIM_DEMOTED, Kind.CLAIM_EXPIRED)) | 
 _harm_stated = conj(
     e.mine, e.here, ~e.duplicate, kind(Kind.CLAIM_RESTORATION_FAILED), e.outcome, e.harm
 )
-_good_news = kind(*ENDS, Kind.CLAIM_MATERIALIZED, Kind.CLAIM_RESTORED)
+_good_news = ends | kind(Kind.CLAIM_MATERIALIZED, Kind.CLAIM_RESTORED)
 _harms_owed = Var(Scope.OWN, "harms_owed", Sort.INT)
 
 CLAIM_HARM_ATTRIBUTION = Observer(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from spec.claims.claim import Mode
+from spec.claims.states import Mode
 from spec.contract.ledgers import kind, loss, now, req_was, was
 from spec.contract.obligation import Obligation, Place, Refusal, While
 from spec.contract.obligations._build import TABLE_1, VIOLATED, idle, pending, satisfied, violated

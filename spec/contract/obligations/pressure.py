@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from typing import Final
 
-from spec.claims.claim import Mode
+from spec.claims.states import Mode
 from spec.contract.ledgers import (
     conflict,
     contends,
+    demotes,
     endures,
     kind,
     live,
@@ -109,10 +110,10 @@ EXPLICIT_CONFLICT_ACTION = Observer(
         Rule(
             Guard.DISCHARGED,
             "demotion_or_expiry_reported",
-            e.mine & kind(Kind.CLAIM_DEMOTED, Kind.CLAIM_EXPIRED) & e.authorised,
+            e.mine & (demotes | kind(Kind.CLAIM_EXPIRED)) & e.authorised,
             "acted",
             source=("owed",),
-            why="the conflict is resolved by a reported demotion or expiry of the claim",
+            why="the conflict is resolved by a reported demotion, offload or expiry of the claim",
         ),
         Rule(
             Guard.NOTED,

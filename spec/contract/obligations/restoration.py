@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Final
 
-from spec.claims.claim import Mode
-from spec.contract.ledgers import fails, kind, req_was
+from spec.claims.states import Mode
+from spec.contract.ledgers import demotes, fails, kind, req_was
 from spec.contract.obligation import Obligation, Place, Refusal, While
 from spec.contract.obligations._build import (
     FAILED,
@@ -30,7 +30,7 @@ _refused = e.here & kind(Kind.REQUEST_REFUSED) & ~e.duplicate
 _reported = ours & kind(Kind.CLAIM_RESTORATION_FAILED)
 _alleged = conj(e.here, kind(Kind.REQUEST_REFUSED), e.blamed, e.unfounded_failure)
 _stated = _reported & e.outcome & ~e.duplicate
-_relaxed = e.mine & kind(Kind.CLAIM_DEMOTED, Kind.CLAIM_EXPIRED, Kind.CLAIM_HARMED)
+_relaxed = e.mine & (demotes | kind(Kind.CLAIM_EXPIRED, Kind.CLAIM_HARMED))
 _served = reused | computed
 
 RESTORATION_FAILURE_OUTCOME = Observer(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from spec.claims.claim import Mode
+from spec.claims.states import Mode
 from spec.contract.ledgers import kind, live, req_was, was
 from spec.contract.obligation import Answer, Obligation, Place, While
 from spec.contract.obligations._build import (

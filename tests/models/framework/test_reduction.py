@@ -13,7 +13,7 @@ from models.framework.reduction import read, reduce
 from models.framework.shims import Shim, claim_of
 from models.runtimes.vllm_pool import Prompt, VllmPool
 from proofs.product.runs import events_of
-from spec.claims.claim import Mode
+from spec.claims.states import Mode
 from spec.contract.ledgers import CLAIM_FACTS
 from spec.contract.modes import Bundle
 from spec.stream.breaks import Line

@@ -10,7 +10,7 @@ from models.framework.model import Action, Emitted, Model
 from models.framework.shims import PLAIN, Shim, claim_of
 from monitor import check_files
 from proofs.product.search import Answer, search
-from spec.claims.claim import Mode
+from spec.claims.states import Mode
 from spec.contract.obligations import OBLIGATIONS
 from spec.events.canonical import EVENT_ENCODER, Event
 from tests.proofs.judging import judged

@@ -17,7 +17,7 @@ from models.runtimes.continuum.model import (
     Turn,
 )
 from proofs.product.search import Answer, search
-from spec.claims.claim import Mode
+from spec.claims.states import Mode
 from spec.events.alphabet import Kind
 from tests.models.runtimes.reached import reached
 from tests.models.runtimes.symmetric import counts

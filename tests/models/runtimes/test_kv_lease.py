@@ -11,7 +11,7 @@ from models.framework.explore import reach
 from models.framework.model import Action
 from models.runtimes.kv_lease import INFERENCES, VARIANTS, KvLease, Lease, Reader, State
 from proofs.product.search import Answer
-from spec.claims.claim import Mode
+from spec.claims.states import Mode
 from tests.models.runtimes.judged import Found, found, kinds, transitions
 
 R, RF = "offload_restorability", "restoration_failure_outcome"

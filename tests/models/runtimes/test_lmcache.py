@@ -20,7 +20,7 @@ from models.runtimes.lmcache import (
     State,
 )
 from proofs.product.search import Answer
-from spec.claims.claim import Mode
+from spec.claims.states import Mode
 from tests.models.runtimes.judged import Found, found, kinds, transitions
 from tests.models.runtimes.symmetric import counts
 

@@ -13,7 +13,7 @@ from models.framework.shims import PLAIN
 from models.runtimes.plugin.model import TAKES, VARIANTS, Plugin
 from models.runtimes.plugin.state import Prompt, State
 from proofs.product.search import Answer, search
-from spec.claims.claim import Mode
+from spec.claims.states import Mode
 from spec.events.alphabet import Kind
 from tests.models.runtimes.reached import reached
 from tests.models.runtimes.walk import breaking, judged, without

@@ -20,7 +20,7 @@ from models.runtimes.reference_runtime import (
     Step,
 )
 from proofs.product.search import Answer, Outcome, search
-from spec.claims.claim import Mode
+from spec.claims.states import Mode
 from spec.contract.modes import MODES, Bundle
 from spec.events.alphabet import Kind
 from tests.models.runtimes.reached import reached

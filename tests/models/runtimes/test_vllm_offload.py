@@ -16,7 +16,7 @@ from models.runtimes.vllm_offload.inferences import INFERENCES
 from models.runtimes.vllm_offload.model import Policy, State, VllmOffload
 from models.runtimes.vllm_offload_patched import Blames, PatchedVllmOffload
 from proofs.product.search import Answer
-from spec.claims.claim import Mode
+from spec.claims.states import Mode
 from spec.contract.modes import MODES, Bundle
 from spec.events.alphabet import Kind
 from tests.models.runtimes.judged import found, kinds, transitions

@@ -12,7 +12,7 @@ from models.runtimes.vllm_pool import Policy, Prompt, State, VllmPool
 from models.runtimes.vllm_pool_exclusion import VllmPoolExclusion
 from monitor import check_files
 from proofs.product.search import Answer, search
-from spec.claims.claim import Mode
+from spec.claims.states import Mode
 from spec.contract.modes import MODES, Bundle
 from spec.events.canonical import as_jsonl
 from tests.models.runtimes.symmetric import counts

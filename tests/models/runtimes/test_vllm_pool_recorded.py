@@ -10,7 +10,7 @@ from models.runtimes.vllm_pool import Prompt, State
 from models.runtimes.vllm_pool_exclusion import VllmPoolExclusion
 from monitor import check_files
 from proofs.product.search import Answer, Outcome, search
-from spec.claims.claim import Mode
+from spec.claims.states import Mode
 from tests.proofs.counterexamples.recorded_forms import allocator
 
 HARD = Mode.HARD_PROTECTED

@@ -12,7 +12,7 @@ from models.framework.model import Action, Emitted, Fact, Model
 from models.framework.shims import Shim, claim_of
 from monitor import check_files
 from proofs.product.search import Outcome, search
-from spec.claims.claim import Mode
+from spec.claims.states import Mode
 from spec.events.alphabet import Kind
 from spec.events.canonical import EVENT_ENCODER
 

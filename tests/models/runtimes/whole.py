@@ -9,7 +9,7 @@ from models.framework.model import Model
 from models.framework.shims import PLAIN
 from proofs.product.graph import Graph
 from proofs.product.observed import FIRST, Observed
-from spec.claims.claim import Mode
+from spec.claims.states import Mode
 from spec.contract.modes import MODES, Bundle
 from spec.language.verdicts import Verdict
 

@@ -16,7 +16,7 @@ from monitor.input.errors import InputError
 from monitor.report.report_text import as_text
 from monitor.report.verdict import Report, verdict_schema
 from spec import __version__
-from spec.claims.claim import Mode
+from spec.claims.states import Mode
 from spec.cli.common import console
 from spec.contract.modes import MODES, Bundle
 from spec.digest import spec_digest

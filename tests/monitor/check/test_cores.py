@@ -14,7 +14,7 @@ from monitor.check.files import check
 from monitor.input.errors import InputError
 from monitor.native import CHOICE, library
 from monitor.report.verdict import Report
-from spec.claims.claim import Mode
+from spec.claims.states import Mode
 from spec.contract.modes import Bundle
 from spec.events.canonical import as_jsonl
 from spec.stream.judge import Limits

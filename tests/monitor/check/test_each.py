@@ -19,7 +19,7 @@ from monitor.core import Limits
 from monitor.input.dialects import Reader
 from monitor.input.errors import InputError
 from monitor.report.verdict import ModeChoice, Report
-from spec.claims.claim import Mode
+from spec.claims.states import Mode
 from spec.contract.modes import Bundle
 from spec.events.canonical import EVENT_ENCODER, Event
 from spec.events.fields import IDENTITY, fields_of

@@ -15,7 +15,7 @@ from monitor.input.errors import InputError
 from monitor.report.verdict import Place, Report
 from monitor.samples import sample
 from monitor.trace_writer import TraceWriter
-from spec.claims.claim import Mode
+from spec.claims.states import Mode
 from spec.contract.modes import Bundle
 from spec.events.alphabet import Kind
 from spec.language.errors import SpecError, UnknownName

@@ -14,7 +14,7 @@ from pydantic import ValidationError
 from monitor.__main__ import main
 from monitor.check.evidence import MOST_CLAIMS, as_yaml, take_evidence
 from monitor.input.errors import InputError
-from spec.claims.claim import Mode
+from spec.claims.states import Mode
 from spec.contract.modes import MODES
 from spec.digest import spec_digest
 from spec.language.errors import SpecError

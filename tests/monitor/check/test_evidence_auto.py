@@ -8,7 +8,7 @@ import pytest
 
 from monitor.__main__ import main
 from monitor.check.evidence import NoModeStated, take_evidence
-from spec.claims.claim import Mode
+from spec.claims.states import Mode
 from spec.language.errors import SpecError
 from tests.monitor.traces import Trace, write
 from tests.monitor.traces_allocator import allocator_refusal

@@ -11,7 +11,7 @@ from monitor.__main__ import main
 from monitor.check import evidence as taking
 from monitor.check.evidence import take_evidence
 from monitor.input.sources import read
-from spec.claims.claim import Mode
+from spec.claims.states import Mode
 from spec.lowering.evidence import EvidenceFile
 from tests.monitor.traces import Line, Trace, text, write
 from tests.monitor.traces_canonical import canonical, canonical_refusal

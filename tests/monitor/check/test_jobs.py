@@ -28,7 +28,7 @@ from monitor.input.errors import InputError
 from monitor.input.reorder_window import Window
 from monitor.report.limit_options import IDS, limits_asked
 from monitor.samples import sample
-from spec.claims.claim import Mode
+from spec.claims.states import Mode
 from spec.contract.modes import Bundle
 from tests.streams.rotated import rotated
 from tests.streams.traffic import Traffic, write

@@ -11,7 +11,7 @@ from monitor.check.events import EventMonitor
 from monitor.check.found import found_in
 from monitor.core import Limits, Streams
 from monitor.report.verdict import Report
-from spec.claims.claim import Mode
+from spec.claims.states import Mode
 from spec.language.errors import SpecError
 from tests.monitor.input.test_resequencer import records_of
 from tests.monitor.test_trace_writer import KEPT

@@ -17,7 +17,7 @@ from monitor.check.events import EventMonitor
 from monitor.durable import frame
 from monitor.durable.checkpoints import Checkpoints, Saved
 from monitor.durable.frame import CorruptSnapshot, ForeignSnapshot, framed, unframed
-from spec.claims.claim import Mode
+from spec.claims.states import Mode
 from spec.language.errors import SpecError
 from tests.streams.wide import told
 

@@ -16,7 +16,7 @@ import pytest
 
 from monitor import EventMonitor, InputError, Report
 from monitor.input.given import record_of
-from spec.claims.claim import Mode
+from spec.claims.states import Mode
 from spec.events.canonical import Event
 from spec.language.errors import SpecError, UnknownName
 from tests.monitor.test_trace_writer import KEPT

@@ -14,7 +14,7 @@ from monitor.follow.engines import Engines
 from monitor.follow.judge import Judge
 from monitor.follow.verdict_line import VerdictLine, ViolationLine
 from monitor.input.reorder_window import Window
-from spec.claims.claim import Mode
+from spec.claims.states import Mode
 from tests.monitor.input.test_merged import Line, told
 
 __all__ = ["WAIT", "Ranks", "alone", "apart", "by_rank", "engines", "half", "lines_of", "said"]

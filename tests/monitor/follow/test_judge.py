@@ -16,7 +16,7 @@ from monitor.follow.counts import Counts
 from monitor.follow.judge import Judge
 from monitor.follow.verdict_line import ClaimLine, VerdictLine, ViolationLine
 from monitor.report.verdict import Report
-from spec.claims.claim import Mode
+from spec.claims.states import Mode
 from spec.contract.modes import Bundle
 from spec.events.canonical import EVENT_ENCODER
 from spec.language.errors import SpecError

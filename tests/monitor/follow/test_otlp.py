@@ -19,7 +19,7 @@ from monitor.follow import poster as module
 from monitor.follow.otlp import OtlpLogs, check_endpoint, log_record
 from monitor.follow.verdict_line import ClaimLine, LimitLine, VerdictLine, ViolationLine
 from monitor.report.verdict import Place
-from spec.claims.claim import Mode
+from spec.claims.states import Mode
 from spec.language.errors import SpecError
 from spec.stream.outcome import ModeVerdict
 from tests.monitor.follow.receiver import receiving

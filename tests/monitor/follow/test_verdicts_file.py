@@ -13,7 +13,7 @@ from monitor.follow import verdicts_file
 from monitor.follow.verdict_line import ViolationLine, key_of
 from monitor.follow.verdicts_file import VerdictsFile
 from monitor.report.verdict import Place
-from spec.claims.claim import Mode
+from spec.claims.states import Mode
 from spec.language.errors import OutputError
 
 

@@ -8,7 +8,7 @@ import pytest
 
 from monitor.check.files import check
 from monitor.input.dialects.reference import DERIVED, OBSERVES
-from spec.claims.claim import Mode
+from spec.claims.states import Mode
 from spec.contract.modes import MODES, Bundle
 from tests.monitor.input.dialect_lines import events, feed, refusal
 from tests.monitor.traces import OTHER, Trace, claim_of, having, judge, verdicts, write

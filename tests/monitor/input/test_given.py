@@ -20,7 +20,7 @@ from monitor.input.errors import InputError
 from monitor.input.given import record_of
 from monitor.input.plain import form_of
 from monitor.input.records import Record, Stamp, at_line
-from spec.claims.claim import Mode
+from spec.claims.states import Mode
 from spec.events.alphabet import Kind
 from spec.events.canonical import CapacityProof, Event, Mark, StreamMark
 from spec.events.fields import FIELDS, STAMP, fields_of, required_of

@@ -23,7 +23,7 @@ from monitor.input.merged import engines_in
 from monitor.input.rank_order import commute
 from monitor.input.reorder_window import Window
 from monitor.report.verdict import Report
-from spec.claims.claim import Mode
+from spec.claims.states import Mode
 from spec.contract.modes import Bundle
 from spec.events.alphabet import Kind
 from spec.events.canonical import EVENT_ENCODER, Event

@@ -18,7 +18,7 @@ from monitor.input.lines import LINE_LIMIT
 from monitor.input.records import Record
 from monitor.input.sources import Account, Source, read
 from monitor.samples import sample
-from spec.claims.claim import Mode
+from spec.claims.states import Mode
 from spec.events.alphabet import Kind
 from spec.events.canonical import EVENT_ENCODER, Event
 from spec.events.fields import fields_of, required_of

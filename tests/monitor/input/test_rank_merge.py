@@ -20,7 +20,7 @@ from monitor.input.merged import Merged, engines_in
 from monitor.input.rank_merge import RankMerge
 from monitor.input.records import Record
 from monitor.report.verdict import Report
-from spec.claims.claim import Mode
+from spec.claims.states import Mode
 from spec.contract.modes import Bundle
 from spec.events.canonical import EVENT_ENCODER
 from spec.language.errors import SpecError

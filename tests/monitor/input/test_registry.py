@@ -25,4 +25,4 @@ class TestRegistry:
         folder = Path(str(dialects.__file__)).parent
         modules = {file.stem for file in folder.glob("*.py") if not file.stem.startswith("_")}
         assert modules == set(dialects._NAMES)
-        assert list(TYPED) == [dialect for _, dialect in dialects._DIALECTS]
+        assert list(TYPED) == [dialects._dialect(name).DIALECT for name in dialects._NAMES]

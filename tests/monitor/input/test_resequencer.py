@@ -18,7 +18,7 @@ from monitor.input.records import OUT_OF_ORDER, Record, at_line, stamp_of
 from monitor.input.reorder_window import MOST_LINES, Window
 from monitor.input.resequencer import Disorder, Resequencer
 from monitor.input.sources import Account
-from spec.claims.claim import Mode
+from spec.claims.states import Mode
 from spec.events.alphabet import Kind
 from spec.events.canonical import Event, Mark, StreamMark
 from spec.language.errors import SpecError

@@ -12,7 +12,7 @@ from monitor.live import follow
 from monitor.live.feed import Live
 from monitor.live.follow import Followed, live_line
 from monitor.live.lines import LiveEnd, LiveLimit, LiveLine, LiveVerdict
-from spec.claims.claim import Mode
+from spec.claims.states import Mode
 from spec.events.alphabet import Kind
 from spec.events.canonical import Event
 from spec.language.verdicts import Verdict

@@ -9,7 +9,7 @@ import pytest
 
 from monitor.__main__ import main
 from monitor.report.github import MOST, as_github
-from spec.claims.claim import Mode
+from spec.claims.states import Mode
 from tests.monitor.traces import judge, write
 from tests.monitor.traces_canonical import about, canonical, canonical_claim, canonical_refusal
 

@@ -11,7 +11,7 @@ from monitor.__main__ import main
 from monitor.core import Limits
 from monitor.report.junit import as_junit
 from monitor.report.verdict import Report
-from spec.claims.claim import Mode
+from spec.claims.states import Mode
 from spec.contract.modes import MODES
 from tests.monitor.traces import CLAIM, OTHER, judge, write
 from tests.monitor.traces_allocator import allocator

@@ -16,7 +16,7 @@ from monitor.check.files import check
 from monitor.report.quote import shortened
 from monitor.report.report_text import as_text
 from monitor.report.verdict import Report
-from spec.claims.claim import Mode
+from spec.claims.states import Mode
 from spec.contract.modes import Bundle
 from tests.monitor.traces import judge, text, write
 from tests.monitor.traces_canonical import canonical, canonical_claim

@@ -12,7 +12,7 @@ from rich.console import Console
 from monitor.report.headline import headline
 from monitor.report.report_text import as_text
 from monitor.report.verdict import Report
-from spec.claims.claim import Mode
+from spec.claims.states import Mode
 from spec.contract.modes import MODES
 from spec.stream.outcome import ModeVerdict
 from tests.monitor.traces import OTHER, Trace, changed, judge

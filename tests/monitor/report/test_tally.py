@@ -28,7 +28,7 @@ from monitor.report.verdict import (
     Report,
     Trust,
 )
-from spec.claims.claim import Mode
+from spec.claims.states import Mode
 from spec.contract.modes import MODES, Bundle
 from spec.events.canonical import EVENT_ENCODER
 from spec.language.verdicts import Verdict, pool

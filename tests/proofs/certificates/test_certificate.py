@@ -17,7 +17,7 @@ from proofs.checks.lemmas import Valid, lemmas_of
 from proofs.logic.encode import Integers
 from proofs.model.of_mode import model_of
 from proofs.report.verdict import exit_code
-from spec.claims.claim import Mode
+from spec.claims.states import Mode
 from spec.contract.modes import Bundle
 from spec.digest import spec_digest
 from tests.proofs.certificates.written import (

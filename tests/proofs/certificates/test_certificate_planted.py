@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from spec.claims.claim import Mode
+from spec.claims.states import Mode
 from tests.proofs.certificates.written import certify
 
 pytestmark = pytest.mark.slow
@@ -26,7 +26,7 @@ PLANTED = {
 }
 CERTIFY = """
 from pathlib import Path
-from spec.claims.claim import Mode
+from spec.claims.states import Mode
 from tests.proofs.certificates.written import certify
 certify(Path("planted"), Mode.HARD_PROTECTED)
 """

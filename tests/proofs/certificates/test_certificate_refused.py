@@ -10,7 +10,7 @@ import pytest
 
 from proofs.certificates.recheck import recheck
 from proofs.certificates.write import LIMIT, CertificateError
-from spec.claims.claim import Mode
+from spec.claims.states import Mode
 from spec.digest import spec_digest
 from tests.proofs.certificates.written import (
     BODY,

@@ -18,7 +18,7 @@ from proofs.engines.invariants.recheck import Invariant
 from proofs.engines.invariants.recorded import prove
 from proofs.logic.encode import Bits, Integers
 from proofs.model.of_mode import model_of
-from spec.claims.claim import Mode
+from spec.claims.states import Mode
 from spec.cli.common import new_app, run
 from spec.contract.modes import MODES, Bundle
 

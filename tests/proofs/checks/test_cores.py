@@ -16,7 +16,7 @@ from proofs.engines.invariants.spacer import prove
 from proofs.logic.encode import Bits, Integers
 from proofs.model.of_mode import model_of
 from proofs.report.cores_page import cores_page, cores_section
-from spec.claims.claim import Mode
+from spec.claims.states import Mode
 from spec.contract.modes import MODES, Bundle
 from tests.proofs.pinned import GUARDS_NOT_NEEDED, NECESSARY, checked, checked_cores
 

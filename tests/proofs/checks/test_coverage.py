@@ -10,7 +10,7 @@ from proofs.checks.coverage import DEAD, reachable
 from proofs.traces.replay import TRACKED
 from proofs.traces.scenario_search import find_scenarios
 from proofs.traces.scenarios import SCENARIOS
-from spec.claims.claim import Mode
+from spec.claims.states import Mode
 from spec.contract.modes import MODES
 from spec.events.canonical import as_jsonl
 

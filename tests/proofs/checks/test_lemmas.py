@@ -12,7 +12,7 @@ from proofs.checks.lemmas import LEMMAS, Always, Lemma, Runs, lemmas_of
 from proofs.engines.bounded.unrolling import Found
 from proofs.logic.encode import Expr
 from proofs.traces.replay import to_events
-from spec.claims.claim import Mode
+from spec.claims.states import Mode
 from spec.contract.ledgers import was
 from spec.contract.obligations.pressure import blame_is_right
 from spec.contract.vocabulary import e

@@ -7,7 +7,7 @@ import pytest
 
 from monitor.__main__ import main
 from proofs.checks.receptiveness import receptive
-from spec.claims.claim import Mode
+from spec.claims.states import Mode
 from spec.events.alphabet import ENVIRONMENT, Kind
 
 

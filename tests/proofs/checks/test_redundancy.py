@@ -8,7 +8,7 @@ from proofs.check import check_mode
 from proofs.checks.redundancy import REDUNDANT, redundancy
 from proofs.checks.results import Lacking
 from proofs.report.verdict import exit_code
-from spec.claims.claim import Mode
+from spec.claims.states import Mode
 from spec.contract.modes import MODES
 
 FINDINGS = Path(__file__).parents[3] / "docs" / "findings.md"

@@ -7,7 +7,7 @@ from typing import Any
 
 from monitor.input.dialects import allocator as allocator_dialect
 from monitor.input.dialects import connector as connector_dialect
-from spec.claims.claim import Mode
+from spec.claims.states import Mode
 from spec.events.alphabet import REPORTS, Kind
 from spec.events.canonical import Event
 

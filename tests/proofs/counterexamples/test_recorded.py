@@ -18,7 +18,7 @@ from proofs.counterexamples.refute import refute
 from proofs.counterexamples.suite import Row, concludes_of, files
 from proofs.counterexamples.verify import compared
 from proofs.product.accepts import is_run
-from spec.claims.claim import Mode
+from spec.claims.states import Mode
 from spec.digest import spec_digest
 from spec.events.canonical import Event
 from spec.language.verdicts import Verdict

@@ -9,7 +9,7 @@ import pytest
 
 from monitor import check_files
 from proofs.counterexamples.suite import Row
-from spec.claims.claim import Mode
+from spec.claims.states import Mode
 from spec.events.alphabet import REPORTS
 from tests.proofs.counterexamples.recorded_forms import FORMS
 from tests.proofs.counterexamples.test_recorded import WITH_RUNS, events_of, shown

@@ -8,18 +8,19 @@ import z3
 from proofs.__main__ import main
 from proofs.check import check_mode, exit_code
 from proofs.engines import portfolio
-from proofs.engines.answers import Engine, EngineName, Question
+from proofs.engines.answers import Engine, Question
 from proofs.engines.bounded.unrolling import value_of
 from proofs.engines.explicit.finite import State
 from proofs.engines.explicit.state_space import Bounds, Instance, Machine, explore, machine_of
 from proofs.engines.induction import k_induction
 from proofs.engines.induction.k_induction import DEEPEST, Induction, induct
 from proofs.engines.invariants.recheck import Invariant, Proof, ProofResult
+from proofs.engines.names import EngineName
 from proofs.engines.portfolio import Auto, Explicit, Search, Spacer, engine_named
 from proofs.logic.encode import Integers
 from proofs.model.of_mode import Model, model_of
 from proofs.report.junit import to_junit
-from spec.claims.claim import Mode
+from spec.claims.states import Mode
 from spec.contract.modes import Bundle
 from tests.proofs.pinned import NECESSARY
 

@@ -13,7 +13,7 @@ from models.catalog import FOLDER, NAMES
 from proofs.__main__ import main
 from proofs.labels import select
 from proofs.labels.view import rows_schema
-from spec.claims.claim import Mode
+from spec.claims.states import Mode
 from spec.contract.modes import MODES, Depth
 from spec.digest import spec_digest
 from spec.lowering.evidence import MOST_FILES

@@ -29,7 +29,7 @@ from proofs.lowering.results import (
     exit_code,
 )
 from proofs.lowering.theorems import NAMES, theorems
-from spec.claims.claim import Mode
+from spec.claims.states import Mode
 from spec.contract.modes import Bundle, Depth
 from tests.proofs.lowering.broken import TableBroken, TakesAtWord
 

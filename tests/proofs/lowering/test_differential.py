@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from proofs.lowering.concrete import Asked, Oracle
 from proofs.lowering.universe import agrees
-from spec.claims.claim import Mode
+from spec.claims.states import Mode
 from spec.contract.modes import MODES, Bundle, Depth
 from spec.lowering.depths import LADDER, PRECONDITIONS
 from spec.lowering.descriptor import SCHEMA, Descriptor

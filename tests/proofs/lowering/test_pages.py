@@ -11,7 +11,7 @@ from proofs.__main__ import main
 from proofs.labels.controls import CONTROLS, REFUSED, run_control
 from proofs.labels.label_pages import pages
 from proofs.labels.select import label
-from spec.claims.claim import Mode
+from spec.claims.states import Mode
 from spec.contract.modes import Bundle
 from spec.files.writing import stale
 from spec.lowering.relation import Row

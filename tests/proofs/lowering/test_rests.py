@@ -16,7 +16,7 @@ from models.catalog import FOLDER
 from monitor.__main__ import main as monitor
 from proofs.__main__ import app, main
 from proofs.labels.view import rows_schema
-from spec.claims.claim import Mode
+from spec.claims.states import Mode
 from spec.contract.modes import MODES, Bundle, Depth
 from tests.monitor.traces import write
 from tests.monitor.traces_connector import connector_failure, connector_success

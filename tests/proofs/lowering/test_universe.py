@@ -12,7 +12,7 @@ from proofs.lowering import parts
 from proofs.lowering.concrete import Asked, Oracle
 from proofs.lowering.program import Program
 from proofs.lowering.universe import PARTS, agrees, compare, rows_of_one, rows_of_sets
-from spec.claims.claim import Mode
+from spec.claims.states import Mode
 from spec.contract.modes import Depth
 from spec.lowering import counting, relation
 from spec.lowering.depths import MAY_SUPPLY, PRECONDITIONS

@@ -9,7 +9,7 @@ from proofs.logic.encode import Expr, Integers
 from proofs.model.auditor import BELIEFS, NAMES, check_reports_only
 from proofs.model.of_mode import model_of
 from proofs.model.theorems import BLAME
-from spec.claims.claim import Mode
+from spec.claims.states import Mode
 from spec.contract.ledgers import CLAIM_FACTS, REQUEST_FACTS, kind, was
 from spec.contract.modes import Bundle
 from spec.contract.vocabulary import e

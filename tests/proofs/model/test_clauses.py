@@ -15,7 +15,7 @@ from proofs.model import pair, theorems
 from proofs.model.of_mode import Model, model_of
 from proofs.model.theorems import CLAUSES, Clause
 from proofs.report.verdict import exit_code
-from spec.claims.claim import Mode
+from spec.claims.states import Mode
 from spec.contract.ledgers import now
 from spec.contract.modes import MODES, Bundle
 from spec.language.terms import FALSE

@@ -16,7 +16,7 @@ from models.runtimes.plugin.of_trace import plugin_of
 from models.runtimes.plugin.state import State
 from proofs.product.accepts import Accepted, Bounded, Rejected, accepts
 from proofs.product.runs import events_of
-from spec.claims.claim import Mode
+from spec.claims.states import Mode
 from spec.events.alphabet import Kind
 from spec.events.canonical import Event, Mark
 from spec.language.errors import SpecError

@@ -10,7 +10,7 @@ import pytest
 from proofs.__main__ import main
 from proofs.product.check import NOT_SUPPLIED, check_runtime
 from proofs.product.subject import subjects
-from spec.claims.claim import Mode
+from spec.claims.states import Mode
 from spec.language.errors import SpecError
 
 FINDINGS = Path(__file__).parents[3] / "docs" / "findings.md"

@@ -16,7 +16,7 @@ from models.runtimes.vllm_pool import Policy, Prompt, VllmPool
 from proofs.product.graph import Graph
 from proofs.product.observed import FIRST, Observed
 from proofs.product.runs import Run
-from spec.claims.claim import Mode
+from spec.claims.states import Mode
 from spec.language.errors import SpecError
 from tests.proofs.judging import judged
 

@@ -14,7 +14,7 @@ from models.__main__ import main as models
 from models.registry import RUNTIMES, model_of
 from proofs.__main__ import main
 from proofs.product.recorded import ACCEPTED, REJECTED, UNDECIDED, Acceptance, acceptance
-from spec.claims.claim import Mode
+from spec.claims.states import Mode
 from spec.events.alphabet import FACTS, Kind
 from spec.events.canonical import Mark
 from spec.language.errors import SpecError

@@ -15,7 +15,7 @@ from models.runtimes.vllm_pool import Prompt, VllmPool
 from proofs.product.accepts import is_run
 from proofs.product.runs import events_of
 from proofs.product.search import Answer, search, search_each
-from spec.claims.claim import Mode
+from spec.claims.states import Mode
 from spec.contract.modes import MODES, Bundle
 from spec.events.alphabet import Kind
 from spec.language.errors import SpecError

@@ -14,7 +14,7 @@ from proofs.__main__ import main
 from proofs.product.check import check_runtime
 from proofs.product.simulation import simulated
 from proofs.product.subject import subjects
-from spec.claims.claim import Mode
+from spec.claims.states import Mode
 from spec.language.errors import SpecError
 
 

@@ -15,7 +15,7 @@ from models.runtimes.vllm_pool import Prompt, VllmPool
 from proofs.product.accepts import is_run
 from proofs.product.graph import Graph
 from proofs.product.search import search
-from spec.claims.claim import Mode
+from spec.claims.states import Mode
 from spec.contract.modes import MODES, Bundle
 
 KEEP = frozenset({"keep"})

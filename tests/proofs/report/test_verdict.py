@@ -16,7 +16,7 @@ from proofs.report.summary import print_summary
 from proofs.report.table import print_row, print_total
 from proofs.report.verdict import exit_code, refuting, sentence, undecided, verdict
 from proofs.traces.scenario_search import FoundScenario
-from spec.claims.claim import Mode
+from spec.claims.states import Mode
 from spec.cli.common import console
 from spec.contract.modes import Bundle
 from tests.proofs.shared import checked

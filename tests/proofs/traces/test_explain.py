@@ -15,11 +15,12 @@ from proofs.cli.explain import register
 from proofs.report.explanation import as_page
 from proofs.traces.explain import explain
 from proofs.traces.itf import to_itf
-from spec.claims.claim import Mode
+from spec.claims.states import Mode
 from spec.cli.common import json_page, new_app, run
 from spec.contract.modes import Bundle
-from spec.events.alphabet import Kind
-from spec.events.canonical import EVENT_ENCODER, Event
+from spec.events.alphabet import CONFLICT_ACTIONS, Kind
+from spec.events.canonical import EVENT_ENCODER, CapacityProof, Event
+from spec.events.fields import fields_of
 from tests.proofs.goldens import assert_pinned
 from tests.proofs.shared import witness
 
@@ -64,6 +65,43 @@ def life(number: int) -> list[Event]:
         )
         events.append(Event(kind=Kind.BLOCK_LOST, block_ids=(block,)))
     return events
+
+
+REASONED = {
+    Kind.CLAIM_ACCEPTED: {"footprint": 2},
+    Kind.CLAIM_REJECTED: {},
+    Kind.CLAIM_HARMED: {},
+    **{kind: {"request_id": "r"} for kind in CONFLICT_ACTIONS},
+}
+"""The reports that may state a reason, each with the other fields that it needs."""
+
+
+class TestReasons:
+    """What is shown and not judged."""
+
+    @pytest.mark.parametrize("kind", REASONED)
+    def test_reason(self, kind: Kind, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+        """The reason of a decision is part of the story."""
+        about = REASONED[kind] | ({} if kind in CONFLICT_ACTIONS else {"claim_id": "a"})
+        event = Event(kind=kind, reason="the owner's quota", **about)
+        out = call(
+            capsys, written(tmp_path / "t.jsonl", *life(1), event), "--mode", "hard_protected"
+        )[1]
+        assert "reason the owner's quota" in " ".join(out.split())
+
+    def test_kinds(self) -> None:
+        """No other kind has a reason."""
+        assert set(REASONED) == {kind for kind in Kind if "reason" in fields_of(kind)}
+
+    def test_capacity(self, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+        """So is the pool when a claim was harmed."""
+        room = CapacityProof(resident=2, active=3, total=5, usable=4, shortfall=1)
+        event = Event(kind=Kind.CLAIM_HARMED, claim_id="a", capacity=room)
+        out = call(
+            capsys, written(tmp_path / "t.jsonl", *life(1), event), "--mode", "hard_protected"
+        )[1]
+        expected = "capacity: resident 2, active 3, total 5, usable 4, shortfall 1"
+        assert expected in " ".join(out.split())
 
 
 class TestStory:

@@ -12,7 +12,7 @@ from proofs.logic.encode import Bits, Integers
 from proofs.model.of_mode import Model, model_of
 from proofs.traces.itf import events_of, from_itf, to_itf, write_trace
 from proofs.traces.replay import to_events
-from spec.claims.claim import Mode
+from spec.claims.states import Mode
 from spec.contract.modes import Bundle
 from spec.digest import spec_digest
 from spec.language.errors import SpecError

@@ -6,7 +6,7 @@ from proofs.engines.bounded.search import find_refutation
 from proofs.logic.encode import Bits
 from proofs.model.of_mode import model_of
 from proofs.traces.narrative import Line, tell
-from spec.claims.claim import Mode
+from spec.claims.states import Mode
 from spec.contract.modes import MODES, Bundle
 from tests.proofs import shared
 from tests.proofs.goldens import assert_pinned

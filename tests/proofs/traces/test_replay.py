@@ -10,7 +10,7 @@ from proofs.engines.bounded.search import Found, find_refutation
 from proofs.logic.encode import Bits
 from proofs.model.of_mode import Model, model_of
 from proofs.traces.replay import TRACKED, predicted, to_events
-from spec.claims.claim import Mode
+from spec.claims.states import Mode
 from spec.contract.modes import MODES, Bundle
 from spec.events.canonical import as_jsonl
 from spec.language.verdicts import Verdict, pool

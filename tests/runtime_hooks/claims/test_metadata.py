@@ -5,7 +5,7 @@ import pytest
 from runtime_hooks.claims.arrivals import Arrival
 from runtime_hooks.claims.metadata import NULL
 from runtime_hooks.trace.names import identity_text, name_of
-from spec.claims.claim import Mode
+from spec.claims.states import Mode
 from spec.stream.outcome import ModeVerdict
 from tests.runtime_hooks.tiny import IDENTITY, TinyEngine, claim, keys_of
 
@@ -29,9 +29,9 @@ BAD: list[tuple[object, str]] = [
     (claim(footprint_blocks=59), "footprint_blocks"),
     (claim(footprint_blocks=True), "footprint_blocks"),
     (claim(footprint_blocks="60"), "footprint_blocks"),
-    (claim(duration="0 s"), "duration.value: a duration of zero"),
+    (claim(duration="0 s"), "duration: a duration of zero"),
     (claim(duration="-5 s"), "duration"),
-    (claim(duration="1.5 steps"), "duration.value: it is not a whole number of steps"),
+    (claim(duration="1.5 steps"), "duration: it is not a whole number of steps"),
     (claim(mode="expiring"), "duration: an expiring claim has no duration"),
     (claim(" "), "claim_id: it is blank"),
     (claim("a (rejected 1) "), "its claim_id begins or ends with white space"),

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from spec.claims.claim import Mode
+from spec.claims.states import Mode
 from spec.stream.outcome import ModeVerdict
 from tests.runtime_hooks.tiny import NS, TinyEngine
 

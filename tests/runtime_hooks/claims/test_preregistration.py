@@ -15,7 +15,7 @@ from runtime_hooks.claims.metadata import object_of
 from runtime_hooks.claims.preregistration import Prompt, Ticket
 from runtime_hooks.plugin.arming import ArmingError
 from runtime_hooks.settings.config import SettingsError, load_ahead
-from spec.claims.claim import Mode
+from spec.claims.states import Mode
 from spec.language.errors import ClaimError
 from spec.stream.outcome import ModeVerdict
 from tests.runtime_hooks.tiny import IDENTITY, TinyEngine, claim, keys_of

@@ -5,8 +5,7 @@ from __future__ import annotations
 import pytest
 
 from runtime_hooks.claims.entry import Entry
-from spec.claims.claim import Mode
-from spec.claims.states import ClaimState
+from spec.claims.states import ClaimState, Mode
 from spec.events.alphabet import Kind
 from spec.stream.outcome import ModeVerdict
 from tests.runtime_hooks.tiny import NS, TinyEngine, claim, copied, keys_of

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from runtime_hooks.claims.arrivals import Arrival
 from runtime_hooks.claims.metadata import TRY
-from spec.claims.claim import Mode
+from spec.claims.states import Mode
 from spec.stream.outcome import ModeVerdict
 from tests.runtime_hooks.tiny import TinyEngine, claim, keys_of
 

@@ -16,7 +16,7 @@ from runtime_hooks.__main__ import main
 from runtime_hooks.claims.preregistration import Prompt
 from runtime_hooks.control import client
 from runtime_hooks.settings.quotas import Quota, Quotas
-from spec.claims.claim import Mode
+from spec.claims.states import Mode
 from spec.stream.outcome import ModeVerdict
 from tests.runtime_hooks.control.conftest import Operated
 from tests.runtime_hooks.tiny import NS, TinyEngine, claim

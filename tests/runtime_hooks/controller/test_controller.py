@@ -2,7 +2,7 @@
 
 from runtime_hooks.claims.arrivals import Arrival
 from runtime_hooks.settings.config import Drill
-from spec.claims.claim import Mode
+from spec.claims.states import Mode
 from spec.events.alphabet import Kind
 from spec.events.canonical import CapacityProof
 from spec.stream.outcome import ModeVerdict

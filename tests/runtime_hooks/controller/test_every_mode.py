@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from runtime_hooks.settings.config import TAKEN
-from spec.claims.claim import Mode
+from spec.claims.states import Mode
 from spec.stream.outcome import ModeVerdict
 from tests.runtime_hooks.requests import KEYS, RequestSteps, engine_of, looked, on, reused, verdict
 from tests.runtime_hooks.tiny import claim

@@ -8,8 +8,8 @@ import pytest
 
 from runtime_hooks.claims.arrivals import Arrival
 from runtime_hooks.control.text import claims_text, show_text
-from spec.claims.claim import Mode
 from spec.claims.durations import TimeUnit
+from spec.claims.states import Mode
 from spec.stream.outcome import ModeVerdict
 from tests.runtime_hooks.tiny import NS, TinyEngine, TinyTier, claim, keys_of
 

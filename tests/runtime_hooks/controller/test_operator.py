@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from runtime_hooks.claims.arrivals import Arrival
 from runtime_hooks.controller.operator import NotAllowed, UnknownClaim
 from runtime_hooks.settings.quotas import Quota
-from spec.claims.claim import Mode
+from spec.claims.states import Mode
 from spec.language.errors import SpecError
 from spec.stream.outcome import ModeVerdict
 from tests.runtime_hooks.tiny import NS, TinyEngine, TinyTier, claim, keys_of

@@ -12,7 +12,7 @@ from runtime_hooks.claims.metadata import NULL, RENEW, TRY
 from runtime_hooks.claims.ownership import prepare, signed
 from runtime_hooks.settings.config import Settings
 from runtime_hooks.settings.quotas import Quota, Quotas
-from spec.claims.claim import Mode
+from spec.claims.states import Mode
 from spec.stream.outcome import ModeVerdict
 from tests.runtime_hooks.tiny import NS, TinyEngine, TinyTier, claim, keys_of
 

@@ -12,8 +12,7 @@ from msgspec.structs import replace
 from runtime_hooks.claims.arrivals import Arrival
 from runtime_hooks.settings.config import TAKEN
 from runtime_hooks.trace.journal import Line
-from spec.claims.claim import Mode
-from spec.claims.states import ClaimState
+from spec.claims.states import ClaimState, Mode
 from spec.events.canonical import Event, Mark, StreamMark
 from spec.stream.judge import Judge
 from spec.stream.outcome import ClaimOutcome, ModeVerdict, outcome_of

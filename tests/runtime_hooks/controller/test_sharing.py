@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from runtime_hooks.claims.arrivals import Arrival
-from spec.claims.claim import Mode
+from spec.claims.states import Mode
 from spec.stream.outcome import ModeVerdict
 from tests.runtime_hooks.requests import on, verdict
 from tests.runtime_hooks.tiny import TinyEngine, claim, keys_of

@@ -3,7 +3,7 @@
 import pytest
 
 from runtime_hooks.claims.arrivals import Arrival
-from spec.claims.claim import Mode
+from spec.claims.states import Mode
 from spec.events.alphabet import Kind
 from spec.events.canonical import Event
 from spec.stream.outcome import ModeVerdict

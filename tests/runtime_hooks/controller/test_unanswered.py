@@ -6,7 +6,7 @@ import pytest
 
 from runtime_hooks.claims.arrivals import Arrival
 from runtime_hooks.claims.pins import Pins
-from spec.claims.claim import Mode
+from spec.claims.states import Mode
 from spec.stream.outcome import ModeVerdict
 from tests.runtime_hooks.tiny import TinyEngine, claim, keys_of
 

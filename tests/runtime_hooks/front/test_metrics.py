@@ -20,7 +20,7 @@ from runtime_hooks.control.messages import Figures
 from runtime_hooks.controller.views import FiguresPage
 from runtime_hooks.front import metrics
 from runtime_hooks.front.metrics import METRICS, EngineFigures
-from spec.claims.claim import Mode
+from spec.claims.states import Mode
 from spec.language.errors import SpecError
 from tests.runtime_hooks.control.conftest import Operated, operate
 from tests.runtime_hooks.tiny import NS, TinyEngine, TinyTier, claim, keys_of

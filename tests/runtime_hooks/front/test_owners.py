@@ -22,7 +22,7 @@ from runtime_hooks.control.client import Refused, Unknown, ask
 from runtime_hooks.control.messages import Release, ReleaseOwn, Request, Show
 from runtime_hooks.front.owners import PATH, OwnClaims
 from runtime_hooks.settings.config import Settings
-from spec.claims.claim import Mode
+from spec.claims.states import Mode
 from spec.language.errors import SpecError
 from spec.stream.outcome import ModeVerdict
 from tests.runtime_hooks.control.conftest import Operated, operate

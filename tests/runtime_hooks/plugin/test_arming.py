@@ -22,7 +22,7 @@ from runtime_hooks.settings.config import Drill, Settings
 from runtime_hooks.trace.faults import LOG
 from runtime_hooks.trace.file import TraceFile
 from runtime_hooks.trace.journal import Journal, Line
-from spec.claims.claim import Mode
+from spec.claims.states import Mode
 from spec.contract.modes import Bundle
 from spec.events.canonical import CacheGroup
 from spec.stream.outcome import ModeVerdict

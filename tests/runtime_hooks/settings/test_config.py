@@ -6,7 +6,7 @@ import pytest
 
 from runtime_hooks.entry import register, switched_on
 from runtime_hooks.settings.config import Settings, SettingsError, load
-from spec.claims.claim import Mode
+from spec.claims.states import Mode
 
 
 class TestSwitch:

@@ -16,7 +16,7 @@ from runtime_hooks.settings.config import Drill, SettingsError
 from runtime_hooks.trace.inline import Inline
 from runtime_hooks.trace.journal import Journal, Line
 from runtime_hooks.trace.socket import Broadcast
-from spec.claims.claim import Mode
+from spec.claims.states import Mode
 from spec.events.alphabet import Kind
 from spec.events.canonical import Mark, StreamMark
 from spec.language.verdicts import Verdict

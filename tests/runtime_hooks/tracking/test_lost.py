@@ -3,7 +3,7 @@
 import time
 
 from runtime_hooks.claims.arrivals import Arrival
-from spec.claims.claim import Mode
+from spec.claims.states import Mode
 from spec.events.canonical import Event
 from spec.stream.outcome import ModeVerdict
 from tests.runtime_hooks.tiny import TinyEngine, claim, keys_of

@@ -4,7 +4,7 @@ import pytest
 
 from runtime_hooks.claims.arrivals import Arrival
 from runtime_hooks.settings.config import Drill
-from spec.claims.claim import Mode
+from spec.claims.states import Mode
 from spec.events.alphabet import Kind
 from spec.stream.outcome import ModeVerdict
 from tests.runtime_hooks.tiny import TinyEngine, TinyTier, claim, copied, keys_of

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from spec.claims.claim import Mode
+from spec.claims.states import Mode
 from spec.stream.outcome import ModeVerdict
 from tests.runtime_hooks.requests import (
     KEYS,

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from runtime_hooks.settings.config import Drill
-from spec.claims.claim import Mode
+from spec.claims.states import Mode
 from spec.events.alphabet import Kind
 from spec.language.verdicts import Verdict
 from spec.stream.outcome import ModeVerdict

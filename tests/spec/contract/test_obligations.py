@@ -5,7 +5,7 @@ import re
 
 import pytest
 
-from spec.claims.claim import Mode
+from spec.claims.states import Mode
 from spec.contract.interpretations import INTERPRETATIONS
 from spec.contract.modes import MODES, Bundle
 from spec.contract.obligations import ALIASES, OBLIGATIONS, STATED

@@ -7,7 +7,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from spec.events.alphabet import Kind
+from spec.events.alphabet import CONFLICT_ACTIONS, Kind
 from spec.events.canonical import CapacityProof, Event
 from spec.language.verdicts import Verdict
 from spec.stream.breaks import line_of
@@ -98,12 +98,13 @@ class TestTiers:
 class TestRelax:
     """The runtime demotes a hard_protected claim by itself."""
 
+    @pytest.mark.parametrize("report", [Kind.CLAIM_DEMOTED, Kind.CLAIM_OFFLOADED])
     @pytest.mark.parametrize(("needed", "verdict"), [(3, "satisfied"), (2, "violated")])
-    def test_conflict(self, needed: int, verdict: str) -> None:
+    def test_conflict(self, needed: int, verdict: str, report: Kind) -> None:
         """It may while a request is in hand that does not fit beside the claim."""
         arrived = Event(kind=Kind.REQUEST_ARRIVED, request_id="r", needed=needed, usable=4)
-        ends = [of(kind, by="runtime") for kind in (Kind.CLAIM_RETIRED, Kind.CLAIM_DEMOTED)]
-        found = judged(*held("hard_protected"), arrived, *ends, EVICTED)
+        ends = [of(kind, by="runtime") for kind in (Kind.CLAIM_RETIRED, report)]
+        found = judged(*held("hard_protected"), arrived, STORED, *ends, EVICTED)
         assert verdict == found["ordered_lifecycle_events"]
         assert Verdict.VIOLATED is not found["victim_exclusion_before_violation"]
 
@@ -162,6 +163,18 @@ class TestGrants:
             judge.take(line_of(event, 1))
         found = judge.claims["c"].findings()["explicit_acceptance"]
         assert Verdict.VIOLATED is not found.verdict
+
+
+@pytest.mark.parametrize("kind", [Kind.CLAIM_ACCEPTED, *sorted(CONFLICT_ACTIONS)])
+def test_reasons(kind: Kind) -> None:
+    """A reason of an acceptance or of an action changes no verdict."""
+    arrived = Event(kind=Kind.REQUEST_ARRIVED, request_id="r", needed=3, usable=4)
+    acted = Event(kind=Kind.REQUEST_DEFERRED, request_id="r", blocking_claim_ids=("c",))
+    acted = acted if kind is Kind.CLAIM_ACCEPTED else msgspec.structs.replace(acted, kind=kind)
+    plain = [*held("hard_protected"), arrived, acted]
+    stated = [msgspec.structs.replace(e, reason="full") if e.kind is kind else e for e in plain]
+    assert plain != stated
+    assert judged(*plain) == judged(*stated)
 
 
 def test_shown_and_not_judged() -> None:

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from spec.claims.claim import Mode
+from spec.claims.states import Mode
 from spec.contract.modes import MODES
 from spec.contract.obligation import Answer, Place, While
 from spec.contract.obligations import OBLIGATIONS, STATED

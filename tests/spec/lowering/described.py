@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 from typing import Any
 
-from spec.claims.claim import Mode
+from spec.claims.states import Mode
 from spec.contract.modes import Depth
 from spec.lowering.depths import PRECONDITIONS
 from spec.lowering.descriptor import SCHEMA, Descriptor

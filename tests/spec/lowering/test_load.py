@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from spec.claims.claim import Mode
+from spec.claims.states import Mode
 from spec.language.errors import DocumentError
 from spec.lowering.load import (
     parse_descriptor,

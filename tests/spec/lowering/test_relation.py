@@ -4,8 +4,8 @@ from typing import Any
 
 import pytest
 
-from spec.claims.claim import Mode
-from spec.contract.modes import MODES, Bundle, Depth
+from spec.claims.states import Mode
+from spec.contract.modes import MODES, Bundle, ConflictAction, Depth
 from spec.contract.obligations import OBLIGATIONS
 from spec.lowering.depths import LADDER, MAY_SUPPLY, PRECONDITIONS, TELEMETRY_JOIN
 from spec.lowering.obligations import (
@@ -148,6 +148,16 @@ class TestCounts:
                 anchors={"own": run(order=order)},
             )
             assert missing is (name in lower(made, mode, Depth.NONE, PAPER).missing)
+
+    def test_stricter_form(self) -> None:
+        """A descriptor promises that the runtime never relaxes; it cannot name that action, too."""
+        never = {"never": ["relax_claim"]}
+        given = item("explicit_conflict_action", Mode.HARD_PROTECTED, **never)
+        assert (ConflictAction.RELAX,) == descriptor(native=[given]).native[0].never
+        with pytest.raises(ValueError, match="a conflict meets relax_claim, and never meets it"):
+            descriptor(native=[given | {"action": "relax_claim"}])
+        with pytest.raises(ValueError, match="has actions that a conflict never meets"):
+            descriptor(native=[item("claim_identity", Mode.HARD_PROTECTED, **never)])
 
     def test_conflict_action(self) -> None:
         """A supported conflict action says which one it is."""

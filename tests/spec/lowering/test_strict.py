@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from spec.claims.claim import Mode
+from spec.claims.states import Mode
 from spec.contract.modes import MODES, Depth
 from spec.lowering.depths import PRECONDITIONS
 from spec.lowering.reasons import upgrade, why_missing

@@ -6,7 +6,7 @@ import random
 from collections.abc import Iterator
 from typing import Any
 
-from spec.claims.claim import Mode
+from spec.claims.states import Mode
 from spec.events.canonical import Event, StreamMark
 from spec.stream.claim import Claim
 from spec.stream.fields import Moment

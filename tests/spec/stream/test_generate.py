@@ -8,7 +8,7 @@ from typing import Any
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from spec.claims.claim import Mode
+from spec.claims.states import Mode
 from spec.contract.vocabulary import EVENT_FIELDS
 from spec.events.alphabet import Kind
 from spec.language.terms import Sort

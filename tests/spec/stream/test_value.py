@@ -16,7 +16,7 @@ from models.framework.shims import Shim
 from models.framework.symmetry import relabelled as relabelled_names
 from models.runtimes.vllm_pool import Prompt, VllmPool
 from proofs.product.runs import events_of
-from spec.claims.claim import Mode
+from spec.claims.states import Mode
 from spec.events.alphabet import Kind
 from spec.events.canonical import Event
 from spec.stream.breaks import Line

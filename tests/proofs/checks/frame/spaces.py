@@ -13,7 +13,7 @@ from proofs.checks.frame.results import Answer
 from proofs.checks.frame.space import Space
 from proofs.checks.frame.statements import LEMMAS
 from proofs.checks.frame.verification_conditions import RLIMIT, Prover
-from spec.claims.claim import Mode
+from spec.claims.states import Mode
 from spec.contract.modes import MODES, Bundle
 from spec.contract.obligations import OBLIGATIONS
 from spec.language.machine import Observer

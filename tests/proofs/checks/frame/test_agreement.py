@@ -17,7 +17,7 @@ from proofs.logic.compiled import (
     compile_mode,
     to_python,
 )
-from spec.claims.claim import Mode
+from spec.claims.states import Mode
 from spec.contract.modes import MODES, Bundle
 from spec.contract.vocabulary import EVENT_FIELDS
 from spec.events.alphabet import CONFLICT_ACTIONS, Kind

@@ -24,7 +24,7 @@ from proofs.checks.frame.results import (
     exit_code,
 )
 from proofs.checks.frame.statements import LEMMAS
-from spec.claims.claim import Mode
+from spec.claims.states import Mode
 from spec.contract.obligations import OBLIGATIONS
 from spec.stream.scopes import DELIVERY
 from tests.proofs.checks.frame.spaces import without

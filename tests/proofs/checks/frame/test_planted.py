@@ -18,7 +18,7 @@ from proofs.checks.frame.space import CLAIM_FIRST, REQUEST_FIRST
 from proofs.checks.frame.statements import LEDGERS, LEMMAS, RULES, TERMS
 from proofs.checks.frame.verification_conditions import Prover
 from proofs.logic.compiled import compile_mode, observer_source, to_python
-from spec.claims.claim import Mode
+from spec.claims.states import Mode
 from spec.contract.modes import MODES, Bundle
 from spec.contract.obligations import OBLIGATIONS
 from spec.language.terms import Scope

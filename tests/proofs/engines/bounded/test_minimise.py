@@ -14,7 +14,7 @@ from proofs.engines.bounded.unrolling import Run
 from proofs.logic.encode import Bits
 from proofs.model.of_mode import Model, model_of
 from proofs.traces.replay import TRACKED, predicted, to_events
-from spec.claims.claim import Mode
+from spec.claims.states import Mode
 from spec.contract.modes import MODES, Bundle
 from spec.contract.vocabulary import EVENT_FIELDS
 from spec.events.alphabet import Kind

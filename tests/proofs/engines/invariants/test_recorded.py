@@ -10,15 +10,16 @@ import pytest
 from proofs.checks.cores import proof_of, question_of, rests_on
 from proofs.checks.lemmas import LEMMAS
 from proofs.checks.necessity import question_without
-from proofs.engines.answers import EngineName, Question
+from proofs.engines.answers import Question
 from proofs.engines.invariants import recorded, spacer
 from proofs.engines.invariants.recheck import Invariant, Proof, ProofResult
 from proofs.engines.invariants.recorded import file_of, prove, recall
+from proofs.engines.names import EngineName
 from proofs.engines.portfolio import Auto, Recorded
 from proofs.logic.encode import Integers
 from proofs.logic.smtlib import INVARIANT, Writer, show, sort_of
 from proofs.model.of_mode import Model
-from spec.claims.claim import Mode
+from spec.claims.states import Mode
 from spec.contract.modes import Bundle
 from tests.proofs.goldens import WRITE
 from tests.proofs.pinned import checked, checked_cores, checked_guards

@@ -22,19 +22,19 @@ from proofs.mutation.detection.checks import CHECKS
 from proofs.mutation.mutants.changes import WAYS
 from proofs.mutation.mutants.rules import OPERATORS, Mutant, mutants
 from proofs.mutation.runs import lines
-from spec.claims.claim import Mode
+from spec.claims.states import Mode
 from spec.digest import spec_digest
 from spec.language.errors import SpecError
 from tests.proofs.mutation.shared import OF_OPERATORS, OF_PLACES, OF_WAYS, mutant
 from tests.proofs.mutation_figures import grouped, recorded
 
 SAMPLE = {
-    "structure": 0,
-    "theorem": 2,
-    "frame": 1,
+    "structure": 1,
+    "theorem": 1,
+    "frame": 0,
     "necessity": 0,
     "traces": 4,
-    "pins": 12,
+    "pins": 13,
     "equivalent": 7,
     "survived": 0,
     "unknown": 0,

@@ -7,7 +7,7 @@ from dataclasses import replace
 from proofs.mutation.detection.checks import CHECKS
 from proofs.mutation.mutants.rules import mutants
 from proofs.mutation.runs import lines
-from spec.claims.claim import Mode
+from spec.claims.states import Mode
 from spec.contract.modes import MODES
 from tests.proofs.mutation.shared import (
     mutant,

@@ -6,7 +6,7 @@ import pytest
 
 from proofs.mutation.equivalence import product
 from proofs.mutation.equivalence.product import Compared, compare, difference, same_step
-from spec.claims.claim import Mode
+from spec.claims.states import Mode
 from tests.proofs.mutation.shared import (
     changed,
     mutant,

@@ -15,7 +15,7 @@ from proofs.mutation.mutants.terms import SLIPS, parts_of, slips
 from proofs.mutation.mutants.trusted import ORIGINAL, Change
 from proofs.mutation.pins import unlike
 from proofs.mutation.runs.lines import runs
-from spec.claims.claim import Mode
+from spec.claims.states import Mode
 from spec.contract.ledgers import kind, loss, now, was
 from spec.contract.vocabulary import c, e
 from spec.events.alphabet import Kind

@@ -8,7 +8,7 @@ from dataclasses import replace
 import pytest
 
 from proofs.mutation.mutants.rules import OPERATORS, mutants
-from spec.claims.claim import Mode
+from spec.claims.states import Mode
 from spec.contract.modes import MODES
 from spec.contract.obligations import OBLIGATIONS
 from spec.language.terms import FALSE, TRUE
@@ -72,7 +72,7 @@ class TestOperators:
         [
             ("weaken-1", "weaken, by e.mine"),
             ("narrow-1", "narrow, by e.kind in {claim_demoted}"),
-            ("widen-1", "widen, by e.kind in {claim_released}"),
+            ("widen-1", "widen, by e.kind in {claim_expired}"),
             ("retarget-idle", "it leads to idle, not acted"),
             ("add-idle", "it applies in idle too"),
         ],

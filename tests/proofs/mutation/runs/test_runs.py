@@ -12,7 +12,7 @@ from proofs.mutation.detection.checks import CHECKS
 from proofs.mutation.detection.outcomes import unchanged
 from proofs.mutation.runs import lines
 from proofs.mutation.runs.judge import alike, is_faithful, judged, trail
-from spec.claims.claim import Mode
+from spec.claims.states import Mode
 from spec.contract.modes import MODES
 from tests.obligations.test_handwritten import TRACES
 from tests.proofs.mutation.shared import (

@@ -1,0 +1,80 @@
+"""`python -m proofs check MODE`: checks modes one after another, and prints what was found."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from proofs.check import SCHEMA, Check, Checks, check_mode, exit_code
+from proofs.engines.background import second_process
+from proofs.report.details import print_check
+from proofs.report.junit import to_junit
+from proofs.report.summary import print_summary
+from proofs.report.table import print_row, print_total
+from spec import __version__
+from spec.cli.common import Format, console, page, print_json, write_output
+from spec.digest import spec_digest
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from pathlib import Path
+
+    from proofs.engines.names import EngineName
+    from spec.claims.states import Mode
+    from spec.contract.modes import Bundle
+
+__all__ = ["run_modes"]
+
+
+def run_modes(
+    modes: Sequence[Mode],
+    bundle: Bundle,
+    depth: int,
+    engine: EngineName,
+    form: Format,
+    junit: Path | None,
+    *,
+    every: bool,
+    full: bool,
+    story: bool,
+    verbose: bool,
+    certificate: Path | None,
+    trace: Path | None,
+) -> int:
+    """Check the modes, print what was found, and return the exit code."""
+    checks, spinner = list[Check](), console(stderr=True)
+    text, certified = form is Format.TEXT, certificate is not None
+    spinner.quiet = not spinner.is_terminal
+    with second_process() as worker, spinner.status("") as status:
+        for each in modes:
+            checks.append(
+                check_mode(
+                    each,
+                    bundle,
+                    depth,
+                    status.update,
+                    engine=engine,
+                    full=full or story,
+                    plain=story,
+                    worker=worker,
+                    certificate=certificate,
+                    trace=trace,
+                )
+            )
+            if text:
+                status.stop()
+                with page() as out:
+                    if verbose or story:
+                        print_check(out, checks[-1], story=story, certified=certified)
+                    elif every:
+                        print_row(out, checks[-1], first=len(checks) == 1)
+                    else:
+                        print_summary(out, checks[-1], certified=certified)
+                status.start()
+    if text and every:
+        with page() as out:
+            print_total(out, checks, certified=certified)
+    if junit is not None:
+        write_output(junit, to_junit(checks))
+    if form is Format.JSON:
+        print_json(Checks(SCHEMA, __version__, spec_digest(), checks))
+    return exit_code(checks)
