@@ -1,8 +1,8 @@
 """Writes the frame theorem (`proofs.checks.frame`) as a part of a certificate.
 
 One file names the invariants of each observer. The questions are those of the lemmas, generated
-from the specification, these invariants and the compiled Python. That the running code is the
-compiled one needs no solver: it is compared while the pages are made.
+from the specification, these invariants, the generated Python and the tables. That the judge calls
+the functions that were read needs no solver: it is compared while the pages are made.
 """
 
 from __future__ import annotations
@@ -16,10 +16,11 @@ import z3
 
 from proofs.certificates.page import DataError, Page, one_by_one, title
 from proofs.checks.frame.candidates import candidates
-from proofs.checks.frame.check import observers_of, prove_delivery, prove_frame, prove_source
-from proofs.checks.frame.compiled import bundles, mismatches
+from proofs.checks.frame.check import observers_of, prove_frame
+from proofs.checks.frame.generated import prove_connectives, prove_generated, prove_tables
 from proofs.checks.frame.lemmas import Frame
 from proofs.checks.frame.space import Space
+from proofs.checks.frame.translation import Translation
 from proofs.checks.frame.verification_conditions import Prover
 from proofs.logic.encode import Expr
 from spec.claims.states import Mode
@@ -37,21 +38,21 @@ if TYPE_CHECKING:
 
 __all__ = ["FrameTheorem"]
 
-_INVARIANTS, _LEDGERS, _COMPILED = "invariants.json", "ledgers.smt2", "compiled.smt2"
+_INVARIANTS, _LEDGERS, _GENERATED = "invariants.json", "ledgers.smt2", "generated.smt2"
 _PLAIN = re.compile(r"[A-Za-z][A-Za-z0-9_./]*")
 _COUNT = re.compile(r"!\d+(?=\|?$)")
 _DECLARED = re.compile(r"\(declare-(?:fun|const) (\|[^|]+\||[^ |]+) (?:\(\) )?(Bool|Int)\)")
 
 
 class FrameTheorem:
-    """The frame theorem of a mode, and the equality of the compiled monitor with its terms."""
+    """The frame theorem of a mode, and the equality of what runs with its terms."""
 
     folder = "frame/"
 
     def names(self, mode: Mode) -> tuple[str, ...]:
         """The names of the files, in order."""
         own = (f"{observer.name}.smt2" for observer in observers_of([mode]))
-        return (_INVARIANTS, _LEDGERS, *own, _COMPILED)
+        return (_INVARIANTS, _LEDGERS, *own, _GENERATED)
 
     def data(self, mode: Mode) -> tuple[str, ...]:
         """The names of the files that hold data."""
@@ -85,13 +86,12 @@ def _pages(mode: Mode, written: bytes) -> Mapping[str, Page]:
         prover.ask(space, frame.inductive(observer))
         prover.ask(space, frame.observers(observer), frame.inside)
         made[prover.file] = prover.page(mode)
-    prover = _Collected(_COMPILED)
-    for source, compiled, observers in bundles([mode]):
-        prove_source(prover, source)
-        for what, wrong in mismatches(source, compiled, observers):
-            prover.same(source.of, what, wrong=wrong)
-    prove_delivery(prover)
-    return made | {_COMPILED: prover.page(mode)}
+    prover = _Collected(_GENERATED)
+    translation = Translation(prover)
+    prove_connectives(translation)
+    prove_generated(translation, [mode])
+    prove_tables(translation, [mode])
+    return made | {_GENERATED: prover.page(mode)}
 
 
 def _read(mode: Mode, written: bytes) -> dict[str, list[Candidate]]:
@@ -127,21 +127,18 @@ class _Collected(Prover):
         super().__init__()
         self.file, self.asked = file, dict[str, list[Expr]]()
 
-    def ask(self, setting: Setting, questions: Iterator[Question], *given: Expr) -> None:
+    def ask(self, setting: Setting, questions: Iterator[Question], *given: Expr) -> bool:
         for question in questions:
             name = f"{question.lemma}: {question.of}, {question.part}"
             if name in self.asked:
                 raise ValueError(f"{name} is asked twice")
             whole = z3.And(*setting.given, *given, *question.given, z3.Not(question.goal))
             self.asked[name] = [_renamed(whole)]
-
-    def same(self, of: str, what: str, *, wrong: bool) -> None:
-        """Compare code and tables, without a solver."""
-        if wrong:
-            raise DataError(self.file, f"cannot be made: {what} of {of} is not what it must be")
+        return True
 
     def fail(self, lemma: str, failure: Failure) -> None:
-        self.same(failure.of, lemma, wrong=True)
+        says = f"{lemma} of {failure.of}: {failure.says}"
+        raise DataError(self.file, f"cannot be made: {says}")
 
     def page(self, mode: Mode) -> Page:
         """The page with all collected questions."""

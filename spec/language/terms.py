@@ -1,10 +1,10 @@
 """Defines the term language in which all guards are written.
 
 A term is a small typed expression over the fields of an event, the registers of a ledger before and
-after that event, an observer's own registers and the constants of a claim. It has exactly two
-translations: to Z3 (`proofs.logic.encode`) and to Python source (`spec.stream.generate`).
-Nothing here evaluates a term, so the two translations are the only places where its meaning could
-drift, and a property test holds them together.
+after that event, an observer's own registers and the constants of a claim. It has three
+translations: to Z3 (`proofs.logic.encode`), to Python source (`spec.stream.generate`) and to tables
+(`monitor.native.tables`). Nothing here evaluates a term. `python -m proofs check frame` proves that
+what was generated equals the terms.
 """
 
 from __future__ import annotations

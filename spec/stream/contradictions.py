@@ -6,22 +6,18 @@ What a block, an object or a request cannot do is found where those are kept (`P
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from functools import cache
 from typing import TYPE_CHECKING
 
-from spec.contract.facts import FACTS_ARE_FACTS, ROOM, Assumption
+from spec.contract.facts import ROOM
 from spec.events.alphabet import BLOCKS_GONE, FACTS, Kind
-from spec.language.terms import KindIn, parts
 from spec.stream.breaks import Contradiction
 from spec.stream.codes import Code
 from spec.stream.durations import Durations
 from spec.stream.facts import FACTS_ABOUT_BLOCKS
 from spec.stream.fields import FIELDS, Moment
-from spec.stream.generate import in_three_values
+from spec.stream.generate import assumed
 
 if TYPE_CHECKING:
-    from spec.claims.states import Mode
     from spec.stream.breaks import Line
     from spec.stream.claim import Claim
 
@@ -68,7 +64,7 @@ def check_reuse(at: Moment, observes: frozenset[Kind]) -> None:
 
 def _check_entry(at: Moment, claim: Claim, observes: frozenset[Kind]) -> None:
     event = at.event
-    for assumption, rests_on, holds in _assumed(event.kind, claim.mode):
+    for assumption, rests_on, holds in assumed(event.kind, claim.mode):
         if claim.predicate is None or not rests_on <= observes:
             continue
         if assumption.name == ROOM and event.footprint is None:
@@ -96,15 +92,3 @@ def _check_look_up(at: Moment, claim: Claim, observes: frozenset[Kind]) -> None:
             why = "facts contradict: a look-up finds more than is held"
     if why:
         raise Contradiction(Code.LOOKUP_CONTRADICTS, why)
-
-
-@cache
-def _assumed(
-    kind: Kind, mode: Mode | None
-) -> list[tuple[Assumption, frozenset[Kind], Callable[..., bool | None]]]:
-    """The assumptions about facts of this kind, what each rests on, and whether it holds."""
-    return [
-        (each, each.rests_on, in_three_values(each.holds, kind, mode))
-        for each in FACTS_ARE_FACTS
-        if any(kind in part.kinds for part in parts(each.holds) if isinstance(part, KindIn))
-    ]

@@ -13,6 +13,7 @@ from functools import cache, cached_property
 from typing import Any, Final, TypeAlias
 
 from spec.claims.states import Mode
+from spec.contract.facts import FACTS_ARE_FACTS, Assumption
 from spec.contract.ledgers import CLAIM_FACTS, DECLARED, REQUEST_FACTS
 from spec.contract.modes import MODES, Bundle
 from spec.events.alphabet import Kind
@@ -31,6 +32,7 @@ from spec.language.terms import (
     Scope,
     Term,
     Var,
+    parts,
     variables,
 )
 from spec.stream.scopes import DELIVERY
@@ -43,10 +45,13 @@ __all__ = [
     "Update",
     "Values",
     "Watch",
+    "assumed",
     "compiled",
-    "in_three_values",
+    "function_of",
     "outcomes",
+    "own_places",
     "source",
+    "texts",
     "three_valued",
 ]
 
@@ -58,6 +63,8 @@ CLAIM: Final = (*CLAIM_FACTS.registers, *DECLARED.registers)
 REQUEST: Final = REQUEST_FACTS.registers
 """The registers of a request, for one claim."""
 
+_Names: TypeAlias = Mapping[tuple[Scope, str], str]
+
 _AT: Final[Mapping[Scope, Mapping[str, int]]] = {
     scope: {register.name: place for place, register in enumerate(registers)}
     for registers, scopes in (
@@ -68,6 +75,15 @@ _AT: Final[Mapping[Scope, Mapping[str, int]]] = {
 }
 _ARGUMENT: Final = {Scope.WAS: "w", Scope.NOW: "n", Scope.REQ_WAS: "r", Scope.REQ: "q"}
 _ARGUMENTS: Final = "e, here, t, w, n, r, q, o"
+_PLACES: Final[_Names] = {
+    (Scope.EVENT, "here"): "here",
+    (Scope.CLAIM, "threshold"): "t",
+    **{
+        (scope, name): f"{_ARGUMENT[scope]}[{place}]"
+        for scope, places in _AT.items()
+        for name, place in places.items()
+    },
+}
 
 
 @dataclass(frozen=True, eq=False)
@@ -83,7 +99,7 @@ class Rule:
     to: int
     when: Term
     becomes: tuple[Term, ...]
-    own: Mapping[str, int]
+    own: _Names
 
     @cached_property
     def holds(self) -> Callable[..., bool | None]:
@@ -112,9 +128,9 @@ class Watch:
         """
         lines = ["s, o = o"]
         for rule in self.rules:
-            values = [source(term, rule.own, three=False) for term in rule.becomes]
+            values = [source(term, rule.own) for term in rule.becomes]
             after = f"({', '.join(values)},)" if values else "o"
-            guard = source(rule.when, rule.own, three=False)
+            guard = source(rule.when, rule.own)
             lines.append(f"if s in {set(rule.sources)!r} and {guard}:")
             lines.append(f"    return {rule.number}, {rule.to}, {after}")
         return _function([*lines, "return None"])
@@ -236,11 +252,11 @@ three_valued: Final[Mapping[str, Callable[..., Any]]] = {
 """The functions that generated code in three values calls, by name."""
 
 
-def source(term: Term, own: Mapping[str, int], *, three: bool) -> str:
+def source(term: Term, names: _Names, *, three: bool = False) -> str:
     """A term as a Python expression over the arguments of generated functions.
 
     Args:
-        own: the places of the observer's registers.
+        names: expressions for variables that are no argument, or another one than usual.
         three: in three values, where None is unknown.
     """
 
@@ -248,16 +264,14 @@ def source(term: Term, own: Mapping[str, int], *, three: bool) -> str:
         match each:
             case Const(value):
                 return repr(value)
-            case Var(Scope.EVENT, "here", _):
-                return "here"
-            case Var(Scope.EVENT, name, _):
-                return f"e[{name!r}]"
-            case Var(Scope.CLAIM, "threshold", _):
-                return "t"
-            case Var(Scope.OWN, name, _):
-                return f"o[{own[name]}]"
             case Var(scope, name, _):
-                return f"{_ARGUMENT[scope]}[{_AT[scope][name]}]"
+                place = (scope, name)
+                found = names.get(place) or _PLACES.get(place)
+                if found is None and scope is not Scope.EVENT:
+                    raise KeyError(f"no place for {scope.value}.{name}")
+                return found or f"e[{name!r}]"
+            case KindIn(kinds):
+                return f"(e['kind'] in {{{', '.join(sorted(repr(k.value) for k in kinds))}}})"
             case Not(arg):
                 return f"_not({go(arg)})" if three else f"(not {go(arg)})"
             case And(args) | Or(args):
@@ -268,25 +282,40 @@ def source(term: Term, own: Mapping[str, int], *, three: bool) -> str:
                 one, other = go(left), go(right)
                 return f"_apply({_NAMED[op]}, {one}, {other})" if three else f"({one} {op} {other})"
             case Ite(cond, then, otherwise):
-                parts = go(cond), go(then), go(otherwise)
+                test, one, other = go(cond), go(then), go(otherwise)
                 if three:
-                    return f"_choose({', '.join(parts)})"
-                return f"({parts[1]} if {parts[0]} else {parts[2]})"
-        raise TypeError(f"not a term of one kind of event: {each!r}")
+                    return f"_choose({test}, {one}, {other})"
+                return f"({one} if {test} else {other})"
+        raise TypeError(f"not a term: {each!r}")
 
     return go(term)
 
 
+def own_places(observer: Observer) -> _Names:
+    """The places of an observer's registers."""
+    return {(Scope.OWN, r.name): f"o[{place}]" for place, r in enumerate(observer.registers)}
+
+
+texts: Final[dict[Callable[..., Any], str]] = {}
+"""The source of each generated function, as `python -m proofs check frame` reads it."""
+
+
 def _function(lines: Sequence[str]) -> Callable[..., Any]:
-    """The function `f` of generated source."""
+    return function_of("\n".join((f"def f({_ARGUMENTS}):", *(f"    {line}" for line in lines))))
+
+
+@cache
+def function_of(text: str) -> Callable[..., Any]:
+    """The function `f` of a generated text."""
     names: dict[str, Any] = dict(three_valued)
-    exec("\n".join((f"def f({_ARGUMENTS}):", *(f"    {line}" for line in lines))), names)
+    exec(text, names)
     function: Callable[..., Any] = names["f"]
+    texts[function] = text
     return function
 
 
 def _returning(
-    terms: Sequence[Term], own: Mapping[str, int], *, three: bool, form: str = "{}"
+    terms: Sequence[Term], own: _Names, *, three: bool, form: str = "{}"
 ) -> Callable[..., Any]:
     """The function that returns the values of terms."""
     values = ", ".join(source(term, own, three=three) for term in terms)
@@ -323,7 +352,7 @@ class _Maker:
     def watch(self, place: int, observer: Observer, known: Known) -> Watch | None:
         """An observer in one scope; None if no event of this kind moves it."""
         states = {state.name: number for number, state in enumerate(observer.states)}
-        own = {register.name: number for number, register in enumerate(observer.registers)}
+        own = own_places(observer)
         rules = []
         for number, rule in enumerate(observer.rules):
             if not _may(rule.when, self.kind) or (when := self.at_kind(rule.when, known)) == FALSE:
@@ -374,9 +403,17 @@ def compiled(kind: Kind, mode: Mode | None, bundle: Bundle = Bundle.CONTRACT) ->
     )
 
 
-def in_three_values(term: Term, kind: Kind, mode: Mode | None) -> Callable[..., bool | None]:
-    """A term for one kind of event and one mode, where inputs may be unknown."""
-    return _returning((_Maker(kind, _constants(mode)).at_kind(term),), {}, three=True)
+@cache
+def assumed(
+    kind: Kind, mode: Mode | None
+) -> list[tuple[Assumption, frozenset[Kind], Callable[..., bool | None]]]:
+    """The assumptions about facts of this kind, what each rests on, and whether it holds."""
+    maker = _Maker(kind, _constants(mode))
+    return [
+        (each, each.rests_on, _returning((maker.at_kind(each.holds),), {}, three=True))
+        for each in FACTS_ARE_FACTS
+        if any(kind in part.kinds for part in parts(each.holds) if isinstance(part, KindIn))
+    ]
 
 
 def _constants(mode: Mode | None) -> Mapping[str, bool]:

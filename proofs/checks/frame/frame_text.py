@@ -22,7 +22,7 @@ __all__ = ["print_frame"]
 _STYLES: Final = {"proved": "green", "refuted": "red", "unknown": "magenta"}
 _PARTS: Final = {
     "frame": "an event that is not delivered to a claim changes nothing of it",
-    "translation": "the Python that runs equals the terms of the specification",
+    "translation": "the functions and tables that run equal the terms of the specification",
 }
 _FEW: Final = 3
 _INDENT: Final = 10

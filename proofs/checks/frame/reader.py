@@ -1,263 +1,291 @@
-"""Reads compiled observers back: gives a small subset of Python a meaning in Z3.
+"""Reads generated functions back: makes terms of a small subset of Python.
 
-It shares no code with the translation that it checks. A function of the subset assigns names in
-sequence, may return early under a condition, and ends with a return; expressions compare, add and
-combine its arguments. Anything else is refused, so nothing is ignored.
+It shares no code with the generator that it checks. A generated function evaluates an expression,
+assigns registers in sequence, or takes the first rule that applies. Anything else is refused, so no
+part of a function is ignored.
 """
 
 from __future__ import annotations
 
 import ast
-import operator
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final, TypeAlias
+from functools import cache
+from typing import TYPE_CHECKING, Final, NamedTuple
 
-import z3
-
-from proofs.checks.frame.space import EVENTS, constant
-from proofs.logic.connectives import all_of, any_of, choice, equal, negation
+from spec.contract.ledgers import CLAIM_FACTS, DECLARED, REQUEST_FACTS
+from spec.contract.vocabulary import CONSTANTS, EVENT_FIELDS
+from spec.language.terms import (
+    And,
+    Arith,
+    Compare,
+    Const,
+    Ite,
+    Not,
+    Or,
+    Scope,
+    Sort,
+    Term,
+    Var,
+    variables,
+)
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from spec.language.machine import Observer, Register
 
-    from proofs.logic.encode import Expr
+__all__ = ["MOST", "Assigned", "Reader", "Refused", "Taken", "in_sequence"]
 
-__all__ = [
-    "Function",
-    "Record",
-    "Refused",
-    "Value",
-    "boolean",
-    "expression",
-    "functions",
-    "meaning",
-    "merged",
-    "refuse",
-    "value_of",
-]
+_ARGUMENTS: Final = ["e", "here", "t", "w", "n", "r", "q", "o"]
+_CLAIM: Final = (*CLAIM_FACTS.registers, *DECLARED.registers)
+_LEDGERS: Final[Mapping[str, tuple[Scope, tuple[Register, ...]]]] = {
+    "w": (Scope.WAS, _CLAIM),
+    "n": (Scope.NOW, _CLAIM),
+    "r": (Scope.REQ_WAS, REQUEST_FACTS.registers),
+    "q": (Scope.REQ, REQUEST_FACTS.registers),
+}
+_OPERATORS: Final[Mapping[type[ast.operator | ast.cmpop], str]] = {
+    ast.Lt: "<",
+    ast.LtE: "<=",
+    ast.Eq: "==",
+    ast.Add: "+",
+    ast.Sub: "-",
+}
+MOST: Final = 10
+"""The most parts of a conjunction or disjunction in three values: so many are compared."""
+_CALLED: Final = {"_lt": "<", "_le": "<=", "_eq": "==", "_add": "+", "_sub": "-"}
+
+Assigned = Sequence[tuple[str, Term]]
+"""The registers that a ledger's function assigns, in their order."""
 
 
 class Refused(Exception):
     """A construct in a source is outside the subset, or has no meaning there."""
 
 
+class Taken(NamedTuple):
+    """A rule as it was read: its number, and what it asks and does.
+
+    `sets` has a term for each register of the observer; None leaves them as they are.
+    """
+
+    number: int
+    sources: frozenset[int]
+    to: int
+    when: Term
+    sets: tuple[Term, ...] | None
+
+
 @dataclass(frozen=True)
-class Record:
-    """A value with attributes: an event, or the constants of a claim."""
+class Reader:
+    """Reads functions in two values or in three.
 
-    fields: Mapping[str, Expr]
-
-
-Value: TypeAlias = Any
-"""A Z3 expression, a tuple of values, a `Record`, or `_KIND`."""
-
-
-@dataclass(frozen=True)
-class Function:
-    """A function of a source: the names of its arguments, and its statements."""
-
-    name: str
-    arguments: tuple[str, ...]
-    body: tuple[ast.stmt, ...]
-
-
-_KIND: Final = object()
-_NUMBERS: Final[Mapping[type[ast.operator], Callable[..., Any]]] = {
-    ast.Add: operator.add,
-    ast.Sub: operator.sub,
-}
-_ORDER: Final[Mapping[type[ast.cmpop], Callable[..., Any]]] = {
-    ast.Lt: operator.lt,
-    ast.LtE: operator.le,
-}
-_KINDS: Final = {str(kind): place for place, kind in enumerate(EVENTS)}
-
-
-def functions(source: str) -> dict[str, Function]:
-    """The functions of a source by their names, in their order.
-
-    Raises:
-        Refused: it contains anything but plain functions, or two of one name.
+    Args:
+        three: expressions are calls of Kleene's connectives; otherwise they are plain Python.
+        observer: the observer whose registers are read, if it is one.
     """
-    try:
-        module = ast.parse(source)
-    except SyntaxError as error:
-        raise Refused(f"line {error.lineno}: {error.msg}") from None
-    found: dict[str, Function] = {}
-    for node in module.body:
-        if not isinstance(node, ast.FunctionDef):
-            raise refuse(node, "not a function")
-        given, names = node.args, [a.arg for a in node.args.args]
-        plain = ast.arguments([], given.args, None, [], [], None, [])
-        odd = ast.dump(given) != ast.dump(plain) or node.decorator_list or node.returns
-        if odd or len(set(names)) < len(names) or node.name in found:
-            raise refuse(node, f"{node.name} is not a plain function")
-        found[node.name] = Function(node.name, tuple(names), tuple(node.body))
-    return found
 
+    three: bool = False
+    observer: Observer | None = None
 
-def meaning(function: Function, arguments: Sequence[Value]) -> Value:
-    """The value that a function returns for these arguments.
+    def term(self, text: str) -> Term:
+        """What a function returns."""
+        match _body(text):
+            case [ast.Return(value=ast.expr() as value)]:
+                return self._term(value)
+        raise Refused("the function is more than an expression")
 
-    Raises:
-        Refused: it is outside the subset.
-    """
-    if len(arguments) != len(function.arguments):
-        raise Refused(f"{function.name} takes {len(function.arguments)} arguments")
-    return _run(function.body, dict(zip(function.arguments, arguments, strict=True)))
+    def truth(self, text: str) -> Term:
+        """The same of a function that returns a truth value."""
+        found = self.term(text)
+        if found.sort is not Sort.BOOL:
+            raise Refused("the function returns no truth value")
+        return found
 
+    def terms(self, text: str) -> tuple[Term, ...]:
+        """What a function returns that returns a tuple."""
+        match _body(text):
+            case [ast.Return(value=ast.Tuple(elts=values))]:
+                return tuple(map(self._term, values))
+        raise Refused("the function is more than a tuple")
 
-def expression(text: str, names: Mapping[str, Value]) -> Value:
-    """The value of an expression under these names.
+    def ledger(self, text: str, before: str, after: str) -> Assigned:
+        """The registers that a function assigns: it copies `before`, and returns `after`."""
+        found = []
+        for statement in _between(f"{after} = {before}.copy()", text, f"return {after}"):
+            match statement:
+                case ast.Assign(
+                    targets=[ast.Subscript(value=ast.Name(id=name)) as target], value=value
+                ) if name == after:
+                    found.append((self._variable(target).name, self._term(value)))
+                case _:
+                    raise _refuse(statement, "does not assign a register")
+        return in_sequence(found, _LEDGERS[after][0])
 
-    Raises:
-        Refused: it is outside the subset.
-    """
-    try:
-        return value_of(ast.parse(text, mode="eval").body, names)
-    except SyntaxError as error:
-        raise Refused(f"line {error.lineno}: {error.msg}") from None
+    def rules(self, text: str) -> tuple[Taken, ...]:
+        """The rules of a function that takes a step: the first that applies is taken."""
+        return tuple(map(self._rule, _between("s, o = o", text, "return None")))
 
+    def _rule(self, statement: ast.stmt) -> Taken:
+        match statement:
+            case ast.If(
+                test=ast.BoolOp(
+                    op=ast.And(),
+                    values=[
+                        ast.Compare(
+                            left=ast.Name(id="s"),
+                            ops=[ast.In()],
+                            comparators=[ast.Set(elts=states)],
+                        ),
+                        when,
+                    ],
+                ),
+                body=[ast.Return(value=ast.Tuple(elts=[number, to, after]))],
+                orelse=[],
+            ):
+                match after:
+                    case ast.Name(id="o"):
+                        sets = None
+                    case ast.Tuple(elts=values):
+                        sets = tuple(map(self._term, values))
+                    case _:
+                        raise _refuse(after, "is not the registers of an observer")
+                sources = frozenset(map(_whole, states))
+                return Taken(_whole(number), sources, _whole(to), self._truth(when), sets)
+        raise _refuse(statement, "is not a rule")
 
-def _run(body: Sequence[ast.stmt], names: Mapping[str, Value]) -> Value:
-    if not body:
-        raise Refused("a function may end without a value")
-    match body[0]:
-        case ast.Return(value=ast.expr() as value):
-            return value_of(value, names)
-        case ast.Assign(targets=[ast.Name(id=name)], value=value):
-            return _run(body[1:], {**names, name: value_of(value, names)})
-        case ast.If(test=test, body=then, orelse=[]):
-            condition = boolean(test, names)
-            return merged(body[0], condition, _run(then, names), _run(body[1:], names))
-    raise refuse(body[0], f"{type(body[0]).__name__} is not a statement of the subset")
+    def _term(self, node: ast.expr) -> Term:
+        match node:
+            case ast.Constant(value=bool() | int() as value):
+                return Const(value)
+            case ast.UnaryOp(op=ast.USub(), operand=ast.Constant(value=int()) as operand):
+                return Const(-_whole(operand))
+            case ast.Name() | ast.Subscript():
+                return self._variable(node)
+        found = self._called(node) if self.three else self._plain(node)
+        if found is None:
+            raise _refuse(
+                node, f"is not an expression in {'three' if self.three else 'two'} values"
+            )
+        return found
 
-
-def merged(at: ast.AST, condition: Expr, then: Value, otherwise: Value) -> Value:
-    """One value where a condition holds, else another of the same form."""
-    if isinstance(then, tuple) and isinstance(otherwise, tuple) and len(then) == len(otherwise):
-        pairs = zip(then, otherwise, strict=True)
-        return tuple(merged(at, condition, a, b) for a, b in pairs)
-    if _sort(then) is None or _sort(then) != _sort(otherwise):
-        raise refuse(at, "what is returned differs in its form")
-    return choice(condition, then, otherwise)
-
-
-def value_of(node: ast.expr, names: Mapping[str, Value]) -> Value:
-    """The value of an expression under these names; raises Refused."""
-    match node:
-        case ast.Constant(value=bool() | int() as value):
-            return constant(value)
-        case ast.UnaryOp(op=ast.USub(), operand=ast.Constant(value=int() as value)):
-            return constant(-value)
-        case ast.Name(id=name) if name in names:
-            return names[name]
-        case ast.Attribute(value=of, attr=attr):
-            return _field(node, _part(of, names), attr)
-        case ast.Subscript(value=of, slice=ast.Constant(value=int() as place)):
-            return _place(node, _part(of, names), place)
-        case ast.Tuple(elts=parts):
-            return tuple(value_of(part, names) for part in parts)
-        case ast.UnaryOp(op=ast.Not(), operand=operand):
-            return negation(boolean(operand, names))
-        case ast.BoolOp(op=op, values=parts):
-            join = all_of if isinstance(op, ast.And) else any_of
-            return join([boolean(part, names) for part in parts])
-        case ast.BinOp(left=left, op=op, right=right) if type(op) in _NUMBERS:
-            return _NUMBERS[type(op)](_integer(left, names), _integer(right, names))
-        case ast.IfExp(test=test, body=then, orelse=otherwise):
-            chosen = value_of(then, names), value_of(otherwise, names)
-            return merged(node, boolean(test, names), *chosen)
-        case ast.Compare(left=left, ops=[op], comparators=[right]):
-            return _compare(node, op, left, right, names)
-    raise refuse(node, f"{ast.unparse(node)} is not of the subset")
-
-
-def _compare(
-    node: ast.expr, op: ast.cmpop, left: ast.expr, right: ast.expr, names: Mapping[str, Value]
-) -> Expr:
-    if type(op) in _ORDER:
-        return _ORDER[type(op)](_integer(left, names), _integer(right, names))
-    one, members = value_of(left, names), _members(op, right)
-    if isinstance(op, ast.NotEq):
-        return z3.Not(_same(node, one, value_of(right, names)))
-    if members is None:
-        raise refuse(node, f"{ast.unparse(node)} is not a comparison of the subset")
-    if isinstance(one, tuple) and one[:1] == (_KIND,):
-        return any_of([equal(one[1], constant(_kind(member))) for member in members])
-    others = [value_of(member, names) for member in members]
-    if _sort(one) is None or any(_sort(other) != _sort(one) for other in others):
-        raise refuse(node, f"{ast.unparse(node)} compares what is not alike")
-    return any_of([equal(one, other) for other in others])
-
-
-def _same(node: ast.expr, one: Value, other: Value) -> Expr:
-    if isinstance(one, tuple) and isinstance(other, tuple) and len(one) == len(other):
-        return z3.And([_same(node, a, b) for a, b in zip(one, other, strict=True)])
-    if _sort(one) is None or _sort(one) != _sort(other):
-        raise refuse(node, f"{ast.unparse(node)} compares what is not alike")
-    return one == other
-
-
-def _members(op: ast.cmpop, right: ast.expr) -> list[ast.expr] | None:
-    """The members that one side is compared with, or None for another comparison."""
-    match op, right:
-        case ast.Eq(), _:
-            return [right]
-        case ast.In(), ast.Set(elts=members):
-            return members
-        case ast.In(), ast.Dict(keys=[], values=[]):  # how Python writes an empty set of kinds
-            return []
-    return None
-
-
-def _kind(node: ast.expr) -> int:
-    if isinstance(node, ast.Constant) and node.value in _KINDS:
-        return _KINDS[node.value]
-    raise refuse(node, f"{ast.unparse(node)} is not a kind of event")
-
-
-def _part(node: ast.expr, names: Mapping[str, Value]) -> Value:
-    """What a part is taken of."""
-    return names.get(node.id) if isinstance(node, ast.Name) else value_of(node, names)
-
-
-def _field(node: ast.expr, record: Value, name: str) -> Value:
-    if not isinstance(record, Record) or name not in record.fields:
-        raise refuse(node, f"there is no {ast.unparse(node)}")
-    found = record.fields[name]
-    return (_KIND, found) if name == "kind" else found
-
-
-def _place(node: ast.expr, values: Value, place: int) -> Value:
-    if not isinstance(values, tuple) or not 0 <= place < len(values) or isinstance(place, bool):
-        raise refuse(node, f"there is no {ast.unparse(node)}")
-    return values[place]
-
-
-def boolean(node: ast.expr, names: Mapping[str, Value]) -> Expr:
-    """The same of one that must be true or false."""
-    return _of_sort("bool", node, names)
-
-
-def _integer(node: ast.expr, names: Mapping[str, Value]) -> Expr:
-    return _of_sort("int", node, names)
-
-
-def _of_sort(sort: str, node: ast.expr, names: Mapping[str, Value]) -> Expr:
-    value = value_of(node, names)
-    if _sort(value) != sort:
-        raise refuse(node, f"{ast.unparse(node)} is no {sort}")
-    return value
-
-
-def _sort(value: Value) -> str | None:
-    if not isinstance(value, z3.ExprRef):
+    def _plain(self, node: ast.expr) -> Term | None:
+        match node:
+            case ast.UnaryOp(op=ast.Not(), operand=operand):
+                return Not(self._truth(operand))
+            case ast.BoolOp(op=op, values=parts):
+                return (And if isinstance(op, ast.And) else Or)(tuple(map(self._truth, parts)))
+            case ast.BinOp(left=left, op=op, right=right) if type(op) in _OPERATORS:
+                return self._applied(node, _OPERATORS[type(op)], left, right)
+            case ast.Compare(left=left, ops=[op], comparators=[right]) if type(op) in _OPERATORS:
+                return self._applied(node, _OPERATORS[type(op)], left, right)
+            case ast.IfExp(test=test, body=then, orelse=otherwise):
+                return self._chosen(node, test, then, otherwise)
         return None
-    return "bool" if z3.is_bool(value) else "int"
+
+    def _called(self, node: ast.expr) -> Term | None:
+        match node:
+            case ast.Call(func=ast.Name(id="_not"), args=[operand], keywords=[]):
+                return Not(self._truth(operand))
+            case ast.Call(func=ast.Name(id="_and"), args=[_, *_] as parts, keywords=[]) if (
+                len(parts) <= MOST
+            ):
+                return And(tuple(map(self._truth, parts)))
+            case ast.Call(func=ast.Name(id="_or"), args=[_, *_] as parts, keywords=[]) if (
+                len(parts) <= MOST
+            ):
+                return Or(tuple(map(self._truth, parts)))
+            case ast.Call(
+                func=ast.Name(id="_apply"), args=[ast.Name(id=name), left, right], keywords=[]
+            ) if name in _CALLED:
+                return self._applied(node, _CALLED[name], left, right)
+            case ast.Call(func=ast.Name(id="_choose"), args=[test, then, otherwise], keywords=[]):
+                return self._chosen(node, test, then, otherwise)
+        return None
+
+    def _applied(self, node: ast.expr, op: str, left: ast.expr, right: ast.expr) -> Term:
+        make = Arith if op in "+-" else Compare
+        try:
+            return make(op, self._term(left), self._term(right))
+        except TypeError as error:
+            raise _refuse(node, f"has other sorts: {error}") from None
+
+    def _chosen(self, node: ast.expr, test: ast.expr, then: ast.expr, otherwise: ast.expr) -> Term:
+        try:
+            return Ite(self._truth(test), self._term(then), self._term(otherwise))
+        except TypeError as error:
+            raise _refuse(node, f"has other sorts: {error}") from None
+
+    def _truth(self, node: ast.expr) -> Term:
+        found = self._term(node)
+        if found.sort is not Sort.BOOL:
+            raise _refuse(node, "is no truth value")
+        return found
+
+    def _variable(self, node: ast.expr) -> Var:
+        match node:
+            case ast.Name(id="here"):
+                return Var(Scope.EVENT, "here", Sort.BOOL)
+            case ast.Name(id="t"):
+                return Var(Scope.CLAIM, "threshold", CONSTANTS["threshold"][0])
+            case ast.Subscript(value=ast.Name(id="e"), slice=ast.Constant(value=str(name))):
+                if name in EVENT_FIELDS and name != "here":
+                    return Var(Scope.EVENT, name, EVENT_FIELDS[name][0])
+            case ast.Subscript(value=ast.Name(id=name), slice=ast.Constant() as at):
+                scope, registers = _LEDGERS.get(name, (Scope.OWN, ()))
+                if name == "o" and self.observer is not None:
+                    registers = self.observer.registers
+                place = _whole(at)
+                if place < len(registers):
+                    return Var(scope, registers[place].name, registers[place].sort)
+        raise _refuse(node, "is no input")
 
 
-def refuse(node: ast.AST, what: str) -> Refused:
-    """An error at a node."""
-    return Refused(f"line {getattr(node, 'lineno', '?')}: {what}")
+def in_sequence(assigned: Assigned, after: Scope) -> Assigned:
+    """Registers that are assigned once, and read after that only.
+
+    Raises:
+        Refused: they are not. Then a register that is read may have another value in the end.
+    """
+    todo = [name for name, _ in assigned]
+    if len(set(todo)) < len(todo):
+        raise Refused("a register is assigned twice")
+    for name, term in assigned:
+        early = [v.name for v in variables(term) if v.scope is after and v.name in todo]
+        if early:
+            raise Refused(f"{name} reads {early[0]} before it is assigned")
+        todo.remove(name)
+    return assigned
+
+
+@cache
+def _body(text: str) -> Sequence[ast.stmt]:
+    """The statements of the function that a text defines."""
+    try:
+        module = ast.parse(text)
+    except SyntaxError as error:
+        raise Refused(f"line {error.lineno}: {error.msg}") from None
+    plain = ast.arguments([], [ast.arg(name) for name in _ARGUMENTS], None, [], [], None, [])
+    match module.body:
+        case [ast.FunctionDef(name="f", args=args, body=body, decorator_list=[], returns=None)] if (
+            ast.dump(args) == ast.dump(plain)
+        ):
+            return body
+    raise Refused(f"this is not one function of {', '.join(_ARGUMENTS)}")
+
+
+def _between(first: str, text: str, last: str) -> Sequence[ast.stmt]:
+    """The statements of a function that begins and ends so."""
+    lines = [ast.unparse(statement) for statement in _body(text)]
+    if len(lines) < 2 or [lines[0], lines[-1]] != [first, last]:
+        raise Refused(f"the function does not begin with {first!r} and end with {last!r}")
+    return _body(text)[1:-1]
+
+
+def _whole(node: ast.expr) -> int:
+    if isinstance(node, ast.Constant) and type(node.value) is int and node.value >= 0:
+        return node.value
+    raise _refuse(node, "is no number")
+
+
+def _refuse(node: ast.AST, what: str) -> Refused:
+    return Refused(f"line {getattr(node, 'lineno', '?')}: {ast.unparse(node)} {what}")

@@ -7,21 +7,23 @@ from typing import Final, Literal
 
 __all__ = [
     "AGREEMENT",
-    "ASSUMED",
     "CLAIM_FACTS",
     "CLAIM_OBSERVERS",
+    "CONNECTIVES",
     "ENDED_UNOPENED",
     "INVARIANTS",
     "KNOWN_TO_ALL",
     "LEDGERS",
     "LEMMAS",
     "NO_REQUEST",
+    "OPENING",
     "REQUEST_FACTS",
     "REQUEST_OBSERVERS",
     "RETIRED",
     "RULES",
     "RUNS",
-    "TERMS",
+    "TABLES",
+    "THREE",
     "UNMET",
     "UNOPENED_FACTS",
     "UNOPENED_OBSERVERS",
@@ -55,10 +57,12 @@ ENDED_UNOPENED: Final = "ended unopened"
 RETIRED: Final = "retired requests"
 UNMET: Final = "not met yet"
 AGREEMENT: Final = "agreement"
-LEDGERS: Final = "ledgers compiled"
-RULES: Final = "rules compiled"
-ASSUMED: Final = "assumptions compiled"
-TERMS: Final = "delivery compiled"
+LEDGERS: Final = "ledgers generated"
+RULES: Final = "rules generated"
+OPENING: Final = "opening generated"
+THREE: Final = "three values"
+CONNECTIVES: Final = "connectives"
+TABLES: Final = "tables"
 RUNS: Final = "what runs"
 
 LEMMAS: Final = (
@@ -124,25 +128,42 @@ LEMMAS: Final = (
     ),
     Lemma(
         LEDGERS,
-        "Each register that a compiled ledger returns, at its place, is what its term gives.",
+        "Each register that a generated function of a ledger returns equals its term.",
         "translation",
     ),
     Lemma(
         RULES,
-        "A compiled observer takes each rule exactly where it is the first that applies, and "
-        "returns the state, the registers and the number of that rule.",
+        "A generated step tries the rules of an observer in their order, each where its guard "
+        "holds, and returns the state, the registers and the number of the rule.",
         "translation",
     ),
     Lemma(
-        ASSUMED,
-        "The compiled assumptions name the first that an event breaks, where it breaks one.",
+        OPENING,
+        "The generated function that opens a request equals the term of delivery.",
         "translation",
     ),
-    Lemma(TERMS, "Each reason of delivery, as it is compiled, is its term.", "translation"),
+    Lemma(
+        THREE,
+        "A generated function in three values returns the value of its term where all inputs are "
+        "known. Where some are unknown and it returns a value, each value of the unknown inputs "
+        "gives that value.",
+        "translation",
+    ),
+    Lemma(
+        CONNECTIVES,
+        "The functions that generated functions call in three values are Kleene's connectives, "
+        "for all values of small domains.",
+        "translation",
+    ),
+    Lemma(
+        TABLES,
+        "Each term of the tables of the native core equals the term of the specification, in two "
+        "values and in three; states and initial values are the specification's.",
+        "translation",
+    ),
     Lemma(
         RUNS,
-        "The functions that run are those of the texts that were read, and the tables beside them "
-        "are the specification's.",
+        "The functions that the judge calls have the code of the texts that were read.",
         "translation",
     ),
 )

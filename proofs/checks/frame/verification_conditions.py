@@ -64,14 +64,16 @@ class Prover:
         self.rlimit = rlimit
         self._asked: dict[str, Counter[str]] = {}
         self._failures: dict[str, list[Failure]] = {}
+        self._failed = 0
         self._seconds: Counter[str] = Counter()
 
-    def ask(self, setting: Setting, questions: Iterator[Question], *given: Expr) -> None:
-        """Ask questions in a setting, for states in which `given` holds."""
-        solver = solver_of(self.rlimit, *setting.given, *given)
+    def ask(self, setting: Setting, questions: Iterator[Question], *given: Expr) -> bool:
+        """Ask questions in a setting, for states in which `given` holds; whether all are proved."""
+        solver, before = solver_of(self.rlimit, *setting.given, *given), self._failed
         for question in questions:
             with self.timed(question.lemma):
                 self._ask(setting, solver, question)
+        return self._failed == before
 
     @contextmanager
     def timed(self, lemma: str) -> Iterator[None]:
@@ -115,6 +117,7 @@ class Prover:
     def fail(self, lemma: str, failure: Failure) -> None:
         """Record that a question was not proved."""
         self._failures.setdefault(lemma, []).append(failure)
+        self._failed += 1
 
     def answer(self, lemma: Lemma) -> Answer:
         """The result of a lemma; unknown if no question was asked."""

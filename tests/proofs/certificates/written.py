@@ -33,7 +33,7 @@ QUESTIONS = (
     "receptive.smt2",
     "frame/ledgers.smt2",
     *(f"frame/{name}.smt2" for name in MODES[SMALL].names()),
-    "frame/compiled.smt2",
+    "frame/generated.smt2",
 )
 """What is asked about it."""
 BODY = "(not (>= state.claim_identity 99))"

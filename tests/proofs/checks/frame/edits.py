@@ -1,23 +1,31 @@
-"""Small edits of compiled functions, by the bug that they plant; whether one changes a result."""
+"""Small edits of generated functions, by the bug that they plant; whether one changes a result."""
 
 from __future__ import annotations
 
 import ast
 import random
 from collections.abc import Callable, Iterator
+from copy import copy
 from dataclasses import dataclass
-from types import SimpleNamespace
 from typing import Any
 
-from proofs.checks.frame.space import CLAIM_FIRST, REQUEST_FIRST
-from spec.contract.vocabulary import CONSTANTS, EVENT_FIELDS
+from proofs.checks.frame.generated import prove_functions
+from proofs.checks.frame.results import Failure
+from proofs.checks.frame.statements import LEMMAS
+from proofs.checks.frame.translation import Situation, Translation
+from proofs.checks.frame.verification_conditions import Prover
+from spec.claims.states import Mode
+from spec.contract.modes import MODES
+from spec.contract.vocabulary import EVENT_FIELDS
 from spec.events.alphabet import Kind
-from spec.language.machine import Observer
+from spec.language.machine import Observer, Register
 from spec.language.terms import Sort
+from spec.stream.generate import CLAIM, REQUEST, Compiled, compiled, function_of, texts
 
 Edit = Callable[[Any], None]
 
-_TIMES = {"was": "now", "now": "was", "req_was": "req", "req": "req_was"}
+_OTHER = {"w": "n", "n": "w", "r": "q", "q": "r", "_lt": "_le", "_le": "_lt"}
+_OTHER |= {"_and": "_or", "_or": "_and", "_add": "_sub", "_eq": "_lt"}
 _RUNS = 400
 
 
@@ -33,6 +41,8 @@ def _operators(node: ast.AST) -> Iterator[Edit]:
             yield lambda n: setattr(n, "op", ast.And())
         case ast.BinOp(op=ast.Add()):
             yield lambda n: setattr(n, "op", ast.Sub())
+        case ast.Name(id=name) if name in _OTHER and name.startswith("_"):
+            yield lambda n: setattr(n, "id", _OTHER[n.id])
 
 
 def _constants(node: ast.AST) -> Iterator[Edit]:
@@ -40,16 +50,19 @@ def _constants(node: ast.AST) -> Iterator[Edit]:
         yield lambda n: setattr(n, "value", n.value + 1)
 
 
-def _kinds(node: ast.AST) -> Iterator[Edit]:
+def _fields(node: ast.AST) -> Iterator[Edit]:
     if isinstance(node, ast.Constant) and isinstance(node.value, str):
-        every = [str(kind) for kind in Kind]
+        sort = EVENT_FIELDS[node.value][0]
+        every = [name for name, (each, _) in EVENT_FIELDS.items() if each is sort]
+        every.remove("here") if "here" in every else None
         other = every[(every.index(node.value) + 1) % len(every)]
         yield lambda n: setattr(n, "value", other)
 
 
 def _times(node: ast.AST) -> Iterator[Edit]:
-    if isinstance(node, ast.Name) and node.id in _TIMES:
-        yield lambda n: setattr(n, "id", _TIMES[n.id])
+    match node:
+        case ast.Subscript(value=ast.Name(id="w" | "n" | "r" | "q"), ctx=ast.Load()):
+            yield lambda n: setattr(n.value, "id", _OTHER[n.value.id])
 
 
 def _operands(node: ast.AST) -> Iterator[Edit]:
@@ -58,19 +71,8 @@ def _operands(node: ast.AST) -> Iterator[Edit]:
             yield lambda n: n.__dict__.update(left=n.comparators[0], comparators=[n.left])
         case ast.IfExp():
             yield lambda n: n.__dict__.update(body=n.orelse, orelse=n.body)
-
-
-def _order(node: ast.AST) -> Iterator[Edit]:
-    if isinstance(node, ast.FunctionDef):
-        rules = [i for i, each in enumerate(node.body) if isinstance(each, ast.If)]
-        for one in rules:
-            for other in rules:
-                if one < other:
-
-                    def swap(n: Any, one: int = one, other: int = other) -> None:
-                        n.body[one], n.body[other] = n.body[other], n.body[one]
-
-                    yield swap
+        case ast.Call(func=ast.Name(id="_apply" | "_choose")):
+            yield lambda n: n.args.append(n.args.pop(1))
 
 
 def _rules(node: ast.AST) -> Iterator[Edit]:
@@ -81,54 +83,55 @@ def _rules(node: ast.AST) -> Iterator[Edit]:
 
 
 def _parts(node: ast.AST) -> Iterator[Edit]:
-    if isinstance(node, ast.BoolOp):
-        for place in range(len(node.values)):
-            yield lambda n, place=place: n.values.pop(place)
+    match node:
+        case ast.BoolOp(values=parts) if not isinstance(parts[0], ast.Compare):
+            for place in range(len(parts)):
+                yield lambda n, place=place: n.values.pop(place)
+        case ast.Call(func=ast.Name(id="_and" | "_or"), args=parts):
+            for place in range(len(parts)):
+                yield lambda n, place=place: n.args.pop(place)
 
 
 def _negations(node: ast.AST) -> Iterator[Edit]:
-    if isinstance(node, ast.If | ast.IfExp):
-        yield lambda n: setattr(n, "test", ast.UnaryOp(ast.Not(), n.test))
-
-
-def _twice(node: ast.AST) -> Iterator[Edit]:
-    if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Add):
-        yield lambda n: setattr(n, "left", ast.BinOp(n.left, ast.Add(), n.right))
+    match node:
+        case ast.If(test=ast.BoolOp()):
+            yield lambda n: n.test.values.append(ast.UnaryOp(ast.Not(), n.test.values.pop()))
+        case ast.UnaryOp(op=ast.Not()):
+            yield lambda n: setattr(n, "operand", ast.UnaryOp(ast.Not(), n.operand))
+        case ast.Call(func=ast.Name(id="_not")):
+            yield lambda n: setattr(n, "args", [ast.Call(n.func, n.args, [])])
 
 
 def _places(node: ast.AST) -> Iterator[Edit]:
     match node:
-        case ast.Return(value=ast.Tuple(elts=parts)) if len(parts) > 3:  # a ledger's registers
-            for place in range(len(parts) - 1):
-
-                def swap(n: Any, place: int = place) -> None:
-                    elts = n.value.elts
-                    elts[place], elts[place + 1] = elts[place + 1], elts[place]
-
-                yield swap
+        case ast.Assign(targets=[ast.Subscript(slice=ast.Constant())]):
+            yield lambda n: setattr(n.targets[0].slice, "value", n.targets[0].slice.value ^ 1)
 
 
 BUGS: dict[str, Callable[[ast.AST], Iterator[Edit]]] = {
     "wrong operator": _operators,
     "wrong constant": _constants,
-    "wrong kind": _kinds,
+    "wrong field": _fields,
     "now for was": _times,
     "swapped operands": _operands,
-    "rules in another order": _order,
     "a dropped rule": _rules,
     "a dropped part": _parts,
     "a negation": _negations,
-    "an update counted twice": _twice,
-    "registers in another order": _places,
+    "a register at another place": _places,
 }
 
 
 @dataclass(frozen=True)
-class Text:
-    """Functions as text, by their names; `observer` is whose function it is, if it is one's."""
+class Site:
+    """A generated function: the kind and mode that it is for, and how another one takes its place.
 
+    `observer` is whose function it is, if it is one's.
+    """
+
+    name: str
+    situation: Situation
     text: str
-    functions: tuple[str, ...]
+    put: Callable[[Callable[..., Any]], Compiled]
     observer: Observer | None = None
 
     def places(self, bug: str) -> list[tuple[int, Edit]]:
@@ -142,40 +145,97 @@ class Text:
         edit(list(ast.walk(tree))[place])
         return ast.unparse(ast.fix_missing_locations(tree))
 
+    def failures(self, text: str) -> list[Failure]:
+        """What is found where the function of another text takes this one's place."""
+        return found(self.situation, self.put(function_of(text)))
+
     def differs(self, other: str, rng: random.Random) -> bool:
-        """Whether some random input gives another result."""
-        kinds = sorted(kind for kind in Kind if f"'{kind}'" in self.text) or list(Kind)
-        for name in self.functions:
-            one, two = _function(self.text, name), _function(other, name)
-            for _ in range(_RUNS):
-                given = self._arguments(name, kinds, rng)
-                try:
-                    if one(*given) != two(*given):
-                        return True
-                except (IndexError, AttributeError, NameError):
+        """Whether some random input, all of it known, gives another result."""
+        one, two = function_of(self.text), function_of(other)
+        for _ in range(_RUNS):
+            given = self._arguments(rng)
+            try:
+                if one(*given) != two(*given):
                     return True
+            except (IndexError, KeyError, TypeError):
+                return True
         return False
 
-    def _arguments(self, name: str, kinds: list[Kind], rng: random.Random) -> list[Any]:
-        event = SimpleNamespace(kind=rng.choice(kinds), **_values(_sorts(EVENT_FIELDS), rng))
-        constants = SimpleNamespace(**_values(_sorts(CONSTANTS), rng))
-        was, now = (_registers(CLAIM_FIRST, rng) for _ in range(2))
-        req_was, req = (_registers(REQUEST_FIRST, rng) for _ in range(2))
-        if self.observer is None:
-            return [event, constants, was, *([now, req_was] if name == "request" else [])]
-        own = tuple(rng.randrange(10) for _ in self.observer.registers)
-        state = rng.randrange(len(self.observer.states))
-        return [state, own, event, constants, was, now, req_was, req]
+    def _arguments(self, rng: random.Random) -> list[Any]:
+        event = _values({name: sort for name, (sort, _) in EVENT_FIELDS.items()}, rng)
+        claims, requests = (
+            (_registers(CLAIM, rng) for _ in "wn"),
+            (_registers(REQUEST, rng) for _ in "rq"),
+        )
+        own: Any = None
+        if self.observer is not None:
+            own = tuple(_registers(self.observer.registers, rng))
+            if self.name.endswith(" step"):
+                own = rng.randrange(len(self.observer.states)), own
+        return [event, rng.random() < 0.5, rng.randrange(1, 4), *claims, *requests, own]
 
 
-def _function(text: str, name: str) -> Any:
-    names: dict[str, Any] = {}
-    exec(compile(text, "<text>", "exec"), names)
-    return names[name]
+def found(situation: Situation, functions: Compiled) -> list[Failure]:
+    """What is found of the functions of one kind of event."""
+    prover = Prover()
+    observers = () if situation.mode is None else MODES[situation.mode].bundle()
+    prove_functions(Translation(prover), situation, observers, functions)
+    return [failure for lemma in LEMMAS for failure in prover.answer(lemma).failures]
 
 
-def _sorts(fields: dict[str, tuple[Sort, str]]) -> dict[str, Sort]:
-    return {name: sort for name, (sort, _) in fields.items()}
+def sites(mode: Mode) -> dict[str, Site]:
+    """The functions of a mode, those of equal text once, by their names."""
+    every: dict[str, Site] = {}
+    for kind in Kind:
+        for site in _sites(Situation(kind, mode), compiled(kind, mode)):
+            every.setdefault(f"{site.name} {site.text}", site)
+    return {f"{site.name} {site.situation}": site for site in every.values()}
+
+
+def _sites(situation: Situation, made: Compiled) -> Iterator[Site]:
+    for name in ("claim", "request"):
+        if getattr(made, name) is not None:
+            for part in ("two", "three"):
+                yield _site(f"{name} {part}", situation, made, (name, part))
+    for part in ("opens", "opens_three"):
+        yield _site(part, situation, made, (part,))
+    assert situation.mode is not None
+    observers = MODES[situation.mode].bundle()
+    for scope in ("own", "scoped"):
+        for at, watch in enumerate(getattr(made, scope)):
+            observer = observers[watch.place]
+            name = f"{observer.name} {scope}"
+            yield _site(f"{name} step", situation, made, (scope, at, "step"), observer)
+            for number, rule in enumerate(watch.rules):
+                for part in ("holds", "sets") if rule.sets else ("holds",):
+                    path = (scope, at, "rules", number, part)
+                    whole = f"{name} {observer.rules[rule.number].name} {part}"
+                    yield _site(whole, situation, made, path, observer)
+
+
+def _site(
+    name: str,
+    situation: Situation,
+    made: Compiled,
+    path: tuple[str | int, ...],
+    observer: Observer | None = None,
+) -> Site:
+    at: Any = made
+    for step in path:
+        at = at[step] if isinstance(step, int) else getattr(at, step)
+    return Site(name, situation, texts[at], lambda f: with_part(made, path, f), observer)
+
+
+def with_part(of: Any, path: tuple[str | int, ...], part: object) -> Any:
+    """A copy in which another part, such as a function, is at the end of this path."""
+    first, *rest = path
+    at = of[first] if isinstance(first, int) else getattr(of, first)
+    new = with_part(at, tuple(rest), part) if rest else part
+    if isinstance(first, int):
+        return (*of[:first], new, *of[first + 1 :])
+    other = copy(of)
+    other.__dict__[first] = new
+    return other
 
 
 def _values(sorts: dict[str, Sort], rng: random.Random) -> dict[str, bool | int]:
@@ -186,6 +246,5 @@ def _values(sorts: dict[str, Sort], rng: random.Random) -> dict[str, bool | int]
     }
 
 
-def _registers(first: dict[str, bool | int], rng: random.Random) -> tuple[bool | int, ...]:
-    sorts = {n: Sort.BOOL if isinstance(v, bool) else Sort.INT for n, v in first.items()}
-    return tuple(_values(sorts, rng).values())
+def _registers(registers: tuple[Register, ...], rng: random.Random) -> list[bool | int]:
+    return [*_values({r.name: r.sort for r in registers}, rng).values()]

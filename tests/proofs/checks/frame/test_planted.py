@@ -1,244 +1,333 @@
-"""Planted bugs in what the monitor runs: each turns `check frame` red, and says where."""
+"""Planted mistakes in what runs: each turns `check frame` red, and says where."""
 
 from __future__ import annotations
 
 import random
-import re
 from collections.abc import Callable
-from dataclasses import replace
+from functools import cache
+from types import FunctionType
 from typing import Any
 
+import msgspec
 import pytest
 
-from proofs.checks.frame.check import prove_delivery, prove_source
-from proofs.checks.frame.compiled import bundles, mismatches, runs_text
+from monitor.native.tables import table
+from proofs.checks.frame.generated import (
+    prove_connectives,
+    prove_generated,
+    prove_row,
+    prove_tables,
+)
 from proofs.checks.frame.results import Failure
-from proofs.checks.frame.sources import Source
-from proofs.checks.frame.space import CLAIM_FIRST, REQUEST_FIRST
-from proofs.checks.frame.statements import LEDGERS, LEMMAS, RULES, TERMS
+from proofs.checks.frame.statements import (
+    CONNECTIVES,
+    LEDGERS,
+    LEMMAS,
+    OPENING,
+    RULES,
+    RUNS,
+    TABLES,
+    THREE,
+)
+from proofs.checks.frame.translation import Situation, Translation
 from proofs.checks.frame.verification_conditions import Prover
-from proofs.logic.compiled import compile_mode, observer_source, to_python
 from spec.claims.states import Mode
 from spec.contract.modes import MODES, Bundle
 from spec.contract.obligations import OBLIGATIONS
-from spec.language.terms import Scope
-from spec.stream.scopes import DELIVERY, STANDS
-from tests.proofs.checks.frame.edits import BUGS, Text
+from spec.events.alphabet import Kind
+from spec.stream.generate import compiled, function_of, texts, three_valued
+from tests.proofs.checks.frame.edits import BUGS, Site, found, sites, with_part
 
-HARD = compile_mode(Mode.HARD_PROTECTED, Bundle.CONTRACT)
+HARD = Mode.HARD_PROTECTED
+EVICTED = Situation(Kind.BLOCK_EVICTED, HARD)
 
 
-def failures(source: Source) -> list[Failure]:
-    """What was found of a source."""
-    prover = Prover()
-    prove_source(prover, source)
+@cache
+def hard() -> dict[str, Site]:
+    """The functions of hard_protected, by their names."""
+    return sites(HARD)
+
+
+def failures(prover: Prover) -> list[Failure]:
+    """What was found."""
     return [failure for lemma in LEMMAS for failure in prover.answer(lemma).failures]
 
 
-def edited(old: str, new: str) -> Source:
-    """The source of hard_protected, in which a text, which is there, was replaced once."""
-    assert old in HARD.source
-    return Source("planted", HARD.source.replace(old, new, 1), HARD.observers)
-
-
-FIRST = next(line for line in HARD.source.splitlines() if line.startswith("    return ("))
-LEDGER_TEXT = HARD.source.partition("def observe_0")[0]
-REST = re.compile(r"\be\.rest\b")
-TEXTS = {
-    "ledgers": Text(LEDGER_TEXT, ("claim", "request")),
-    **{
-        name: Text("\n".join(observer_source(0, observer)) + "\n", ("observe_0",), observer)
-        for name, observer in OBLIGATIONS.items()
-    },
-}
-
-
-def source_of(name: str, text: str | None = None) -> Source:
-    """The source of both ledgers or of one observer, or another text in its place."""
-    of = TEXTS[name]
-    observers = () if of.observer is None else (of.observer,)
-    return Source(name, of.text if text is None else text, observers, of.observer is None)
+def lemmas(prover: Prover) -> dict[str, str]:
+    """The results of the lemmas that were asked."""
+    answers = [prover.answer(lemma) for lemma in LEMMAS]
+    return {answer.name: answer.result for answer in answers if answer.questions}
 
 
 class TestAsItIs:
-    """The sources of every mode and bundle."""
+    """What runs, unaltered."""
 
-    @pytest.mark.parametrize("mode", Mode)
+    @pytest.mark.slow
+    @pytest.mark.parametrize("mode", [Mode.BEST_EFFORT, Mode.HARD_PROTECTED])
     def test_proved(self, mode: Mode) -> None:
-        """Nothing is found of what the monitor runs, and each rule and register is asked of."""
-        for source, compiled, observers in bundles([mode]):
-            prover = Prover()
-            prove_source(prover, source)
-            found = {lemma.name: prover.answer(lemma) for lemma in LEMMAS}
-            assert ["proved"] * 2 == [found[name].result for name in (LEDGERS, RULES)]
-            registers = len(CLAIM_FIRST) + len(REQUEST_FIRST)
-            assert {source.of: registers} == found[LEDGERS].questions
-            rules = sum((len(o.rules) + 1) * (2 + len(o.registers)) for o in observers)
-            assert {source.of: rules} == found[RULES].questions
-            assert not any(wrong for _, wrong in mismatches(source, compiled, observers))
+        """Every function and every table of a mode is proved, and some of each was asked."""
+        prover = Prover()
+        translation = Translation(prover)
+        prove_connectives(translation)
+        prove_generated(translation, [mode])
+        prove_tables(translation, [mode])
+        asked = (LEDGERS, RULES, OPENING, THREE, CONNECTIVES, TABLES, RUNS)
+        assert dict.fromkeys(asked, "proved") == lemmas(prover)
+
+    def test_unaltered(self) -> None:
+        """A function that is made again of its own text is proved, so an edit alone is noticed."""
+        for site in list(hard().values())[::60]:
+            assert [] == site.failures(f"{site.text}\n")
 
 
 class TestPlanted:
-    """Bugs in the text of the functions."""
+    """Mistakes in the text of the functions."""
 
-    PLACES = 12
+    PLACES = 6
 
     @pytest.mark.slow
     @pytest.mark.parametrize("bug", BUGS)
     def test_each(self, bug: str) -> None:
         """A bug at a random place is found wherever a random input shows that it is one."""
         rng, noticed = random.Random(bug), 0
-        places = [(name, *place) for name, of in TEXTS.items() for place in of.places(bug)]
-        for name, place, edit in rng.sample(places, min(self.PLACES, len(places))):
-            text = TEXTS[name].planted(place, edit)
-            if TEXTS[name].differs(text, rng):
-                found = failures(source_of(name, text))
-                assert found, text
-                assert {"refuted"} == {failure.result for failure in found}
-                assert found[0].counterexample or found[0].says
+        places = [(site, *place) for site in hard().values() for place in site.places(bug)]
+        for site, place, edit in rng.sample(places, self.PLACES):
+            text = site.planted(place, edit)
+            if site.differs(text, rng):
+                results = site.failures(text)
+                assert results, text
+                assert {"refuted"} == {failure.result for failure in results}
+                assert results[0].counterexample or results[0].says
                 noticed += 1
         assert 0 < noticed
 
-    @pytest.mark.slow
-    @pytest.mark.parametrize("name", OBLIGATIONS)
-    def test_every_dropped_rule(self, name: str) -> None:
-        """Each rule of each observer is missed, by its name, when it is dropped."""
-        of, rules = TEXTS[name], OBLIGATIONS[name].rules
-        for rule, place in zip(rules, of.places("a dropped rule"), strict=True):
-            parts = {failure.part for failure in failures(source_of(name, of.planted(*place)))}
-            assert f"{name}.{rule.name}" in parts
+    @pytest.mark.parametrize(
+        ("name", "old", "new", "part"),
+        [
+            ("two", "(t <= w[4])", "(t < w[4])", "losses"),
+            ("three", "_apply(_le, t, w[4])", "_apply(_lt, t, w[4])", "losses"),
+            ("two", "(w[5] or (e['mine'] and (t <= n[4])))", "(t <= n[4])", "there"),
+            (
+                "three",
+                "_choose(e['mine'], e['restorable'], w[7])",
+                "e['restorable']",
+                "whole",
+            ),
+            ("two", "n[7] = ", "n[6] = ", "host"),
+        ],
+    )
+    def test_ledger(self, name: str, old: str, new: str, part: str) -> None:
+        """A wrong operator, a dropped condition or a register at another place is found."""
+        made, path = compiled(EVICTED.kind, HARD), ("claim", name)
+        assert made.claim
+        text = texts[getattr(made.claim, name)]
+        assert 1 == text.count(old), text
+        results = found(EVICTED, with_part(made, path, function_of(text.replace(old, new))))
+        assert {"claim"} == {failure.of for failure in results}
+        assert part in {failure.part.partition(" ")[0] for failure in results}
 
-    @pytest.mark.parametrize("place", range(len(CLAIM_FIRST) + len(REQUEST_FIRST) - 2))
-    def test_every_place(self, place: int) -> None:
-        """Two registers that change places are found, both of them or the sort of one."""
-        of = TEXTS["ledgers"]
-        where = of.places("registers in another order")[place]
-        assert failures(source_of("ledgers", of.planted(*where)))
-
-    @pytest.mark.parametrize("name", [name for name, of in TEXTS.items() if REST.search(of.text)])
-    def test_rest_counted_twice(self, name: str) -> None:
-        """Where blocks of the others are counted twice it is found."""
-        assert failures(source_of(name, REST.sub("(e.rest + e.rest)", TEXTS[name].text)))
+    def test_another_sort(self) -> None:
+        """A number at the place of a truth value is refused."""
+        made = compiled(EVICTED.kind, HARD)
+        assert made.claim
+        text = texts[made.claim.two].replace("n[13] = ", "n[12] = ")
+        (only,) = found(EVICTED, with_part(made, ("claim", "two"), function_of(text)))
+        assert "declared is of another sort" == only.says
 
     def test_counterexample(self) -> None:
         """A guard that asks for less is reported with an event at which it shows."""
-        observer = OBLIGATIONS["claim_identity"]
-        whole = to_python(observer.rules[0].when)
-        text = TEXTS["claim_identity"].text.replace(whole, "e.named")
-        first = failures(source_of("claim_identity", text))[0]
-        assert f"claim_identity.{observer.rules[0].name}" == first.part
+        name = next(n for n in hard() if n.startswith("opens at request_deferred"))
+        site = hard()[name]
+        (first,) = site.failures("def f(e, here, t, w, n, r, q, o):\n    return here")
+        assert "opens" == first.of
         assert first.counterexample is not None
-        assert "true" == first.counterexample.event["named"]
+        assert {"here": "true"} == first.counterexample.event
         (change,) = first.counterexample.changes
-        assert ("false", "true") == (change.expected, change.found)
+        assert ("value", "false", "true") == (change.what, change.expected, change.found)
 
-    def test_dropped_rule_of_the_specification(self) -> None:
-        """A rule that only the Python has is found, too."""
-        observer = OBLIGATIONS["claim_identity"]
-        fewer = replace(observer, rules=observer.rules[1:])
-        assert failures(Source("fewer", TEXTS["claim_identity"].text, (fewer,), ledgers=False))
+    def test_left_out(self) -> None:
+        """An observer that a kind of event moves is missed where it is left out."""
+        made = compiled(EVICTED.kind, HARD)
+        results = found(EVICTED, with_part(made, ("own",), made.own[1:]))
+        assert any("is missing" in failure.part for failure in results)
 
-    def test_computed_twice(self) -> None:
-        """A register that a ledger adds to twice is found, and no other."""
-        line = next(x for x in HARD.source.splitlines() if x.startswith("    losses = "))
-        again = line.replace("    losses = ", "    losses = losses + ")
-        found = failures(edited(line, f"{line}\n{again}"))
-        assert {"claim: losses"} == {failure.part for failure in found}
+    def test_another_scope(self) -> None:
+        """An observer that is not followed for each request is found among those that are."""
+        made = compiled(EVICTED.kind, HARD)
+        results = found(EVICTED, with_part(made, ("scoped",), made.own))
+        assert "observers" in {failure.of for failure in results}
 
-    @pytest.mark.slow
+    def test_ledger_left_out(self) -> None:
+        """A ledger that no function updates is missed, in two values and in three."""
+        made = compiled(EVICTED.kind, HARD)
+        results = found(EVICTED, with_part(made, ("claim",), None))
+        assert {True, False} == {"three" in failure.part for failure in results}
+
+
+def unsound(text: str) -> list[Failure]:
+    """What is found where this expression decides in three values whether a request opens."""
+    made = compiled(Kind.REQUEST_DEFERRED, HARD)
+    three = function_of(f"def f(e, here, t, w, n, r, q, o):\n    return {text}")
+    return found(Situation(Kind.REQUEST_DEFERRED, HARD), with_part(made, ("opens_three",), three))
+
+
+class TestThreeValues:
+    """Mistakes that show only where an input is unknown."""
+
+    def opens(self) -> str:
+        """The expression as it is generated."""
+        made = compiled(Kind.REQUEST_DEFERRED, HARD)
+        return texts[made.opens_three].partition("return ")[2]
+
+    def test_other_expressions(self) -> None:
+        """An expression that is as good is accepted; one that knows less of known inputs is not."""
+        whole = self.opens()
+        assert [] == unsound(f"_not(_not({whole}))")
+        assert unsound(f"_and({whole}, e['mine'])")
+
+    def test_plain_python(self) -> None:
+        """Python's own `and`, for which None is false, is refused in three values."""
+        assert any("three values" in each.says for each in unsound("(here and e['mine'])"))
+
     @pytest.mark.parametrize(
-        ("old", "new", "says"),
+        ("name", "wrong"),
         [
-            (FIRST, FIRST.replace("(registered, ", "("), "other registers"),
-            ("def claim(e, c, was)", "def claim(e, was, c)", "does not take e, c, was"),
-            ("def claim(", "def claims(", "are needed"),
-            ("def request(", "import os\ndef request(", "not a function"),
-            ("    return state, own, -1", "    return state, own", "differs in its form"),
-            ("    return state, own, -1", "    pass", "not a statement of the subset"),
-            ("'claim_accepted'", "'claim_accept'", "not a kind of event"),
-            ("    registered = ", "    registered = 1 + ", "is no int"),
+            ("_and", lambda *values: all(value is not False for value in values)),
+            ("_and", lambda *values: all(values)),
+            ("_or", lambda *values: any(values)),
+            ("_or", lambda *values: three_valued["_or"](*values[:6])),
+            ("_not", lambda value: not value),
+            ("_apply", lambda operator, a, b: operator(a or 0, b or 0)),
+            ("_choose", lambda condition, then, otherwise: then if condition else otherwise),
+            ("_choose", lambda condition, then, other: None if condition is None else then),
+            ("_lt", lambda a, b: a <= b),
+            ("_eq", lambda a, b: a is not b),
         ],
     )
-    def test_another_form(self, old: str, new: str, says: str) -> None:
-        """What cannot be read is refuted, with the reason."""
-        found = failures(edited(old, new))
-        assert {"refuted"} == {failure.result for failure in found}
-        assert any(says in failure.says for failure in found)
-
-
-class TestDelivery:
-    """Bugs in the reasons of delivery as they are compiled."""
-
-    def found(self, change: Callable[[str], str]) -> list[Failure]:
-        """What is found of the reasons whose text is changed."""
-        names = {(Scope.STANDS, name): f"stands.{name}" for name in STANDS}
-        texts = {
-            (scope, reason): change(to_python(term, names))
-            for scope, reasons in DELIVERY.reasons.items()
-            for reason, term in reasons.items()
-        }
+    def test_connectives(self, name: str, wrong: Callable[..., Any]) -> None:
+        """A connective that is not Kleene's is found, such as `and` that returns True on None."""
         prover = Prover()
-        prove_delivery(prover, texts=texts)
-        return next(prover.answer(lemma) for lemma in LEMMAS if lemma.name == TERMS).failures
-
-    def test_as_it_is(self) -> None:
-        """The terms as they are compiled are found to be the terms."""
-        assert [] == self.found(lambda text: text)
-
-    @pytest.mark.parametrize(
-        ("old", "new", "reasons"),
-        [
-            ("e.mine or e.named", "e.mine and e.named", {"about the claim"}),
-            ("stands.owes", "(not stands.owes)", {"due", "due before another's victim"}),
-            ("+ e.rest)", "+ 0)", {"does not fit"}),
-            ("req_was", "req", {"ends in conflict"}),
-        ],
-    )
-    def test_planted(self, old: str, new: str, reasons: set[str]) -> None:
-        """A reason that is compiled otherwise than it is proved is named."""
-        assert reasons == {failure.part for failure in self.found(lambda t: t.replace(old, new))}
+        prove_connectives(Translation(prover), {**three_valued, name: wrong})
+        assert "refuted" == lemmas(prover)[CONNECTIVES]
+        assert "Kleene" in failures(prover)[0].says
 
 
 class TestWhatRuns:
-    """Functions and tables beside the text that was read."""
+    """Functions that are not those of the text that was read."""
 
-    def wrong(self, **changes: Any) -> list[str]:
-        """What is found of hard_protected with some parts replaced."""
-        observers = MODES[Mode.HARD_PROTECTED].bundle()
-        source = Source("changed", HARD.source, observers)
-        found = mismatches(source, replace(HARD, **changes), observers)
-        return [what for what, wrong in found if wrong]
+    def wrong(self, function: Any) -> set[str]:
+        """The subjects of what is found of another function that opens requests."""
+        made = compiled(EVICTED.kind, HARD)
+        return {each.of for each in found(EVICTED, with_part(made, ("opens",), function))}
 
-    def test_another_function(self) -> None:
-        """A function that was not made of the text is found."""
-        steps = (HARD.steps[1], *HARD.steps[1:])
-        assert ["code of observe_0"] == self.wrong(steps=steps)
-        assert ["code of claim"] == self.wrong(claim=lambda e, c, was: was)
+    def test_no_text(self) -> None:
+        """A function without a text is found."""
+        assert "opens" in self.wrong(lambda *_: False)
+        assert "opens" in self.wrong(len)
 
-    def test_delivery_dropped(self) -> None:
-        """Nor may the monitor open no request, or open one for want of a scope."""
-        dropped = {**HARD.delivers, "opens": lambda *_: False}
-        assert ["delivery: opens"] == self.wrong(delivers=dropped)
-        del dropped["opens"]
-        assert ["delivery: opens"] == self.wrong(delivers=dropped)
+    def test_another_text(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        """A function beside whose text another one is kept is found."""
+        opens = compiled(EVICTED.kind, HARD).opens
+        another = function_of("def f(e, here, t, w, n, r, q, o):\n    return True")
+        monkeypatch.setitem(texts, another, texts[opens])
+        assert {"opens"} == self.wrong(another)
 
-    def test_fewer_functions(self) -> None:
-        """A function that is not there is found."""
-        assert ["number of functions", "code of observe_9"] == self.wrong(steps=HARD.steps[:-1])
+    def test_other_connectives(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        """A function that calls other connectives than those that were compared is found."""
+        opens = compiled(EVICTED.kind, HARD).opens
+        assert isinstance(opens, FunctionType)
+        other = FunctionType(opens.__code__, {**opens.__globals__, "_and": all})
+        monkeypatch.setitem(texts, other, texts[opens])
+        assert {"opens"} == self.wrong(other)
 
-    def test_other_observers(self) -> None:
-        """Observers in another order are found, with the tables that are made of them."""
-        found = self.wrong(observers=tuple(reversed(HARD.observers)))
-        assert {"observers", "observers of requests"} <= set(found)
 
-    def test_another_text(self) -> None:
-        """The text of a function is the one that it was made of, to the constant."""
-        text = TEXTS["claim_identity"].text
-        assert runs_text(HARD.steps[0], text, "observe_0") is False  # its lines are others
-        names: dict[str, Any] = {}
-        exec(compile(text, "<text>", "exec"), names)
-        assert runs_text(names["observe_0"], text, "observe_0")
-        other = text.replace("return state, own, -1", "return state, own, 1")
-        assert not runs_text(names["observe_0"], other, "observe_0")
-        assert not runs_text(names["observe_0"], "def f(:", "observe_0")
-        assert not runs_text(len, text, "observe_0")
+class TestTables:
+    """Mistakes in the tables of the native core."""
+
+    def row(self) -> dict[str, Any]:
+        """What the table says of evictions in hard_protected."""
+        whole = msgspec.json.decode(table())
+        row = next(each for each in whole["modes"] if each["name"] == HARD)
+        found: dict[str, Any] = row["kinds"]["block_evicted"]
+        return found
+
+    def of_row(self, row: dict[str, Any]) -> list[Failure]:
+        """What is found of this row in its place."""
+        prover = Prover()
+        prove_row(Translation(prover), EVICTED, MODES[HARD].bundle(), row)
+        return failures(prover)
+
+    def test_unaltered(self) -> None:
+        """The row as it is is proved."""
+        assert [] == self.of_row(self.row())
+
+    @pytest.mark.parametrize(
+        ("old", "new"),
+        [(b'["<",', b'["<=",'), (b'"n.lead"', b'"w.lead"'), (b'"e.mine"', b'"e.named"')],
+    )
+    def test_replaced(self, old: bytes, new: bytes) -> None:
+        """A wrong operator, a register before the event, or another field is found."""
+        text = msgspec.json.encode(self.row())
+        assert old in text
+        assert self.of_row(msgspec.json.decode(text.replace(old, new)))
+
+    @pytest.mark.parametrize(
+        ("of", "change"),
+        [
+            ("claim", lambda row: row["claim"].pop()),
+            ("request", lambda row: row["request"].append(row["request"][0])),
+            ("claim", lambda row: row["claim"][0].__setitem__(0, "unknown")),
+            ("observers", lambda row: row["scoped"].append([0, row["own"][0][1]])),
+            ("opens", lambda row: row.update(opens=True)),
+            ("assumptions", lambda row: row["assumed"].pop()),
+        ],
+    )
+    def test_rows(self, of: str, change: Callable[[dict[str, Any]], object]) -> None:
+        """A row that is dropped, doubled, or not of the specification is found."""
+        row = self.row()
+        change(row)
+        assert of in {failure.of for failure in self.of_row(row)}
+
+    @pytest.mark.parametrize(
+        "change",
+        [
+            lambda rules: rules.pop(0),
+            lambda rules: rules[0].__setitem__(0, rules[0][0] + 1),
+            lambda rules: rules[0].__setitem__(1, []),
+            lambda rules: rules[0].__setitem__(2, 0 if rules[0][2] else 1),
+            lambda rules: rules[0].__setitem__(3, ["not", rules[0][3]]),
+            lambda rules: rules[0].__setitem__(4, [1]),
+        ],
+    )
+    def test_rules(self, change: Callable[[list[Any]], object]) -> None:
+        """A rule with another number, state, end, guard or register is found."""
+        row = self.row()
+        place, rules = row["own"][0]
+        change(rules)
+        assert {MODES[HARD].names()[place]} == {failure.of for failure in self.of_row(row)}
+
+    def test_lists(self) -> None:
+        """Registers, initial values, verdicts, obligations and constants that differ are found."""
+
+        def written(bundle: Bundle) -> bytes:
+            whole = msgspec.json.decode(table(bundle))
+            whole["claim"].reverse()
+            whole["request"][0][1] = int(whole["request"][0][1])
+            whole["obligations"][0]["states"].reverse()
+            whole["obligations"][1]["per_request"] ^= True
+            whole["obligations"].pop()
+            for row in whole["modes"]:
+                row["obligations"].reverse()
+                row["constants"]["ranked"] ^= True
+            return msgspec.json.encode(whole)
+
+        prover = Prover()
+        prove_tables(Translation(prover), [HARD], written)
+        assert {
+            "registers of a claim",
+            "registers of a request",
+            "obligations",
+            "constants",
+            *list(OBLIGATIONS)[:2],
+            list(OBLIGATIONS)[-1],
+        } == {failure.of for failure in failures(prover)}

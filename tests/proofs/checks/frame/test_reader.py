@@ -1,4 +1,4 @@
-"""Compiled sources read back: what they mean, and what is refused."""
+"""Generated functions and tables read back: what they mean, and what is refused."""
 
 from __future__ import annotations
 
@@ -8,202 +8,275 @@ import pytest
 import z3
 from hypothesis import HealthCheck, given, settings
 
-from proofs.checks.frame.reader import Record, Refused, expression, functions, meaning
-from proofs.checks.frame.space import CLAIM_FIRST, EVENTS, REQUEST_FIRST
-from proofs.logic.compiled import to_python
+from monitor.native.tables import dumped
+from proofs.checks.frame.reader import Reader, Refused, Taken
+from proofs.checks.frame.table_reader import TableReader
 from proofs.logic.encode import Integers, encode, variable
-from spec.language.terms import Scope, Sort, Term, show
-from tests.streams.strategies import OWN_SORTS, VARIABLES, terms
+from spec.contract.obligations import OBLIGATIONS
+from spec.events.alphabet import Kind
+from spec.language.machine import Observer, Register, State
+from spec.language.partial_evaluation import specialize
+from spec.language.terms import Const, Not, Scope, Sort, Term, Var, show, variables
+from spec.language.verdicts import Verdict
+from spec.stream.generate import own_places, source
+from tests.streams.strategies import OWN_SORTS, terms
 
 NUMBERS = Integers()
-FIRSTS = {
-    Scope.WAS: CLAIM_FIRST,
-    Scope.NOW: CLAIM_FIRST,
-    Scope.REQ_WAS: REQUEST_FIRST,
-    Scope.REQ: REQUEST_FIRST,
-}
-KINDS = {kind: z3.Int("e.kind") == place for place, kind in enumerate(EVENTS)}
+OWN = Observer(
+    "own",
+    "O",
+    "",
+    "",
+    (State("first", Verdict.UNEXERCISED, ""),),
+    (),
+    tuple(Register(name, sort, 0) for name, sort in OWN_SORTS.items()),
+)
+ARGUMENTS = "e, here, t, w, n, r, q, o"
+MINE = Var(Scope.EVENT, "mine", Sort.BOOL)
+LEAD = Var(Scope.EVENT, "lead", Sort.INT)
+CONSTANTS = {(Scope.CLAIM, name): Const(True) for name in ("lapses", "tiered", "watched", "ranked")}
+PLAIN, THREE = Reader(observer=OWN), Reader(three=True, observer=OWN)
 
 
-def named(scope: Scope, name: str, sort: Sort) -> Any:
-    """The variable of this name."""
-    return variable(f"{scope.value}.{name}", sort, NUMBERS)
+def function(*lines: str) -> str:
+    """The text of a function with these lines."""
+    return "\n".join((f"def f({ARGUMENTS}):", *(f"    {line}" for line in lines)))
 
 
-def names() -> dict[str, Any]:
-    """What expressions over a claim, a request and an event may read."""
-    records = {
-        scope: {name: named(scope, name, sort) for name, sort in VARIABLES[scope].items()}
-        for scope in (Scope.EVENT, Scope.CLAIM)
-    }
-    ledgers = {
-        scope.value: tuple(named(scope, name, VARIABLES[scope][name]) for name in first)
-        for scope, first in FIRSTS.items()
-    }
-    own = tuple(named(Scope.OWN, name, sort) for name, sort in OWN_SORTS.items())
-    event = {**records[Scope.EVENT], "kind": z3.Int("e.kind")}
-    return {"e": Record(event), "c": Record(records[Scope.CLAIM]), "own": own, **ledgers}
+def equal(one: Term, other: Term) -> bool:
+    """Whether two terms have one value for all values of their variables."""
 
+    def encoded(term: Term) -> Any:
+        sorts = {(var.scope, var.name): var.sort for var in variables(term)}
 
-def encoded(term: Term) -> Any:
-    """The term by the other translation."""
-    sorts = {**VARIABLES, Scope.OWN: OWN_SORTS}
-    return encode(term, lambda s, n: named(s, n, sorts[s][n]), KINDS, NUMBERS)
+        def resolve(scope: Scope, name: str) -> Any:
+            return variable(f"{scope.value}.{name}", sorts[scope, name], NUMBERS)
 
+        return encode(term, resolve, {}, NUMBERS)
 
-def differ(one: Any, other: Any) -> bool:
-    """Some values of the variables make two expressions differ."""
     solver = z3.Solver()
-    solver.add(one != other)
-    return bool(solver.check() != z3.unsat)
+    solver.add(encoded(one) != encoded(other))
+    return bool(solver.check() == z3.unsat)
 
 
 class TestTerms:
-    """What the monitor's translation makes of terms."""
+    """Random terms for one kind of event."""
 
     @pytest.mark.slow
-    @settings(max_examples=300, deadline=None, suppress_health_check=list(HealthCheck))
-    @given(term=terms(Sort.BOOL) | terms(Sort.INT))
-    def test_agreement(self, term: Term) -> None:
-        """A random term, compiled and read back, is what it is for Z3."""
-        own = {(Scope.OWN, name): f"own[{place}]" for place, name in enumerate(OWN_SORTS)}
-        assert not differ(encoded(term), expression(to_python(term, own), names())), show(term)
+    @settings(max_examples=200, deadline=None, suppress_health_check=list(HealthCheck))
+    @given(whole=terms(Sort.BOOL) | terms(Sort.INT))
+    def test_agreement(self, whole: Term) -> None:
+        """A term that is generated, in two values or three, or written to a table, reads back."""
+        term = specialize(whole, Kind.BLOCK_CACHED, CONSTANTS)
+        for reader in (PLAIN, THREE):
+            text = function(f"return {source(term, own_places(OWN), three=reader.three)}")
+            assert equal(term, reader.term(text)), show(term)
+        assert equal(term, TableReader(OWN).term(dumped(term))), show(term)
 
 
-class TestMeaning:
-    """Functions of the subset."""
+class TestFunctions:
+    """The three forms of generated functions."""
 
-    def given(self, source: str, *arguments: Any) -> Any:
-        """What the function of a source returns."""
-        return meaning(next(iter(functions(source).values())), arguments)
+    def test_ledger(self) -> None:
+        """Registers are assigned in sequence, each by its place."""
+        text = function("n = w.copy()", "n[0] = (not w[0])", "n[1] = n[0]", "return n")
+        (one, first), (other, second) = PLAIN.ledger(text, "w", "n")
+        assert first == Not(Var(Scope.WAS, one, Sort.BOOL))
+        assert second == Var(Scope.NOW, one, Sort.BOOL)
+        assert one != other
 
-    def test_early_return(self) -> None:
-        """The first condition that holds decides."""
-        a = z3.Int("a")
-        found = self.given(
-            "def f(a):\n    if a < 1:\n        return 1\n    if a < 2:\n        return 2\n"
-            "    return 3\n",
-            a,
+    def test_step(self) -> None:
+        """Each rule has its number, its states, its guard and what it sets."""
+        text = function(
+            "s, o = o",
+            "if s in {0, 2} and e['mine']:",
+            "    return 3, 1, o",
+            "if s in {1} and True:",
+            "    return 4, 0, (o[0], -1,)",
+            "return None",
         )
-        assert not differ(z3.If(a < 1, 1, z3.If(a < 2, 2, z3.IntVal(3))), found)
-
-    def test_assignment(self) -> None:
-        """A name that is computed twice has its last value, which may read its first."""
-        a = z3.Int("a")
-        found = self.given("def f(a):\n    b = a + 1\n    b = b + b\n    return b - 1\n", a)
-        assert not differ(a + a + 1, found)
-
-    def test_tuples(self) -> None:
-        """Tuples are returned place by place, whichever way is taken."""
-        a, t = z3.Bool("a"), (z3.Int("x"), z3.Int("y"))
-        one, two = self.given(
-            "def f(a, t):\n    if a:\n        return t[1], 5\n    return (t[0], -1)\n", a, t
+        own = Var(Scope.OWN, OWN.registers[0].name, OWN.registers[0].sort)
+        assert PLAIN.rules(text) == (
+            Taken(3, frozenset({0, 2}), 1, MINE, None),
+            Taken(4, frozenset({1}), 0, Const(True), (own, Const(-1))),
         )
-        assert not differ(z3.If(a, t[1], t[0]), one)
-        assert not differ(z3.If(a, z3.IntVal(5), z3.IntVal(-1)), two)
-
-    def test_kinds(self) -> None:
-        """A kind is one of the alphabet's, by its name."""
-        event = Record({"kind": z3.Int("e.kind")})
-        for text in ("e.kind == 'claim_accepted'", "e.kind in {'claim_accepted'}"):
-            index = EVENTS.index(next(k for k in EVENTS if k == "claim_accepted"))
-            assert not differ(z3.Int("e.kind") == index, expression(text, {"e": event}))
 
 
 class TestRefused:
-    """What is not of the subset is refused, and not passed over."""
+    """What is not of the subset is refused, and not ignored."""
 
     @pytest.mark.parametrize(
-        ("source", "why"),
+        "text",
         [
-            ("x = 1\n", "not a function"),
-            ("def f(a):\n    return (\n", "line 2"),
-            ("def f(a=1):\n    return a\n", "not a plain function"),
-            ("def f(*a):\n    return a\n", "not a plain function"),
-            ("def f(a) -> int:\n    return a\n", "not a plain function"),
-            ("@staticmethod\ndef f(a):\n    return a\n", "not a plain function"),
-            ("def f(a, b):\n    return a\ndef f(a, b):\n    return b\n", "not a plain function"),
-            ("async def f(a):\n    return a\n", "not a function"),
-            ("import os\n", "not a function"),
+            "x = 1\n",
+            "import os\n" + function("return True"),
+            "def f(e):\n    return True",
+            f"def g({ARGUMENTS}):\n    return True",
+            f"def f({ARGUMENTS}=1):\n    return True",
+            f"@cache\ndef f({ARGUMENTS}):\n    return True",
+            f"def f({ARGUMENTS}) -> bool:\n    return True",
+            f"async def f({ARGUMENTS}):\n    return True",
+            function("return ("),
+            function("return"),
+            function("pass"),
+            function("x = True", "return True"),
         ],
     )
-    def test_sources(self, source: str, why: str) -> None:
-        """A source has plain functions alone."""
-        with pytest.raises(Refused, match=why):
-            functions(source)
+    def test_texts(self, text: str) -> None:
+        """A text is one function of the usual arguments, and this one an expression."""
+        with pytest.raises(Refused):
+            PLAIN.term(text)
 
     @pytest.mark.parametrize(
-        "body",
+        "text",
         [
-            "pass",
-            "return",
-            "b = a",
-            "if a < 1:\n        return 1",
-            "if a < 1:\n        return 1\n    else:\n        return 2",
-            "while a < 1:\n        return 1\n    return 2",
-            "a += 1\n    return a",
-            "b = c = a\n    return b",
-            "b, c = t\n    return b",
-            "t[0] = 1\n    return a",
-            "a < 1\n    return a",
-            "if a < 1:\n        return 1\n    return a < 1",
-            "if a < 1:\n        return 1, 2\n    return 1",
-            "return unknown",
-            "return e.unknown",
-            "return a.lead",
-            "return t[2]",
-            "return t[-1]",
-            "return t[True]",
-            "return t[a]",
-            "return a[0]",
-            "return t + t",
-            "return a * a",
-            "return a // 2",
-            "return -a",
-            "return not a",
-            "return a and a",
-            "return a if a else 0",
-            "return p + 1",
-            "return p < 1",
-            "return p == 1",
-            "return a > 1",
-            "return a >= 1",
-            "return 0 < a < 1",
-            "return a in (1, 2)",
-            "return a not in {1, 2}",
-            "return a is 1",
-            "return 1.0",
-            "return 'x'",
-            "return None",
-            "return e.kind == 'no_such_kind'",
-            "return e.kind in {'claim_accepted', 'no_such_kind'}",
-            "return e.kind == a",
-            "return e.kind < 1",
-            "return e.kind + 1",
-            "return (lambda: a)()",
-            "return max(a, 1)",
-            "return [a][0]",
-            "return (b := a)",
-            "return f'{a}'",
-            "return a if p else p",
+            "unknown",
+            "e",
+            "e.mine",
+            "e['unknown']",
+            "e['here']",
+            "e[0]",
+            "w[99]",
+            "w[-1]",
+            "w[True]",
+            "w[t]",
+            "w['lead']",
+            "o[99]",
+            "s",
+            "1.0",
+            "'x'",
+            "None",
+            "(not t)",
+            "-t",
+            "(e['mine'] and t)",
+            "(e['mine'] + 1)",
+            "(e['mine'] < 1)",
+            "(e['mine'] == 1)",
+            "(t > 1)",
+            "(t >= 1)",
+            "(t != 1)",
+            "(t * t)",
+            "(0 < t < 1)",
+            "(t in {1, 2})",
+            "(t is 1)",
+            "(1 if t else 0)",
+            "(t if e['mine'] else e['mine'])",
+            "max(t, 1)",
+            "(lambda: t)()",
+            "[t][0]",
+            "(x := t)",
+            "_not(e['mine'])",
         ],
     )
-    def test_bodies(self, body: str) -> None:
-        """Statements and expressions are of the subset, and of the right sorts."""
-        (function,) = functions(f"def f(a, p, t, e):\n    {body}\n").values()
-        event = Record({"kind": z3.Int("e.kind"), "lead": z3.Int("e.lead")})
-        arguments = (z3.Int("a"), z3.Bool("p"), (z3.Int("x"), z3.Int("y")), event)
+    def test_two_values(self, text: str) -> None:
+        """Expressions in two values are plain, and of the right sorts."""
         with pytest.raises(Refused):
-            meaning(function, arguments)
+            PLAIN.term(function(f"return {text}"))
 
-    def test_arguments(self) -> None:
-        """A function takes as many arguments as it is given."""
-        (function,) = functions("def f(a):\n    return a\n").values()
-        with pytest.raises(Refused, match="takes 1 arguments"):
-            meaning(function, ())
-
-    @pytest.mark.parametrize("text", ["a +", "a; a", "unknown"])
-    def test_expressions(self, text: str) -> None:
-        """An expression is one, and knows its names."""
+    @pytest.mark.parametrize(
+        "text",
+        [
+            "(not e['mine'])",
+            "(e['mine'] and here)",
+            "(t + 1)",
+            "(t < 1)",
+            "(1 if here else t)",
+            "_not(t)",
+            "_not(here, here)",
+            "_and()",
+            "_and(*o)",
+            f"_and({', '.join(['here'] * 11)})",
+            "_and(here, t)",
+            "_xor(here, here)",
+            "_apply(_lt, t)",
+            "_apply(_mul, t, t)",
+            "_apply(_lt, here, t)",
+            "_choose(t, t, t)",
+            "_choose(here, t, here)",
+            "_choose(here, t, otherwise=t)",
+        ],
+    )
+    def test_three_values(self, text: str) -> None:
+        """Expressions in three values are calls of connectives alone."""
         with pytest.raises(Refused):
-            expression(text, {"a": z3.Int("a")})
+            THREE.term(function(f"return {text}"))
+
+    @pytest.mark.parametrize(
+        "lines",
+        [
+            ("n = w", "n[0] = True", "return n"),
+            ("n[0] = True", "return n"),
+            ("n = w.copy()", "n[0] = True", "return w"),
+            ("n = w.copy()", "n[0] = True", "n[0] = False", "return n"),
+            ("n = w.copy()", "n[1] = n[0]", "n[0] = True", "return n"),
+            ("n = w.copy()", "w[0] = True", "return n"),
+            ("n = w.copy()", "n[0] = n[1] = True", "return n"),
+            ("n = w.copy()", "n[99] = True", "return n"),
+            ("n = w.copy()", "if here:", "    n[0] = True", "return n"),
+            ("return w",),
+        ],
+    )
+    def test_ledgers(self, lines: tuple[str, ...]) -> None:
+        """A ledger's function assigns each register once, before it is read."""
+        with pytest.raises(Refused):
+            PLAIN.ledger(function(*lines), "w", "n")
+
+    @pytest.mark.parametrize(
+        "lines",
+        [
+            ("if s in {0} and True:", "    return 0, 0, o", "return None"),
+            ("s, o = o", "if s in {0} and True:", "    return 0, 0, o", "return 0, s, o"),
+            ("s, o = o", "if s in {0}:", "    return 0, 0, o", "return None"),
+            ("s, o = o", "if s in {0} or True:", "    return 0, 0, o", "return None"),
+            ("s, o = o", "if s in {0} and True and True:", "    return 0, 0, o", "return None"),
+            ("s, o = o", "if t in {0} and True:", "    return 0, 0, o", "return None"),
+            ("s, o = o", "if s in {0} and True:", "    return 0, t, o", "return None"),
+            ("s, o = o", "if s in {0} and True:", "    return 0, 0, w", "return None"),
+            ("s, o = o", "if s in {0} and True:", "    return 0, 0", "return None"),
+            ("s, o = o", "if s in {0} and True:", "    s = 1", "return None"),
+        ],
+    )
+    def test_steps(self, lines: tuple[str, ...]) -> None:
+        """A step tries rules, and returns what each leads to."""
+        with pytest.raises(Refused):
+            PLAIN.rules(function(*lines))
+
+    @pytest.mark.parametrize(
+        "value",
+        [
+            None,
+            1.5,
+            [],
+            {},
+            [1, 2],
+            "e.unknown",
+            "e.here",
+            "w.unknown",
+            "o.unknown",
+            "x.lead",
+            "unknown",
+            ["xor", True, True],
+            ["not", True, True],
+            ["not", 1],
+            ["and", True, 1],
+            ["<", 1],
+            ["<", True, True],
+            ["+", 1, True],
+            ["if", 1, 1, 1],
+            ["if", True, 1, True],
+        ],
+    )
+    def test_tables(self, value: Any) -> None:
+        """A term of a table is a constant, a variable, or an operator with its operands."""
+        with pytest.raises(Refused):
+            TableReader(OWN).term(value)
+
+    @pytest.mark.parametrize(
+        "rows", [[["unknown", 1]], [["losses"]], ["losses"], [["losses", None]]]
+    )
+    def test_rows(self, rows: Any) -> None:
+        """A row of a ledger names a register, and has a term."""
+        with pytest.raises(Refused):
+            TableReader().ledger(rows, Scope.NOW)
+        with pytest.raises(Refused):
+            TableReader(OBLIGATIONS["claim_identity"]).rules(rows)

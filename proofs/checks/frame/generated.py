@@ -1,0 +1,324 @@
+"""Proves that what runs equals the terms: the judge's functions, and the native core's tables.
+
+For every kind of event, mode and bundle, the source of each function that `spec.stream.generate`
+makes is read back, and so are the tables of `monitor.native.tables`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import partial
+from types import CodeType, FunctionType
+from typing import TYPE_CHECKING, Any, Final
+
+import msgspec
+
+from monitor.native.tables import table
+from proofs.checks.frame.reader import Reader, Refused, Taken
+from proofs.checks.frame.statements import (
+    CONNECTIVES,
+    LEDGERS,
+    OPENING,
+    RULES,
+    RUNS,
+    TABLES,
+    THREE,
+)
+from proofs.checks.frame.table_reader import TableReader
+from proofs.checks.frame.three_values import connectives
+from proofs.checks.frame.translation import (
+    Comparison,
+    Situation,
+    following,
+    ledger,
+    rules,
+    terms_of,
+)
+from spec.contract.facts import FACTS_ARE_FACTS
+from spec.contract.ledgers import CLAIM_FACTS, DECLARED, REQUEST_FACTS
+from spec.contract.modes import MODES, Bundle
+from spec.contract.obligations import OBLIGATIONS
+from spec.events.alphabet import Kind
+from spec.language.terms import TRUE, Scope
+from spec.stream.generate import CLAIM, REQUEST, assumed, compiled, texts, three_valued
+from spec.stream.scopes import DELIVERY
+
+if TYPE_CHECKING:
+    from proofs.checks.frame.reader import Assigned
+    from proofs.checks.frame.translation import Translation
+    from spec.claims.states import Mode
+    from spec.contract.facts import Assumption
+    from spec.language.machine import Observer, Register
+    from spec.language.terms import Term
+    from spec.stream.generate import Compiled, Update, Watch
+
+__all__ = ["prove_connectives", "prove_functions", "prove_generated", "prove_row", "prove_tables"]
+
+_CLAIM: Final = (*CLAIM_FACTS.registers, *DECLARED.registers)
+_REQUEST: Final = REQUEST_FACTS.registers
+_LEDGERS: Final = (
+    ("claim", Scope.WAS, Scope.NOW),
+    ("request", Scope.REQ_WAS, Scope.REQ),
+)
+_text: Final = msgspec.json.encode
+Assumed = Sequence[tuple["Assumption", object, Callable[..., Any]]]
+
+
+def prove_connectives(
+    translation: Translation, functions: Mapping[str, Callable[..., Any]] = three_valued
+) -> None:
+    """Compare the connectives that generated functions call with the translation to Z3."""
+    for name, wrong in connectives(functions):
+        translation.prover.count(CONNECTIVES, name)
+        if wrong:
+            translation.refuse(CONNECTIVES, name, "", wrong)
+
+
+def prove_generated(translation: Translation, modes: Sequence[Mode]) -> None:
+    """Prove that the functions that the judge calls equal their terms."""
+    translation.same(RUNS, "registers", "of a claim", CLAIM, _CLAIM)
+    translation.same(RUNS, "registers", "of a request", REQUEST, _REQUEST)
+    for mode, bundle, observers in _bundles(modes):
+        for kind in Kind:
+            situation, found = Situation(kind, mode), compiled(kind, mode, bundle)
+            prove_functions(translation, situation, observers, found)
+
+
+def prove_functions(
+    translation: Translation,
+    situation: Situation,
+    observers: Sequence[Observer],
+    functions: Compiled,
+    assumptions: Assumed | None = None,
+) -> None:
+    """Prove that the functions of one kind of event, mode and bundle equal their terms.
+
+    Args:
+        assumptions: by default those of the kind and mode (`spec.stream.generate.assumed`).
+    """
+    if assumptions is None:
+        assumptions = assumed(situation.kind, situation.mode)
+    read = _Functions(translation, situation)
+    for of, before, _ in _LEDGERS:
+        update: Update | None = getattr(functions, of)
+        two, three = (None, None) if update is None else (update.two, update.three)
+        if translation.is_read(of, following(before).values(), situation, two, three):
+            continue
+        translation.prove(LEDGERS, of, situation, read.ledger(of, two, before, three=False))
+        more = read.ledger(of, three, before, three=True)
+        translation.prove(THREE, of, situation, more, three=True)
+    for watches, alone in ((functions.own, True), (functions.scoped, False)):
+        at, followed = {watch.place: watch for watch in watches}, _followed(observers, alone)
+        known = sorted({*at} & {*followed})
+        translation.same(RUNS, "observers", str(situation), [w.place for w in watches], known)
+        for place in followed:
+            name, watch = observers[place].name, at.get(place)
+            terms = terms_of(observers[place])
+            if not translation.is_read(name, terms, situation, alone, _made_of(watch)):
+                step = read.step(observers[place], watch, alone=alone)
+                translation.prove(RULES, name, situation, step)
+                more = read.rules(observers[place], watch, alone=alone)
+                translation.prove(THREE, name, situation, more, three=True)
+    if translation.is_new(situation, functions.opens, functions.opens_three, *assumptions):
+        translation.prove(OPENING, "opens", situation, read.opens(functions.opens, three=False))
+        more = read.opens(functions.opens_three, three=True)
+        translation.prove(THREE, "opens", situation, more, three=True)
+        translation.prove(THREE, "assumptions", situation, read.assumed(assumptions), three=True)
+
+
+class _Functions:
+    """Reads the functions of one kind of event, and compares each with its term."""
+
+    def __init__(self, translation: Translation, situation: Situation) -> None:
+        self.translation, self.situation = translation, situation
+
+    def text(self, of: str, function: Callable[..., Any]) -> str:
+        """The source of a function, which must be the one that runs."""
+        text = texts.get(function, "")
+        if self.translation.is_new(function):
+            self.translation.same(RUNS, of, str(self.situation), code_of(function), code_in(text))
+        return text
+
+    def ledger(
+        self, of: str, function: Callable[..., Any] | None, before: Scope, *, three: bool
+    ) -> Iterator[Comparison]:
+        """The registers that a function assigns; None leaves them all as they are."""
+        names = ("w", "n") if before is Scope.WAS else ("r", "q")
+        found: Assigned = ()
+        if function is not None:
+            found = Reader(three=three).ledger(self.text(of, function), *names)
+        yield from ledger(of, found, before)
+
+    def step(self, observer: Observer, watch: Watch | None, *, alone: bool) -> Iterator[Comparison]:
+        """The rules of the function that takes a step; None takes none."""
+        taken: Sequence[Taken] = ()
+        if watch is not None:
+            taken = Reader(observer=observer).rules(self.text(observer.name, watch.step))
+        yield from rules(observer, taken, alone=alone)
+
+    def rules(
+        self, observer: Observer, watch: Watch | None, *, alone: bool
+    ) -> Iterator[Comparison]:
+        """The same in three values, where each rule has functions of its own."""
+        name, reader, taken = observer.name, Reader(three=True, observer=observer), list[Taken]()
+        for rule in () if watch is None else watch.rules:
+            when = reader.truth(self.text(name, rule.holds))
+            values = None if rule.sets is None else reader.terms(self.text(name, rule.sets))
+            taken.append(Taken(rule.number, rule.sources, rule.to, when, values))
+        yield from rules(observer, taken, alone=alone)
+
+    def opens(self, function: Callable[..., Any], *, three: bool) -> Iterator[Comparison]:
+        """Whether a request is followed from the event on."""
+        read = Reader(three=three).truth(self.text("opens", function))
+        yield Comparison("opens", "", read, DELIVERY.term("opens"))
+
+    def assumed(self, found: Assumed) -> Iterator[Comparison]:
+        """The assumptions; those that are not evaluated hold."""
+        read = {
+            each.name: Reader(three=True).truth(self.text(each.name, function))
+            for each, _, function in found
+        }
+        yield from _assumptions([read.get(each.name, TRUE) for each in FACTS_ARE_FACTS])
+
+
+def _made_of(watch: Watch | None) -> tuple[object, ...]:
+    """What an observer runs; equal texts are one function."""
+    if watch is None:
+        return ()
+    rules = ((r.number, r.sources, r.to, r.holds, r.sets) for r in watch.rules)
+    return (watch.step, *rules)
+
+
+def code_in(text: str) -> list[object]:
+    """The code of the functions that a text defines, with what such a function may have."""
+    parts = compile(text, "<string>", "exec").co_consts
+    return [part for part in parts if isinstance(part, CodeType)] + [None, None, three_valued]
+
+
+def code_of(function: Callable[..., Any]) -> list[object]:
+    """The same of a function: its code, its defaults and closure, and the connectives it calls."""
+    if not isinstance(function, FunctionType):
+        return [function]
+    calls = {name: function.__globals__.get(name) for name in three_valued}
+    return [function.__code__, function.__defaults__, function.__closure__, calls]
+
+
+def _followed(observers: Sequence[Observer], alone: bool) -> list[int]:
+    return [n for n, observer in enumerate(observers) if alone or observer.per_request]
+
+
+def prove_tables(
+    translation: Translation,
+    modes: Sequence[Mode],
+    written: Callable[[Bundle], bytes] = table,
+) -> None:
+    """Prove that the tables of the native core equal the terms.
+
+    Args:
+        written: returns the table of a bundle.
+    """
+    for bundle in Bundle:
+        found = msgspec.json.decode(written(bundle))
+        for what, stated, expected in _listed(found):
+            translation.same(TABLES, what, str(bundle), stated, expected)
+        rows = {row["name"]: row for row in found["modes"]}
+        for mode, each, observers in _bundles(modes):
+            if mode is None or each is bundle:
+                _table_of_mode(translation, mode, observers, rows[mode], bundle)
+
+
+def _table_of_mode(
+    translation: Translation,
+    mode: Mode | None,
+    observers: Sequence[Observer],
+    row: Mapping[str, Any],
+    bundle: Bundle,
+) -> None:
+    of, names = f"{mode}, {bundle}", [observer.name for observer in observers]
+    translation.same(TABLES, "obligations", of, row["obligations"], names)
+    constants = Situation(Kind.CLAIM_REGISTERED, mode).constants
+    translation.same(TABLES, "constants", of, row["constants"], constants)
+    for kind in Kind:
+        prove_row(translation, Situation(kind, mode), observers, row["kinds"][kind])
+
+
+def prove_row(
+    translation: Translation,
+    situation: Situation,
+    observers: Sequence[Observer],
+    row: Mapping[str, Any],
+) -> None:
+    """Prove that what a table says of one kind of event equals its terms."""
+    for of, part in _parts(translation, situation, observers, row):
+        for three in (False, True):
+            translation.prove(TABLES, of, situation, part(), three=three)
+
+
+def _parts(
+    translation: Translation,
+    situation: Situation,
+    observers: Sequence[Observer],
+    row: Mapping[str, Any],
+) -> Iterator[tuple[str, Callable[[], Iterable[Comparison]]]]:
+    """What is not compared yet, by its subject; each may be refused by itself."""
+    for of, before, after in _LEDGERS:
+        if not translation.is_read(of, following(before).values(), situation, _text(row[of])):
+            yield of, partial(_assigned, of, row[of], before, after)
+    plain, of_opens = TableReader(), DELIVERY.term("opens")
+    yield "opens", lambda: [Comparison("opens", "", plain.truth(row["opens"]), of_opens)]
+    yield "assumptions", lambda: _assumptions([plain.truth(each) for each in row["assumed"]])
+    for key, alone in (("own", True), ("scoped", False)):
+        at, followed = dict(row[key]), _followed(observers, alone)
+        known, places = sorted({*at} & {*followed}), [place for place, _ in row[key]]
+        translation.same(TABLES, "observers", str(situation), places, known)
+        for place in followed:
+            observer, rows = observers[place], at.get(place, [])
+            terms = terms_of(observer)
+            if not translation.is_read(observer.name, terms, situation, alone, _text(rows)):
+                yield observer.name, partial(_taken, observer, rows, alone=alone)
+
+
+def _assigned(name: str, rows: Any, before: Scope, after: Scope) -> Iterator[Comparison]:
+    yield from ledger(name, TableReader().ledger(rows, after), before)
+
+
+def _taken(observer: Observer, rows: Any, *, alone: bool) -> Iterator[Comparison]:
+    yield from rules(observer, TableReader(observer).rules(rows), alone=alone)
+
+
+def _listed(found: Mapping[str, Any]) -> Iterator[tuple[str, object, object]]:
+    """What a table states beside its terms, and what the specification has."""
+    yield "registers of a claim", _typed(found["claim"]), _initial(_CLAIM)
+    yield "registers of a request", _typed(found["request"]), _initial(_REQUEST)
+    rows = {row["name"]: row for row in found["obligations"]}
+    yield "obligations", list(rows), list(OBLIGATIONS)
+    for name, observer in OBLIGATIONS.items():
+        row = rows.get(name, {"states": [], "registers": [], "per_request": None})
+        yield name, _typed(row["registers"]), _initial(observer.registers)
+        yield name, row["states"], [state.verdict for state in observer.states]
+        yield name, row["per_request"], observer.per_request
+
+
+def _initial(registers: Sequence[Register]) -> list[tuple[object, ...]]:
+    return _typed([(register.name, register.initial) for register in registers])
+
+
+def _typed(rows: Iterable[Sequence[Any]]) -> list[tuple[object, ...]]:
+    """Names with values, and the types of these: True is not 1."""
+    return [(name, type(value).__name__, value) for name, value in rows]
+
+
+def _assumptions(read: Sequence[Term]) -> Iterator[Comparison]:
+    """Each assumption about facts."""
+    if len(read) != len(FACTS_ARE_FACTS):
+        raise Refused(f"there are {len(read)} assumptions")
+    for each, term in zip(FACTS_ARE_FACTS, read, strict=True):
+        yield Comparison(each.name, "", term, each.holds)
+
+
+def _bundles(modes: Sequence[Mode]) -> Iterator[tuple[Mode | None, Bundle, tuple[Observer, ...]]]:
+    """The bundles of some modes, and claims that no mode judges."""
+    yield None, Bundle.CONTRACT, ()
+    for mode in modes:
+        for bundle in Bundle:
+            yield mode, bundle, MODES[mode].bundle(bundle)
