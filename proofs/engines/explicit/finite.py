@@ -1,6 +1,6 @@
 """Compiles one claim of a mode to Python step functions, one for each kind of event.
 
-It does not use Z3. `proofs.logic.compiled` translates the terms to Python, partially evaluated
+It does not use Z3. `spec.stream.generate` translates the terms to Python, partially evaluated
 for each kind; registers that never change or are never read are left out of the state.
 """
 
@@ -11,20 +11,22 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from proofs.logic.compiled import to_python
 from proofs.model.cone_of_influence import AFTER, Cone
 from proofs.model.system import BEFORE
 from spec.contract.ledgers import live, was
-from spec.language.terms import FALSE, TRUE, Scope, Var, variables
+from spec.contract.vocabulary import EVENT_FIELDS
+from spec.language.terms import FALSE, TRUE, And, Scope, Var, conj, variables
 from spec.language.verdicts import Verdict
+from spec.stream.generate import source
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
+    from collections.abc import Callable, Iterable, Iterator, Mapping
 
     from proofs.model.theorems import Clause
     from spec.claims.states import Mode
     from spec.events.alphabet import Kind
     from spec.language.machine import Observer
+    from spec.language.terms import Term
 
 __all__ = ["Finite", "Move", "State", "Value"]
 
@@ -92,8 +94,8 @@ class Finite(Cone):
         term = self.specialize(live(was), self.alphabet[0])
         reads = sorted({f"was_{v.name}" for v in variables(term)})
         names = {(Scope.WAS, v.name): f"was_{v.name}" for v in variables(term)}
-        source = f"def live({', '.join(reads)}):\n    return {to_python(term, names)}"
-        return tuple(self._olds[name] for name in reads), self._run("live", source)
+        text = f"def live({', '.join(reads)}):\n    return {source(term, names)}"
+        return tuple(self._olds[name] for name in reads), self._run("live", text)
 
     @cached_property
     def _olds(self) -> dict[str, int]:
@@ -117,9 +119,9 @@ class Finite(Cone):
             tuple(self._olds[n] for n in reads), writes, self._run("step", "\n".join(lines))
         )
 
-    def _run(self, name: str, source: str) -> Any:
+    def _run(self, name: str, text: str) -> Any:
         made: dict[str, Any] = {}
-        exec(compile(source, f"<{self.mode}>", "exec"), made)
+        exec(compile(text, f"<{self.mode}>", "exec"), made)
         return made[name]
 
     def _checks(self) -> str:
@@ -128,7 +130,7 @@ class Finite(Cone):
             names[AFTER[scope], name] = f"{scope.value}_{name}"
         lines = ["def fails(state):", f"    {', '.join(self._olds)}, = state", "    failed = ()"]
         for clause in filter(_of_state, self.clauses):
-            holds = to_python(self.specialize(clause.holds, self.alphabet[0]), names)
+            holds = source(self.specialize(clause.holds, self.alphabet[0]), names)
             owed = "".join(
                 f"not {self._is(i, o, Verdict.PENDING)} and "
                 for i, o in enumerate(self.observers)
@@ -149,15 +151,18 @@ class Finite(Cone):
 
     def _step(self, kind: Kind) -> tuple[str, dict[str, str]]:
         """The body of a step, and the new name of each variable that it may change."""
-        names: dict[tuple[Scope, str], str] = {(Scope.CLAIM, "threshold"): "threshold"}
+        names = {(Scope.EVENT, name): f"e.{name}" for name in EVENT_FIELDS}
+        names[Scope.CLAIM, "threshold"] = "threshold"
         names[Scope.EVENT, "rest"] = "was_rest"
         for scope, name in self.registers:
             names[scope, name] = f"{scope.value}_{name}"
-        possible = self.possible(kind)
-        lines = [] if possible == TRUE else [f"    if not {to_python(possible, names)}:"]
-        lines += ["        return None"] * bool(lines)
         changed: dict[str, str] = {}
+        possible = self.possible(kind)
+        parts = possible.args if isinstance(possible, And) else (possible,)
+        late = [part for part in parts if any(v.scope in BEFORE for v in variables(part))]
+        lines = _unless(conj(*(part for part in parts if part not in late)), names)
         lines += self._ledgers(kind, names, changed)
+        lines += _unless(conj(*late), names)
         for number, o in enumerate(self.observers):
             lines += self._observe(number, o, kind, names, changed)
         for clause in self.clauses:
@@ -165,7 +170,7 @@ class Finite(Cone):
             if not _of_state(clause) and holds != TRUE:
                 if clause.settled:
                     raise ValueError(f"{clause.name} waits, and speaks of more than a state")
-                lines.append(f"    if not {to_python(holds, names)}:")
+                lines.append(f"    if not {source(holds, names)}:")
                 lines.append(f"        failed += ({clause.name!r},)")
         return "\n".join(lines), changed
 
@@ -187,7 +192,7 @@ class Finite(Cone):
                 old, after, term = names[scope, name], AFTER[scope], terms[scope, name]
                 names[after, name] = old
                 if not (isinstance(term, Var) and (term.scope, term.name) == (scope, name)):
-                    lines.append(f"    {after.value}_{name} = {to_python(term, names)}")
+                    lines.append(f"    {after.value}_{name} = {source(term, names)}")
                     names[after, name] = changed[old] = f"{after.value}_{name}"
                 todo.remove((scope, name))
         return lines
@@ -209,7 +214,7 @@ class Finite(Cone):
             if when == FALSE:
                 continue
             sources = "".join(f"{index[s]}, " for s in o.sources(rule))
-            guard = "" if when == TRUE else f" and {to_python(when, known)}"
+            guard = "" if when == TRUE else f" and {source(when, known)}"
             lines.append(f"    {'elif' if lines else 'if'} state_{number} in ({sources}){guard}:")
             if rule.to in bad:
                 lines.append("        return None")
@@ -219,13 +224,20 @@ class Finite(Cone):
             for r in o.registers:
                 if r.name in rule.sets:
                     changed[f"own_{number}_{r.name}"] = f"new_{number}_{r.name}"
-                    value = to_python(self.specialize(rule.sets[r.name], kind), known)
+                    value = source(self.specialize(rule.sets[r.name], kind), known)
                     lines.append(f"        new_{number}_{r.name} = {value}")
         return lines
 
     def _is(self, number: int, o: Observer, verdict: Verdict) -> str:
         where = "".join(f"{i}, " for i, s in enumerate(o.states) if s.verdict is verdict)
         return f"(state_{number} in ({where}))"
+
+
+def _unless(possible: Term, names: Mapping[tuple[Scope, str], str]) -> list[str]:
+    """The lines that return None where an event is impossible."""
+    if possible == TRUE:
+        return []
+    return [f"    if not {source(possible, names)}:", "        return None"]
 
 
 def _of_state(clause: Clause) -> bool:
