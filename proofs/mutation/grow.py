@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import random
 import sys
-from dataclasses import replace
 from itertools import groupby
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -91,9 +90,9 @@ def settled(line: str) -> str:
     """The run with the blocks of the other claims computed from the events before."""
     run, rest, events = read_run(line), 0, []
     for event in run.events:
-        fields = {name: getattr(event, name) for name in EVENT_FIELDS} | {"rest": rest}
-        events.append((event.kind, fields))
-        rest = max(0, rest_after(replace(event, rest=rest)))
+        fields = {**event, "rest": rest}
+        events.append((event["kind"], fields))
+        rest = max(0, rest_after(fields))
     return write_run(run.threshold, events)
 
 

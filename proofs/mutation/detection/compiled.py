@@ -1,15 +1,21 @@
-"""Compiles the trusted definitions to Python, with the translation that the monitor uses."""
+"""Compiles the trusted definitions to Python, by the expressions that the judge generates."""
 
 from __future__ import annotations
 
 from functools import cache, cached_property
 from typing import TYPE_CHECKING, Any
 
-from proofs.logic.compiled import CLAIM_REGISTERS, REQUEST_REGISTERS, to_python
 from proofs.mutation.mutants.trusted import ORIGINAL, Trusted
 from proofs.mutation.runs.faithful import well_formed
-from proofs.mutation.runs.judge import function
-from spec.language.terms import And, Scope, Term, conj, variables
+from proofs.mutation.runs.functions import (
+    ARGUMENTS,
+    CLAIM_REGISTERS,
+    REQUEST_REGISTERS,
+    expression,
+    following,
+    function,
+)
+from spec.language.terms import And, Scope, Term, conj
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -18,8 +24,6 @@ if TYPE_CHECKING:
     from spec.claims.states import Mode
 
 __all__ = ["Compiled", "facts", "initial"]
-
-_ARGUMENTS = "e, c, was, now, req_was, req"
 
 
 class Compiled:
@@ -35,12 +39,12 @@ class Compiled:
     @cached_property
     def claim(self) -> Callable[..., tuple[Any, ...]]:
         """The registers of the claim's ledger after an event."""
-        return self._following(Scope.WAS, Scope.NOW, "e, c, was")
+        return self._following(Scope.WAS, Scope.NOW, "e, c, w")
 
     @cached_property
     def request(self) -> Callable[..., tuple[Any, ...]]:
         """The registers of the request's ledger after an event."""
-        return self._following(Scope.REQ_WAS, Scope.REQ, "e, c, was, now, req_was")
+        return self._following(Scope.REQ_WAS, Scope.REQ, "e, c, w, n, r")
 
     @cached_property
     def believe(self) -> Callable[..., tuple[Any, ...]]:
@@ -50,47 +54,34 @@ class Compiled:
     def _following(
         self, before: Scope, after: Scope, arguments: str
     ) -> Callable[..., tuple[Any, ...]]:
-        """The registers of a scope after an event, with the registers they read substituted."""
         terms = self.trusted.following(before)
-        known = dict(_BELIEVED)
-
-        def work_in(name: str, within: tuple[str, ...] = ()) -> str:
-            if name in within:
-                raise ValueError(f"{name} depends on itself")
-            for var in set(variables(terms[name])):
-                if var.scope is after and (after, var.name) not in known:
-                    known[after, var.name] = work_in(var.name, (*within, name))
-            return to_python(terms[name], known)
-
-        return function(
-            arguments, f"({', '.join(work_in(name) for name in order(before, self.trusted))},)"
-        )
+        return following(order(before, self.trusted), terms, after, arguments, _BELIEVED)
 
     @cached_property
     def rest(self) -> Callable[..., int]:
         """The blocks that the other claims hold after an event."""
-        return function("e", to_python(self.trusted.following(Scope.WAS)["rest"]))
+        return function("e", expression(self.trusted.following(Scope.WAS)["rest"]))
 
     @cached_property
     def moved(self) -> Callable[..., bool]:
         """Whether a changed register has another value after an event."""
         parts = [
-            f"{to_python(term)} != {place}[{order(before, ORIGINAL).index(name)}]"
-            for before, place in ((Scope.WAS, "now"), (Scope.REQ_WAS, "req"))
+            f"{expression(term)} != {place}[{order(before, ORIGINAL).index(name)}]"
+            for before, place in ((Scope.WAS, "n"), (Scope.REQ_WAS, "q"))
             for name, term in self.trusted.following(before).items()
             if name in order(before, ORIGINAL) and term is not ORIGINAL.following(before)[name]
         ]
-        return function(_ARGUMENTS, " or ".join(parts))
+        return function(ARGUMENTS, " or ".join(parts))
 
     @cached_property
     def parts(self) -> tuple[Callable[..., bool], ...]:
         """Each condition on the events of a faithful stream."""
-        return tuple(function(_ARGUMENTS, to_python(part)) for part in _world_parts(self.trusted))
+        return tuple(function(ARGUMENTS, expression(part)) for part in _world_parts(self.trusted))
 
     @cached_property
     def possible(self) -> Callable[..., bool]:
         """Whether a faithful stream can contain an event."""
-        return function(_ARGUMENTS, to_python(conj(*_world_parts(self.trusted))))
+        return function(ARGUMENTS, expression(conj(*_world_parts(self.trusted))))
 
     @cached_property
     def given_up(self) -> frozenset[int]:
@@ -103,7 +94,7 @@ class Compiled:
         """The conditions on a faithful stream that were added."""
         known = set(_world_parts(ORIGINAL))
         more = [part for part in _world_parts(self.trusted) if part not in known]
-        return function(_ARGUMENTS, to_python(conj(*more)))
+        return function(ARGUMENTS, expression(conj(*more)))
 
     def clauses(self, mode: Mode) -> dict[str, Callable[..., bool]]:
         """The clauses of the theorem of a mode, by name."""
@@ -123,7 +114,7 @@ def _clause(clause: Clause) -> Callable[..., bool]:
     names = _BELIEVED | {
         (Scope.BELIEVES, n): f"after[{i}]" for i, n in enumerate(order(Scope.BELIEVED, ORIGINAL))
     }
-    return function(f"{_ARGUMENTS}, before, after", to_python(clause.holds, names))
+    return function(f"{ARGUMENTS}, before, after", expression(clause.holds, names))
 
 
 @cache

@@ -124,7 +124,7 @@ def _necessity(change: Change) -> str | None:
 
 @cache
 def _kinds(line: str, number: int) -> frozenset[Kind]:
-    return frozenset(event.kind for event in read_run(line).events[:number])
+    return frozenset(event["kind"] for event in read_run(line).events[:number])
 
 
 @cache
@@ -209,7 +209,7 @@ def _gone(judged: Judged) -> str | None:
         gone = ORIGINAL.kinds[mode] - kinds
         for line in runs() if gone else ():
             ends = unchanged().outcome(mode, line).ends
-            if not ends and any(event.kind in gone for event in read_run(line).events):
+            if not ends and any(event["kind"] in gone for event in read_run(line).events):
                 return f"{mode}: {line}"
     return None
 

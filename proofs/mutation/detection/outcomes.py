@@ -10,10 +10,9 @@ from __future__ import annotations
 from functools import cache, cached_property
 from typing import TYPE_CHECKING, Any
 
-from proofs.logic.compiled import Constants
 from proofs.mutation.detection.compiled import Compiled, facts, initial
 from proofs.mutation.mutants.trusted import ORIGINAL, Trusted, waits
-from proofs.mutation.runs.judge import Judge, alike
+from proofs.mutation.runs.judge import Judge, alike, constants_of
 from proofs.mutation.runs.lines import read_run
 from spec.claims.states import Mode
 from spec.contract.modes import MODES
@@ -23,8 +22,8 @@ from spec.language.verdicts import Verdict
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from proofs.logic.event_view import EventView
     from proofs.model.theorems import Clause
+    from proofs.mutation.runs.lines import Fields
 
 __all__ = ["Judged", "Outcome", "judged_by", "rest_after", "unchanged"]
 
@@ -192,7 +191,7 @@ class Judged:
 
     def _received(self, constants: str, line: str) -> tuple[Received, ...]:
         run, found = read_run(line), []
-        c = _constants(constants, run.threshold)
+        c = constants_of(constants, run.threshold)
         was, asked = initial(Scope.WAS), initial(Scope.REQ_WAS)
         claim, request = self._compiled.claim, self._compiled.request
         for event in run.events:
@@ -212,7 +211,7 @@ class Judged:
     def _end(self, steps: tuple[Received, ...], possible: Callable[..., bool]) -> int:
         rest = 0
         for number, step in enumerate(steps, start=1):
-            if step[0].rest != rest or not possible(*step):
+            if step[0]["rest"] != rest or not possible(*step):
                 return number
             rest = self._compiled.rest(step[0])
         return 0
@@ -315,12 +314,6 @@ def unchanged() -> Judged:
     return Judged(ORIGINAL)
 
 
-def rest_after(event: EventView) -> int:
+def rest_after(event: Fields) -> int:
     """The blocks of the other claims after an event."""
     return unchanged()._compiled.rest(event)
-
-
-@cache
-def _constants(constants: str, threshold: int) -> Constants:
-    mode = next(mode for mode in Mode if alike(mode) == constants)
-    return Constants(threshold=threshold, **MODES[mode].constants)

@@ -1,23 +1,33 @@
-"""Evaluates observers on a run, event by event, with the Python that the monitor compiles."""
+"""Evaluates observers on a run, event by event."""
 
 from __future__ import annotations
 
 from functools import cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from proofs.logic.compiled import Constants, compile_mode, compile_observer, to_python
 from proofs.model.auditor import BELIEFS
 from proofs.model.theorems import CLAUSES
 from proofs.mutation.runs.faithful import faithful
+from proofs.mutation.runs.functions import (
+    ARGUMENTS,
+    CLAIM_REGISTERS,
+    REQUEST_REGISTERS,
+    expression,
+    following,
+    function,
+    step_of,
+)
 from proofs.mutation.runs.lines import read_run
 from spec.claims.states import Mode
-from spec.contract.modes import MODES, Bundle
+from spec.contract.ledgers import CLAIM_FACTS, DECLARED, REQUEST_FACTS
+from spec.contract.modes import MODES
 from spec.contract.obligations import OBLIGATIONS
 from spec.language.terms import Scope
 from spec.language.verdicts import Verdict
+from spec.stream.generate import CLAIM, REQUEST
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Iterable, Mapping
 
     from proofs.model.theorems import Clause
     from spec.language.machine import Observer
@@ -27,7 +37,7 @@ __all__ = [
     "Judge",
     "alike",
     "breaches",
-    "function",
+    "constants_of",
     "is_faithful",
     "judged",
     "received",
@@ -35,7 +45,6 @@ __all__ = [
 ]
 
 Received = tuple[Any, ...]  # event, constants, and the ledgers before and after it
-_ARGUMENTS = "e, c, was, now, req_was, req"
 
 
 class Breach(NamedTuple):
@@ -61,16 +70,32 @@ def _of(constants: str) -> Mode:
 @cache
 def received(constants: str, line: str) -> tuple[Received, ...]:
     """The events of a run as observers receive them."""
-    compiled = compile_mode(_of(constants), Bundle.CONTRACT)
     run, found = read_run(line), []
-    c = Constants(threshold=run.threshold, **MODES[_of(constants)].constants)
-    was, asked = compiled.claim_initial, compiled.request_initial
+    c = constants_of(constants, run.threshold)
+    was: tuple[Any, ...] = tuple(register.initial for register in CLAIM)
+    asked: tuple[Any, ...] = tuple(register.initial for register in REQUEST)
+    claim, request = _ledgers()
     for event in run.events:
-        now = compiled.claim(event, c, was)
-        asks = compiled.request(event, c, was, now, asked)
+        now = claim(event, c, was)
+        asks = request(event, c, was, now, asked)
         found.append((event, c, was, now, asked, asks))
         was, asked = now, asks
     return tuple(found)
+
+
+@cache
+def constants_of(constants: str, threshold: int) -> Mapping[str, int]:
+    """The constants of a claim, with those by which observers distinguish modes."""
+    return {"threshold": threshold, **MODES[_of(constants)].constants}
+
+
+@cache
+def _ledgers() -> tuple[Callable[..., tuple[Any, ...]], Callable[..., tuple[Any, ...]]]:
+    terms = {**CLAIM_FACTS.following, **DECLARED.following}
+    return (
+        following(CLAIM_REGISTERS, terms, Scope.NOW, "e, c, w"),
+        following(REQUEST_REGISTERS, REQUEST_FACTS.following, Scope.REQ, "e, c, w, n, r"),
+    )
 
 
 @cache
@@ -81,20 +106,14 @@ def is_faithful(constants: str, line: str) -> bool:
 
 @cache
 def _faithful() -> Callable[..., bool]:
-    return function(_ARGUMENTS, to_python(faithful()))
-
-
-def function(arguments: str, body: str) -> Callable[..., Any]:
-    """A function that evaluates a Python expression translated from a term."""
-    made: Callable[..., Any] = eval(f"lambda {arguments}: {body}")
-    return made
+    return function(ARGUMENTS, expression(faithful()))
 
 
 class Judge:
-    """An observer, compiled."""
+    """An observer as a function."""
 
     def __init__(self, observer: Observer) -> None:
-        self._step = compile_observer(observer)
+        self._step = step_of(observer)
         self._own = tuple(register.initial for register in observer.registers)
         self._says = [state.verdict for state in observer.states]
 
@@ -102,7 +121,7 @@ class Judge:
         """The verdict after each event."""
         state, own, found = 0, self._own, []
         for step in steps:
-            state, own, _ = self._step(state, own, *step)
+            state, own = self._step(state, own, *step)
             found.append(self._says[state])
         return found
 
@@ -152,7 +171,7 @@ _BELIEVES = {(Scope.BELIEVES, r.name): f"after[{i}]" for i, r in enumerate(BELIE
 
 @cache
 def _beliefs() -> Callable[..., tuple[Any, ...]]:
-    terms = (to_python(BELIEFS.following[r.name], _BELIEVED) for r in BELIEFS.registers)
+    terms = (expression(BELIEFS.following[r.name], _BELIEVED) for r in BELIEFS.registers)
     return function("e, before", f"({', '.join(terms)},)")
 
 
@@ -162,7 +181,7 @@ def _clauses(mode: Mode) -> tuple[tuple[Clause, Callable[..., bool]], ...]:
         (
             clause,
             function(
-                f"{_ARGUMENTS}, before, after", to_python(clause.holds, _BELIEVED | _BELIEVES)
+                f"{ARGUMENTS}, before, after", expression(clause.holds, _BELIEVED | _BELIEVES)
             ),
         )
         for clause in CLAUSES.get(mode, ())

@@ -11,9 +11,8 @@ from __future__ import annotations
 
 from functools import cache
 from importlib.resources import files
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias
 
-from proofs.logic.event_view import EventView
 from spec.contract.vocabulary import EVENT_FIELDS
 from spec.events.alphabet import CONFLICT_ACTIONS, Kind
 from spec.events.fields import REQUEST_KINDS
@@ -22,7 +21,18 @@ from spec.language.terms import Sort
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-__all__ = ["HAND", "RUNS", "Run", "Trace", "read_run", "runs", "traces", "usual", "write_run"]
+__all__ = [
+    "HAND",
+    "RUNS",
+    "Fields",
+    "Run",
+    "Trace",
+    "read_run",
+    "runs",
+    "traces",
+    "usual",
+    "write_run",
+]
 
 RUNS: Final = files("proofs.mutation.runs") / "runs.txt"
 HAND: Final = files("proofs.mutation.runs") / "traces.txt"
@@ -30,11 +40,15 @@ HAND: Final = files("proofs.mutation.runs") / "traces.txt"
 _OF_NO_CLAIM: Final = CONFLICT_ACTIONS | {Kind.REQUEST_ARRIVED, Kind.REQUEST_FINISHED}
 
 
+Fields: TypeAlias = "Mapping[str, Any]"
+"""The kind and the fields of an event, by their names."""
+
+
 class Run(NamedTuple):
     """The events of a run, as its claim sees them."""
 
     threshold: int
-    events: tuple[EventView, ...]
+    events: tuple[Fields, ...]
 
 
 class Trace(NamedTuple):
@@ -66,7 +80,7 @@ def write_run(threshold: int, events: Iterable[tuple[Kind, Mapping[str, Any]]]) 
     return " ".join((str(threshold), *(_word(kind, fields) for kind, fields in events)))
 
 
-def _event(word: str) -> EventView:
+def _event(word: str) -> Fields:
     name, *stated = word.split(":")
     fields = usual(Kind(name))
     for field in stated:
@@ -74,7 +88,7 @@ def _event(word: str) -> EventView:
         if key not in EVENT_FIELDS:
             raise ValueError(f"not a field of an event: {key}")
         fields[key] = int(value) if EVENT_FIELDS[key][0] is Sort.INT else value == "1"
-    return EventView(Kind(name), **fields)
+    return {"kind": Kind(name), **fields}
 
 
 def _word(kind: Kind, fields: Mapping[str, Any]) -> str:

@@ -5,15 +5,14 @@ from __future__ import annotations
 import random
 from collections import Counter
 from collections.abc import Callable, Iterator
-from types import SimpleNamespace
 from typing import Any
 
 import pytest
 import z3
 from hypothesis import HealthCheck, given, settings
 
-from proofs.logic.compiled import CLAIM_REGISTERS, REQUEST_REGISTERS, to_python
 from proofs.logic.encode import Bits, Integers, Numbers, encode, variable
+from proofs.mutation.runs.functions import CLAIM_REGISTERS, REQUEST_REGISTERS, expression
 from spec.contract.ledgers import CLAIM_FACTS, DECLARED, REQUEST_FACTS
 from spec.contract.obligations import OBLIGATIONS
 from spec.events.alphabet import Kind
@@ -51,19 +50,19 @@ def parts(term: Term) -> Iterator[Term]:
 
 def in_python(term: Term, own: Sorts) -> Callable[[Assignment], Value]:
     """The compiled term as a function of an assignment."""
-    names = {(Scope.OWN, name): f"own[{place}]" for place, name in enumerate(own)}
-    code = compile(to_python(term, names), "<term>", "eval")
+    names = {(Scope.OWN, name): f"o[{place}]" for place, name in enumerate(own)}
+    code = compile(expression(term, names), "<term>", "eval")
 
     def value(assignment: Assignment) -> Value:
         kind, values = assignment
         registers = {
-            "was": tuple(values[Scope.WAS][n] for n in CLAIM_REGISTERS),
-            "now": tuple(values[Scope.NOW][n] for n in CLAIM_REGISTERS),
-            "req_was": tuple(values[Scope.REQ_WAS][n] for n in REQUEST_REGISTERS),
-            "req": tuple(values[Scope.REQ][n] for n in REQUEST_REGISTERS),
-            "own": tuple(values[Scope.OWN][n] for n in own),
-            "e": SimpleNamespace(kind=kind, **values[Scope.EVENT]),
-            "c": SimpleNamespace(**values[Scope.CLAIM]),
+            "w": tuple(values[Scope.WAS][n] for n in CLAIM_REGISTERS),
+            "n": tuple(values[Scope.NOW][n] for n in CLAIM_REGISTERS),
+            "r": tuple(values[Scope.REQ_WAS][n] for n in REQUEST_REGISTERS),
+            "q": tuple(values[Scope.REQ][n] for n in REQUEST_REGISTERS),
+            "o": tuple(values[Scope.OWN][n] for n in own),
+            "e": {"kind": kind, **values[Scope.EVENT]},
+            "c": values[Scope.CLAIM],
         }
         found: Value = eval(code, registers)
         return found

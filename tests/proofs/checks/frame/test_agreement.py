@@ -4,26 +4,32 @@ from __future__ import annotations
 
 import random
 from collections import Counter
+from collections.abc import Callable
 from dataclasses import dataclass, field
-from types import SimpleNamespace
+from functools import cache
 from typing import Any
 
 import pytest
 
-from proofs.logic.compiled import (
+from proofs.mutation.runs.functions import (
+    ARGUMENTS,
     CLAIM_REGISTERS,
     REQUEST_REGISTERS,
-    Compiled,
-    compile_mode,
-    to_python,
+    expression,
+    following,
+    function,
+    step_of,
 )
 from spec.claims.states import Mode
-from spec.contract.modes import MODES, Bundle
+from spec.contract.ledgers import CLAIM_FACTS, DECLARED, REQUEST_FACTS
+from spec.contract.modes import MODES
 from spec.contract.vocabulary import EVENT_FIELDS
 from spec.events.alphabet import CONFLICT_ACTIONS, Kind
 from spec.events.fields import REQUEST_KINDS
+from spec.language.machine import Observer
 from spec.language.terms import Scope, Sort
 from spec.language.verdicts import Verdict, pool
+from spec.stream.generate import CLAIM, REQUEST
 from spec.stream.scopes import DELIVERY, STANDS, Delivery
 from tests.proofs.checks.frame.spaces import without
 
@@ -31,6 +37,33 @@ REQUESTS = ("r1", "r2", "r3")
 NAMES = {(Scope.STANDS, name): name for name in STANDS}
 ARRIVED = REQUEST_REGISTERS.index("arrived")
 RESPONSIBLE = CLAIM_REGISTERS.index("responsible")
+
+
+Event = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Made:
+    """The ledgers and observers of a mode as functions, for every kind of event."""
+
+    observers: tuple[Observer, ...]
+    claim: Callable[..., Any]
+    request: Callable[..., Any]
+    steps: tuple[Callable[..., Any], ...]
+    claim_initial: tuple[Any, ...] = tuple(r.initial for r in CLAIM)
+    request_initial: tuple[Any, ...] = tuple(r.initial for r in REQUEST)
+
+
+@cache
+def made_of(mode: Mode) -> Made:
+    """The functions of a mode."""
+    observers, claims = MODES[mode].bundle(), {**CLAIM_FACTS.following, **DECLARED.following}
+    return Made(
+        observers,
+        following(CLAIM_REGISTERS, claims, Scope.NOW, "e, c, w"),
+        following(REQUEST_REGISTERS, REQUEST_FACTS.following, Scope.REQ, "e, c, w, n, r"),
+        tuple(map(step_of, observers)),
+    )
 
 
 @dataclass
@@ -49,33 +82,33 @@ class Standing:
 class Naive:
     """Every scope takes in every event, from the first on."""
 
-    made: Compiled
-    constants: SimpleNamespace
+    made: Made
+    constants: Event
     facts: tuple[Any, ...] = ()
     claim: Standing = field(init=False)
     requests: dict[str, Standing] = field(init=False)
 
     def __post_init__(self) -> None:
         self.facts = self.made.claim_initial
-        first = [(0, own) for own in self.made.own_initial]
+        first = [(0, tuple(r.initial for r in o.registers)) for o in self.made.observers]
         self.claim = Standing(self.made.request_initial, first)
         self.requests = {name: self.claim.copy() for name in REQUESTS}
 
-    def take(self, event: SimpleNamespace) -> None:
+    def take(self, event: Event) -> None:
         """One event."""
         was, self.facts = self.facts, self.made.claim(event, self.constants, self.facts)
         self.step(self.claim, event, was, here=False)
         for name, standing in self.requests.items():
-            self.step(standing, event, was, here=event.request == name)
+            self.step(standing, event, was, here=event["request"] == name)
 
-    def step(self, of: Standing, event: SimpleNamespace, was: Any, *, here: bool) -> None:
+    def step(self, of: Standing, event: Event, was: Any, *, here: bool) -> None:
         """One scope takes in an event."""
-        event.here, before = here, of.facts
+        event["here"], before = here, of.facts
         of.facts = self.made.request(event, self.constants, was, self.facts, before)
         for place, step in enumerate(self.made.steps):
             state, own = of.at[place]
             args = (event, self.constants, was, self.facts, before, of.facts)
-            of.at[place] = step(state, own, *args)[:2]
+            of.at[place] = step(state, own, *args)
 
     def verdicts(self) -> list[Verdict]:
         """The verdict of each obligation: the heaviest of its scopes."""
@@ -92,72 +125,64 @@ class Naive:
 class Fast(Naive):
     """Scopes take in what the reasons of delivery say, and requests are opened late."""
 
-    def __init__(self, made: Compiled, constants: SimpleNamespace, delivery: Delivery) -> None:
+    def __init__(self, made: Made, constants: Event, delivery: Delivery) -> None:
         super().__init__(made, constants)
         self.delivery, self.requests = delivery, {}
         self.delivered = Counter[str]()
         self.known = dict.fromkeys(REQUESTS, made.request_initial)
         self.told = {
-            scope: compile(to_python(delivery.term(scope), NAMES), scope, "eval")
+            scope: function(f"{ARGUMENTS}, owes", expression(delivery.term(scope), NAMES))
             for scope in ("claim", "request", "opens")
         }
         self.derived = {
-            name: compile(to_python(term, NAMES), name, "eval")
+            name: function("c, w, r, owes, responsible_at_arrival", expression(term, NAMES))
             for name, term in delivery.derived.items()
         }
         self.clock, self.began = 0, 0
         self.arrived = dict.fromkeys(REQUESTS, 0)
 
-    def take(self, event: SimpleNamespace) -> None:
+    def take(self, event: Event) -> None:
         """One event."""
         was, before, owes = self.facts, self.claim.copy(), self.owes
         opening = {name: self.unfollowed(name) for name in REQUESTS}
-        event.here = False
+        event["here"] = False
         if self.asks("claim", event, was, was, self.claim.facts, owes):
             self.facts = self.made.claim(event, self.constants, was)
             self.step(self.claim, event, was, here=False)
         for name in REQUESTS:
             self.request(name, event, was, Standing(opening[name], before.at), owes)
         self.clock += 1
-        if event.kind is Kind.CLAIM_COMMITTED and event.mine and not was[RESPONSIBLE]:
+        if event["kind"] is Kind.CLAIM_COMMITTED and event["mine"] and not was[RESPONSIBLE]:
             self.began = self.clock
-        if event.kind is Kind.REQUEST_ARRIVED and event.request in self.arrived:
-            self.arrived[event.request] = self.clock
+        if event["kind"] is Kind.REQUEST_ARRIVED and event["request"] in self.arrived:
+            self.arrived[event["request"]] = self.clock
 
     def unfollowed(self, name: str) -> tuple[Any, ...]:
         """The registers of a request that is not followed: known to the pool, or derived."""
         at_arrival = self.known[name][ARRIVED] and self.began < self.arrived[name]
-        names = {
-            "was": self.facts,
-            "req_was": self.known[name],
-            "responsible_at_arrival": at_arrival,
-            "owes": self.owes,
-        }
-        names["c"] = self.constants
-        made = {register: eval(code, dict(names)) for register, code in self.derived.items()}
+        stands = (self.constants, self.facts, self.known[name], self.owes, at_arrival)
+        made = {register: derived(*stands) for register, derived in self.derived.items()}
         return tuple(
             made.get(register, value)
             for register, value in zip(REQUEST_REGISTERS, self.known[name], strict=True)
         )
 
-    def request(
-        self, name: str, event: SimpleNamespace, was: Any, before: Standing, owes: bool
-    ) -> None:
+    def request(self, name: str, event: Event, was: Any, before: Standing, owes: bool) -> None:
         """What the event means in the scope of one request."""
-        event.here = event.request == name
+        event["here"] = event["request"] == name
         followed = self.requests.get(name)
         now = self.made.claim(event, self.constants, was)
         if followed is not None:
             if self.asks("request", event, was, now, followed.facts, owes):
-                self.step(followed, event, was, here=event.here)
+                self.step(followed, event, was, here=event["here"])
         elif self.asks("opens", event, was, now, before.facts, owes):
             self.requests[name] = before.copy()
-            self.step(self.requests[name], event, was, here=event.here)
+            self.step(self.requests[name], event, was, here=event["here"])
         self.know(name, event)
 
-    def know(self, name: str, event: SimpleNamespace) -> None:
+    def know(self, name: str, event: Event) -> None:
         """The pool follows what it knows of a request, whoever it concerns."""
-        event.here, first = event.request == name, self.made.request_initial
+        event["here"], first = event["request"] == name, self.made.request_initial
         nobody = self.made.claim_initial
         after = self.made.request(event, self.constants, nobody, nobody, self.known[name])
         self.known[name] = tuple(
@@ -168,8 +193,7 @@ class Fast(Naive):
     def asks(self, scope: str, event: Any, was: Any, now: Any, req_was: Any, owes: bool) -> bool:
         """Whether the event is delivered."""
         req = self.made.request(event, self.constants, was, now, req_was)
-        names = {"e": event, "c": self.constants, "was": was, "now": now, "owes": owes}
-        found = bool(eval(self.told[scope], {**names, "req_was": req_was, "req": req}))
+        found = self.told[scope](event, self.constants, was, now, req_was, req, owes)
         self.delivered[scope] += found
         return found
 
@@ -180,7 +204,7 @@ class Fast(Naive):
         return any(o.states[state].verdict is Verdict.PENDING for (state, _), o in pairs)
 
 
-def an_event(rng: random.Random) -> SimpleNamespace:
+def an_event(rng: random.Random) -> Event:
     """A random event: often about the claim, with small counts."""
     kind = rng.choice(tuple(Kind))
     values = {
@@ -192,10 +216,10 @@ def an_event(rng: random.Random) -> SimpleNamespace:
     about = rng.random() < 0.6
     values |= {"mine": about, "named": about if rng.random() < 0.95 else not about, "here": False}
     values |= {"usable": 4, "authorised": rng.random() < 0.9}
-    return SimpleNamespace(kind=kind, request=request, **values)
+    return {"kind": kind, "request": request, **values}
 
 
-def a_story(rng: random.Random) -> list[SimpleNamespace]:
+def a_story(rng: random.Random) -> list[Event]:
     """Events that begin, as streams do, with a claim that is taken up and cached."""
     events = []
     for kind in (
@@ -205,21 +229,21 @@ def a_story(rng: random.Random) -> list[SimpleNamespace]:
         Kind.BLOCK_CACHED,
     ):
         event = an_event(rng)
-        event.__dict__.update(kind=kind, mine=True, named=True, request=None)
-        event.__dict__.update(footprint=2, lead=2)
+        event.update(kind=kind, mine=True, named=True, request=None)
+        event.update(footprint=2, lead=2)
         events += [event] if rng.random() < 0.9 else []
     return [*events, *(an_event(rng) for _ in range(rng.randrange(5, 25)))]
 
 
 def run(mode: Mode, rng: random.Random, delivery: Delivery = DELIVERY) -> tuple[bool, Fast, Naive]:
     """Whether both agree after each event of a random stream, and both."""
-    made = compile_mode(mode, Bundle.CONTRACT)
-    constants = SimpleNamespace(threshold=rng.choice((1, 2)), **MODES[mode].constants)
+    made = made_of(mode)
+    constants = {"threshold": rng.choice((1, 2)), **MODES[mode].constants}
     fast, naive = Fast(made, constants, delivery), Naive(made, constants)
     agree = True
     for event in a_story(rng):
-        naive.take(SimpleNamespace(**vars(event)))
-        fast.take(SimpleNamespace(**vars(event)))
+        naive.take(dict(event))
+        fast.take(dict(event))
         agree = agree and same(fast, naive)
     return agree, fast, naive
 
@@ -234,8 +258,10 @@ def same(fast: Fast, naive: Naive) -> bool:
         standing = fast.requests.get(name, Standing(fast.unfollowed(name), fast.claim.at))
         if standing.facts != whole.facts:
             return False
-        for place in naive.made.scoped:
-            verdict = naive.made.observers[place].states[naive.claim.at[place][0]].verdict
+        for place, observer in enumerate(naive.made.observers):
+            if not observer.per_request:
+                continue
+            verdict = observer.states[naive.claim.at[place][0]].verdict
             if verdict is not Verdict.VIOLATED and standing.at[place] != whole.at[place]:
                 return False
     return True
