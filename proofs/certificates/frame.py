@@ -1,7 +1,7 @@
 """Writes the frame theorem (`proofs.checks.frame`) as a part of a certificate.
 
 One file names the invariants of each observer. The questions are those of the lemmas, generated
-from the specification, these invariants, the generated Python and the tables. That the judge calls
+from the specification, these invariants and the generated Python. That the judge calls
 the functions that were read needs no solver: it is compared while the pages are made.
 """
 
@@ -17,7 +17,7 @@ import z3
 from proofs.certificates.page import DataError, Page, one_by_one, title
 from proofs.checks.frame.candidates import candidates
 from proofs.checks.frame.check import observers_of, prove_frame
-from proofs.checks.frame.generated import prove_connectives, prove_generated, prove_tables
+from proofs.checks.frame.generated import prove_connectives, prove_generated
 from proofs.checks.frame.lemmas import Frame
 from proofs.checks.frame.space import Space
 from proofs.checks.frame.translation import Translation
@@ -90,7 +90,6 @@ def _pages(mode: Mode, written: bytes) -> Mapping[str, Page]:
     translation = Translation(prover)
     prove_connectives(translation)
     prove_generated(translation, [mode])
-    prove_tables(translation, [mode])
     return made | {_GENERATED: prover.page(mode)}
 
 

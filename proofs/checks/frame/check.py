@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from monitor.native import library
 from proofs.checks.frame.generated import prove_connectives, prove_generated, prove_tables
 from proofs.checks.frame.houdini import inductive, needed
 from proofs.checks.frame.lemmas import Frame
 from proofs.checks.frame.results import SCHEMA, FrameCheck, Invariant
 from proofs.checks.frame.space import Space
-from proofs.checks.frame.statements import LEMMAS
+from proofs.checks.frame.statements import LEMMAS, TABLES
 from proofs.checks.frame.translation import Translation
 from proofs.checks.frame.verification_conditions import RLIMIT, Prover
 from spec import __version__
@@ -51,8 +52,12 @@ def check_frame(
     progress("frame: the functions of the judge")
     prove_connectives(translation)
     prove_generated(translation, modes)
-    progress("frame: the tables of the native core")
-    prove_tables(translation, modes)
+    left_out = set[str]()
+    if library() is None:
+        left_out.add(TABLES)
+    else:
+        progress("frame: the tables of the native core")
+        prove_tables(translation, modes)
     of_requests = any(observer.per_request for observer in observers)
     return FrameCheck(
         schema=SCHEMA,
@@ -60,7 +65,11 @@ def check_frame(
         spec=spec_digest(),
         modes=list(modes),
         observers=[observer.name for observer in observers],
-        lemmas=[prover.answer(each) for each in LEMMAS if of_requests or not each.of_requests],
+        lemmas=[
+            prover.answer(each)
+            for each in LEMMAS
+            if each.name not in left_out and (of_requests or not each.of_requests)
+        ],
         invariants=invariants,
     )
 

@@ -9,6 +9,7 @@ from rich.table import Table
 from rich.text import Text
 
 from proofs.checks.frame.results import exit_code
+from proofs.checks.frame.statements import TABLES
 from spec.claims.states import Mode
 from spec.language.prose import counted
 
@@ -37,6 +38,8 @@ def print_frame(out: Console, check: FrameCheck, *, verbose: bool = False) -> No
     out.print(Text(_headline(check), "bold"))
     every = len(check.modes) == len(Mode)
     out.print(f"for {'every mode' if every else ', '.join(check.modes)}, both bundles, all events")
+    if TABLES not in {lemma.name for lemma in check.lemmas}:
+        out.print("the native core is not built (make native-core): its tables are not read")
     for part, title in _PARTS.items():
         lemmas = [lemma for lemma in check.lemmas if lemma.part == part]
         if verbose:

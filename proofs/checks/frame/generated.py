@@ -6,14 +6,11 @@ makes is read back, and so are the tables of `monitor.native.tables`.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from functools import partial
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from types import CodeType, FunctionType
 from typing import TYPE_CHECKING, Any, Final
 
-import msgspec
-
-from monitor.native.tables import table
+from monitor.native.binding import table_of, vocabulary
 from proofs.checks.frame.reader import Reader, Refused, Taken
 from proofs.checks.frame.statements import (
     CONNECTIVES,
@@ -24,7 +21,7 @@ from proofs.checks.frame.statements import (
     TABLES,
     THREE,
 )
-from proofs.checks.frame.table_reader import TableReader
+from proofs.checks.frame.table_reader import TableReader, read_table
 from proofs.checks.frame.three_values import connectives
 from proofs.checks.frame.translation import (
     Comparison,
@@ -45,10 +42,11 @@ from spec.stream.scopes import DELIVERY
 
 if TYPE_CHECKING:
     from proofs.checks.frame.reader import Assigned
+    from proofs.checks.frame.table_reader import Row, RuleRow, Table
     from proofs.checks.frame.translation import Translation
     from spec.claims.states import Mode
     from spec.contract.facts import Assumption
-    from spec.language.machine import Observer, Register
+    from spec.language.machine import Observer
     from spec.language.terms import Term
     from spec.stream.generate import Compiled, Update, Watch
 
@@ -60,7 +58,6 @@ _LEDGERS: Final = (
     ("claim", Scope.WAS, Scope.NOW),
     ("request", Scope.REQ_WAS, Scope.REQ),
 )
-_text: Final = msgspec.json.encode
 Assumed = Sequence[tuple["Assumption", object, Callable[..., Any]]]
 
 
@@ -210,102 +207,120 @@ def _followed(observers: Sequence[Observer], alone: bool) -> list[int]:
 def prove_tables(
     translation: Translation,
     modes: Sequence[Mode],
-    written: Callable[[Bundle], bytes] = table,
+    written: Callable[[Bundle], bytes] = table_of,
 ) -> None:
-    """Prove that the tables of the native core equal the terms.
+    """Prove that the tables of the native core, which must be built, equal the terms.
 
     Args:
         written: returns the table of a bundle.
     """
     for bundle in Bundle:
-        found = msgspec.json.decode(written(bundle))
+        try:
+            found = read_table(written(bundle), vocabulary())
+        except Refused as refused:
+            translation.refuse(TABLES, "table", str(bundle), str(refused))
+            continue
         for what, stated, expected in _listed(found):
             translation.same(TABLES, what, str(bundle), stated, expected)
-        rows = {row["name"]: row for row in found["modes"]}
         for mode, each, observers in _bundles(modes):
             if mode is None or each is bundle:
-                _table_of_mode(translation, mode, observers, rows[mode], bundle)
+                _table_of_mode(translation, mode, observers, found, bundle)
 
 
 def _table_of_mode(
     translation: Translation,
     mode: Mode | None,
     observers: Sequence[Observer],
-    row: Mapping[str, Any],
+    found: Table,
     bundle: Bundle,
 ) -> None:
-    of, names = f"{mode}, {bundle}", [observer.name for observer in observers]
-    translation.same(TABLES, "obligations", of, row["obligations"], names)
+    of = f"{mode}, {bundle}"
+    row = next((each for each in found.modes if each.name == (mode or "")), None)
+    if row is None or sorted(found.kinds) != sorted(Kind) or len(row.rows) != len(found.kinds):
+        translation.refuse(TABLES, "modes", of, "there is no row for the mode and each kind")
+        return
+    numbers = [[*OBLIGATIONS].index(observer.name) for observer in observers]
+    translation.same(TABLES, "obligations", of, row.obligations, numbers)
     constants = Situation(Kind.CLAIM_REGISTERED, mode).constants
-    translation.same(TABLES, "constants", of, row["constants"], constants)
-    for kind in Kind:
-        prove_row(translation, Situation(kind, mode), observers, row["kinds"][kind])
+    stated = {"watched": row.watched, "ranked": row.ranked}
+    translation.same(TABLES, "constants", of, stated, {n: constants[n] for n in stated})
+    counts = [len(observer.registers) for observer in observers]
+    begin = [sum(counts[:place]) for place in range(len(counts))]
+    translation.same(TABLES, "registers of observers", of, row.offsets, begin)
+    first = [int(r.initial) for observer in observers for r in observer.registers]
+    translation.same(TABLES, "registers of observers", of, row.registers, first)
+    for kind, each in zip(found.kinds, row.rows, strict=True):
+        prove_row(translation, Situation(Kind(kind), mode), observers, found, each)
 
 
 def prove_row(
     translation: Translation,
     situation: Situation,
     observers: Sequence[Observer],
-    row: Mapping[str, Any],
+    of: Table,
+    row: Row,
 ) -> None:
     """Prove that what a table says of one kind of event equals its terms."""
-    for of, part in _parts(translation, situation, observers, row):
-        for three in (False, True):
-            translation.prove(TABLES, of, situation, part(), three=three)
+    read = _Row(translation, situation, of)
+    for three in (False, True):
+        for name, before, after in _LEDGERS:
+            found = read.ledger(name, getattr(row, name), before, after, three=three)
+            translation.prove(TABLES, name, situation, found, three=three)
+        rest = read.terms(row)
+        translation.prove(TABLES, "opens and assumptions", situation, rest, three=three)
+        for rows, alone in ((row.own, True), (row.scoped, False)):
+            at, followed = dict(rows), _followed(observers, alone)
+            known, places = sorted({*at} & {*followed}), [place for place, _ in rows]
+            translation.same(TABLES, "observers", str(situation), places, known)
+            for place in followed:
+                taken = read.rules(observers[place], at.get(place, ()), alone=alone, three=three)
+                translation.prove(TABLES, observers[place].name, situation, taken, three=three)
 
 
-def _parts(
-    translation: Translation,
-    situation: Situation,
-    observers: Sequence[Observer],
-    row: Mapping[str, Any],
-) -> Iterator[tuple[str, Callable[[], Iterable[Comparison]]]]:
-    """What is not compared yet, by its subject; each may be refused by itself."""
-    for of, before, after in _LEDGERS:
-        if not translation.is_read(of, following(before).values(), situation, _text(row[of])):
-            yield of, partial(_assigned, of, row[of], before, after)
-    plain, of_opens = TableReader(), DELIVERY.term("opens")
-    yield "opens", lambda: [Comparison("opens", "", plain.truth(row["opens"]), of_opens)]
-    yield "assumptions", lambda: _assumptions([plain.truth(each) for each in row["assumed"]])
-    for key, alone in (("own", True), ("scoped", False)):
-        at, followed = dict(row[key]), _followed(observers, alone)
-        known, places = sorted({*at} & {*followed}), [place for place, _ in row[key]]
-        translation.same(TABLES, "observers", str(situation), places, known)
-        for place in followed:
-            observer, rows = observers[place], at.get(place, [])
-            terms = terms_of(observer)
-            if not translation.is_read(observer.name, terms, situation, alone, _text(rows)):
-                yield observer.name, partial(_taken, observer, rows, alone=alone)
+class _Row:
+    """Reads what a table says of one kind of event, and compares what was not compared yet."""
+
+    def __init__(self, translation: Translation, situation: Situation, of: Table) -> None:
+        self.translation, self.situation, self.table = translation, situation, of
+
+    def ledger(
+        self, of: str, rows: Sequence[tuple[int, int]], before: Scope, after: Scope, *, three: bool
+    ) -> Iterator[Comparison]:
+        """The registers of a ledger."""
+        found = tuple(TableReader(self.table).ledger(rows, after))
+        terms = following(before).values()
+        if not self.translation.is_read(of, terms, self.situation, three, found):
+            yield from ledger(of, found, before)
+
+    def terms(self, row: Row) -> Iterator[Comparison]:
+        """Whether a request is followed, and the assumptions."""
+        reader = TableReader(self.table)
+        yield Comparison("opens", "", reader.truth(row.opens), DELIVERY.term("opens"))
+        yield from _assumptions([reader.truth(each) for each in row.assumed])
+
+    def rules(
+        self, observer: Observer, rows: Sequence[RuleRow], *, alone: bool, three: bool
+    ) -> Iterator[Comparison]:
+        """The rules of an observer."""
+        taken, terms = TableReader(self.table, observer).rules(rows), terms_of(observer)
+        key = (alone, three, taken)
+        if not self.translation.is_read(observer.name, terms, self.situation, *key):
+            yield from rules(observer, taken, alone=alone)
 
 
-def _assigned(name: str, rows: Any, before: Scope, after: Scope) -> Iterator[Comparison]:
-    yield from ledger(name, TableReader().ledger(rows, after), before)
-
-
-def _taken(observer: Observer, rows: Any, *, alone: bool) -> Iterator[Comparison]:
-    yield from rules(observer, TableReader(observer).rules(rows), alone=alone)
-
-
-def _listed(found: Mapping[str, Any]) -> Iterator[tuple[str, object, object]]:
+def _listed(found: Table) -> Iterator[tuple[str, object, object]]:
     """What a table states beside its terms, and what the specification has."""
-    yield "registers of a claim", _typed(found["claim"]), _initial(_CLAIM)
-    yield "registers of a request", _typed(found["request"]), _initial(_REQUEST)
-    rows = {row["name"]: row for row in found["obligations"]}
-    yield "obligations", list(rows), list(OBLIGATIONS)
-    for name, observer in OBLIGATIONS.items():
-        row = rows.get(name, {"states": [], "registers": [], "per_request": None})
-        yield name, _typed(row["registers"]), _initial(observer.registers)
-        yield name, row["states"], [state.verdict for state in observer.states]
-        yield name, row["per_request"], observer.per_request
-
-
-def _initial(registers: Sequence[Register]) -> list[tuple[object, ...]]:
-    return _typed([(register.name, register.initial) for register in registers])
-
-
-def _typed(rows: Iterable[Sequence[Any]]) -> list[tuple[object, ...]]:
-    """Names with values, and the types of these: True is not 1."""
-    return [(name, type(value).__name__, value) for name, value in rows]
+    yield "registers of a claim", found.claim, [int(r.initial) for r in _CLAIM]
+    yield "registers of a request", found.request, [int(r.initial) for r in _REQUEST]
+    yield "obligations", [each.name for each in found.obligations], [*OBLIGATIONS]
+    verdicts = vocabulary()["verdicts"]
+    for row in found.obligations:
+        observer = OBLIGATIONS.get(row.name)
+        if observer is not None:
+            states = [verdicts.index(state.verdict) for state in observer.states]
+            yield row.name, row.verdicts, states
+            expected = (len(observer.registers), observer.per_request)
+            yield row.name, (row.registers, row.per_request), expected
 
 
 def _assumptions(read: Sequence[Term]) -> Iterator[Comparison]:
