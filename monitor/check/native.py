@@ -80,16 +80,17 @@ class _File:
         at = 0
         while at < len(block):
             if self._reader.is_canonical:
-                taken, lines = self._judge.feed(block[at:] if at else block, number)
+                taken, lines = self._judge.feed(block, number, at)
                 self._account.lines += lines
                 number += block.count(b"\n", at, at + taken)
                 at += taken
             if at < len(block):
-                line, end, _ = block[at:].partition(b"\n")
+                end = block.find(b"\n", at)
+                line = block[at : end if end >= 0 else None]
                 if line and not line.isspace():
                     self._read(line, number)
-                number += len(end)
-                at += len(line) + len(end)
+                number += end >= 0
+                at += len(line) + 1
         return number
 
     def finish(self, sha256: str) -> Found:

@@ -130,14 +130,20 @@ class NativeJudge:
             raise CoreError(_FAILED.get(code) or self._out().decode())
         return code
 
-    def feed(self, block: bytes, number: int = 1) -> tuple[int, int]:
+    def feed(self, block: bytes, number: int = 1, start: int = 0) -> tuple[int, int]:
         """Take whole lines from this number on, up to the first that is no canonical event: a mark,
         a line of another form, or one that cannot be read. The last line needs no end.
+
+        Args:
+            start: where the first of them begins in the block, which is not copied.
 
         Returns:
             How many bytes were taken, and how many lines that are not blank.
         """
-        taken = self._core.rc_feed(self._handle, block, len(block), number, self._lines)
+        if not 0 <= start <= len(block):
+            raise ValueError(f"{start} is not within a block of {len(block)} bytes")
+        place = (ctypes.cast(block, ctypes.c_void_p).value or 0) + start
+        taken = self._core.rc_feed(self._handle, place, len(block) - start, number, self._lines)
         return self._checked(taken), self._lines.value
 
     def take(

@@ -93,6 +93,11 @@ class Stand(NamedTuple):
     rule: int | None = None
     exercised: bool = True
 
+    def moved_as(self, other: Stand | None) -> bool:
+        """Whether one line moved both into one state, by one rule: what is due is due once."""
+        mine = self.state, self.at, self.rule
+        return other is not None and mine == (other.state, other.at, other.rule)
+
 
 @dataclass(slots=True)
 class Scope:
@@ -140,7 +145,6 @@ class Claim:
         routes: by request and kind of report, the facts not yet reported, the oldest first.
         lost: blocks that it lost and no report named; None for a block without a known id.
         copies: in how many copies each tier has the claim, as stated without keys.
-        blocks: how many of its keys a block of the GPU holds.
         period: the runs of the stream that began before it.
         unclear: why nothing more is concluded of it; `open` the same of single obligations.
     """
@@ -393,12 +397,12 @@ class Claim:
         scope = self.requests.pop(request, None)
         if scope is None:
             return
-        for name, stand in zip(self.names, scope.stands, strict=True):
+        for name, stand, own in zip(self.names, scope.stands, self.own.stands, strict=True):
             if stand is None:
                 continue
             found = _finding(name, stand)
             self.keep(name, found)
-            if found.verdict is Verdict.PENDING and not self.owes:
+            if found.verdict is Verdict.PENDING and not stand.moved_as(own):
                 text = f"request {request} ended, and what it owed was never settled"
                 self.leave_open(name, Reason(Code.REQUEST_FORGOTTEN, text, found.at))
 
@@ -427,10 +431,7 @@ class Claim:
     @property
     def owes(self) -> bool:
         """Whether anything is pending in the scope of the claim itself."""
-        return any(
-            stand is not None and verdicts_of(name)[stand.state] is Verdict.PENDING
-            for name, stand in zip(self.names, self.own.stands, strict=True)
-        )
+        return self._pending(self.own)
 
     @property
     def settled(self) -> bool:

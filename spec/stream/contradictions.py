@@ -80,14 +80,14 @@ def _check_entry(at: Moment, claim: Claim, observes: frozenset[Kind]) -> None:
 def _check_look_up(at: Moment, claim: Claim, observes: frozenset[Kind]) -> None:
     """A look-up finds what is held, as far as its prompt could use it."""
     event, found = at.event, at.event.held or 0
-    held, why = FIELDS["lead"](at, claim), ""
+    held, why, pool = FIELDS["lead"](at, claim), "", at.run.pool
     if event.asked is None:
         if found < held:
             why = "a look-up finds less than is held, and does not state what it asked for"
-    elif found < min(event.asked - claim.start, held):
+    elif found < pool.lead(claim.obj, claim.start, min(event.asked, claim.extent)):
         why = "facts contradict: a look-up finds less than is held"
     if not why and found > held and not any(claim.copies.values()):
-        most = at.run.pool.lead(claim.obj, claim.start, claim.extent, tiers=True)
+        most = pool.lead(claim.obj, claim.start, claim.extent, tiers=True)
         if found > most and Kind.BLOCK_CACHED in observes:
             why = "facts contradict: a look-up finds more than is held"
     if why:

@@ -80,7 +80,7 @@ class Durations:
             claim.untimed = at if claim.untimed is None else claim.untimed
         self.timed.clear()
 
-    def end(self, claim: Claim) -> None:
+    def distrust(self, claim: Claim) -> None:
         """Nothing is concluded of an expiring claim whose end cannot be timed."""
         if claim.lapses and claim.unseen_end and not (claim.in_steps and self.steps_stated):
             text = "it is unknown when the duration of the claim is over"

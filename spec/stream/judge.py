@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache
 from typing import Final
@@ -88,9 +88,15 @@ class Judge:
         self._count = 0
         self._begin()
 
-    def _begin(self) -> None:
-        """A run begins: nothing is held, and no request is in hand."""
+    def _begin(self, groups: Mapping[int, Group] | None = None) -> None:
+        """A run begins: nothing is held, and no request is in hand.
+
+        Args:
+            groups: of the run before, where it goes on.
+        """
         self.run = Run(self.claims, self.limits.requests)
+        if groups is not None:
+            self.run.pool.groups = {**groups}
 
     # Lines.
 
@@ -105,7 +111,11 @@ class Judge:
         try:
             if line.time_ns is not None:
                 for claim in self.run.durations.over_by(line.time_ns):
-                    elapsed = Event(kind=Kind.DURATION_ELAPSED, claim_id=claim.claim_id)
+                    elapsed = Event(
+                        kind=Kind.DURATION_ELAPSED,
+                        claim_id=claim.claim_id,
+                        restated=self.restating,  # it does not end what is restated around it
+                    )
                     self._event(elapsed, line)
             elif line.mark is None and self.run.durations.timed:
                 with self.run.capacity.resized(self.run.durations.timed):
@@ -123,10 +133,14 @@ class Judge:
         if self.order.cut:
             text = "the stream was cut: stream_closed is not its last line"
             self._break(Reason(Code.STREAM_CUT, text, self.order.opened))
-        for claim in self.claims.values():
-            self.run.durations.end(claim)
+        self._time_ends()
 
-    def _start(self) -> None:
+    def _time_ends(self) -> None:
+        """The run is over, so it is known whether it states ends in steps."""
+        for claim in self.claims.values() if self.broken is None else ():
+            self.run.durations.distrust(claim)
+
+    def _start(self, groups: Mapping[int, Group] | None = None) -> None:
         """Another run begins after a break; its claims are judged in a period of their own."""
         self.broken = None
         self.period += 1
@@ -139,7 +153,7 @@ class Judge:
         for claim in self.past[:more]:
             self._forget(claim)
         del self.past[:more]
-        self._begin()
+        self._begin(groups)
 
     def _mark(self, line: Line) -> None:
         mark = line.mark
@@ -149,9 +163,7 @@ class Judge:
         if mark is not None and mark.kind is Mark.STREAM_RESTATED:
             self.restating = self.broken is not None
             if self.restating:
-                groups = self.run.pool.groups
-                self._start()
-                self.run.pool.groups = groups
+                self._start(self.run.pool.groups)
         if line.observes is not None and not self.observes <= line.observes:
             self.observes &= line.observes
             if mark is not None:
@@ -184,14 +196,15 @@ class Judge:
     def _break(self, reason: Reason) -> None:
         """From here on nothing is concluded, until a run begins."""
         self._leave(reason)
+        for claim in [*self._alive()]:
+            claim.distrust(reason)
+            self._end(claim)
+        self._time_ends()
         if self.broken is None:
             self.breaks.append(reason)
             self.broken = reason
         self.restating = False
-        for claim in [*self._alive()]:
-            claim.distrust(reason)
-            self._end(claim)
-        self._begin()
+        self._begin(self.run.pool.groups)
 
     # Events.
 
@@ -292,7 +305,7 @@ class Judge:
             claim.distrust(Reason(Code.NOT_REGISTERED, text, line.at))
         claim.named |= event.kind in _EARLY
         if event.kind is Kind.CLAIM_EXPIRED and binds:
-            self.run.durations.end(claim)
+            self.run.durations.distrust(claim)
         if claim.final and event.kind is Kind.CLAIM_REGISTERED:
             claim.distrust(Reason(Code.ID_REUSED, "the claim ended before", line.at))
         if not binds or (event.kind not in TERMS and claim.knows(event)):
@@ -432,7 +445,7 @@ class Judge:
     def _end(self, claim: Claim) -> None:
         """Nothing changes the verdict any more but a late report."""
         if not claim.in_steps:  # whether the stream states ends in steps is known when it is over
-            self.run.durations.end(claim)
+            self.run.durations.distrust(claim)
         claim.final = True
         self.run.drop(claim)
         self._ended[claim.claim_id] = claim

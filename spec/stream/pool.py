@@ -240,7 +240,7 @@ class Pool:
             tiers: copies in all tiers count as well.
         """
         held = self._anywhere if tiers else self.on_gpu
-        if len(self.groups) == 1 and self.groups.get(0) is FULL:
+        if len(self.groups) == 1 and self.groups.get(0) == FULL:
             at = start
             while at < end and held(obj.key(0, at)):
                 at += 1

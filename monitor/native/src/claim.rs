@@ -391,13 +391,16 @@ impl Claim {
     pub fn drop_request(&mut self, request: Name, tables: &Tables, names: &Names) {
         let Some(at) = self.seen.requests.iter().position(|row| row.0 == request) else { return };
         let (_, scope) = self.seen.requests.remove(at);
-        for (stand, &number) in scope.stands.iter().zip(&tables.modes[self.mode].obligations) {
+        let obligations = &tables.modes[self.mode].obligations;
+        for (place, (stand, &number)) in scope.stands.iter().zip(obligations).enumerate() {
             if stand.absent {
                 continue;
             }
             let found = finding(tables, number, stand);
             self.seen.keep(number, found);
-            if found.verdict == PENDING && !self.owes(tables) {
+            let own = &self.seen.own.stands[place];
+            let same = (own.state, own.at, own.rule) == (stand.state, stand.at, stand.rule);
+            if found.verdict == PENDING && !same {
                 let request = names.show(request);
                 let text = format!("request {request} ended, and what it owed was never settled");
                 let reason = Reason::new(Code::RequestForgotten, text, found.at);

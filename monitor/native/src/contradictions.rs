@@ -64,19 +64,21 @@ fn look_up(at: &Moment, number: u32, observes: Kinds) -> Fine {
         return Ok(());
     }
     let (held, found) = (at.lead(claim), event.held.unwrap_or(0));
+    let (object, end) = (run.objects.get(claim.object), claim.extent() as i64);
+    let lead = |end: i64, tiers: bool| {
+        run.pool.lead((&run.objects, object), claim.start(), end, tiers)
+    };
     let mut why = match event.asked {
         None if found < held => {
             "a look-up finds less than is held, and does not state what it asked for"
         }
-        Some(asked) if found < held.min(asked - claim.start()) => {
+        Some(asked) if found < lead(asked.min(end), false) => {
             "facts contradict: a look-up finds less than is held"
         }
         _ => "",
     };
     if why.is_empty() && found > held && !claim.has_copy() {
-        let (object, end) = (run.objects.get(claim.object), claim.extent() as i64);
-        let most = run.pool.lead((&run.objects, object), claim.start(), end, true);
-        if found > most && observes.has(event::BLOCK_CACHED) {
+        if found > lead(end, true) && observes.has(event::BLOCK_CACHED) {
             why = "facts contradict: a look-up finds more than is held";
         }
     }

@@ -50,7 +50,7 @@ pub fn untime(run: &mut Run, at: Place, tables: &Tables) {
 }
 
 /// Nothing is concluded of an expiring claim whose end cannot be timed.
-pub fn end(run: &mut Run, tables: &Tables, number: u32) {
+pub fn distrust(run: &mut Run, tables: &Tables, number: u32) {
     let steps = run.durations.steps_stated;
     let claim = &mut run.claims[number];
     let timed = claim.in_steps() && steps;

@@ -105,10 +105,13 @@ impl Judge {
         }
     }
 
-    /// A run begins: nothing is held, and no request is in hand.
-    fn begin(&mut self) {
-        let Run { claims, ids, count, .. } = std::mem::take(&mut self.state.run);
+    /// A run begins: nothing is held, and no request is in hand. Groups stay where a run goes on.
+    fn begin(&mut self, goes_on: bool) {
+        let Run { claims, ids, count, pool, .. } = std::mem::take(&mut self.state.run);
         self.state.run = Run { claims, ids, count, ..Run::new(self.asked.limits.requests) };
+        if goes_on {
+            self.state.run.pool.groups = pool.groups;
+        }
     }
 
     // Lines.
@@ -120,7 +123,7 @@ impl Judge {
             Step::Broken(reason) => self.break_off(reason),
             Step::Begins(reason) => {
                 self.break_off(reason);
-                self.start();
+                self.start(false);
             }
         }
         self.mark(line);
@@ -133,7 +136,9 @@ impl Judge {
         if let Some(now) = line.time_ns {
             while let Some(number) = durations::over_by(&mut self.state.run, now) {
                 let (kind, claim_id) = (event::DURATION_ELAPSED, self.state.run.claims[number].id);
-                self.event(&Event { kind, claim_id, ..Event::default() }, line)?;
+                // It does not end what is restated around it.
+                let restated = self.state.restating;
+                self.event(&Event { kind, claim_id, restated, ..Event::default() }, line)?;
             }
         } else if line.mark.is_none() {
             durations::untime(&mut self.state.run, line.at, &self.tables);
@@ -149,13 +154,21 @@ impl Judge {
             let text = "the stream was cut: stream_closed is not its last line";
             self.break_off(Reason::new(Code::StreamCut, text, self.state.order.opened));
         }
+        self.time_ends();
+    }
+
+    /// The run is over, so it is known whether it states ends in steps.
+    fn time_ends(&mut self) {
+        if self.state.broken.is_some() {
+            return;
+        }
         let all: Vec<u32> = self.state.run.ids.iter().map(|row| *row.1).collect();
         all.into_iter()
-            .for_each(|number| durations::end(&mut self.state.run, &self.tables, number));
+            .for_each(|number| durations::distrust(&mut self.state.run, &self.tables, number));
     }
 
     /// Another run begins after a break; its claims are judged in a period of their own.
-    fn start(&mut self) {
+    fn start(&mut self, goes_on: bool) {
         self.state.broken = None;
         self.state.period += 1;
         while let Some((name, number)) = self.state.ended.pop_first() {
@@ -163,7 +176,7 @@ impl Judge {
             self.forget(number, true);
         }
         self.state.gone.clear();
-        self.begin();
+        self.begin(goes_on);
     }
 
     fn mark(&mut self, line: &Line) {
@@ -177,9 +190,7 @@ impl Judge {
         if line.mark == Some(Mark::Restated) {
             self.state.restating = self.state.broken.is_some();
             if self.state.restating {
-                let groups = std::mem::take(&mut self.state.run.pool.groups);
-                self.start();
-                self.state.run.pool.groups = groups;
+                self.start(true);
             }
         }
         if let Some(observes) = line.observes.filter(|set| !set.covers(self.state.observes)) {
@@ -239,16 +250,17 @@ impl Judge {
     /// From here on nothing is concluded, until a run begins.
     pub fn break_off(&mut self, reason: Reason) {
         self.state.left.get_or_insert_with(|| reason.clone());
-        if self.state.broken.is_none() {
-            self.state.breaks.push(reason.clone());
-            self.state.broken = Some(reason.clone());
-        }
-        self.state.restating = false;
         for number in self.alive() {
             self.state.run.claims[number].distrust(reason.clone());
             self.end(number);
         }
-        self.begin();
+        self.time_ends();
+        if self.state.broken.is_none() {
+            self.state.breaks.push(reason.clone());
+            self.state.broken = Some(reason);
+        }
+        self.state.restating = false;
+        self.begin(true);
     }
 
     // Events.
@@ -437,7 +449,7 @@ impl Judge {
         }
         claim.named |= early;
         if event.kind == event::CLAIM_EXPIRED && binds {
-            durations::end(&mut self.state.run, &self.tables, number);
+            durations::distrust(&mut self.state.run, &self.tables, number);
         }
         let claim = &mut self.state.run.claims[number];
         if claim.is_final && event.kind == event::CLAIM_REGISTERED {
@@ -663,7 +675,7 @@ impl Judge {
         // Whether the stream states ends in steps is known when it is over.
         let run = &mut self.state.run;
         if !run.claims[number].in_steps() {
-            durations::end(run, &self.tables, number);
+            durations::distrust(run, &self.tables, number);
         }
         run.claims[number].is_final = true;
         run.drop(number);
