@@ -142,7 +142,7 @@ class NativeJudge:
         """
         if not 0 <= start <= len(block):
             raise ValueError(f"{start} is not within a block of {len(block)} bytes")
-        place = (ctypes.cast(block, ctypes.c_void_p).value or 0) + start
+        place = (ctypes.cast(ctypes.c_char_p(block), ctypes.c_void_p).value or 0) + start
         taken = self._core.rc_feed(self._handle, place, len(block) - start, number, self._lines)
         return self._checked(taken), self._lines.value
 
