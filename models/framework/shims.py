@@ -97,4 +97,6 @@ def _event(kind: Kind, said: Signal, mode: Mode | None) -> Event:
     if mode is not None:
         given["mode"] = str(mode)
     means = {*fields_of(kind), *IDENTITY, "claim_id"}
+    if kind is Kind.CLAIM_OFFLOADED:
+        means.discard("by")  # an offload with a caller would end the claim
     return Event(kind=kind, **{name: value for name, value in given.items() if name in means})

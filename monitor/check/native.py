@@ -64,6 +64,7 @@ class _File:
 
     def __init__(self, asked: Asked, path: str) -> None:
         self._asked, self._account = asked, Account(path)
+        self._unnamed = path.encode(errors="backslashreplace").decode()
         self._occurred, self._reader = Occurred(), Reader(path)
         self._forms: dict[str, Form] = {CANONICAL.name: CANONICAL}
         self._judge = NativeJudge(
@@ -71,7 +72,7 @@ class _File:
             asked.bundle,
             limits=asked.limits,
             only=asked.claim,
-            unnamed=path,
+            unnamed=self._unnamed,
             troubled=TROUBLED,
         )
 
@@ -116,7 +117,8 @@ class _File:
         stamp, at, form = record.stamp, record.at, record.stamp.form
         self._forms[form.name] = form
         place = at.line, at.sequence
-        self._judge.take(line_of(record), place, stamp.stream, form.name, form.first)
+        stream = self._unnamed if stamp.stream == self._account.file else stamp.stream
+        self._judge.take(line_of(record), place, stream, form.name, form.first)
 
     def _at(self, line: int, sequence: int | None) -> At:
         return at_line(self._account.file, line, sequence)
@@ -124,7 +126,7 @@ class _File:
     def _stream(self, found: NativeStream) -> StreamFound:
         return StreamFound(
             self._account.file,
-            found.name,
+            self._account.file if found.name == self._unnamed else found.name,
             self._forms[found.form],
             found.first,
             found.last,

@@ -100,7 +100,6 @@ DUE = {
     "a_load_that_fails_after_the_end_is_told": ("offloadable", 0),
     "arrives_twice_after_a_failed_restore": ("offloadable", 3),
     "deferred_and_never_arrived": ("hard_protected", 3),
-    "refused_and_served_what_nobody_named": ("offloadable", 3),
     "harmed_and_refused_and_served": ("offloadable", 1),
     "refused_and_another_load_fails_and_served": ("offloadable", 1),
     "harmed_and_back_for_another_then_computed": ("offloadable", 1),

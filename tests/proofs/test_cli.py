@@ -10,7 +10,7 @@ import pytest
 
 from proofs.__main__ import main
 from proofs.check import Checks, proof_schema
-from proofs.cli import check as command
+from proofs.cli import modes as command
 from proofs.engines.bounded.assumption_bmc import guards_of
 from proofs.traces.scenarios import SCENARIOS
 from spec.claims.states import Mode

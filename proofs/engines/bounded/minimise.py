@@ -66,7 +66,6 @@ CARRIES: dict[Kind, tuple[str, ...]] = {
     Kind.CLAIM_RESTORED: ("from_tier",),
     Kind.CLAIM_RESTORATION_FAILED: ("outcome", "refusal", "harm", "blames_unfailed", "duplicate"),
     Kind.CLAIM_BLOCK_LOST: ("breaks", "new_loss"),
-    Kind.CLAIM_OFFLOADED: ("authorised", "by"),
     Kind.CLAIM_DEMOTED: ("authorised", "by"),
     Kind.CLAIM_EXPIRED: ("authorised", "by"),
     Kind.CLAIM_RELEASED: ("authorised", "by"),

@@ -157,7 +157,7 @@ class TestReport:
         told: list[int] = []
         check([str(path)], Mode.HARD_PROTECTED, Bundle.CONTRACT, progress=told.append)
         assert sorted(told) == told
-        assert 4 == len(told)
+        assert len(told) > 3
         assert path.stat().st_size == told[-1]
 
     def test_exit_codes(self) -> None:
