@@ -1,7 +1,7 @@
 """Defines the assumptions about facts, which the monitor evaluates on every event of a stream.
 
 A fact that contradicts those before it was not observed faithfully, or not all of them were. Then
-nothing is concluded from it: the claim that it touches is inconclusive.
+nothing is concluded from there on: it is a break (`spec.stream.breaks`).
 """
 
 from __future__ import annotations

@@ -19,7 +19,9 @@ def reasons_page() -> str:
     parts = [
         "# Reasons of inconclusive verdicts",
         "",
-        "Reports and JSON give each inconclusive finding a code, a reason and its place. "
+        "JSON gives each inconclusive finding a code, a reason and its place; a text report those "
+        "of claims that are not violated. A break concerns every claim that is alive, but for "
+        "`RC130` and, of a report, `RC118`, which concern the claim alone. "
         "[The meaning of a stream](stream.md) says when each occurs.",
     ]
     for first, title in _GROUPS:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from enum import StrEnum
-from typing import Annotated
+from typing import Annotated, Literal
 
 import msgspec
 from msgspec import Meta
@@ -155,11 +155,11 @@ MARKS = {
 
 
 class CacheGroup(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """A group of KV caches: its number, its kind (full, window, state), its window in blocks."""
+    """A group of KV caches: its number, its kind, and of a `window` the blocks that a hit needs."""
 
     group: Blocks
-    kind: Name
-    window: Blocks = 0
+    kind: Literal["full", "window", "state"]
+    window: Blocks | None = None
 
 
 class StreamMark(

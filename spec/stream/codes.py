@@ -11,8 +11,9 @@ __all__ = ["Code", "Reason"]
 class Code(Enum):
     """A reason for which nothing is concluded: its number, and what to do about it.
 
-    RC1 reasons are breaks: they concern every claim that is alive. RC2 reasons concern one claim,
-    RC3 reasons one obligation of it.
+    RC1 reasons are breaks: they concern every claim that is alive, but for RC130 and, of a report,
+    RC118, which concern the claim alone. RC2 reasons concern one claim, RC3 reasons one obligation
+    of it.
     """
 
     LINES_MISSING = 101, "record every line, or restate what stands after a loss (stream_restated)"
@@ -20,7 +21,7 @@ class Code(Enum):
     NOT_UNDERSTOOD = 103, "mend the line, or teach the reader its form"
     LIMIT_REACHED = 104, "raise the limit that the reason names"
     STREAM_CUT = 105, "read the stream to its end: its last line is stream_closed"
-    NEW_RUN = 106, "numbers began again: claims of the run before ended with it"
+    NEW_RUN = 106, "expected after a restart: claims of the run before ended with it"
     TWO_FORMS = 107, "write one form into one stream"
     ENTRY_CONTRADICTS = 110, "look for a missed or invented event of the registry"
     BLOCK_HOLDS_TWO = 111, "state the end of a block before it is stated with other content"
@@ -40,13 +41,13 @@ class Code(Enum):
     NOT_REGISTERED = 202, "register a claim before reports name it"
     ID_REUSED = 203, "use a new id for a new claim"
     TERMS_CONTRADICT = 204, "state one owner, one duration and one priority of a claim"
-    DURATION_UNTIMED = 205, "state time_ns on every line while the duration of a claim runs"
+    DURATION_UNTIMED = 205, "state time_ns on every line while a duration runs, or its end"
     TERMS_MISSING = 206, "state the object and the predicate of a claim when it is registered"
     FORM_OMITS = 207, "record a form that states this"
     NEXT_STEP_UNKNOWN = 301, "state the field on which the rule depends"
     NOT_OBSERVED = 302, "observe these facts, and list them in observes of stream_opened"
     FORM_OMITS_FIELD = 303, "record a form that states this"
-    REQUEST_FORGOTTEN = 304, "raise the number of requests that are remembered"
+    REQUEST_FORGOTTEN = 304, "report what a request came to before 32 later ones of the claim end"
 
     @property
     def number(self) -> str:

@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import Final
 
-from msgspec import structs
-
 from spec.claims.predicates import MAX_BLOCKS
 from spec.events.alphabet import Kind
 from spec.events.canonical import Event
@@ -38,11 +36,20 @@ _IN_TIERS: Final = {
 }
 
 
+_COPIES: Final = _STORES | {Kind.HOST_COPY_LOST}
+_STATED: Final = tuple({*Event.__struct_fields__} - {"kind"})
+
+
 def of_tier(event: Event) -> Event:
     """The event, where a fact about blocks of another tier than the GPU is one about copies."""
-    if event.tier in (None, GPU) or event.kind not in _IN_TIERS:
+    if event.tier is None or event.kind not in _IN_TIERS or _is_gpu(event.tier):
         return event
-    return structs.replace(event, kind=_IN_TIERS[event.kind])
+    stated = {name: getattr(event, name) for name in _STATED}
+    return Event(kind=_IN_TIERS[event.kind], **stated)
+
+
+def _is_gpu(tier: str | None) -> bool:
+    return tier is not None and tier.lower() == GPU
 
 
 class Effect:
@@ -74,6 +81,7 @@ class Facts:
             claim: the one that it names.
         """
         effect, kind, pool = Effect(), event.kind, self._pool
+        self._check(event)
         obj = claim.obj if claim is not None else self._objects.meant(event)
         if claim is not None:
             effect.direct.add(claim)
@@ -103,6 +111,15 @@ class Facts:
             for owner, _ in self._owners(key):
                 effect.touch(owner).blocks.add(block)
         return effect
+
+    def _check(self, event: Event) -> None:
+        """A fact is about a group that the stream has, and a copy about another tier."""
+        if (event.group or 0) not in self._pool.groups:
+            text = f"group {event.group or 0} is none of the groups of stream_opened"
+            raise Contradiction(Code.NOTHING_NAMED, text)
+        if event.kind in _COPIES and _is_gpu(event.tier):
+            text = f"{event.kind} is about a copy in another tier than the GPU"
+            raise Contradiction(Code.NOTHING_NAMED, text)
 
     def _owners(self, key: Key) -> Iterator[tuple[Claim, int]]:
         """The claims that need a key, each with the position: of a group with a window the last
@@ -139,6 +156,10 @@ class Facts:
             end = min(claim.start + event.held, claim.extent)
             return [obj.key(group, at) for at in range(claim.start, end)]
         return []
+
+    def _of_blocks(self, event: Event) -> list[Key]:
+        """The keys that the blocks of the GPU hold which a fact states."""
+        return [key for b in event.block_ids if (key := self._pool.blocks.get(b)) is not None]
 
     # The GPU.
 
@@ -182,8 +203,7 @@ class Facts:
 
     def _loaded(self, event: Event, keys: list[Key], effect: Effect) -> None:
         """A load brought copies back; raises Contradiction if no tier has them."""
-        if not keys and event.block_ids:
-            keys = [key for b in event.block_ids if (key := self._pool.blocks.get(b)) is not None]
+        keys = keys or self._of_blocks(event)
         if not keys and event.held is None:
             self._load_whole(effect)
         for key in keys:
@@ -262,12 +282,22 @@ class Facts:
     def _stored(self, event: Event, keys: list[Key], effect: Effect) -> None:
         once = event.kind is Kind.HOST_COPY_FOUND
         tier = event.tier or _HOST
+        if event.block_ids and not keys:
+            keys = [] if once else self._of_blocks(event)
+            self._named_by_keys(event, keys)
         if keys:
             self._add_copies(tier, keys, at_least_one=once)
             return
         for claim in effect.direct:
             count = claim.copies.get(tier, 0)
             claim.copies[tier] = max(count, 1) if once else count + 1
+
+    @staticmethod
+    def _named_by_keys(event: Event, keys: list[Key]) -> None:
+        """Blocks of the GPU name what is stored from them, and no copy that was there before."""
+        if not keys:
+            text = f"the blocks of {event.kind} do not say which content is meant"
+            raise Contradiction(Code.NOTHING_NAMED, text)
 
     def _add_copies(self, tier: str, keys: Iterable[Key], *, at_least_one: bool) -> None:
         for key in keys:
@@ -277,6 +307,8 @@ class Facts:
 
     def _copy_lost(self, event: Event, keys: list[Key], effect: Effect) -> None:
         tier = event.tier or _HOST
+        if event.block_ids:
+            self._named_by_keys(event, keys)
         if event.tier is not None and not (keys or effect.direct):
             self._tier_lost(tier, effect)
             return

@@ -133,11 +133,12 @@ class Judge:
         if self.order.cut:
             text = "the stream was cut: stream_closed is not its last line"
             self._break(Reason(Code.STREAM_CUT, text, self.order.opened))
-        self._time_ends()
+        if self.broken is None:
+            self._time_ends()
 
     def _time_ends(self) -> None:
         """The run is over, so it is known whether it states ends in steps."""
-        for claim in self.claims.values() if self.broken is None else ():
+        for claim in self.claims.values():
             self.run.durations.distrust(claim)
 
     def _start(self, groups: Mapping[int, Group] | None = None) -> None:
@@ -158,7 +159,7 @@ class Judge:
     def _mark(self, line: Line) -> None:
         mark = line.mark
         if mark is not None and mark.groups:
-            groups = {each.group: Group(each.kind, each.window) for each in mark.groups}
+            groups = {each.group: Group(each.kind, each.window or 0) for each in mark.groups}
             self.run.pool.groups = groups
         if mark is not None and mark.kind is Mark.STREAM_RESTATED:
             self.restating = self.broken is not None
@@ -186,6 +187,8 @@ class Judge:
                     claim.leave_open(obligation, Reason(Code.FORM_OMITS_FIELD, why, at))
             if not only:
                 claim.distrust(Reason(Code.FORM_OMITS, why, at))
+            if self.broken is not None and not claim.final:
+                self._end(claim)
 
     def _leave(self, reason: Reason) -> None:
         self.left = self.left or reason
@@ -195,14 +198,15 @@ class Judge:
 
     def _break(self, reason: Reason) -> None:
         """From here on nothing is concluded, until a run begins."""
+        if self.broken is not None:
+            return
         self._leave(reason)
         for claim in [*self._alive()]:
             claim.distrust(reason)
             self._end(claim)
         self._time_ends()
-        if self.broken is None:
-            self.breaks.append(reason)
-            self.broken = reason
+        self.breaks.append(reason)
+        self.broken = reason
         self.restating = False
         self._begin(self.run.pool.groups)
 

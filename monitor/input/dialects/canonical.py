@@ -69,6 +69,7 @@ class CanonicalDialect:
             self._check_observed(given, given.observes, line)
         if isinstance(given, StreamMark):
             self._check_rank(given, line)
+            self._check_groups(given, line)
         at = at_line(self._file, line, given.sequence)
         return at, stamp_of(given, given.stream or self._file)
 
@@ -99,6 +100,16 @@ class CanonicalDialect:
         if rank is None or ranks is None or not rank < ranks <= MOST_RANKS:
             reason = f"there is no rank {shown(rank)} of {shown(ranks)}"
             self._refuse(line, "rank", reason, f"{hint}; at most {MOST_RANKS}")
+
+    def _check_groups(self, mark: StreamMark, line: int) -> None:
+        """Each group is listed once, and a window has a size."""
+        numbers = [each.group for each in mark.groups]
+        for place, each in enumerate(mark.groups):
+            if each.group in numbers[:place]:
+                self._refuse(line, f"groups[{place}]", f"group {each.group} is listed twice", "")
+            if (each.kind == "window") != (each.window is not None):
+                hint = "a window, and no other kind of group, has as many blocks as a hit needs"
+                self._refuse(line, f"groups[{place}].window", "it does not fit the kind", hint)
 
     def _check(self, event: Event, line: int) -> None:
         """What the form cannot say: texts that must parse, lists that must match."""

@@ -91,6 +91,7 @@ impl Facts<'_> {
     /// Take one fact about blocks, which may name a claim.
     pub fn take(&mut self, event: &Event, claim: Option<u32>) -> Fine {
         let kind = event.kind;
+        self.check(event)?;
         let object = match claim {
             Some(claim) => Some(self.claims[claim].object),
             None => self.objects.meant(event, self.names)?,
@@ -115,7 +116,7 @@ impl Facts<'_> {
             event::BLOCK_CACHED => self.cached(event, &keys)?,
             event::LOAD_FINISHED => self.loaded(event, &mut keys)?,
             event::BLOCK_EVICTED | event::BLOCK_LOST => self.gone(event, claim, object, &keys)?,
-            event::STORE_FINISHED | event::HOST_COPY_FOUND => self.stored(event, &keys),
+            event::STORE_FINISHED | event::HOST_COPY_FOUND => self.stored(event, &mut keys)?,
             event::HOST_COPY_LOST => self.copy_lost(event, &keys)?,
             _ => {}
         }
@@ -190,6 +191,26 @@ impl Facts<'_> {
         }
     }
 
+    /// A fact is about a group that the stream has, and a copy about another tier.
+    fn check(&self, event: &Event) -> Fine {
+        let group = event.group.unwrap_or(0);
+        if !self.pool.groups.iter().any(|row| row.0 == group) {
+            let text = format!("group {group} is none of the groups of stream_opened");
+            return contradiction(Code::NothingNamed, text);
+        }
+        let copy = [event::STORE_FINISHED, event::HOST_COPY_FOUND, event::HOST_COPY_LOST];
+        if copy.contains(&event.kind) && event.tier.is_some_and(|tier| self.names.is_gpu(tier)) {
+            let kind = &self.tables.kinds[usize::from(event.kind)].name;
+            let text = format!("{kind} is about a copy in another tier than the GPU");
+            return contradiction(Code::NothingNamed, text);
+        }
+        Ok(())
+    }
+
+    fn of_blocks(&self, event: &Event, keys: &mut Vec<Key>) {
+        keys.extend(event.block_ids.iter().filter_map(|block| self.pool.blocks.get(block).copied()?));
+    }
+
     // The GPU.
 
     fn cached(&mut self, event: &Event, keys: &[Key]) -> Fine {
@@ -252,8 +273,7 @@ impl Facts<'_> {
     /// A load brought copies back.
     fn loaded(&mut self, event: &Event, keys: &mut Vec<Key>) -> Fine {
         if keys.is_empty() {
-            let blocks = event.block_ids.iter();
-            keys.extend(blocks.filter_map(|b| self.pool.blocks.get(b).copied()?));
+            self.of_blocks(event, keys);
         }
         if keys.is_empty() && event.held.is_none() {
             self.load_whole()?;
@@ -361,11 +381,18 @@ impl Facts<'_> {
 
     // Tiers.
 
-    fn stored(&mut self, event: &Event, keys: &[Key]) {
+    fn stored(&mut self, event: &Event, keys: &mut Vec<Key>) -> Fine {
         let once = event.kind == event::HOST_COPY_FOUND;
         let tier = event.tier.unwrap_or(self.tables.words.cpu);
+        if !event.block_ids.is_empty() && keys.is_empty() {
+            if !once {
+                self.of_blocks(event, keys);
+            }
+            self.named_by_keys(event, keys)?;
+        }
         if !keys.is_empty() {
-            return self.add_copies(tier, keys, once);
+            self.add_copies(tier, keys, once);
+            return Ok(());
         }
         for claim in self.effect.direct.keys() {
             let copies = &mut self.claims[claim].copies;
@@ -374,6 +401,17 @@ impl Facts<'_> {
                 None => copies.push((tier, 1)),
             }
         }
+        Ok(())
+    }
+
+    /// Blocks of the GPU name what is stored from them, and no copy that was there before.
+    fn named_by_keys(&self, event: &Event, keys: &[Key]) -> Fine {
+        if !keys.is_empty() {
+            return Ok(());
+        }
+        let kind = &self.tables.kinds[usize::from(event.kind)].name;
+        let text = format!("the blocks of {kind} do not say which content is meant");
+        contradiction(Code::NothingNamed, text)
     }
 
     fn add_copies(&mut self, tier: Name, keys: &[Key], at_least_one: bool) {
@@ -385,6 +423,9 @@ impl Facts<'_> {
 
     fn copy_lost(&mut self, event: &Event, keys: &[Key]) -> Fine {
         let tier = event.tier.unwrap_or(self.tables.words.cpu);
+        if !event.block_ids.is_empty() {
+            self.named_by_keys(event, keys)?;
+        }
         if event.tier.is_some() && keys.is_empty() && self.effect.direct.is_empty() {
             self.tier_lost(tier);
             return Ok(());

@@ -154,14 +154,13 @@ impl Judge {
             let text = "the stream was cut: stream_closed is not its last line";
             self.break_off(Reason::new(Code::StreamCut, text, self.state.order.opened));
         }
-        self.time_ends();
+        if self.state.broken.is_none() {
+            self.time_ends();
+        }
     }
 
     /// The run is over, so it is known whether it states ends in steps.
     fn time_ends(&mut self) {
-        if self.state.broken.is_some() {
-            return;
-        }
         let all: Vec<u32> = self.state.run.ids.iter().map(|row| *row.1).collect();
         all.into_iter()
             .for_each(|number| durations::distrust(&mut self.state.run, &self.tables, number));
@@ -238,6 +237,9 @@ impl Judge {
             if only.is_empty() {
                 claim.distrust_for(Code::FormOmits, why, at);
             }
+            if self.state.broken.is_some() && !claim.is_final {
+                self.end(number);
+            }
         }
         Ok(())
     }
@@ -249,16 +251,17 @@ impl Judge {
 
     /// From here on nothing is concluded, until a run begins.
     pub fn break_off(&mut self, reason: Reason) {
+        if self.state.broken.is_some() {
+            return;
+        }
         self.state.left.get_or_insert_with(|| reason.clone());
         for number in self.alive() {
             self.state.run.claims[number].distrust(reason.clone());
             self.end(number);
         }
         self.time_ends();
-        if self.state.broken.is_none() {
-            self.state.breaks.push(reason.clone());
-            self.state.broken = Some(reason);
-        }
+        self.state.breaks.push(reason.clone());
+        self.state.broken = Some(reason);
         self.state.restating = false;
         self.begin(true);
     }
@@ -266,7 +269,7 @@ impl Judge {
     // Events.
 
     fn event(&mut self, event: &Event, line: &Line) -> Fine {
-        let in_tiers = event.tier.is_some_and(|tier| tier != self.tables.words.gpu);
+        let in_tiers = event.tier.is_some_and(|tier| !self.names.is_gpu(tier));
         let kind = match event.kind {
             event::BLOCK_CACHED if in_tiers => event::STORE_FINISHED,
             event::BLOCK_EVICTED | event::BLOCK_LOST if in_tiers => event::HOST_COPY_LOST,

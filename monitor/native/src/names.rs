@@ -121,6 +121,11 @@ impl Names {
         String::from_utf8_lossy(plain).into_owned()
     }
 
+    /// Whether it names the tier of the GPU.
+    pub fn is_gpu(&self, tier: Name) -> bool {
+        self.show(tier).eq_ignore_ascii_case("gpu")
+    }
+
     /// Call a function with the bytes of a text.
     pub fn with<T>(&self, name: Name, work: impl FnOnce(&[u8]) -> T) -> T {
         if name.raw() & NUMBER != 0 {
