@@ -1,4 +1,4 @@
-"""Streams by which readers and attackers showed a wrong verdict, each with the one that is right."""
+"""Streams by which attackers showed a wrong verdict, each with the one that is right."""
 
 from __future__ import annotations
 
