@@ -108,6 +108,7 @@ class TestNecessity:
         names = {
             "acceptance_reported_without_commitment",
             "reported_before_acceptance",
+            "more_accepted_than_committed",
             "acceptance_not_reported",
             "responsibility_began",
         }

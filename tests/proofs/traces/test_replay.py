@@ -86,7 +86,8 @@ class TestRefutations:
         self, mode: Mode, name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
     ) -> None:
         """A run possible only without an obligation is judged as predicted by all the others (or
-        not at all, where identity is lost), and breaks or leaves owing the one taken out."""
+        not at all, where identity is lost, or the stream breaks because what is reused is not
+        held), and breaks or leaves owing the one taken out."""
         model = model_of(mode, Bundle.CONTRACT, Bits(6), without=frozenset({name}), replay=True)
         found = find_refutation(model, 8).found
         assert (found is None) == ((mode, name) in UNWRITABLE)
@@ -100,7 +101,7 @@ class TestRefutations:
             both = judged(model, found, Bundle.CONTRACT, tmp_path / "both.jsonl", capsys, ())
             taken_out = both[name]
         assert taken_out in ("violated", "pending")
-        if name == "claim_identity":
+        if name in ("claim_identity", "offload_restorability"):
             assert {"inconclusive"} >= set(verdicts.values()) - set(
                 predicted(model, found).values()
             )

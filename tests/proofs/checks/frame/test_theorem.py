@@ -73,7 +73,7 @@ class TestProved:
         results = of_ledgers()
         assert {"proved"} == {answer.result for answer in results.values()}
         facts = results[CLAIM_FACTS].questions
-        assert {"claim facts": 11 * len(EVENTS), "declarations": 3 * len(EVENTS)} == facts
+        assert {"claim facts": 12 * len(EVENTS), "declarations": 3 * len(EVENTS)} == facts
         assert {CLAIM_FACTS, KNOWN_TO_ALL, ENDED_UNOPENED} <= set(results)
 
     @pytest.mark.parametrize("name", OBLIGATIONS)
