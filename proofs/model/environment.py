@@ -184,4 +184,5 @@ def replayable(alphabet: Iterable[Kind], *, identity: bool = True) -> Term:
         e.authorised,
         _if(kind(*_OF_AN_OWNER), e.by.eq(1)),
         _if(kind(Kind.CLAIM_OFFLOADED), e.by <= 1),
+        _if(kind(Kind.CLAIM_OFFLOADED) & (e.by >= 1), was.host),
     )

@@ -20,9 +20,9 @@ pytestmark = pytest.mark.slow
 WITNESS = {
     Mode.BEST_EFFORT: 3,
     Mode.SOFT_PRIORITY: 6,
-    Mode.HARD_PROTECTED: 9,
-    Mode.DEMOTABLE: 8,
-    Mode.EXPIRING: 7,
+    Mode.HARD_PROTECTED: 8,
+    Mode.DEMOTABLE: 7,
+    Mode.EXPIRING: 6,
     Mode.OFFLOADABLE: 11,
     Mode.ROUTED_REUSE: 8,
 }

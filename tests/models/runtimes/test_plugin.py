@@ -236,8 +236,8 @@ class TestKept:
         [
             (Mode.BEST_EFFORT, "claim_materialized_event"),
             (Mode.BEST_EFFORT, "claim_scoped_telemetry"),
-            (Mode.DEMOTABLE, "claim_demoted_before_loss"),
-            (Mode.DEMOTABLE, "ordered_lifecycle_events"),
+            pytest.param(Mode.DEMOTABLE, "claim_demoted_before_loss", marks=pytest.mark.deep),
+            pytest.param(Mode.DEMOTABLE, "ordered_lifecycle_events", marks=pytest.mark.deep),
             (Mode.EXPIRING, "claim_expired_boundary"),
             (Mode.HARD_PROTECTED, "explicit_acceptance"),
         ],

@@ -120,7 +120,8 @@ class TestLikeByMode:
             for mode in Mode:
                 one = judge(content, mode)
                 expected = [c for c in one.claims if (c.claim_id, c.stream) not in left]
-                assert expected == [c for c in auto.claims if c.mode is mode]
+                own = [c for c in auto.claims if c.mode is mode]
+                assert expected == [c for c in own if (c.claim_id, c.stream) not in left]
                 found = [part for part in auto.modes if part.mode is mode]
                 assert bool(expected) == bool(found)
                 if not left:

@@ -20,10 +20,10 @@ pytestmark = pytest.mark.slow
 REACHED = {
     Mode.BEST_EFFORT: (29, 5),
     Mode.SOFT_PRIORITY: (26, 5),
-    Mode.HARD_PROTECTED: (97, 8),
-    Mode.DEMOTABLE: (60, 8),
-    Mode.EXPIRING: (57, 8),
-    Mode.OFFLOADABLE: (110, 11),
+    Mode.HARD_PROTECTED: (98, 8),
+    Mode.DEMOTABLE: (61, 8),
+    Mode.EXPIRING: (58, 8),
+    Mode.OFFLOADABLE: (111, 11),
     Mode.ROUTED_REUSE: (48, 5),
 }
 
@@ -33,7 +33,7 @@ TOLD = {
     Mode.SOFT_PRIORITY: {"both lose, lower first": 8},
     Mode.HARD_PROTECTED: {"refusal": 11, "boundary": 6},
     Mode.DEMOTABLE: {"demotion under pressure": 12},
-    Mode.EXPIRING: {"boundary": 9},
+    Mode.EXPIRING: {"boundary": 8},
     Mode.OFFLOADABLE: {"restore, then a failed restore": 15},
     Mode.ROUTED_REUSE: {"routed, reported, served": 9},
 }

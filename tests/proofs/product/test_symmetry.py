@@ -31,10 +31,10 @@ POOLS = {"requests": REQUESTS, "claims": CLAIMS}
 REACHED = 3_000
 
 ASKED = [
-    (Mode.HARD_PROTECTED, "claim_identity"),
+    pytest.param(Mode.HARD_PROTECTED, "claim_identity", marks=pytest.mark.deep),
     (Mode.HARD_PROTECTED, "victim_exclusion_before_violation"),
-    (Mode.HARD_PROTECTED, "claim_harm_attribution"),
-    (Mode.EXPIRING, "claim_expired_boundary"),
+    pytest.param(Mode.HARD_PROTECTED, "claim_harm_attribution", marks=pytest.mark.deep),
+    pytest.param(Mode.EXPIRING, "claim_expired_boundary", marks=pytest.mark.deep),
     (Mode.BEST_EFFORT, "claim_scoped_telemetry"),
 ]
 EVERY = [(mode, name) for mode in Mode for name in MODES[mode].names(Bundle.CONTRACT)]
