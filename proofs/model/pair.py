@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     from spec.contract.modes import Bundle
 
-__all__ = ["FIRST_LOSS", "RANK", "Pair", "swap_lemma"]
+__all__ = ["FIRST_LOSS", "OF_EACH", "RANK", "Pair", "swap_lemma"]
 
 FIRST_LOSS = Clause(
     "first loss",
@@ -41,7 +41,7 @@ RANK = Clause(
 
 _SIDES = ("A", "B")
 _SHARED = ("lost_first", "said_first")
-_OF_EACH = ("stored", "restorable")
+OF_EACH = ("stored", "restorable")
 """The fields that differ between the claims."""
 _RESET = "reset"  # a claim lost blocks other than by eviction
 _EITHER = "either"  # when a claim lost blocks first, one of the other could have been taken
@@ -100,10 +100,10 @@ class Pair:
                 made[f"{name}.{side}"] = z3.Bool(f"e.{name}.{side}{suffix}")
         for name in ("lower_priority_available", "higher_priority_kept"):
             del made[name]
-        for name in _OF_EACH:
+        for name in OF_EACH:
             del made[name]
         for name in (
-            *_OF_EACH,
+            *OF_EACH,
             "takeable",
             "keeps",
         ):  # a block could be taken; the claim keeps some
@@ -208,7 +208,7 @@ class Pair:
     @staticmethod
     def _view(event: Mapping[str, Expr], side: str) -> dict[str, Expr]:
         """The event in the scope of one claim, without its ranks."""
-        return {**event, **{n: event[f"{n}.{side}"] for n in ("mine", "named", *_OF_EACH)}}
+        return {**event, **{n: event[f"{n}.{side}"] for n in ("mine", "named", *OF_EACH)}}
 
     def _live(self, state: Mapping[str, Expr], side: str) -> Expr:
         """Whether reports about the claim are owed."""

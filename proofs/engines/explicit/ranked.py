@@ -6,7 +6,7 @@ from itertools import product
 from typing import TYPE_CHECKING, Any
 
 from proofs.engines.explicit.finite import Move
-from proofs.model.pair import FIRST_LOSS
+from proofs.model.pair import FIRST_LOSS, OF_EACH
 from spec.events.alphabet import FACTS, Kind
 
 if TYPE_CHECKING:
@@ -134,4 +134,6 @@ class _View:
         return bool(higher and getattr(self._event, f"keeps_{self._other}"))
 
     def __getattr__(self, name: str) -> Any:
+        if name in OF_EACH:
+            name = f"{name}_{'A' if self._other == 'B' else 'B'}"
         return getattr(self._event, name)
