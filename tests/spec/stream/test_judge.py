@@ -359,6 +359,14 @@ class TestOverTime:
         assert gone == ["c0", "c1"]
         assert verdict(judge, "c0") is INCONCLUSIVE
 
+    @pytest.mark.parametrize(("most", "kept"), [(0, []), (1, ["c1"]), (9, ["c0", "c1"])])
+    def test_past_runs(self, most: int, kept: list[str]) -> None:
+        """Of the claims of past runs as many are kept as of those that ended, and perhaps none."""
+        lines = [line for n in range(2) for line in (*claim(f"c{n}"), *ended(f"c{n}"))]
+        again = event("request_arrived", request_id="r", needed=1, usable=9, sequence=0)
+        judge = judged([*lines, again], limits=Limits(ended=most))
+        assert [each.claim_id for each in judge.past] == kept
+
     def test_too_many(self) -> None:
         """One more claim than are followed breaks the stream."""
         judge = judged([*claim("a"), *claim("b")], limits=Limits(live=1))
