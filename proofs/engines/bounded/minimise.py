@@ -66,6 +66,7 @@ CARRIES: dict[Kind, tuple[str, ...]] = {
     Kind.CLAIM_RESTORED: ("from_tier",),
     Kind.CLAIM_RESTORATION_FAILED: ("outcome", "refusal", "harm", "blames_unfailed", "duplicate"),
     Kind.CLAIM_BLOCK_LOST: ("breaks", "new_loss"),
+    Kind.CLAIM_OFFLOADED: ("authorised", "by"),
     Kind.CLAIM_DEMOTED: ("authorised", "by"),
     Kind.CLAIM_EXPIRED: ("authorised", "by"),
     Kind.CLAIM_RELEASED: ("authorised", "by"),
@@ -157,6 +158,7 @@ def plainest(run: Run, *assumed: Expr) -> Found | None:
             return None
         preferences = _Preferences(run)
         preferences.one_clause_fails()
+        preferences.demotions_by_their_name()
         preferences.nothing_but_what_is_carried()
         preferences.in_the_order_of_a_life()
         preferences.about_whom()
@@ -210,6 +212,16 @@ class _Preferences:
                 break
         for step in self._run.steps[:-1]:
             self.prefer(step.sound)
+
+    def demotions_by_their_name(self) -> None:
+        """No offload ends a claim where a demotion would do."""
+        if Kind.CLAIM_OFFLOADED not in self._alphabet:
+            return
+        for event in self._run.events:
+            ends = z3.And(
+                self._is(event, [Kind.CLAIM_OFFLOADED]), event["by"] != self._numbers.const(0)
+            )
+            self.prefer(z3.Not(ends))
 
     def nothing_but_what_is_carried(self) -> None:
         """Fields that an event does not carry have their default values: all at once, or one by

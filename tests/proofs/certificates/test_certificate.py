@@ -79,6 +79,7 @@ class TestRoundTrip:
             if isinstance(lemma.states, Valid):
                 assert [lemma.parts] == [page.questions for page in own]
 
+    @pytest.mark.deep
     def test_modes_share_a_folder(self, tmp_path: Path) -> None:
         """The bytes do not depend on the order in which modes were written, nor on how often."""
         modes = (SMALL, Mode.EXPIRING, Mode.ROUTED_REUSE)
