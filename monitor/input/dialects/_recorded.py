@@ -11,6 +11,8 @@ from msgspec import Meta
 from monitor.input.errors import InputError
 from monitor.input.records import Doubt
 from spec.claims.predicates import MAX_BLOCKS, MaterializationPredicate
+from spec.claims.states import Mode
+from spec.contract.modes import MODES
 from spec.events.alphabet import Kind
 from spec.events.canonical import CapacityProof, Event, Name
 
@@ -192,6 +194,9 @@ _PROOF: Final = (
 )
 
 
+_WATCHED: Final = frozenset(mode.value for mode in Mode if MODES[mode].constants["watched"])
+
+
 def acceptance(
     binding: dict[str, Any],
     *,
@@ -199,11 +204,17 @@ def acceptance(
     mode: str | None = None,
     priority: int | None = None,
 ) -> tuple[Event, ...]:
-    """A claim that is submitted, committed and accepted at one place of a recording."""
+    """A claim that is submitted, committed and accepted at one place of a recording.
+
+    In a mode that promises only telemetry there is no commitment. Read from the same line, it would
+    be an act of the runtime before which it could not report that the claim is there.
+    """
     stated: dict[str, Any] = {"footprint": footprint, "mode": mode, "priority": priority}
+    commitment = Event(kind=Kind.CLAIM_COMMITTED, **binding, footprint=footprint)
+    watched = mode in _WATCHED
     return (
         Event(kind=Kind.CLAIM_REGISTERED, **binding, **stated),
-        Event(kind=Kind.CLAIM_COMMITTED, **binding, footprint=footprint),
+        *(() if watched else (commitment,)),
         Event(kind=Kind.CLAIM_ACCEPTED, **binding, **stated),
     )
 

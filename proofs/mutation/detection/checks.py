@@ -83,7 +83,7 @@ def _in_world(mode: Mode, line: str, number: int) -> bool:
     if not is_faithful(alike(mode), line):
         return False
     events = [step[0] for step in received(alike(mode), line)[:number]]
-    return all(e.kind in ENVIRONMENTS[mode] for e in events)
+    return all(e["kind"] in ENVIRONMENTS[mode] for e in events)
 
 
 def _kept(name: str, found: Sequence[Verdict], breach: Breach) -> bool:

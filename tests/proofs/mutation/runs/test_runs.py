@@ -66,7 +66,7 @@ class TestRuns:
         """A line is read and written back the same; a word that means nothing is refused."""
         for line in lines.runs():
             run = lines.read_run(line)
-            events = [(e.kind, {n: getattr(e, n) for n in lines.EVENT_FIELDS}) for e in run.events]
+            events = [(e["kind"], {n: e[n] for n in lines.EVENT_FIELDS}) for e in run.events]
             assert line == lines.write_run(run.threshold, events)
         for word in ("claim_sung", "claim_harmed:loud=1"):
             with pytest.raises(ValueError, match=word.rpartition(":")[2].partition("=")[0]):
