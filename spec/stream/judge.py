@@ -256,7 +256,7 @@ class Judge:
         if event.claim_id in self.claims and event.kind is not Kind.CLAIM_REGISTERED:
             return
         claim = self._claim(event.claim_id, at)
-        if claim.mode is None and not claim.introduced:
+        if claim.stated_mode is None and not claim.introduced:
             self._set_mode(claim, event.mode, at)
         if claim.binds(event):
             claim.state_terms(event)

@@ -370,7 +370,7 @@ impl Judge {
         }
         let number = self.claim(name, at)?;
         let claim = &self.state.run.claims[number];
-        if claim.mode == 0 && !claim.introduced {
+        if claim.stated_mode.is_none() && !claim.introduced {
             self.set_mode(number, event.mode, at);
         }
         let claim = &mut self.state.run.claims[number];

@@ -105,11 +105,9 @@ def streams() -> Iterator[bytes]:
         yield mingled(chance, modes, chance.choice((0.0, 0.0, 0.2)))
 
 
-def _known(asked: ClaimReport, own: ClaimReport) -> ClaimReport:
-    """What is known of a claim of which a report came before it stated its mode: no more than that
-    nobody could judge it."""
-    early = {"RC202"} == {each.code for each in own.obligations.values()}
-    return own if early else asked
+def _early(claim: ClaimReport) -> bool:
+    """Whether a report came before the claim stated its mode: then no mode can judge it."""
+    return "RC202" in {each.code for each in claim.obligations.values()}
 
 
 class TestLikeByMode:
@@ -122,6 +120,8 @@ class TestLikeByMode:
         several = silent = violated = kept = 0
         for content in streams():
             auto = judge(content)
+            if any(map(_early, auto.claims)):
+                continue
             away = [*auto.unjudged.claims, *auto.unjudged.turned_away]
             left = {(c.claim_id, c.stream) for c in away}
             for mode in Mode:
@@ -129,7 +129,7 @@ class TestLikeByMode:
                 expected = [c for c in one.claims if (c.claim_id, c.stream) not in left]
                 own = [c for c in auto.claims if c.mode is mode]
                 own = [c for c in own if (c.claim_id, c.stream) not in left]
-                assert [_known(c, o) for c, o in zip(expected, own, strict=True)] == own
+                assert expected == own
                 found = [part for part in auto.modes if part.mode is mode]
                 assert bool(expected) == bool(found)
                 if not left:
