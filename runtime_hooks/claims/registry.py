@@ -7,6 +7,7 @@ import heapq
 from collections import Counter, deque
 from collections.abc import Mapping
 from math import ceil
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from runtime_hooks.claims.capacity import ClaimedBlocks
@@ -138,9 +139,20 @@ class Registry:
         names = type(claim).model_fields
         return f"another {next(n for n in names if getattr(claim, n) != getattr(entry.claim, n))}"
 
-    def add(self, claim: ResidentClaim, keys: tuple[bytes, ...]) -> Entry:
-        """Add a claim that was not rejected: responsibility for it begins."""
-        entry = Entry(claim, keys, since_ns=self._now[TimeUnit.SECONDS])
+    def add(
+        self,
+        claim: ResidentClaim,
+        keys: tuple[bytes, ...],
+        terms: Mapping[str, Any] = MappingProxyType({}),
+        named: tuple[str, ...] = (),
+    ) -> Entry:
+        """Add a claim that was not rejected: responsibility for it begins.
+
+        Args:
+            terms: the fields of its registration; `named` its content keys. Both are restated.
+        """
+        now = self._now[TimeUnit.SECONDS]
+        entry = Entry(claim, keys, since_ns=now, terms=terms, named=named)
         self.live[claim.claim_id] = entry
         self._used_ids.add(_digest(claim.claim_id))
         self._used_by[_digest(claim.owner_scope)] += 1

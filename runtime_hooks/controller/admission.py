@@ -296,8 +296,7 @@ class Admission:
         named = content_keys(keys)
         self._emitter.fact(Kind.CLAIM_REGISTERED, **fields, keys=named)
         self._decided(claim)[0] += 1
-        entry = self._registry.add(claim, keys)
-        entry.terms, entry.named = fields, named
+        entry = self._registry.add(claim, keys, fields, named)
         self._accepted.append(entry)
         self._tracker.add(entry)
         if not entry.watched:
