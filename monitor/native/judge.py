@@ -22,7 +22,7 @@ from spec.stream.breaks import Line
 from spec.stream.claim import Finding, names_of
 from spec.stream.codes import Code, Reason
 from spec.stream.judge import Limits
-from spec.stream.outcome import ClaimOutcome, ModeVerdict, decide
+from spec.stream.outcome import ClaimOutcome, ModeVerdict, absence, decide
 
 __all__ = ["NativeJudge", "NativeStream", "PlaceOf"]
 
@@ -288,10 +288,7 @@ class _Made(NamedTuple):
         names = self._names(mode)
         each = (self._finding(*row) for row in found)
         findings = dict(zip(names, each, strict=True))
-        watched = mode is not None and "explicit_acceptance" not in names
-        absent = "" if entered else f"not {'registered' if watched else 'accepted'}"
-        if mode is None:
-            absent = "it states no mode"
-        verdict, why = decide({n: each.verdict for n, each in findings.items()}, absent)
+        verdicts = {n: each.verdict for n, each in findings.items()}
+        verdict, why = decide(verdicts, absence(mode, entered=entered))
         stood = ClaimState(state), entered, final, verdict, why
         return ClaimOutcome(claim_id, mode, stated, other, *stood, findings, period, turned)

@@ -35,7 +35,6 @@ from spec.events.fields import (
 from spec.language.machine import Observer
 from spec.language.partial_evaluation import Known, specialize
 from spec.language.terms import (
-    FALSE,
     And,
     Arith,
     Compare,
@@ -46,9 +45,9 @@ from spec.language.terms import (
     Scope,
     Term,
     Var,
-    variables,
 )
-from spec.stream.scopes import DELIVERY
+from spec.stream.delivery import UNKNOWN
+from spec.stream.generate import Rule, Update, Watch, compiled, constants_of
 
 __all__ = ["table"]
 
@@ -61,8 +60,6 @@ _SETS: Final = {
     "renews": RENEWS,
     "routed": {*ROUTE_REPORTS, *(fact for fact, _ in ROUTE_REPORTS.values())},
 }
-_UNKNOWN: Final = ("away", "asks", "loaded", "failed", "broke", "routed", "served")
-"""Registers of a request that are unknown where it arrived before what is known begins."""
 
 _OPERATOR: Final = {
     Not: "Not",
@@ -82,7 +79,6 @@ _SCOPE: Final = {
     Scope.REQ: "Request",
     Scope.OWN: "Own",
 }
-_CONSTANTS: Final = ("lapses", "tiered", "watched", "ranked")
 _CLAIM: Final = (*CLAIM_FACTS.registers, *DECLARED.registers)
 
 
@@ -106,7 +102,6 @@ class _Table:
         self._nodes: dict[bytes, int] = {}
         self._parts: list[int] = []
         self._lists: dict[tuple[int, ...], int] = {}
-        self._reads = 0
 
     def written(self) -> bytes:
         """The table as bytes, in the order in which the core reads it."""
@@ -127,7 +122,7 @@ class _Table:
                     u64((claims if name in claims else requests).index(name))
                     for name in self._names["registers"]
                 ),
-                many(u64(requests.index(name)) for name in _UNKNOWN),
+                many(u64(requests.index(name)) for name in UNKNOWN),
                 many(map(text, states)),
                 u32(sum(1 << states.index(state) for state in TERMINAL)),
                 u8(states.index(ClaimState.REFUSED)),
@@ -176,7 +171,7 @@ class _Table:
         )
 
     def _mode(self, mode: Mode | None) -> bytes:
-        constants = dict.fromkeys(_CONSTANTS, False) if mode is None else MODES[mode].constants
+        constants = constants_of(mode)
         observers = () if mode is None else MODES[mode].bundle(self._bundle)
         counts = [len(observer.registers) for observer in observers]
         return b"".join(
@@ -187,75 +182,47 @@ class _Table:
                 many(u8([*OBLIGATIONS].index(observer.name)) for observer in observers),
                 many(u64(sum(counts[:place])) for place in range(len(counts))),
                 many(i64(r.initial) for observer in observers for r in observer.registers),
-                many(self._of_kind(kind, constants, observers) for kind in self._kinds),
+                many(self._of_kind(kind, mode, observers) for kind in self._kinds),
             )
         )
 
-    def _of_kind(
-        self, kind: Kind, constants: Mapping[str, bool], observers: tuple[Observer, ...]
-    ) -> bytes:
-        """What an event of one kind does to claims of one mode."""
-        known: Known = {(Scope.CLAIM, name): Const(v) for name, v in constants.items()}
-        first: Known = {(Scope.EVENT, "here"): FALSE} | {
-            (scope, register.name): Const(register.initial)
-            for register in REQUEST_FACTS.registers
-            for scope in (Scope.REQ_WAS, Scope.REQ)
-        }
-        claims = {**CLAIM_FACTS.following, **DECLARED.following}
-        numbered = [*enumerate(observers)]
-        scoped = [(number, each) for number, each in numbered if each.per_request]
-        self._reads = 0
+    def _of_kind(self, kind: Kind, mode: Mode | None, observers: tuple[Observer, ...]) -> bytes:
+        """What an event of one kind does to claims of one mode, as the judge in Python has it."""
+        made = compiled(kind, mode, self._bundle)
+        known: Known = {(Scope.CLAIM, n): Const(v) for n, v in constants_of(mode).items()}
+        own = [[register.name for register in each.registers] for each in observers]
         parts = (
-            self._assigned(claims, Scope.WAS, Scope.NOW, kind, known),
-            self._assigned(REQUEST_FACTS.following, Scope.REQ_WAS, Scope.REQ, kind, known),
-            self._watches(numbered, kind, {**known, **first}),
-            self._watches(scoped, kind, known),
-            self._term(specialize(DELIVERY.term("opens"), kind, known)),
+            self._assigned(made.claim),
+            self._assigned(made.request),
+            self._watches(made.own, own),
+            self._watches(made.scoped, own),
+            self._term(made.opening),
         )
-        reads = self._reads
-        assumed = [self._term(specialize(each.holds, kind, known)) for each in FACTS_ARE_FACTS]
+        assumed = (self._term(specialize(each.holds, kind, known)) for each in FACTS_ARE_FACTS)
+        reads = sum(1 << self._names["derived"].index(name) for name in made.reads)
         return b"".join(parts) + many(assumed) + u64(reads)
 
-    def _assigned(
-        self, following: Mapping[str, Term], before: Scope, after: Scope, kind: Kind, known: Known
-    ) -> bytes:
+    def _assigned(self, update: Update | None) -> bytes:
         """The registers that change, each after those that its term reads."""
-        places = [*following]
-        found = {name: specialize(term, kind, known) for name, term in following.items()}
-        todo = {n: term for n, term in found.items() if term != Var(before, n, term.sort)}
-        rows: list[bytes] = []
-        while todo:
-            for name, term in [*todo.items()]:
-                if not any(v.scope is after and v.name in todo for v in variables(term)):
-                    rows.append(u8(places.index(name)) + self._term(todo.pop(name)))
-        return many(rows)
+        ordered = () if update is None else update.ordered
+        return many(u8(place) + self._term(term) for place, term in ordered)
 
-    def _watches(self, observers: list[tuple[int, Observer]], kind: Kind, known: Known) -> bytes:
+    def _watches(self, watches: Iterable[Watch], own: Sequence[Sequence[str]]) -> bytes:
         """The observers that an event may move, by their places, with their rules."""
-        rows = ((place, self._rules(observer, kind, known)) for place, observer in observers)
-        return many(u64(place) + many(rules) for place, rules in rows if rules)
+        return many(
+            u64(watch.place) + many(self._rule(rule, own[watch.place]) for rule in watch.rules)
+            for watch in watches
+        )
 
-    def _rules(self, observer: Observer, kind: Kind, known: Known) -> list[bytes]:
-        """Each rule: its number, the states in which it applies, where it leads, its guard, and
-        what the registers of the observer become, where it changes any.
+    def _rule(self, rule: Rule, own: Sequence[str]) -> bytes:
+        """Its number, the states in which it applies, where it leads, its guard, and what the
+        registers of the observer become, where it changes any.
         """
-        states = {state.name: number for number, state in enumerate(observer.states)}
-        own = [register.name for register in observer.registers]
-        rows: list[bytes] = []
-        for number, rule in enumerate(observer.rules):
-            when = specialize(rule.when, kind, known)
-            if when == FALSE:
-                continue
-            sources = sum(1 << states[name] for name in observer.sources(rule))
-            guard = self._term(when, own)
-            sets = None
-            if rule.sets:
-                same = {r.name: Var(Scope.OWN, r.name, r.sort) for r in observer.registers}
-                terms = {**same, **rule.sets}
-                sets = many(self._term(specialize(terms[n], kind, known), own) for n in own)
-            head = u8(number) + u32(sources) + u8(states[rule.to])
-            rows.append(head + guard + maybe(sets))
-        return rows
+        sources = sum(1 << state for state in rule.sources)
+        head = u8(rule.number) + u32(sources) + u8(rule.to)
+        guard = self._term(rule.when, own)
+        sets = many(self._term(term, own) for term in rule.becomes) if rule.becomes else None
+        return head + guard + maybe(sets)
 
     # Terms.
 
@@ -278,9 +245,7 @@ class _Table:
             case Var(Scope.CLAIM, "threshold", _):
                 return "Threshold", b""
             case Var(Scope.EVENT, name, _):
-                field = self._names["derived"].index(name)
-                self._reads |= 1 << field
-                return "Field", u8(field)
+                return "Field", u8(self._names["derived"].index(name))
             case Var(scope, name, _):
                 claims = [register.name for register in _CLAIM]
                 requests = [register.name for register in REQUEST_FACTS.registers]

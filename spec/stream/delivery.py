@@ -17,11 +17,11 @@ from spec.stream.fields import FIELDS, Moment
 from spec.stream.generate import Compiled, Values, Watch, compiled, outcomes
 from spec.stream.request import Request
 
-__all__ = ["REQ", "Delivery"]
+__all__ = ["REQ", "UNKNOWN", "Delivery"]
 
 REQ: Final = {register.name: place for place, register in enumerate(REQUEST_FACTS.registers)}
 _FIRST: Final = [register.initial for register in REQUEST_FACTS.registers]
-_UNKNOWN: Final = ("away", "asks", "loaded", "failed", "broke", "routed", "served")
+UNKNOWN: Final = ("away", "asks", "loaded", "failed", "broke", "routed", "served")
 """What is not known of a request that arrived before what is known begins."""
 
 
@@ -114,7 +114,7 @@ class Delivery:
             "held": self.claim.responsible and self.claim.took <= request.since,
         }
         if request.restated:
-            facts |= {**dict.fromkeys(_UNKNOWN), "held": False}
+            facts |= {**dict.fromkeys(UNKNOWN), "held": False}
         for name, value in facts.items():
             found[REQ[name]] = value
         return found

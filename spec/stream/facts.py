@@ -133,8 +133,7 @@ class Facts:
 
     def _named_by_blocks(self, event: Event, keys: list[Key], effect: Effect) -> None:
         """The fact means the claims that hold the keys or the blocks that it states."""
-        blocks = (self._pool.blocks.get(block) for block in event.block_ids)
-        known = [*keys, *(key for key in blocks if key is not None)]
+        known = [*keys, *self._of_blocks(event)]
         for key in known:
             effect.direct.update(owner for owner, _ in self._objects.owners(key))
         if not (known or event.tier):

@@ -7,7 +7,7 @@ the result is None unless every value of the unknown inputs gives the same.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, cached_property
 from typing import Any, Final, TypeAlias
@@ -47,6 +47,7 @@ __all__ = [
     "Watch",
     "assumed",
     "compiled",
+    "constants_of",
     "function_of",
     "outcomes",
     "own_places",
@@ -154,10 +155,10 @@ class Update:
         """The same where inputs may be unknown."""
         return self._made(three=True)
 
-    def _made(self, *, three: bool) -> Callable[..., Values]:
-        """Assigns each register after those that its term reads."""
-        old, new, at = _ARGUMENT[self.before], _ARGUMENT[self.after], _AT[self.after]
-        lines, todo = [f"{new} = {old}.copy()"], dict(self.changed)
+    @property
+    def ordered(self) -> Iterator[tuple[int, Term]]:
+        """The places of the registers, each after those that its term reads, with the terms."""
+        todo = dict(self.changed)
         while todo:
             ready = [
                 name
@@ -165,7 +166,13 @@ class Update:
                 if not any(v.scope is self.after and v.name in todo for v in variables(term))
             ]
             for name in ready:
-                lines.append(f"{new}[{at[name]}] = {source(todo.pop(name), {}, three=three)}")
+                yield _AT[self.after][name], todo.pop(name)
+
+    def _made(self, *, three: bool) -> Callable[..., Values]:
+        old, new = _ARGUMENT[self.before], _ARGUMENT[self.after]
+        lines = [f"{new} = {old}.copy()"]
+        for at, term in self.ordered:
+            lines.append(f"{new}[{at}] = {source(term, {}, three=three)}")
         return _function([*lines, f"return {new}"])
 
 
@@ -385,7 +392,7 @@ def _may(term: Term, kind: Kind) -> bool:
 @cache
 def compiled(kind: Kind, mode: Mode | None, bundle: Bundle = Bundle.CONTRACT) -> Compiled:
     """The functions of one kind of event for claims of a mode; None judges nothing."""
-    maker = _Maker(kind, _constants(mode))
+    maker = _Maker(kind, constants_of(mode))
     observers = () if mode is None else MODES[mode].bundle(bundle)
     claims = {**CLAIM_FACTS.following, **DECLARED.following}
     claim = maker.ledger(claims, Scope.WAS, Scope.NOW)
@@ -408,7 +415,7 @@ def assumed(
     kind: Kind, mode: Mode | None
 ) -> list[tuple[Assumption, frozenset[Kind], Callable[..., bool | None]]]:
     """The assumptions about facts of this kind, what each rests on, and whether it holds."""
-    maker = _Maker(kind, _constants(mode))
+    maker = _Maker(kind, constants_of(mode))
     return [
         (each, each.rests_on, _returning((maker.at_kind(each.holds),), {}, three=True))
         for each in FACTS_ARE_FACTS
@@ -416,7 +423,8 @@ def assumed(
     ]
 
 
-def _constants(mode: Mode | None) -> Mapping[str, bool]:
+def constants_of(mode: Mode | None) -> Mapping[str, bool]:
+    """The constants that a mode fixes; those of no mode are false."""
     if mode is None:
         return dict.fromkeys(("lapses", "tiered", "watched", "ranked"), False)
     return MODES[mode].constants

@@ -14,7 +14,6 @@ from spec.contract.obligations import OBLIGATIONS
 from spec.contract.observed import facts_of
 from spec.events.alphabet import CONFLICT_ACTIONS, FACTS, REPORTS, Kind
 from spec.events.canonical import Event, Mark
-from spec.events.fields import REQUEST_KINDS
 from spec.language.verdicts import Verdict
 from spec.stream.breaks import Contradiction, Line, Order
 from spec.stream.claim import AT, BEGINS, TERMS, Claim, verdicts_of
@@ -26,13 +25,13 @@ from spec.stream.facts import FACTS_ABOUT_BLOCKS, Effect, of_tier
 from spec.stream.fields import Moment
 from spec.stream.follow import follow_claim, follow_entry, follow_request, measure
 from spec.stream.pool import Group
+from spec.stream.request import OF_REQUESTS
 from spec.stream.run import Run
 
 __all__ = ["Judge", "Limits"]
 
 _MODES: Final = {mode.value: mode for mode in Mode}
 _EARLY: Final = REPORTS - CONFLICT_ACTIONS - {Kind.CLAIM_REJECTED, Kind.CLAIM_ACCEPTED}
-_OF_REQUESTS: Final = REQUEST_KINDS | {Kind.BLOCK_CACHED}
 
 
 @dataclass(frozen=True)
@@ -349,7 +348,7 @@ class Judge:
     def _deliver(self, at: Moment, line: Line) -> None:
         event = at.event
         kind, name = event.kind, event.request_id
-        here = {name} if name is not None and kind in _OF_REQUESTS else set()
+        here = {name} if name is not None and kind in OF_REQUESTS else set()
         perhaps: set[str] = set()
         if kind is Kind.BLOCK_CACHED and name is None and not event.found:
             hands = self.run.requests.in_hand

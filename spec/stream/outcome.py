@@ -7,10 +7,11 @@ from enum import StrEnum
 from typing import NamedTuple
 
 from spec.claims.states import ClaimState, Mode
+from spec.contract.modes import MODES
 from spec.language.verdicts import Verdict
 from spec.stream.claim import Claim, Finding
 
-__all__ = ["ClaimOutcome", "ModeVerdict", "decide", "outcome_of"]
+__all__ = ["ClaimOutcome", "ModeVerdict", "absence", "decide", "outcome_of"]
 
 
 class ModeVerdict(StrEnum):
@@ -53,10 +54,7 @@ def outcome_of(claim: Claim) -> ClaimOutcome:
     if not claim.entered:
         findings = {name: _unentered(found) for name, found in findings.items()}
     verdicts = {name: found.verdict for name, found in findings.items()}
-    absent = "" if claim.entered else f"not {'registered' if claim.watched else 'accepted'}"
-    if claim.mode is None:
-        absent = "it states no mode"
-    verdict, why = decide(verdicts, absent)
+    verdict, why = decide(verdicts, absence(claim.mode, entered=claim.entered))
     return ClaimOutcome(
         claim.claim_id,
         claim.mode,
@@ -81,6 +79,14 @@ def _is_turned_away(claim: Claim) -> bool:
 def _unentered(found: Finding) -> Finding:
     """A claim that nothing was owed to cannot show that an obligation was kept."""
     return Finding(Verdict.UNEXERCISED) if found.verdict is Verdict.SATISFIED else found
+
+
+def absence(mode: Mode | None, *, entered: bool) -> str:
+    """Why a claim cannot be kept, if so: no mode judges it, or it was not entered."""
+    if mode is None:
+        return "it states no mode"
+    watched = MODES[mode].constants["watched"]
+    return "" if entered else f"not {'registered' if watched else 'accepted'}"
 
 
 def decide(

@@ -13,7 +13,10 @@ from spec.events.fields import RENEWS, REQUEST_KINDS
 from spec.stream.breaks import Contradiction
 from spec.stream.codes import Code
 
-__all__ = ["Request", "Requests"]
+__all__ = ["OF_REQUESTS", "Request", "Requests"]
+
+OF_REQUESTS: Final = REQUEST_KINDS | {Kind.BLOCK_CACHED}
+"""The kinds that may name a request."""
 
 _NOT_OVER: Final = CONFLICT_ACTIONS | {
     Kind.PREFIX_LOOKUP,
@@ -87,7 +90,7 @@ class Requests:
             Contradiction: the request cannot do or undergo that now.
         """
         name, kind = event.request_id, event.kind
-        if name is None or kind not in REQUEST_KINDS | {Kind.BLOCK_CACHED}:
+        if name is None or kind not in OF_REQUESTS:
             return None
         request = self._live.get(name)
         self._check(name, event, request, observes)
