@@ -2,46 +2,42 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final, NamedTuple, cast
 
+from monitor.input.plain import form_of, plain_record
 from monitor.input.records import At, at_line
+from monitor.results import Ended, News, Occurred, StreamFound, left_of, limits_reached
 from spec.contract.modes import Bundle
 from spec.contract.obligations import OBLIGATIONS
-from spec.events.alphabet import FACTS, Kind
-from spec.events.canonical import StreamMark
+from spec.events.canonical import Event, StreamMark
 from spec.language.verdicts import Verdict
 from spec.stream.breaks import Line
 from spec.stream.claim import verdicts_of
-from spec.stream.codes import Code, Reason
 from spec.stream.judge import Judge, Limits
 from spec.stream.outcome import ClaimOutcome, ModeVerdict, outcome_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Iterator
 
     from monitor.input.errors import InputError
     from monitor.input.records import Form, Record
     from spec.claims.states import Mode
     from spec.stream.claim import Claim, Finding
+    from spec.stream.codes import Reason
 
 __all__ = [
     "ENDED",
     "IDS",
+    "TROUBLED",
     "USUAL",
-    "Ended",
     "Limits",
-    "Occurred",
     "Said",
     "Stream",
     "Streams",
     "is_violated",
-    "left_of",
     "limits_asked",
     "line_of",
     "obligation_said",
-    "owes_nothing",
 ]
 
 ENDED: Final = 10_000
@@ -55,50 +51,6 @@ IDS: Final = USUAL.ids
 
 TROUBLED: Final = 1_000
 """Claims of a stream that are listed though they ended long ago: they were not kept."""
-
-_IDS: Final = "ids of claims that ended were forgotten: a claim of such an id that begins again is "
-_IDS_REST: Final = "taken for a new one"
-
-
-@dataclass
-class Ended:
-    """Counts claims that ended and are not listed, by the mode that judged them.
-
-    Attributes:
-        verdicts: how many claims have each verdict; the mode is None where no mode judged a claim.
-        obligations: how many have each verdict on an obligation.
-        entered: how many were owed anything.
-        away: claims that no mode judged and to which nothing was owed.
-    """
-
-    verdicts: Counter[tuple[Mode | None, ModeVerdict]] = field(default_factory=Counter)
-    obligations: Counter[tuple[Mode | None, str, Verdict]] = field(default_factory=Counter)
-    entered: Counter[Mode | None] = field(default_factory=Counter)
-    away: int = 0
-
-    def note(self, outcome: ClaimOutcome) -> None:
-        """Count one claim."""
-        self.verdicts[outcome.mode, outcome.verdict] += 1
-        self.entered[outcome.mode] += outcome.entered
-        self.away += owes_nothing(outcome)
-        for name, found in outcome.findings.items():
-            self.obligations[outcome.mode, name, found.verdict] += 1
-
-    def of(self, mode: Mode | None) -> Ended:
-        """The claims of one mode."""
-        return Ended(
-            Counter({key: n for key, n in self.verdicts.items() if key[0] is mode}),
-            Counter({key: n for key, n in self.obligations.items() if key[0] is mode}),
-            Counter({mode: self.entered[mode]}),
-            self.away if mode is None else 0,
-        )
-
-    def join(self, other: Ended) -> None:
-        """Add the claims of another stream."""
-        self.verdicts += other.verdicts
-        self.obligations += other.obligations
-        self.entered += other.entered
-        self.away += other.away
 
 
 class Said(NamedTuple):
@@ -135,13 +87,6 @@ def limits_asked(live: int | None, requests: int | None, ids: int, *, ended: int
     )
 
 
-def left_of(left: Reason | None, forgotten: int, limits: Limits) -> Reason | None:
-    """Where a stream leaves what the theorem assumes: its judge says so, or ids were forgotten."""
-    if left is None and forgotten > limits.ids:
-        return Reason(Code.ID_REUSED, _IDS + _IDS_REST)
-    return left
-
-
 def is_violated(claim: Claim) -> bool:
     """Whether any obligation of a claim is violated."""
     for place, name in enumerate(claim.names):
@@ -153,11 +98,6 @@ def is_violated(claim: Claim) -> bool:
     return any(found.verdict is Verdict.VIOLATED for found in claim.left.values())
 
 
-def owes_nothing(outcome: ClaimOutcome) -> bool:
-    """Whether a claim states no mode and was rejected: then no mode owes it anything."""
-    return outcome.turned_away and outcome.mode is None and outcome.stated_mode is None
-
-
 class Stream:
     """One stream of one file, and its judge.
 
@@ -166,6 +106,7 @@ class Stream:
         first: the sequence number of its first line.
         past: claims of earlier periods, and claims that were not kept and are not in hand any more.
         ended: claims that are counted and not listed.
+        gone: claims that are in hand no more since the last look, if it is watched.
     """
 
     def __init__(
@@ -178,14 +119,15 @@ class Stream:
         bundle: Bundle,
         limits: Limits,
         only: str | None,
-        forget: Callable[[Stream, Claim], None],
+        watched: bool = False,
     ) -> None:
         self.file, self.name, self.form = file, name, form
         self.first: int | None = None
         self.past: list[ClaimOutcome] = []
         self.ended = Ended()
         self.forgotten = 0
-        self._only, self._on_forget = only, forget
+        self.gone: list[ClaimOutcome] = []
+        self._only, self._watched = only, watched
         self.judge = Judge(default, bundle, first=form.first, limits=limits, forget=self.forget)
 
     def take(self, line: Line) -> None:
@@ -198,21 +140,21 @@ class Stream:
         """Keep what the claims of earlier periods came to."""
         past, self.judge.past = self.judge.past, []
         for claim in past:
-            self._on_forget(self, claim)
-            self._list(outcome_of(claim), self.judge.limits.ended)
+            self._leave(outcome_of(claim), self.judge.limits.ended)
 
     def forget(self, claim: Claim) -> None:
         """The judge keeps a claim no longer."""
         self.forgotten += 1
-        self._on_forget(self, claim)
         outcome = outcome_of(claim)
         violated = outcome.verdict is ModeVerdict.VIOLATED
         judged = outcome.entered and outcome.mode is not None
         unclear = judged and outcome.verdict is ModeVerdict.INCONCLUSIVE
-        self._list(outcome, TROUBLED if violated or unclear else 0)
+        self._leave(outcome, TROUBLED if violated or unclear else 0)
 
-    def _list(self, outcome: ClaimOutcome, most: int) -> None:
-        """List a claim that is not in hand, or count it where as many as this are listed."""
+    def _leave(self, outcome: ClaimOutcome, most: int) -> None:
+        """List a claim that is in hand no more, or count it where as many as this are listed."""
+        if self._watched:
+            self.gone.append(outcome)
         if len(self.past) < most or outcome.claim_id == self._only:
             self.past.append(outcome)
         else:
@@ -224,11 +166,6 @@ class Stream:
         yield from map(outcome_of, self.judge.claims.values())
 
     @property
-    def live(self) -> int:
-        """Claims that have not ended."""
-        return sum(not claim.final for claim in self.judge.claims.values())
-
-    @property
     def open(self) -> frozenset[Mode | None]:
         """The modes of claims that are owed anything, unless the stream ended as it promised."""
         order, claims = self.judge.order, self.judge.claims.values()
@@ -237,64 +174,32 @@ class Stream:
         return frozenset(claim.mode for claim in claims if claim.entered and not claim.over)
 
     @property
+    def found(self) -> StreamFound:
+        """What it came to so far."""
+        judge = self.judge
+        return StreamFound(
+            self.file,
+            self.name,
+            self.form,
+            self.first,
+            judge.order.sequence,
+            self.open,
+            judge.period + 1,
+            tuple(judge.breaks),
+            self.left,
+            tuple(self.outcomes()),
+            self.ended,
+        )
+
+    @property
     def left(self) -> Reason | None:
         """Where the stream leaves what the theorem assumes, and why."""
         return left_of(self.judge.left, self.forgotten, self.judge.limits)
 
     @property
     def limits(self) -> dict[str, str]:
-        """The limits that the stream reached (`live`, `requests`, `ids`), and what came of each."""
-        found = {}
-        for reason in self.judge.breaks:
-            if reason.code is Code.LIMIT_REACHED:
-                found["requests" if "requests" in reason.text else "live"] = reason.text
-        if self.forgotten > self.judge.limits.ids:
-            found["ids"] = _IDS + _IDS_REST
-        return found
-
-
-@dataclass
-class Occurred:
-    """How often each kind of event was read, and where it was first; unknown kinds by name."""
-
-    read: int = 0
-    rejected: int = 0
-    kinds: Counter[Kind] = field(default_factory=Counter)
-    unknown: Counter[str] = field(default_factory=Counter)
-    derived: set[Kind] = field(default_factory=set)
-    strange: tuple[At, str] | None = None
-
-    def note(self, record: Record) -> None:
-        """One line."""
-        self.read += 1
-        for event, _ in record.events:
-            self.kinds[event.kind] += 1
-            if event.kind in record.stamp.form.derived:
-                self.derived.add(event.kind)
-        if self.strange is None and (why := self._leaves(record)):
-            self.strange = record.at, why
-        if record.unknown is not None:
-            self.unknown[record.unknown] += 1
-
-    @staticmethod
-    def _leaves(record: Record) -> str:
-        """Why the theorem does not cover a line of its own, if so."""
-        if record.unknown is not None:
-            return f"{record.unknown} is an unknown kind"
-        observes = record.stamp.observes
-        if observes is not None and (unseen := sorted(FACTS - observes)):
-            rest = f", {len(unseen) - 1} more" if len(unseen) > 1 else ""
-            return f"not observed: {unseen[0]}{rest}"
-        return ""
-
-    def join(self, later: Occurred) -> None:
-        """Add what was read in files that come after these."""
-        self.read += later.read
-        self.rejected += later.rejected
-        self.kinds += later.kinds
-        self.unknown += later.unknown
-        self.derived |= later.derived
-        self.strange = self.strange or later.strange
+        """The limits that the stream has reached, and what came of each."""
+        return limits_reached(self.judge.breaks, self.forgotten, self.judge.limits)
 
 
 class Streams:
@@ -303,7 +208,7 @@ class Streams:
     Args:
         default: the mode that judges claims that state none; None: no mode does.
         only: the claim that is listed whatever is forgotten.
-        forget: called with each claim that is no longer in hand, and its stream.
+        watched: `news` has what lines moved; it is to be asked after each.
 
     `occurred` is what was read.
     """
@@ -315,12 +220,12 @@ class Streams:
         *,
         limits: Limits = USUAL,
         only: str | None = None,
-        forget: Callable[[Stream, Claim], None] = lambda stream, claim: None,
+        watched: bool = False,
     ) -> None:
         self.default, self.bundle, self.limits, self.only = default, bundle, limits, only
         self.occurred = Occurred()
-        self._forget = forget
-        self._moved: dict[Stream, None] | None = None
+        self.watched = watched
+        self._moved: dict[Stream, None] = {}
         self._streams: dict[tuple[str, str], Stream] = {}
         self.spoiled: dict[str, tuple[At, str]] = {}
 
@@ -330,12 +235,13 @@ class Streams:
     def __len__(self) -> int:
         return len(self._streams)
 
-    def of(self, file: str, name: str) -> Stream | None:
-        """The stream of this name of a file."""
-        return self._streams.get((file, name))
+    @property
+    def names(self) -> frozenset[str]:
+        """The names of the streams so far."""
+        return frozenset(stream.name for stream in self)
 
-    def take(self, record: Record) -> Stream:
-        """Judge one line; return its stream."""
+    def take(self, record: Record, line: bytes = b"") -> None:
+        """Judge one line; `line` is its text, where it is a canonical event."""
         self.occurred.note(record)
         at, stamp = record.at, record.stamp
         key = stamp.file or at.file, stamp.stream
@@ -343,14 +249,22 @@ class Streams:
         if stream is None:
             stream = self._begin(*key, record)
         self._pass(stream, line_of(record, foreign=stamp.form.name != stream.form.name))
-        return stream
+
+    def take_event(self, event: Event, file: str, number: int) -> bool:
+        """Judge an event as a line of a file, if it is certain that a line can say that; return
+        whether it was.
+        """
+        if (form := form_of(event)) is None:
+            return False
+        self.take(plain_record(form, file, number))
+        return True
 
     def _pass(self, stream: Stream, line: Line) -> None:
         stream.take(line)
-        if self._moved is None:
-            stream.judge.news.clear()
-        else:
+        if self.watched:
             self._moved[stream] = None
+        else:
+            stream.judge.news.clear()
 
     def _begin(self, file: str, name: str, record: Record) -> Stream:
         stamp = record.stamp
@@ -371,7 +285,7 @@ class Streams:
             bundle=self.bundle,
             limits=self.limits,
             only=self.only,
-            forget=self._forget,
+            watched=self.watched,
         )
         return stream
 
@@ -389,23 +303,58 @@ class Streams:
             if file == at.file and name in (None, stream_name):
                 self._pass(stream, Line(at, lost=why))
 
-    def watch(self) -> None:
-        """From now on `news` has the claims that events move; ask after each line."""
-        self._moved = {}
-
-    def news(self) -> list[tuple[Stream, Claim]]:
-        """The claims that were moved since the last call, each with its stream."""
-        moved = self._moved or {}
-        found = [(stream, claim) for stream in moved for claim in stream.judge.news]
-        for stream in moved:
+    def moved(self) -> list[tuple[Stream, Claim]]:
+        """The claims in hand that lines moved since the last call, each with its stream."""
+        found = [
+            (stream, claim)
+            for stream in self._moved
+            for claim in stream.judge.news
+            if stream.judge.claims.get(claim.claim_id) is claim
+        ]
+        for stream in self._moved:
             stream.judge.news.clear()
-        moved.clear()
+        self._moved.clear()
         return found
+
+    def news(self, *, every: bool = False) -> list[News]:
+        """What is new of each stream that lines moved since the last call.
+
+        Args:
+            every: with all claims that were moved, and not only those whose verdict stands.
+        """
+        found = {
+            stream: News(stream.name, _taken(stream.gone), [], stream.limits, stream.forgotten)
+            for stream in self._moved
+        }
+        for stream, claim in self.moved():
+            if every or claim.final or is_violated(claim):
+                found[stream].moved.append(outcome_of(claim))
+        return [*found.values()]
+
+    def in_hand(self) -> Iterator[tuple[str, ClaimOutcome]]:
+        """The claims in hand, each with the name of its stream."""
+        return ((s.name, outcome_of(each)) for s in self for each in s.judge.claims.values())
+
+    @property
+    def live(self) -> int:
+        """Claims that have not ended; every claim in hand is looked at."""
+        return sum(not claim.final for stream in self for claim in stream.judge.claims.values())
+
+    def found(self) -> list[StreamFound]:
+        """What each stream came to so far."""
+        return [stream.found for stream in self]
 
     def finish(self) -> None:
         """Every stream is over."""
         for stream in self:
             stream.judge.finish()
+
+
+def _taken(outcomes: list[ClaimOutcome]) -> list[ClaimOutcome]:
+    """What is in a list, which is empty after."""
+    found = [*outcomes]
+    outcomes.clear()
+    return found
 
 
 def line_of(record: Record, *, foreign: bool = False) -> Line:

@@ -6,7 +6,7 @@ from collections import Counter
 from typing import TYPE_CHECKING, NamedTuple
 
 from monitor.check.found import torn
-from monitor.core import USUAL, Ended, Limits, obligation_said, owes_nothing
+from monitor.core import USUAL, Limits, obligation_said
 from monitor.input.resequencer import Disorder
 from monitor.report.verdict import (
     SCHEMA,
@@ -25,6 +25,7 @@ from monitor.report.verdict import (
     Unjudged,
     UnjudgedClaim,
 )
+from monitor.results import Ended, owes_nothing
 from spec import __version__
 from spec.claims.states import Mode
 from spec.contract.modes import MODES, Bundle
@@ -37,9 +38,10 @@ from spec.stream.outcome import ModeVerdict, decide
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from monitor.check.found import Found, StreamFound
+    from monitor.check.found import Found
     from monitor.input.records import At
     from monitor.input.sources import Account
+    from monitor.results import StreamFound
     from spec.stream.claim import Finding
     from spec.stream.codes import Reason
     from spec.stream.outcome import ClaimOutcome

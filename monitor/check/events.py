@@ -11,12 +11,12 @@ from monitor.check.by_name import claim_asked
 from monitor.check.conclude import Asked, concluded, obligation_report
 from monitor.check.found import found_in
 from monitor.check.snapshots import restored, snapshot
-from monitor.core import ENDED, IDS, Stream, Streams, limits_asked
+from monitor.core import ENDED, IDS, limits_asked
 from monitor.input.errors import InputError, did_you_mean, shown
 from monitor.input.given import record_of
-from monitor.input.plain import form_of, plain_record
 from monitor.input.records import at_line
 from monitor.input.sources import Account
+from monitor.streams import streams_of
 from spec.claims.states import Mode
 from spec.contract.modes import Bundle
 from spec.contract.names import find_bundle, find_mode
@@ -26,12 +26,13 @@ from spec.language.given import require
 from spec.language.verdicts import Verdict
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Iterator
 
     from monitor.input.given import Given
     from monitor.input.records import Record
     from monitor.report.verdict import Place, Report
-    from spec.stream.claim import Claim
+    from monitor.results import News
+    from spec.stream.outcome import ClaimOutcome
 
 __all__ = ["EventMonitor", "Violation"]
 
@@ -69,7 +70,7 @@ class EventMonitor:
         ids: of so many claims that ended, and of which no more is kept, at least the id is
             remembered. Where older ones were forgotten, it is not noticed if one begins again: the
             report says so, and that the theorem does not apply.
-        forget: called with each claim that is no longer in hand, and its stream.
+        watched: `news` has what events moved; ask after each.
 
     Raises:
         UnknownName: there is no such mode, or no such bundle.
@@ -88,7 +89,7 @@ class EventMonitor:
         live: int | None = None,
         requests: int | None = None,
         ids: int = IDS,
-        forget: Callable[[Stream, Claim], None] = lambda stream, claim: None,
+        watched: bool = False,
     ) -> None:
         require(live, (int, NoneType), "live", "a number, or None")
         require(requests, (int, NoneType), "requests", "a number, or None")
@@ -100,8 +101,13 @@ class EventMonitor:
         asked_mode = None if mode is None else find_mode(mode).mode
         asked = Asked(asked_mode, find_bundle(bundle), strict, claim_asked(claim), limits)
         self._asked, self._account = asked, Account(name)
-        self._streams = Streams(
-            asked.mode, asked.bundle, limits=asked.limits, only=asked.claim, forget=forget
+        self._streams = streams_of(
+            name,
+            asked.mode,
+            asked.bundle,
+            limits=asked.limits,
+            only=asked.claim,
+            watched=watched,
         )
         self._report: Report | None = None
 
@@ -116,8 +122,7 @@ class EventMonitor:
         self._is_open()
         account = self._account
         account.lines = line = account.lines + 1
-        if isinstance(event, Event) and (form := form_of(event)) is not None:
-            self._streams.take(plain_record(form, account.file, line))
+        if isinstance(event, Event) and self._streams.take_event(event, account.file, line):
             return
         try:
             record = record_of(event, account.file, line)
@@ -131,10 +136,14 @@ class EventMonitor:
         """What was read so far; who reads lines elsewhere counts them there."""
         return self._account
 
-    def take(self, record: Record) -> Stream:
-        """Judge a record that was read elsewhere; raises SpecError after `finish`."""
+    def take(self, record: Record, line: bytes = b"") -> None:
+        """Judge a record that was read elsewhere; raises SpecError after `finish`.
+
+        Args:
+            line: its text, where it is a canonical event.
+        """
         self._is_open()
-        return self._streams.take(record)
+        self._streams.take(record, line)
 
     def lose(self, number: int, why: str, stream: str | None = None) -> None:
         """Lines may be missing before the one of this number.
@@ -150,38 +159,24 @@ class EventMonitor:
         self._account.rejection = self._account.rejection or error
         self._streams.reject(error)
 
-    def watch(self) -> None:
-        """From now on `news` has the claims that events move; ask after each line."""
-        self._streams.watch()
-
-    def news(self) -> list[tuple[Stream, Claim]]:
-        """The claims that events moved since the last call, each with its stream."""
+    def news(self) -> list[News]:
+        """What is new of each stream that events moved since the last call."""
         return self._streams.news()
 
-    def in_hand(self, *, final: bool = False) -> Iterator[tuple[Stream, Claim]]:
-        """The claims in hand, each with its stream.
+    def in_hand(self, *, final: bool = False) -> Iterator[tuple[str, ClaimOutcome]]:
+        """The claims in hand, each with the name of its stream.
 
         Args:
             final: the streams are over.
         """
         if final:
             self._streams.finish()
-        return ((s, claim) for s in self._streams for claim in s.judge.claims.values())
+        return self._streams.in_hand()
 
     @property
     def live(self) -> int:
         """Claims that have not ended; every claim in hand is looked at."""
-        return sum(stream.live for stream in self._streams)
-
-    def limits(self, stream: str) -> dict[str, str]:
-        """The limits that a stream reached (`live`, `requests`, `ids`), and what came of each."""
-        found = self._streams.of(self._account.file, stream)
-        return {} if found is None else found.limits
-
-    @property
-    def streams(self) -> frozenset[str]:
-        """The names of the streams so far."""
-        return frozenset(stream.name for stream in self._streams)
+        return self._streams.live
 
     def violations(self) -> list[Violation]:
         """The violations so far, by claim in the order of their registration.
@@ -191,8 +186,8 @@ class EventMonitor:
         """
         return [
             Violation(claim.claim_id, name, said.at, said.why, said.allowed)
-            for stream in self._streams
-            for claim in stream.outcomes()
+            for stream in self._streams.found()
+            for claim in stream.claims
             if self._asked.mode in (None, claim.mode)
             and self._asked.claim in (None, claim.claim_id)
             for name, found in claim.findings.items()
@@ -218,30 +213,25 @@ class EventMonitor:
             raise SpecError("the stream is finished", "take the snapshot before its end")
         if stream is not None:
             require(stream, str, "stream", "the name of a stream")
-            if stream not in self.streams:
-                hint = did_you_mean(stream, self.streams)
+            if stream not in (names := self._streams.names):
+                hint = did_you_mean(stream, names)
                 raise UnknownName(f"there is no stream {shown(stream)}", hint)
         return snapshot(self._asked, self._account, self._streams, only=stream)
 
     @classmethod
-    def restore(
-        cls,
-        snapshot: bytes,
-        *,
-        forget: Callable[[Stream, Claim], None] = lambda stream, claim: None,
-    ) -> EventMonitor:
+    def restore(cls, snapshot: bytes, *, watched: bool = False) -> EventMonitor:
         """A monitor that goes on where `snapshot` was taken: verdicts and reports are the same.
 
         Nothing in a snapshot is run. Its checksum is no signature: who may write it decides what
         the monitor says.
 
         Raises:
-            SpecError: it is torn or modified, or was made for another specification or by a release
-                that holds its state in another form.
+            SpecError: it is torn or modified, or was made for another specification, by a release
+                that holds its state in another form, or by the native core where there is none.
         """
         require(snapshot, bytes, "snapshot", "the bytes of a snapshot")
         found = cls.__new__(cls)
-        found._asked, found._account, found._streams = restored(snapshot, forget)
+        found._asked, found._account, found._streams = restored(snapshot, watched=watched)
         found._report = None
         return found
 

@@ -35,9 +35,10 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
     from pathlib import Path
 
-    from monitor.check.found import Found, StreamFound
+    from monitor.check.found import Found
     from monitor.input.records import At, Record
     from monitor.report.verdict import Report
+    from monitor.results import StreamFound
     from spec.claims.states import Mode
     from spec.stream.outcome import ClaimOutcome
 

@@ -94,9 +94,9 @@ def check(
     """
     asked = Asked(mode, bundle, strict, claim, limits or USUAL)
     engines = engines_in(paths)
-    # Ranks are merged, lines put into order and bad lines left out by the readers in Python.
-    if core() == "native" and not (engines or lenient or window):
-        judge: Judge = partial(_judge_natively, asked)
+    # Ranks are merged, and lines put into order, by the readers in Python.
+    if core() == "native" and not (engines or window):
+        judge: Judge = partial(_judge_natively, asked, lenient)
     else:
         judge = partial(_judge_files, asked, lenient, window, engines)
     if jobs > 1 and len(set(paths) - {STDIN}) > 1 and not engines:
@@ -136,6 +136,7 @@ def _judge_files(
 @seldom()
 def _judge_natively(
     asked: Asked,
+    lenient: bool,
     paths: Sequence[str],
     *,
     stdin: BinaryIO | None = None,
@@ -144,7 +145,7 @@ def _judge_natively(
     """The same by the native core, which is imported where it is asked for."""
     from monitor.check.native import judge_natively
 
-    return judge_natively(asked, paths, stdin=stdin, progress=progress)
+    return judge_natively(asked, lenient, paths, stdin=stdin, progress=progress)
 
 
 def _source_of(

@@ -6,69 +6,19 @@ Files may be judged in several processes: what they found is joined, in the orde
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
-from monitor.core import Ended
-from monitor.input.records import CANONICAL
 from spec.contract.modes import MODES
-from spec.stream.codes import Code
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from monitor.core import Occurred, Stream, Streams
-    from monitor.input.records import Form
     from monitor.input.sources import Account
+    from monitor.results import Occurred, StreamFound
+    from monitor.streams import AnyStreams
     from spec.claims.states import Mode
-    from spec.stream.codes import Reason
-    from spec.stream.outcome import ClaimOutcome
 
-__all__ = ["Found", "StreamFound", "found_in", "torn"]
-
-
-class StreamFound(NamedTuple):
-    """What one stream of one file came to.
-
-    Attributes:
-        first: its first sequence number, and `last` its last.
-        open: the modes of claims that were owed anything where it ended, without the end that it
-            promised.
-        periods: how many runs it had.
-        breaks: the reasons for which a period ended.
-        left: where it leaves what the theorem assumes.
-    """
-
-    file: str
-    name: str
-    form: Form
-    first: int | None
-    last: int | None
-    open: frozenset[Mode | None]
-    periods: int
-    breaks: tuple[Reason, ...]
-    left: Reason | None
-    claims: tuple[ClaimOutcome, ...]
-    ended: Ended
-
-    @property
-    def gaps(self) -> list[Reason]:
-        """The breaks by which events are missing or contradict each other."""
-        return [each for each in self.breaks if each.code is not Code.NEW_RUN]
-
-    def entered(self, mode: Mode) -> bool:
-        """Whether anything was owed to a claim of a mode."""
-        listed = any(claim.entered and claim.mode is mode for claim in self.claims)
-        return listed or self.ended.entered[mode] > 0
-
-    def may_go_on_in(self, other: StreamFound) -> bool:
-        """Whether another file of this stream may hold the lines that follow. Recorded lines carry
-        the name of their run, and a run may have several engines with numbers of their own: lines
-        of another form, or numbers that begin before these end, are of another engine.
-        """
-        if self.form.name == CANONICAL.name:
-            return True
-        same = other.form.name == self.form.name
-        return same and (self.last is None or other.first is None or other.first > self.last)
+__all__ = ["Found", "found_in", "torn"]
 
 
 @dataclass
@@ -86,26 +36,9 @@ class Found:
         self.streams += later.streams
 
 
-def found_in(streams: Streams, accounts: Sequence[Account]) -> Found:
+def found_in(streams: AnyStreams, accounts: Sequence[Account]) -> Found:
     """What was found in streams that are finished."""
-    return Found([*accounts], streams.occurred, [*map(_found, streams)])
-
-
-def _found(stream: Stream) -> StreamFound:
-    judge = stream.judge
-    return StreamFound(
-        stream.file,
-        stream.name,
-        stream.form,
-        stream.first,
-        judge.order.sequence,
-        stream.open,
-        judge.period + 1,
-        tuple(judge.breaks),
-        stream.left,
-        tuple(stream.outcomes()),
-        stream.ended,
-    )
+    return Found([*accounts], streams.occurred, streams.found())
 
 
 def torn(streams: Sequence[StreamFound], mode: Mode) -> str:

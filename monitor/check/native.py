@@ -5,30 +5,28 @@ The core reads lines of canonical events itself. All other lines go through the 
 
 from __future__ import annotations
 
-from collections import Counter
 from typing import TYPE_CHECKING, BinaryIO
 
-from monitor.check.found import Found, StreamFound
-from monitor.core import TROUBLED, Ended, Occurred, left_of, line_of
+from monitor.check.found import Found, found_in
 from monitor.input.dialects import Reader
+from monitor.input.errors import InputError
 from monitor.input.lines import Fault, Lines
 from monitor.input.merged import explained
-from monitor.input.records import CANONICAL, at_line
 from monitor.input.sources import Account
-from monitor.native.judge import NativeJudge
+from monitor.results import Occurred
+from monitor.streams import NativeStreams
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from monitor.check.conclude import Asked
-    from monitor.input.records import At, Form, Record
-    from monitor.native.judge import NativeStream
 
 __all__ = ["judge_natively"]
 
 
 def judge_natively(
     asked: Asked,
+    lenient: bool,
     paths: Sequence[str],
     *,
     stdin: BinaryIO | None = None,
@@ -37,6 +35,7 @@ def judge_natively(
     """What is found in some files, none of which is a rank of an engine.
 
     Args:
+        lenient: lines that cannot be read are left out and counted.
         stdin: what `-` stands for.
         progress: called from time to time with the number of bytes read.
 
@@ -46,11 +45,12 @@ def judge_natively(
     found, size = Found([], Occurred(), []), 0
     for path in dict.fromkeys(paths):
         lines = Lines(path, stdin=stdin)
-        file = _File(asked, path)
+        file = _File(asked, path, lenient=lenient)
         number = 1
         for block in lines.blocks():
             if isinstance(block, Fault):
-                raise block.at(number)
+                file.fault(block.at(number))
+                continue
             number = file.take(block, number)
             if progress is not None:
                 progress(size + lines.size)
@@ -60,20 +60,12 @@ def judge_natively(
 
 
 class _File:
-    """One file, and the native judge of its streams."""
+    """One file, and the streams of it."""
 
-    def __init__(self, asked: Asked, path: str) -> None:
-        self._asked, self._account = asked, Account(path)
-        self._unnamed = path.encode(errors="backslashreplace").decode()
-        self._occurred, self._reader = Occurred(), Reader(path)
-        self._forms: dict[str, Form] = {CANONICAL.name: CANONICAL}
-        self._judge = NativeJudge(
-            asked.mode,
-            asked.bundle,
-            limits=asked.limits,
-            only=asked.claim,
-            unnamed=self._unnamed,
-            troubled=TROUBLED,
+    def __init__(self, asked: Asked, path: str, *, lenient: bool) -> None:
+        self._account, self._lenient, self._reader = Account(path), lenient, Reader(path)
+        self._streams = NativeStreams(
+            path, asked.mode, asked.bundle, limits=asked.limits, only=asked.claim
         )
 
     def take(self, block: bytes, number: int) -> int:
@@ -81,7 +73,7 @@ class _File:
         at = 0
         while at < len(block):
             if self._reader.is_canonical:
-                taken, lines = self._judge.feed(block, number, at)
+                taken, lines = self._streams.judge.feed(block, number, at)
                 self._account.lines += lines
                 number += block.count(b"\n", at, at + taken)
                 at += taken
@@ -94,51 +86,33 @@ class _File:
                 at += len(line) + 1
         return number
 
+    def fault(self, error: InputError) -> None:
+        """A line is too long, or the file is damaged from there on."""
+        self._account.lines += 1
+        self._reject(error)
+
+    def _reject(self, error: InputError) -> None:
+        """A line cannot be read; raises the error if lines are not left out."""
+        if not self._lenient:
+            raise error
+        account = self._account
+        account.rejected += 1
+        account.rejection = account.rejection or error
+        self._streams.reject(error)
+
     def finish(self, sha256: str) -> Found:
         """What was found; `sha256` is of the file."""
         for record in self._reader.flush():
-            self._record(record)
+            self._streams.take(explained(record, {}))
         self._account.sha256 = sha256
-        self._judge.finish()
-        kinds, streams = self._judge.found(self._at)
-        self._occurred.kinds.update(kinds)
-        self._occurred.read += sum(kinds.values())
-        return Found([self._account], self._occurred, [*map(self._stream, streams)])
+        self._streams.finish()
+        return found_in(self._streams, [self._account])
 
     def _read(self, line: bytes, number: int) -> None:
         """A line that the core leaves to the reader in Python."""
         self._account.lines += 1
-        for record in self._reader.feed(line, number):
-            self._record(record)
-
-    def _record(self, record: Record) -> None:
-        record = explained(record, {})
-        self._occurred.note(record)
-        stamp, at, form = record.stamp, record.at, record.stamp.form
-        self._forms[form.name] = form
-        place = at.line, at.sequence
-        stream = self._unnamed if stamp.stream == self._account.file else stamp.stream
-        self._judge.take(line_of(record), place, stream, form.name, form.first)
-
-    def _at(self, line: int, sequence: int | None) -> At:
-        return at_line(self._account.file, line, sequence)
-
-    def _stream(self, found: NativeStream) -> StreamFound:
-        return StreamFound(
-            self._account.file,
-            self._account.file if found.name == self._unnamed else found.name,
-            self._forms[found.form],
-            found.first,
-            found.last,
-            frozenset(found.open),
-            found.period + 1,
-            tuple(found.breaks),
-            left_of(found.left, found.forgotten, self._asked.limits),
-            tuple(found.claims),
-            Ended(
-                Counter(found.verdicts),
-                Counter(found.obligations),
-                Counter(found.entered),
-                found.away,
-            ),
-        )
+        try:
+            for record in self._reader.feed(line, number):
+                self._streams.take(explained(record, {}))
+        except InputError as error:
+            self._reject(error)

@@ -12,12 +12,15 @@ from typing import TYPE_CHECKING, Any, Final
 import msgspec
 
 from monitor.check.conclude import Asked
-from monitor.core import Limits, Occurred, Stream, Streams
+from monitor.core import Limits, Stream, Streams
 from monitor.durable.frame import CorruptSnapshot, framed, unframed
 from monitor.input.errors import InputError
 from monitor.input.records import At, Form, at_line
 from monitor.input.resequencer import Disorder
 from monitor.input.sources import Account
+from monitor.native import CoreError
+from monitor.results import Occurred
+from monitor.streams import NativeStreams
 from spec.claims.states import ClaimState, Mode
 from spec.contract.modes import Bundle
 from spec.events.alphabet import Kind
@@ -26,9 +29,7 @@ from spec.stream.outcome import ClaimOutcome, ModeVerdict
 from spec.stream.state import load, load_finding, save, save_finding
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from spec.stream.claim import Claim
+    from monitor.streams import AnyStreams
 
 __all__ = ["restored", "snapshot"]
 
@@ -55,6 +56,14 @@ class _Stream(msgspec.Struct, frozen=True, array_like=True):
     judge: dict[str, Any]
 
 
+class _Native(msgspec.Struct, frozen=True):
+    """The streams of the native core: its state, the forms of lines, and the files of places."""
+
+    state: bytes
+    forms: list[Form]
+    files: list[str]
+
+
 class _State(msgspec.Struct, frozen=True, array_like=True):
     """All that judges, and what was read so far."""
 
@@ -75,16 +84,18 @@ class _State(msgspec.Struct, frozen=True, array_like=True):
     derived: list[Kind]
     strange: tuple[Any, str] | None
     spoiled: list[tuple[str, Any, str]]
-    streams: list[_Stream]
+    streams: list[_Stream] | _Native
 
 
-def snapshot(asked: Asked, account: Account, streams: Streams, *, only: str | None) -> bytes:
+def snapshot(asked: Asked, account: Account, streams: AnyStreams, *, only: str | None) -> bytes:
     """The state as bytes; SpecError where there is more than a snapshot holds.
 
     Args:
         only: keep the streams of this name alone.
     """
-    read, order = streams.occurred, account.disorder
+    order = account.disorder
+    read = streams.read if isinstance(streams, NativeStreams) else streams.occurred
+    spoiled = {} if isinstance(streams, NativeStreams) else streams.spoiled
     state = _State(
         asked.mode,
         asked.bundle,
@@ -102,10 +113,16 @@ def snapshot(asked: Asked, account: Account, streams: Streams, *, only: str | No
         dict(read.unknown),
         sorted(read.derived),
         None if read.strange is None else (_place(read.strange[0]), read.strange[1]),
-        [(file, _place(at), why) for file, (at, why) in streams.spoiled.items()],
-        [_stream(each) for each in streams if only in (None, each.name)],
+        [(file, _place(at), why) for file, (at, why) in spoiled.items()],
+        _saved(streams, only),
     )
     return framed(_WHAT, msgspec.msgpack.encode(state))
+
+
+def _saved(streams: AnyStreams, only: str | None) -> list[_Stream] | _Native:
+    if isinstance(streams, NativeStreams):
+        return _Native(streams.save(only), [*streams.forms.values()], streams.files)
+    return [_stream(each) for each in streams if only in (None, each.name)]
 
 
 def _place(at: At) -> Any:
@@ -145,28 +162,27 @@ def _outcome_of(value: Any) -> ClaimOutcome:
     )
 
 
-def restored(
-    data: bytes, forget: Callable[[Stream, Claim], None]
-) -> tuple[Asked, Account, Streams]:
-    """The state that `snapshot` wrote.
+def restored(data: bytes, *, watched: bool) -> tuple[Asked, Account, AnyStreams]:
+    """The state that `snapshot` wrote, for the judge that was saved.
 
     Args:
-        forget: as `Streams` has it.
+        watched: as `Streams` has it.
 
     Raises:
         CorruptSnapshot: it is torn, modified, or none.
         ForeignSnapshot: it was made for another specification, or holds the state in another form.
+        CoreError: the native core made it, and there is none.
     """
     content = unframed(_WHAT, data)
     try:
-        return _restored(msgspec.msgpack.decode(content, type=_State), forget)
+        return _restored(msgspec.msgpack.decode(content, type=_State), watched=watched)
+    except CoreError:
+        raise
     except Exception as error:  # whatever a forged value is taken for
         raise CorruptSnapshot(f"the content of the snapshot cannot be read: {error}") from None
 
 
-def _restored(
-    state: _State, forget: Callable[[Stream, Claim], None]
-) -> tuple[Asked, Account, Streams]:
+def _restored(state: _State, *, watched: bool) -> tuple[Asked, Account, AnyStreams]:
     asked = Asked(state.mode, state.bundle, state.strict, state.claim, Limits(*state.limits))
     rejection = None
     if state.rejection is not None:
@@ -174,10 +190,7 @@ def _restored(
         rejection = InputError(file, reason, line=line, field=field, hint=hint)
     disorder = None if state.disorder is None else Disorder(*state.disorder)
     account = Account(state.file, "", state.lines, state.rejected, rejection, disorder)
-    streams = Streams(
-        asked.mode, asked.bundle, limits=asked.limits, only=asked.claim, forget=forget
-    )
-    streams.occurred = Occurred(
+    read = Occurred(
         state.read,
         state.rejected_lines,
         Counter(state.kinds),
@@ -185,15 +198,36 @@ def _restored(
         set(state.derived),
         None if state.strange is None else (_at(state.strange[0]), state.strange[1]),
     )
+    if isinstance(state.streams, _Native):
+        native = NativeStreams(
+            state.file,
+            asked.mode,
+            asked.bundle,
+            limits=asked.limits,
+            only=asked.claim,
+            watched=watched,
+        )
+        native.read, native.files = read, state.streams.files
+        native.forms = {form.name: form for form in state.streams.forms}
+        native.load(state.streams.state)
+        return asked, account, native
+    streams = Streams(
+        asked.mode, asked.bundle, limits=asked.limits, only=asked.claim, watched=watched
+    )
+    streams.occurred = read
     streams.spoiled = {file: (_at(at), why) for file, at, why in state.spoiled}
     for each in state.streams:
-        stream = streams.add(each.file, each.name, each.form)
-        stream.first, stream.forgotten = each.first, each.forgotten
-        stream.past = [_outcome_of(value) for value in each.past]
-        ended = stream.ended
-        ended.verdicts.update({(mode, verdict): n for mode, verdict, n in each.ended.verdicts})
-        ended.obligations.update({(m, name, v): n for m, name, v, n in each.ended.obligations})
-        ended.entered.update(dict(each.ended.entered))
-        ended.away = each.ended.away
-        stream.judge = load(each.judge, _at, stream.forget)
+        _restore(streams.add(each.file, each.name, each.form), each)
     return asked, account, streams
+
+
+def _restore(stream: Stream, state: _Stream) -> None:
+    """Have a stream go on where its state was saved."""
+    stream.first, stream.forgotten = state.first, state.forgotten
+    stream.past = [_outcome_of(value) for value in state.past]
+    ended, counts = stream.ended, state.ended
+    ended.verdicts.update({(mode, verdict): n for mode, verdict, n in counts.verdicts})
+    ended.obligations.update({(m, name, v): n for m, name, v, n in counts.obligations})
+    ended.entered.update(dict(counts.entered))
+    ended.away = counts.away
+    stream.judge = load(state.judge, _at, stream.forget)

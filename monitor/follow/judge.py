@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import hashlib
 from copy import copy
+from functools import partial
 from typing import TYPE_CHECKING, Final, TypeAlias
 
 import msgspec
 
 from monitor.check.conclude import place_of
 from monitor.check.events import EventMonitor
-from monitor.core import USUAL, is_violated, obligation_said
+from monitor.core import USUAL, obligation_said
 from monitor.follow.judge_state import JudgeState, Stated, claim_line, standing_of
 from monitor.follow.verdict_line import LimitLine, ViolationLine, key_of
 from monitor.input.errors import InputError
@@ -22,12 +23,11 @@ from monitor.input.resequencer import Disorder, Resequencer
 from spec.events.canonical import Mark
 from spec.language.errors import SpecError
 from spec.language.verdicts import Verdict
-from spec.stream.outcome import outcome_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
 
-    from monitor.core import Limits, Stream
+    from monitor.core import Limits
     from monitor.follow.counts import Counts
     from monitor.follow.judge_state import Merging
     from monitor.follow.splitting import Line
@@ -35,8 +35,9 @@ if TYPE_CHECKING:
     from monitor.input.records import At, Record
     from monitor.input.reorder_window import Window
     from monitor.report.verdict import Report
+    from monitor.results import News
     from spec.claims.states import Mode
-    from spec.stream.claim import Claim
+    from spec.stream.outcome import ClaimOutcome
 
 __all__ = ["DROPPED", "ENDED", "STREAMS", "Judge"]
 
@@ -92,9 +93,8 @@ class Judge:
             live=most.live,
             requests=most.requests,
             ids=most.ids,
-            forget=self._forget,
+            watched=True,
         )
-        self._monitor.watch()
         self._window = window
         self._order = None if window is None else Resequencer(window)
         self._before = Disorder()  # what was out of order before a restart
@@ -105,8 +105,7 @@ class Judge:
         self._unsure: dict[str, str] = {}  # why its next number decides whether lines are missing
         self._broken = ""  # why streams that are not known yet may lack lines
         self._stated: dict[_Key, Stated] = {}
-        self._gone: list[_Key] = []  # claims that are in hand no more
-        self._reached: dict[str, set[str]] = {}  # limits, by stream
+        self._reached: dict[str, list[str]] = {}  # limits, by stream
 
     def take(self, line: Line) -> list[VerdictLine]:
         """Judge one line; what it decides."""
@@ -114,8 +113,8 @@ class Judge:
         if line is not None and (not line or line.isspace()):
             return []
         self._monitor.account.lines += 1
-        if (record := self._plain(line)) is not None:
-            return self._judge(record)
+        if line is not None and (record := self._plain(line)) is not None:
+            return self._judge(record, line)
         try:
             records = self._read(line)
         except InputError as error:
@@ -197,6 +196,7 @@ class Judge:
                 sorted(self._names),
                 self._dropped,
                 b"" if self._order is None else self._order.snapshot(),
+                self._reached,
             )
         )
 
@@ -214,17 +214,14 @@ class Judge:
             raise SpecError(cause, "begin anew in another folder of checkpoints") from None
         if self._window is not None:
             order = Resequencer.restore(self._window, state.order)
-        self._monitor = EventMonitor.restore(state.monitor, forget=self._forget)
+        self._monitor = EventMonitor.restore(state.monitor, watched=True)
         self._order = order
         self._before = copy(self._disorder)
-        self._monitor.watch()
         self._origin, self._lines, self._last = state.origin, state.lines, state.last
         self._streams, self._unsure, self._broken = state.streams, state.unsure, state.broken
         self._stated = {(name, period, claim): of for name, period, claim, of in state.stated}
         self._names = set(state.names)
-        limits = {name: {*self._monitor.limits(name)} for name in self._monitor.streams}
-        self._reached = {name: reached for name, reached in limits.items() if reached}
-        self._dropped = state.dropped
+        self._reached, self._dropped = state.reached, state.dropped
 
     def finish(self, disorder: Disorder | None = None) -> tuple[list[VerdictLine], Report]:
         """The verdicts on the claims that are not over, the source being at its end; the report.
@@ -237,8 +234,8 @@ class Judge:
             self._monitor.lose(self._lines, why, stream)
         self._unsure.clear()
         at = at_line(self._source, self._lines, self._last)
-        for each, claim in self._monitor.in_hand(final=True):
-            lines += self._ended(each, claim, at, final=True)
+        for stream, claim in self._monitor.in_hand(final=True):
+            lines += self._ended(stream, claim, at, final=True)
         self._monitor.account.disorder = disorder if self._order is None else self._disorder
         return lines, self._monitor.finish()
 
@@ -246,10 +243,10 @@ class Judge:
     def _disorder(self) -> Disorder:
         return Disorder() if self._order is None else self._order.disorder(self._source)
 
-    def _plain(self, line: Line) -> Record | None:
+    def _plain(self, line: bytes) -> Record | None:
         """The record of a plain line that is in order, of no rank, and of a known stream."""
         merges = self._engines is not None and self._engines.merges
-        if line is None or merges or self._order is not None or len(line) > LINE_LIMIT:
+        if merges or self._order is not None or len(line) > LINE_LIMIT:
             return None
         event = event_of(line)
         if event is None or (event.stream or self._source) not in self._names:
@@ -278,21 +275,21 @@ class Judge:
             found += self._judge(record)
         return found
 
-    def _judge(self, record: Record) -> list[VerdictLine]:
+    def _judge(self, record: Record, line: bytes = b"") -> list[VerdictLine]:
         """Judge a line, or a mark; what it decides."""
-        at, name = record.at, record.stamp.stream
-        stream = self._monitor.take(record)
+        at, stamp = record.at, record.stamp
+        self._monitor.take(record, line)
         self._last = at.sequence
-        self._look(name, at, record.stamp.mark)
+        self._look(stamp.stream, at, stamp.mark)
         for event, _ in record.events:
             self._counts.events[event.kind] += 1
-        news = self._monitor.news()
-        found = [line for of, claim in news for line in self._decided(of, claim, at)]
-        if stream.judge.breaks or stream.forgotten:
-            found += self._at_limits(name, at)
-        for key in self._gone:
-            self._stated.pop(key, None)
-        self._gone.clear()
+        found: list[VerdictLine] = []
+        for news in self._monitor.news():
+            for claim in (*news.gone, *news.moved):
+                found += self._decided(news.stream, claim, at)
+            for claim in news.gone:
+                self._stated.pop(_key(news.stream, claim), None)
+            found += self._at_limits(news, at)
         return found
 
     def _of_rank(self, record: Record) -> list[VerdictLine] | None:
@@ -312,15 +309,16 @@ class Judge:
         self._monitor.reject(error)
         self._on_reject(error)
 
-    def _at_limits(self, stream: str, at: At) -> Iterable[LimitLine]:
-        """The limits that a stream has reached by an event."""
-        limits, before = self._monitor.limits(stream), self._reached.get(stream, ())
-        if len(limits) == len(before):
+    def _at_limits(self, news: News, at: At) -> Iterable[LimitLine]:
+        """The limits that a stream has reached since the last line."""
+        before = self._reached.get(news.stream, [])
+        if len(news.limits) == len(before):
             return ()
-        self._reached[stream] = {*limits}
-        about, place = (self._source, stream), place_of(at)
-        new = ((limit, why) for limit, why in limits.items() if limit not in before)
-        return [LimitLine(self._key_of(at, stream, n), *about, n, place, why) for n, why in new]
+        self._reached[news.stream] = [*news.limits]
+        about, place = (self._source, news.stream), place_of(at)
+        new = ((limit, why) for limit, why in news.limits.items() if limit not in before)
+        key = partial(self._key_of, at, news.stream)
+        return [LimitLine(key(limit), *about, limit, place, why) for limit, why in new]
 
     def _give_up(self) -> list[VerdictLine]:
         """Judge what is held back, without those before it."""
@@ -350,26 +348,27 @@ class Judge:
         if self._lossy and not numbered:
             self._monitor.lose(at.line, _UNNUMBERED, stream)
 
-    def _decided(self, stream: Stream, claim: Claim, at: At) -> Iterator[VerdictLine]:
+    def _decided(self, stream: str, claim: ClaimOutcome, at: At) -> Iterator[VerdictLine]:
         """What is new of a claim that an event moved."""
-        if (self._mode in (None, claim.mode)) and is_violated(claim):
+        if self._mode in (None, claim.mode):
             yield from self._violated(stream, claim, at)
         if claim.final:
             yield from self._ended(stream, claim, at)
 
-    def _violated(self, stream: Stream, claim: Claim, at: At) -> Iterator[ViolationLine]:
-        stated = self._stated.setdefault(_key(stream, claim), Stated())
-        for name, found in claim.findings().items():
-            if found.verdict is not Verdict.VIOLATED or name in stated.violated:
+    def _violated(self, stream: str, claim: ClaimOutcome, at: At) -> Iterator[ViolationLine]:
+        violated = [n for n, each in claim.findings.items() if each.verdict is Verdict.VIOLATED]
+        stated = self._stated.setdefault(_key(stream, claim), Stated()) if violated else Stated()
+        for name in violated:
+            if name in stated.violated:
                 continue
             stated.violated.append(name)
-            said = obligation_said(name, found)
+            said = obligation_said(name, claim.findings[name])
             place = said.at or at
             assert claim.mode is not None
             yield ViolationLine(
-                self._key_of(place, stream.name, claim.claim_id, name),
+                self._key_of(place, stream, claim.claim_id, name),
                 self._source,
-                stream.name,
+                stream,
                 claim.claim_id,
                 claim.mode,
                 name,
@@ -380,20 +379,16 @@ class Judge:
             )
 
     def _ended(
-        self, stream: Stream, claim: Claim, at: At, *, final: bool = False
+        self, stream: str, claim: ClaimOutcome, at: At, *, final: bool = False
     ) -> Iterator[ClaimLine]:
         """The verdict on a claim, if it is not what was last stated of it."""
-        outcome = outcome_of(claim)
-        stated, standing = (
-            self._stated.setdefault(_key(stream, claim), Stated()),
-            standing_of(outcome),
-        )
-        if stated.standing == standing:
+        stated = self._stated.setdefault(_key(stream, claim), Stated())
+        if stated.standing == (standing := standing_of(claim)):
             return
         stated.standing = standing
-        key = self._key_of(at, stream.name, claim.claim_id, "final" if final else "")
+        key = self._key_of(at, stream, claim.claim_id, "final" if final else "")
         judged = self._mode in (None, claim.mode)
-        yield claim_line(key, self._source, stream.name, outcome, at, judged=judged, final=final)
+        yield claim_line(key, self._source, stream, claim, at, judged=judged, final=final)
 
     def _key_of(self, at: At, *about: str) -> str:
         """A digest of what a line is about, and of the event at which it is so."""
@@ -401,10 +396,6 @@ class Judge:
         origin = self.origins.get(at.file, self._origin)
         return key_of(origin, self._source, *about, *where, at.line, at.sequence)
 
-    def _forget(self, stream: Stream, claim: Claim) -> None:
-        """A claim is in hand no more, once its last lines are stated."""
-        self._gone.append(_key(stream, claim))
 
-
-def _key(stream: Stream, claim: Claim) -> _Key:
-    return stream.name, claim.period, claim.claim_id
+def _key(stream: str, claim: ClaimOutcome) -> _Key:
+    return stream, claim.period, claim.claim_id

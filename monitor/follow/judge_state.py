@@ -61,6 +61,7 @@ class JudgeState(msgspec.Struct, frozen=True, array_like=True):
     names: list[str]
     dropped: int
     order: bytes
+    reached: dict[str, list[str]]
 
 
 def _reason_of(name: str, found: Finding) -> Reason:

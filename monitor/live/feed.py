@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Final
 
 import msgspec
 
-from monitor.core import Limits, Stream, Streams, obligation_said
+from monitor.core import Limits, obligation_said
 from monitor.input.records import Record, at_line, stamp_of
 from monitor.live.lines import LiveLimit, LiveVerdict
+from monitor.streams import streams_of
 from spec.events.canonical import Event
 from spec.language.verdicts import Verdict, pool
-from spec.stream.outcome import outcome_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     from monitor.live.lines import Limited
     from spec.claims.states import Mode
     from spec.events.canonical import StreamMark
-    from spec.stream.claim import Claim
     from spec.stream.outcome import ClaimOutcome
 
 __all__ = ["IDS", "REQUESTS", "Live"]
@@ -57,12 +56,11 @@ class Live:
     ) -> None:
         self.stream, self._modes = stream, frozenset(modes)
         limits = Limits(live=most, ended=ended, ids=ids, requests=REQUESTS)
-        self._streams = Streams(limits=limits, forget=self._forget)
-        self._streams.watch()
+        self._streams = streams_of(stream, limits=limits, watched=True)
         self._read = 0
+        self._forgotten: dict[str, int] = {}  # by stream, of the run that it is in
         self._emitted: dict[tuple[int, str], LiveVerdict] = {}
         self._last: deque[LiveVerdict] = deque(maxlen=ended)  # of claims that were forgotten
-        self._new: list[LiveVerdict] = []
         self._reached: dict[str, LiveLimit] = {}
         self._last_number: int | None = None
         self._next = 0.0
@@ -75,29 +73,39 @@ class Live:
     def take(self, line: Event | StreamMark) -> None:
         """Judge one event, or process a mark of the stream."""
         self._read += 1
-        at, self._last_number = at_line(self.stream, self._read, line.sequence), line.sequence
+        self._last_number = line.sequence
+        if (
+            isinstance(line, Event)
+            and line.stream in ("", self.stream)
+            and self._streams.take_event(line, self.stream, self._read)
+        ):
+            return
+        at = at_line(self.stream, self._read, line.sequence)
         events = ((line, at),) if isinstance(line, Event) else ()
         self._streams.take(Record(at, stamp_of(line, self.stream), events))
 
     @property
     def given_up(self) -> dict[str, int]:
-        """How many claims ended and are not kept; of these at most the id is remembered."""
-        return {"claims": sum(stream.forgotten for stream in self._streams)}
+        """How many claims ended and are not kept; of these at most the id is remembered. It is as
+        it was at the last look.
+        """
+        return {"claims": sum(self._forgotten.values())}
 
     def changes(self, *, final: bool = False) -> list[LiveVerdict | LiveLimit]:
-        """The verdicts that are not what they were, and the limits that were reached; no verdicts
-        where it is too early to look again.
+        """The verdicts that are not what they were, and the limits that were reached; none where it
+        is too early to look again.
 
         Args:
             final: the stream is over, and every verdict is emitted.
         """
-        found: list[LiveVerdict | LiveLimit] = [*self._reach(), *self._new]
-        self._new.clear()
-        if self.due or final:
-            began = time.monotonic()
-            found += self._finish() if final else self._changed()
-            ended = time.monotonic()
-            self._next = ended + max(_EVERY_S, _SHARE * (ended - began))
+        if not self.due and not final:
+            return []
+        began = time.monotonic()
+        found = [*self._changed(final=final)]
+        if final:
+            found += self._finish()
+        ended = time.monotonic()
+        self._next = ended + max(_EVERY_S, _SHARE * (ended - began))
         return found
 
     @property
@@ -110,34 +118,31 @@ class Live:
         """The limits that were reached, and the verdicts as they were last emitted."""
         return [*self._reached.values(), *self._last, *self._emitted.values()]
 
-    def _reach(self) -> Iterator[LiveLimit]:
-        """The limits that were reached since the last look."""
-        for stream in self._streams:
-            for limit, why in stream.limits.items():
+    def _changed(self, *, final: bool) -> Iterator[LiveVerdict | LiveLimit]:
+        for news in self._streams.news(every=True):
+            self._forgotten[news.stream] = news.forgotten
+            for limit, why in news.limits.items():
                 if limit not in self._reached:
                     line = LiveLimit(self.stream, _limited(limit), why, self._last_number)
                     self._reached[limit] = line
                     yield line
-
-    def _changed(self) -> Iterator[LiveVerdict]:
-        for stream, claim in self._streams.news():
-            if stream.judge.claims.get(claim.claim_id) is not claim:
-                continue  # it was forgotten, and emitted then
-            outcome, key = outcome_of(claim), (claim.period, claim.claim_id)
-            if self._counts(outcome, key):
-                verdict = _verdict(self.stream, outcome)
-                if verdict != self._emitted.get(key):
-                    self._emitted[key] = verdict
-                    yield verdict
+            for claim in news.gone:
+                yield from self._forget(claim)
+            for claim in () if final else news.moved:
+                key = claim.period, claim.claim_id
+                if self._counts(claim, key):
+                    verdict = _verdict(self.stream, claim)
+                    if verdict != self._emitted.get(key):
+                        self._emitted[key] = verdict
+                        yield verdict
 
     def _finish(self) -> Iterator[LiveVerdict]:
         self._streams.finish()
-        for stream in self._streams:
-            for claim in stream.judge.claims.values():
-                outcome, key = outcome_of(claim), (claim.period, claim.claim_id)
-                if self._counts(outcome, key):
-                    self._emitted[key] = verdict = _verdict(self.stream, outcome, final=True)
-                    yield verdict
+        for _, claim in self._streams.in_hand():
+            key = claim.period, claim.claim_id
+            if self._counts(claim, key):
+                self._emitted[key] = verdict = _verdict(self.stream, claim, final=True)
+                yield verdict
 
     def _counts(self, outcome: ClaimOutcome, key: tuple[int, str]) -> bool:
         """Whether verdicts on a claim are emitted: something was owed to it, or was violated."""
@@ -146,16 +151,15 @@ class Live:
         verdicts = (found.verdict for found in outcome.findings.values())
         return outcome.entered or key in self._emitted or Verdict.VIOLATED in verdicts
 
-    def _forget(self, _: Stream, claim: Claim) -> None:
+    def _forget(self, claim: ClaimOutcome) -> Iterator[LiveVerdict]:
         """A claim is forgotten: its verdict is emitted for the last time."""
-        outcome, key = outcome_of(claim), (claim.period, claim.claim_id)
-        counts = self._counts(outcome, key)
+        key = claim.period, claim.claim_id
+        counts = self._counts(claim, key)
         self._emitted.pop(key, None)
         if counts:
-            verdict = _verdict(self.stream, outcome)
-            last = msgspec.structs.replace(verdict, forgotten=True)
+            last = msgspec.structs.replace(_verdict(self.stream, claim), forgotten=True)
             self._last.append(last)
-            self._new.append(last)
+            yield last
 
 
 def _limited(limit: str) -> Limited:

@@ -55,7 +55,8 @@ class LiveVerdict(
 class LiveLimit(
     msgspec.Struct, frozen=True, tag_field="schema", tag="resident-claims/live-limit/2"
 ):
-    """The stream reached a limit by the event `sequence`; `why` says what is given up.
+    """The stream reached a limit; `why` says what is given up, and `sequence` is of the last event
+    by then.
 
     One more claim or request in hand than this breaks the stream. Where `ids` of claims that ended
     were forgotten, a claim of such an id that begins again is another claim.

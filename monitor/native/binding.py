@@ -35,9 +35,7 @@ def loaded() -> ctypes.CDLL:
         "rc_out": (handle, [handle, ctypes.POINTER(size)]),
         "rc_feed": (ctypes.c_int64, [handle, handle, size, number, ctypes.POINTER(number)]),
     }
-    for name in ("finish", "found", "save"):
-        signatures[f"rc_{name}"] = ctypes.c_int64, [handle]
-    for name in ("take", "load"):
+    for name in ("take", "lose", "finish", "look", "save", "load"):
         signatures[f"rc_{name}"] = ctypes.c_int64, [handle, data, size]
     for name, (result, arguments) in signatures.items():
         function = getattr(made, name)

@@ -6,7 +6,7 @@ The core takes lines of canonical events itself. All other lines are read in Pyt
 from __future__ import annotations
 
 import ctypes
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any, Final, NamedTuple
 
 import msgspec
@@ -80,7 +80,22 @@ class NativeStream(NamedTuple):
     claims: list[ClaimOutcome]
 
 
+class NativeNews(NamedTuple):
+    """What is new of a stream: its breaks by limits, how many claims were forgotten, those that are
+    in hand no more, and those that lines moved.
+    """
+
+    name: str
+    breaks: list[Reason]
+    forgotten: int
+    gone: list[ClaimOutcome]
+    moved: list[ClaimOutcome]
+
+
 _KINDS: Final = msgspec.json.Decoder(list[int])
+_LIVE: Final = msgspec.json.Decoder(tuple[str, int])
+_IN_HAND: Final = msgspec.json.Decoder(tuple[str, list[_Claim]])
+_NEWS: Final = msgspec.json.Decoder(tuple[str, list[_Reason], int, list[_Claim], list[_Claim]])
 _STREAMS: Final = msgspec.json.Decoder(_Stream)
 
 
@@ -91,6 +106,7 @@ class NativeJudge:
         only: the claim that is listed whatever is forgotten.
         unnamed: the name of the stream of lines that name none.
         troubled: claims that were not kept are listed, though they ended long ago, up to so many.
+        watched: `news` has what lines moved; it is to be asked after each.
 
     Raises:
         CoreError: the core was not built, or does not know what the specification has.
@@ -105,11 +121,12 @@ class NativeJudge:
         only: str | None = None,
         unnamed: str = "",
         troubled: int = 0,
+        watched: bool = False,
     ) -> None:
         self._bundle, self._handle = bundle, None
         self._core = loaded()
         given = table_of(bundle)
-        asked = options(default, limits, troubled, only, unnamed)
+        asked = options(default, limits, troubled, only, unnamed, watched=watched)
         self._handle = self._core.rc_new(given, len(given), asked, len(asked))
         if self._handle is None:
             raise CoreError("the native core cannot read its table", "run make native-core")
@@ -129,6 +146,10 @@ class NativeJudge:
         if code < 0:
             raise CoreError(_FAILED.get(code) or self._out().decode())
         return code
+
+    def _call(self, function: Any, given: bytes = b"") -> bytes:
+        """What a function of the core makes of these bytes."""
+        return self._out() if self._checked(function(self._handle, given, len(given))) else b""
 
     def feed(self, block: bytes, number: int = 1, start: int = 0) -> tuple[int, int]:
         """Take whole lines from this number on, up to the first that is no canonical event: a mark,
@@ -160,28 +181,68 @@ class NativeJudge:
             place: its number, and its sequence number if it has one.
             form: the name of its form; `first` are the numbers that a run in it may begin with.
         """
-        packed = _packed(line, place, stream, form, first)
-        self._checked(self._core.rc_take(self._handle, packed, len(packed)))
+        self._call(self._core.rc_take, _packed(line, place, stream, form, first))
+
+    def lose(
+        self,
+        place: tuple[int, int | None],
+        why: str,
+        stream: str | None = None,
+        *,
+        spoils: bool = False,
+    ) -> None:
+        """Lines may be missing here from a stream, or from all that there are so far.
+
+        Args:
+            spoils: those that begin later lack them, too.
+        """
+        given: dict[str, Any] = {"at": place[0], "why": why, "spoils": spoils}
+        for name, value in (("numbered", place[1]), ("stream", stream)):
+            if value is not None:
+                given[name] = value
+        self._call(self._core.rc_lose, msgspec.json.encode(given))
 
     def finish(self) -> None:
         """The streams are over."""
-        self._checked(self._core.rc_finish(self._handle))
+        self._call(self._core.rc_finish)
 
-    def found(self, place_of: PlaceOf) -> tuple[dict[Kind, int], list[NativeStream]]:
-        """How many events of each kind `feed` took, and what each stream came to, in the order of
-        their first lines.
-        """
-        self._checked(self._core.rc_found(self._handle))
-        kinds, *streams = self._out().splitlines()
-        counts = zip(kinds_of(vocabulary()), _KINDS.decode(kinds), strict=True)
+    def _look(self, what: bytes) -> list[bytes]:
+        return self._call(self._core.rc_look, what).splitlines()
+
+    def found(self, place_of: PlaceOf) -> list[NativeStream]:
+        """What each stream came to, in the order of their first lines."""
         made = _Made(self._bundle, place_of)
-        found = [made.stream(_STREAMS.decode(each)) for each in streams]
-        return {kind: count for kind, count in counts if count}, found
+        return [made.stream(_STREAMS.decode(each)) for each in self._look(b"found")]
 
-    def save(self) -> bytes:
-        """All state, for `load`."""
-        self._checked(self._core.rc_save(self._handle))
-        return self._out()
+    def counts(self) -> tuple[dict[Kind, int], dict[str, int]]:
+        """How many events of each kind `feed` took, and how many claims of each stream are live."""
+        kinds, *streams = self._look(b"counts")
+        counts = zip(kinds_of(vocabulary()), _KINDS.decode(kinds), strict=True)
+        return {kind: count for kind, count in counts if count}, dict(map(_LIVE.decode, streams))
+
+    def in_hand(self, place_of: PlaceOf) -> Iterator[tuple[str, list[ClaimOutcome]]]:
+        """The claims in hand of each stream."""
+        made = _Made(self._bundle, place_of)
+        for name, claims in map(_IN_HAND.decode, self._look(b"in hand")):
+            yield name, [made.outcome(*each) for each in claims]
+
+    def news(self, place_of: PlaceOf, *, every: bool = False) -> list[NativeNews]:
+        """What is new of each stream since the last call, where anything is.
+
+        Args:
+            every: with all claims that were moved, and not only those whose verdict stands.
+        """
+        made, found = _Made(self._bundle, place_of), []
+        for line in self._look(b"moved" if every else b"decided"):
+            name, breaks, forgotten, gone, moved = _NEWS.decode(line)
+            reasons = [made.reason(*each) for each in breaks]
+            outcomes = [[made.outcome(*each) for each in claims] for claims in (gone, moved)]
+            found.append(NativeNews(name, reasons, forgotten, *outcomes))
+        return found
+
+    def save(self, only: str | None = None) -> bytes:
+        """All state, or that of one stream, for `load`."""
+        return self._call(self._core.rc_save, (only or "").encode())
 
     def load(self, state: bytes) -> None:
         """Take back what `save` gave, of a judge with the same options.
@@ -189,7 +250,7 @@ class NativeJudge:
         Raises:
             CoreError: damaged, or made for another specification.
         """
-        self._checked(self._core.rc_load(self._handle, state, len(state)))
+        self._call(self._core.rc_load, state)
 
 
 def _packed(
@@ -242,8 +303,8 @@ class _Made(NamedTuple):
             row.period,
             row.broken,
             row.forgotten,
-            [self._reason(*each) for each in row.breaks],
-            None if row.left is None else self._reason(*row.left),
+            [self.reason(*each) for each in row.breaks],
+            None if row.left is None else self.reason(*row.left),
             [None if name is None else Mode(name) for name in row.open],
             {(modes[name], _POOLED[verdict]): n for name, verdict, n in row.verdicts},
             {
@@ -252,7 +313,7 @@ class _Made(NamedTuple):
             },
             {modes[name]: n for name, n in row.entered},
             row.away,
-            [self._outcome(*each) for each in row.claims],
+            [self.outcome(*each) for each in row.claims],
         )
 
     def _names(self, mode: Mode | None) -> tuple[str, ...]:
@@ -261,17 +322,18 @@ class _Made(NamedTuple):
     def _place(self, line: int, sequence: int | None) -> object:
         return self.place_of(line, sequence) if line else None
 
-    def _reason(self, code: str, text: str, line: int, sequence: int | None) -> Reason:
+    def reason(self, code: str, text: str, line: int, sequence: int | None) -> Reason:
+        """Why nothing is concluded."""
         return Reason(Code[code], text, self._place(line, sequence))
 
     def _finding(
         self, verdict: int, rule: int = _NO_RULE, line: int = 0, sequence: Any = None, *why: Any
     ) -> Finding:
-        reason = self._reason(*why) if why else None
+        reason = self.reason(*why) if why else None
         at = self._place(line, sequence)
         return Finding(_VERDICTS[verdict], at, None if rule == _NO_RULE else rule, reason)
 
-    def _outcome(
+    def outcome(
         self,
         claim_id: str,
         name: str | None,
@@ -284,6 +346,7 @@ class _Made(NamedTuple):
         period: int,
         found: list[list[Any]],
     ) -> ClaimOutcome:
+        """What one claim came to."""
         mode = None if name is None else Mode(name)
         names = self._names(mode)
         each = (self._finding(*row) for row in found)

@@ -142,8 +142,7 @@ def explain(
         SpecError: an ITF trace is of another specification, or carries no events.
     """
     asked = Asked(mode, bundle, claim=claim)
-    streams, source = Streams(mode, bundle, only=claim), _records(trace, stdin)
-    streams.watch()
+    streams, source = Streams(mode, bundle, only=claim, watched=True), _records(trace, stdin)
     taken = _take(source, streams, asked)
     streams.finish()
     report = concluded(asked, found_in(streams, source.accounts))
@@ -167,7 +166,7 @@ def _take(records: Iterable[Record], streams: Streams, asked: Asked) -> list[_Ta
         streams.take(record)
         changes = [
             change
-            for _, claim in streams.news()
+            for _, claim in streams.moved()
             if asked.claim in (None, claim.claim_id)
             and claim.mode is not None
             and asked.mode in (None, claim.mode)

@@ -8,17 +8,17 @@ from typing import Any, Final, NamedTuple
 
 import msgspec
 
-from monitor.core import TROUBLED, Ended, Stream, left_of
+from monitor.core import TROUBLED, Stream
 from monitor.input.dialects._json import parse
 from monitor.input.dialects.canonical import CanonicalDialect, recognises
 from monitor.input.errors import InputError
 from monitor.input.records import CANONICAL
 from monitor.native.judge import NativeJudge, NativeStream
+from monitor.results import Ended, left_of
 from spec.claims.states import Mode
 from spec.contract.modes import Bundle
 from spec.events.canonical import Event, StreamMark
 from spec.stream.breaks import line_of
-from spec.stream.claim import Claim
 from spec.stream.judge import Limits
 
 __all__ = ["Difference", "Judged", "compared", "differs", "lines_of", "native_of", "read"]
@@ -64,9 +64,6 @@ class Judged(dict[str, Stream]):
         self._mode, self._limits = mode, limits
 
     def __missing__(self, name: str) -> Stream:
-        def forget(stream: Stream, claim: Claim) -> None:
-            """Count on the list that the stream keeps."""
-
         made = self[name] = Stream(
             "-",
             name,
@@ -75,7 +72,6 @@ class Judged(dict[str, Stream]):
             bundle=Bundle.CONTRACT,
             limits=self._limits,
             only=None,
-            forget=forget,
         )
         return made
 
@@ -115,7 +111,7 @@ def differs(
 
 def compared(streams: Judged, native: NativeJudge, number: int) -> Difference | None:
     """Where the two differ after the line of this number."""
-    _, found = native.found(lambda line, sequence: line)
+    found = native.found(lambda line, sequence: line)
     if [*streams] != [each.name for each in found]:
         return Difference(number, [*streams], [each.name for each in found])
     each = (_compared(streams[one.name], one, number) for one in found)

@@ -89,7 +89,7 @@ def test_streams() -> None:
         for number, line in lines_of(lines):
             if isinstance(given := read(line, number), Event):
                 judge.take(line_of(given, number), (number, given.sequence), name)
-    _, (one, other) = judge.found(lambda line, sequence: line)
+    one, other = judge.found(lambda line, sequence: line)
     assert ("engine-0", "engine-1") == (one.name, other.name)
     assert one.claims
     assert [c.verdict for c in one.claims] == [c.verdict for c in other.claims]

@@ -12,7 +12,7 @@ use crate::outcome;
 use crate::store::{Bytes, Store};
 use crate::tables::{Shared, Tables};
 
-const MAGIC: u64 = 0x7265_7369_6465_0002;
+const MAGIC: u64 = 0x7265_7369_6465_0003;
 
 /// What all streams of a file have in common, and their judges.
 pub struct Core {
@@ -22,6 +22,8 @@ pub struct Core {
     by_stream: HashMap<String, usize>,
     asked: Rc<Asked>,
     reader: Reader,
+    /// The first line that could not be read, and why: what it states is missing from every stream.
+    spoiled: Option<(Place, String)>,
     /// How many lines the last `feed` took, and how many events of each kind all of them did.
     pub lines: u64,
     pub kinds: Vec<u64>,
@@ -51,6 +53,7 @@ impl Core {
             by_stream: HashMap::new(),
             asked: Rc::new(Asked::get(&mut Bytes(options))?),
             reader: Reader::default(),
+            spoiled: None,
             lines: 0,
             out: Vec::new(),
         })
@@ -91,11 +94,13 @@ impl Core {
         let line = Line { at: place, sequence, time_ns, ..Line::default() };
         self.kinds[usize::from(event.kind)] += 1;
         let name = if stated.is_empty() { &self.asked.unnamed } else { stated };
-        let number = find(&mut self.judges, &mut self.by_stream, name, || {
-            let (name, form) = (name.to_owned(), "canonical".into());
-            let stream = Stream { name, form, first: sequence };
-            Judge::new(self.tables.clone(), self.asked.clone(), stream, vec![0])
-        });
+        let number = match self.find(name) {
+            Some(number) => number,
+            None => {
+                let (name, form) = (name.to_owned(), "canonical".into());
+                self.begin(Stream { name, form, first: sequence }, vec![0])
+            }
+        };
         let judge = &mut self.judges[number];
         std::mem::swap(&mut judge.names, &mut self.names);
         judge.take(&line, std::slice::from_ref(&self.reader.event));
@@ -109,16 +114,65 @@ impl Core {
         let packed = self.packed(text).ok_or("the line is not as it must be")?;
         let Packed { mut line, events, stream, first } = packed;
         let form = stream.form.clone();
-        let number = find(&mut self.judges, &mut self.by_stream, &stream.name.clone(), || {
-            Judge::new(self.tables.clone(), self.asked.clone(), stream, first)
-        });
-        let judge = &mut self.judges[number];
-        line.foreign = form != judge.stream.form;
-        std::mem::swap(&mut judge.names, &mut self.names);
-        judge.take(&line, &events);
-        std::mem::swap(&mut judge.names, &mut self.names);
+        let number = self.find(&stream.name).unwrap_or_else(|| self.begin(stream, first));
+        line.foreign = form != self.judges[number].stream.form;
+        self.give(number, &line, &events);
         self.tidy();
         Ok(())
+    }
+
+    fn give(&mut self, number: usize, line: &Line, events: &[Event]) {
+        let judge = &mut self.judges[number];
+        std::mem::swap(&mut judge.names, &mut self.names);
+        judge.take(line, events);
+        std::mem::swap(&mut judge.names, &mut self.names);
+    }
+
+    /// Lines may be missing: of a stream, or of all that there are, and where the line spoils them
+    /// of those that begin later.
+    pub fn lose(&mut self, text: &str) -> Result<(), String> {
+        let (mut line, mut stream, mut spoils) = (Line::default(), None, false);
+        let mut cursor = Cursor::new(text);
+        let read = cursor.object(|cursor, key| {
+            match key {
+                "at" => line.at.line = u64::try_from(cursor.integer()?).ok()?,
+                "numbered" => line.at.sequence = i64::try_from(cursor.integer()?).ok()?,
+                "stream" => stream = Some(cursor.string()?.into_owned()),
+                "spoils" => spoils = cursor.boolean()?,
+                _ => line.lost = cursor.string()?.into_owned(),
+            }
+            Some(())
+        });
+        read.ok_or("what is lost is not said as it must be")?;
+        if spoils {
+            self.spoiled.get_or_insert_with(|| (line.at, line.lost.clone()));
+        }
+        for number in 0..self.judges.len() {
+            if stream.as_ref().is_none_or(|name| *name == self.judges[number].stream.name) {
+                self.give(number, &line, &[]);
+            }
+        }
+        Ok(())
+    }
+
+    /// The number of the judge of a stream.
+    fn find(&self, name: &str) -> Option<usize> {
+        let last = self.judges.len().wrapping_sub(1);
+        if self.judges.get(last).is_some_and(|judge| judge.stream.name == name) {
+            return Some(last);
+        }
+        self.by_stream.get(name).copied()
+    }
+
+    /// Begin a stream, with the numbers that a run of it may begin with; return its number.
+    fn begin(&mut self, stream: Stream, first: Vec<i64>) -> usize {
+        let number = self.judges.len();
+        self.by_stream.insert(stream.name.clone(), number);
+        self.judges.push(Judge::new(self.tables.clone(), self.asked.clone(), stream, first));
+        if let Some((at, lost)) = self.spoiled.clone() {
+            self.give(number, &Line { at, lost, ..Line::default() }, &[]);
+        }
+        number
     }
 
     fn packed(&mut self, text: &str) -> Read<Packed> {
@@ -175,21 +229,35 @@ impl Core {
         self.each(|judge, _| judge.finish());
     }
 
-    /// Append each stream as a line of JSON, after a line with the events of each kind.
-    pub fn found(&mut self) {
-        let kinds: Vec<String> = self.kinds.iter().map(u64::to_string).collect();
-        self.out.extend_from_slice(format!("[{}]\n", kinds.join(",")).as_bytes());
-        self.each(|judge, out| outcome::stream(judge, out));
+    /// Append a line of JSON for each stream with what is asked for: what it came to, its claims in
+    /// hand, what is new of those that were decided or of all that were moved; or how many claims of
+    /// it are live, after a line with the events of each kind.
+    pub fn look(&mut self, what: &str) -> Result<(), String> {
+        match what {
+            "found" => self.each(|judge, out| outcome::stream(judge, out)),
+            "in hand" => self.each(|judge, out| outcome::in_hand(judge, out)),
+            "decided" => self.each(|judge, out| outcome::news(judge, false, out)),
+            "moved" => self.each(|judge, out| outcome::news(judge, true, out)),
+            "counts" => {
+                let kinds: Vec<String> = self.kinds.iter().map(u64::to_string).collect();
+                self.out.extend_from_slice(format!("[{}]\n", kinds.join(",")).as_bytes());
+                self.each(|judge, out| outcome::live(judge, out));
+            }
+            _ => return Err(format!("nobody knows what {what} is")),
+        }
+        Ok(())
     }
 
-    /// Append all state as bytes.
-    pub fn save(&mut self) {
+    /// Append all state as bytes, or that of one stream.
+    pub fn save(&mut self, only: &str) {
         let mut out = std::mem::take(&mut self.out);
         (MAGIC, self.tables.digest).put(&mut out);
         self.names.put(&mut out);
         self.kinds.put(&mut out);
-        self.judges.len().put(&mut out);
-        for judge in &self.judges {
+        self.spoiled.put(&mut out);
+        let kept = self.judges.iter().filter(|each| only.is_empty() || each.stream.name == only);
+        kept.clone().count().put(&mut out);
+        for judge in kept {
             judge.stream.put(&mut out);
             judge.state.put(&mut out);
         }
@@ -209,6 +277,7 @@ impl Core {
     fn restore(&mut self, from: &mut Bytes) -> Option<()> {
         let names = Names::get(from)?;
         self.kinds = Store::get(from)?;
+        self.spoiled = Store::get(from)?;
         self.judges.clear();
         self.by_stream.clear();
         for number in 0..usize::get(from)? {
@@ -220,21 +289,6 @@ impl Core {
         self.names = names;
         Some(())
     }
-}
-
-/// The number of the judge of a stream, which is new if there is none.
-fn find(
-    judges: &mut Vec<Judge>, by_stream: &mut HashMap<String, usize>, name: &str,
-    make: impl FnOnce() -> Judge,
-) -> usize {
-    let last = judges.len().wrapping_sub(1);
-    if judges.get(last).is_some_and(|judge| judge.stream.name == name) {
-        return last;
-    }
-    *by_stream.entry(name.to_owned()).or_insert_with(|| {
-        judges.push(make());
-        judges.len() - 1
-    })
 }
 
 fn kinds(cursor: &mut Cursor, tables: &Tables) -> Read<Kinds> {

@@ -146,35 +146,6 @@ pub unsafe extern "C" fn rc_feed(
 }
 
 macro_rules! calls {
-    ($($(#[$meta:meta])* $name:ident $method:ident),* $(,)?) => {$(
-        $(#[$meta])*
-        ///
-        /// # Safety
-        /// The handle is from `rc_new`.
-        #[no_mangle]
-        pub unsafe extern "C" fn $name(handle: *mut Handle) -> i64 {
-            // SAFETY: the caller says so.
-            unsafe {
-                with(handle, |core, out| {
-                    core.$method();
-                    std::mem::swap(&mut core.out, out);
-                    core.out.clear();
-                    Ok(out.len() as i64)
-                })
-            }
-        }
-    )*};
-}
-calls! {
-    /// The streams are over.
-    rc_finish finish,
-    /// What was found, as lines of JSON.
-    rc_found found,
-    /// All state as bytes.
-    rc_save save,
-}
-
-macro_rules! takes {
     ($($(#[$meta:meta])* $name:ident $work:expr),* $(,)?) => {$(
         $(#[$meta])*
         ///
@@ -184,13 +155,28 @@ macro_rules! takes {
         pub unsafe extern "C" fn $name(handle: *mut Handle, data: *const u8, length: usize) -> i64 {
             let work: fn(&mut Core, &[u8]) -> Result<(), String> = $work;
             // SAFETY: the caller says so.
-            unsafe { with(handle, |core, _| work(core, given(data, length)).map(|()| 0)) }
+            unsafe {
+                with(handle, |core, out| {
+                    work(core, given(data, length))?;
+                    std::mem::swap(&mut core.out, out);
+                    core.out.clear();
+                    Ok(out.len() as i64)
+                })
+            }
         }
     )*};
 }
-takes! {
+calls! {
     /// Take one line that Python read.
     rc_take |core, data| core.take(text(data)?),
+    /// Lines may be missing.
+    rc_lose |core, data| core.lose(text(data)?),
+    /// The streams are over.
+    rc_finish |core, _| Ok(core.finish()),
+    /// What streams came to, as lines of JSON.
+    rc_look |core, data| core.look(text(data)?),
+    /// All state as bytes, or that of one stream.
+    rc_save |core, data| Ok(core.save(text(data)?)),
     /// Take back state that `rc_save` made.
     rc_load |core, data| core.load(data),
 }

@@ -14,7 +14,7 @@ use crate::fields::{Found, Moment};
 use crate::follow::{follow_claim, follow_entry, follow_request, measure};
 use crate::map::{Map, Set};
 use crate::names::{Name, Names};
-use crate::outcome::Past;
+use crate::outcome::{self, Past};
 use crate::record;
 use crate::run::Run;
 use crate::tables::{Shared, PENDING};
@@ -32,7 +32,14 @@ record! {
     /// What a stream is judged by: the mode of claims that state none, and the claim that is listed
     /// whatever is forgotten; `unnamed` is the name of a stream whose lines state none.
     #[derive(Default)]
-    pub struct Asked { default: usize, limits: Limits, only: String, unnamed: String }
+    pub struct Asked {
+        default: usize,
+        limits: Limits,
+        only: String,
+        unnamed: String,
+        /// Somebody asks for news after each line.
+        watched: bool,
+    }
 }
 
 record! {
@@ -70,6 +77,17 @@ pub struct Judge {
     concerned: Set<u32>,
     /// The claims of which an observer moved.
     moved: Vec<u32>,
+    pub news: News,
+}
+
+/// What is new since the last look: the claims in hand that lines moved, those that are in hand no
+/// more as rows of JSON; and how many breaks and forgotten claims there were then.
+#[derive(Default)]
+pub struct News {
+    pub moved: Set<u32>,
+    pub gone: Vec<u8>,
+    pub breaks: usize,
+    pub forgotten: u64,
 }
 
 record! {
@@ -102,6 +120,7 @@ impl Judge {
             now: Vec::new(),
             concerned: Set::default(),
             moved: Vec::new(),
+            news: News::default(),
         }
     }
 
@@ -665,12 +684,24 @@ impl Judge {
         for number in moved.keys() {
             let claim = &self.state.run.claims[number];
             // The end of another may have been the end of its place.
-            if claim.id.is_some() && !claim.is_final && claim.settled(&self.tables) {
+            if claim.id.is_none() {
+                continue;
+            }
+            let ends = !claim.is_final && claim.settled(&self.tables);
+            self.note(number);
+            if ends {
                 self.end(number);
             }
         }
         self.concerned = moved;
         Ok(())
+    }
+
+    /// A verdict may have changed.
+    fn note(&mut self, number: u32) {
+        if self.asked.watched {
+            self.news.moved.add(number);
+        }
     }
 
     /// Nothing changes the verdict any more but a late report.
@@ -682,7 +713,8 @@ impl Judge {
         }
         run.claims[number].is_final = true;
         run.drop(number);
-        let Some(id) = run.claims[number].id else { return };
+        self.note(number);
+        let Some(id) = self.state.run.claims[number].id else { return };
         let state = &mut self.state;
         state.ended.insert(id, number);
         if state.ended.len() > self.asked.limits.ended {
@@ -702,8 +734,15 @@ impl Judge {
     fn forget(&mut self, number: u32, earlier: bool) {
         let mut past = std::mem::take(&mut self.state.past);
         past.take(self, number, earlier);
-        let run = &mut self.state.run;
         self.state.past = past;
+        if self.asked.watched {
+            self.news.moved.remove(number);
+            let mut gone = std::mem::take(&mut self.news.gone);
+            gone.extend_from_slice(if gone.is_empty() { b"" } else { b"," });
+            outcome::write(self, number, &mut gone);
+            self.news.gone = gone;
+        }
+        let run = &mut self.state.run;
         run.drop(number);
         let claim = run.claims.remove(number);
         run.objects.forget(claim.object);

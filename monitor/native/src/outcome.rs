@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::breaks::{Place, Reason};
+use crate::breaks::{Code, Place, Reason};
 use crate::claim::{Claim, Found};
 use crate::json::quote;
 use crate::judge::Judge;
@@ -140,10 +140,60 @@ fn findings<'a>(
     })
 }
 
+/// Append what is new of a stream as a line, if anything is: its name, the breaks by limits, how many
+/// claims were forgotten, those that are in hand no more, and those that were moved: all of them, or
+/// those of which the verdict stands.
+pub fn news(judge: &mut Judge, every: bool, out: &mut Vec<u8>) {
+    let state = &judge.state;
+    let stands = |number: &u32| {
+        every || state.run.claims[*number].is_final || verdict(judge, *number) == Verdict::Violated
+    };
+    let moved: Vec<u32> = judge.news.moved.keys().filter(stands).collect();
+    let (breaks, forgotten) = (state.breaks.len(), state.forgotten);
+    if !moved.is_empty()
+        || !judge.news.gone.is_empty()
+        || (breaks, forgotten) != (judge.news.breaks, judge.news.forgotten)
+    {
+        out.push(b'[');
+        quote(&judge.stream.name, out);
+        out.push(b',');
+        let limits = state.breaks.iter().filter(|each| each.code == Code::LimitReached);
+        list(limits, out, reason_row);
+        put!(out, ",{forgotten},[");
+        out.extend_from_slice(&judge.news.gone);
+        out.extend_from_slice(b"],");
+        list(moved.into_iter(), out, |number, out| write(judge, number, out));
+        out.extend_from_slice(b"]\n");
+    }
+    judge.news.moved.clear();
+    judge.news.gone.clear();
+    (judge.news.breaks, judge.news.forgotten) = (breaks, forgotten);
+}
+
+/// Append the claims of a stream that are in hand as a line, after its name.
+pub fn in_hand(judge: &Judge, out: &mut Vec<u8>) {
+    out.push(b'[');
+    quote(&judge.stream.name, out);
+    out.push(b',');
+    list(judge.state.run.ids.iter(), out, |(_, number), out| write(judge, *number, out));
+    out.extend_from_slice(b"]\n");
+}
+
+/// Append the name of a stream and how many of its claims have not ended, as a line.
+pub fn live(judge: &Judge, out: &mut Vec<u8>) {
+    let (run, mut live) = (&judge.state.run, 0);
+    for (_, number) in run.ids.iter() {
+        live += u64::from(!run.claims[*number].is_final);
+    }
+    out.push(b'[');
+    quote(&judge.stream.name, out);
+    put!(out, ",{live}]\n");
+}
+
 /// Append one claim: its id, mode, stated modes, state, whether it is entered, final and turned
 /// away, its period, and of each obligation the verdict, the rule, the line and its sequence
 /// number, and the reason of an inconclusive one.
-fn write(judge: &Judge, number: u32, out: &mut Vec<u8>) {
+pub fn write(judge: &Judge, number: u32, out: &mut Vec<u8>) {
     let (claim, tables) = (&judge.state.run.claims[number], &judge.tables);
     out.push(b'[');
     for name in [claim.id, tables.mode_names[claim.mode], claim.stated_mode, claim.other_mode] {
