@@ -90,12 +90,14 @@ def limits_asked(live: int | None, requests: int | None, ids: int, *, ended: int
 def is_violated(claim: Claim) -> bool:
     """Whether any obligation of a claim is violated."""
     for place, name in enumerate(claim.names):
-        verdicts = verdicts_of(name)
+        verdicts, left = verdicts_of(name), claim.left.get(name)
+        if left is not None and left.verdict is Verdict.VIOLATED:
+            return True
         for _, scope in claim.scopes():
             stand = scope.stands[place]
             if stand is not None and verdicts[stand.state] is Verdict.VIOLATED:
                 return True
-    return any(found.verdict is Verdict.VIOLATED for found in claim.left.values())
+    return False
 
 
 class Stream:

@@ -33,7 +33,7 @@ def loaded() -> ctypes.CDLL:
         "rc_new": (handle, [data, size, data, size]),
         "rc_free": (None, [handle]),
         "rc_out": (handle, [handle, ctypes.POINTER(size)]),
-        "rc_feed": (ctypes.c_int64, [handle, handle, size, number, ctypes.POINTER(number)]),
+        "rc_feed": (ctypes.c_int64, [handle, data, size, size, number]),
     }
     for name in ("take", "lose", "finish", "look", "save", "load"):
         signatures[f"rc_{name}"] = ctypes.c_int64, [handle, data, size]

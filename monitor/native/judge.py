@@ -130,7 +130,6 @@ class NativeJudge:
         self._handle = self._core.rc_new(given, len(given), asked, len(asked))
         if self._handle is None:
             raise CoreError("the native core cannot read its table", "run make native-core")
-        self._lines = ctypes.c_uint64()
 
     def __del__(self) -> None:
         if self._handle is not None:
@@ -161,11 +160,9 @@ class NativeJudge:
         Returns:
             How many bytes were taken, and how many lines that are not blank.
         """
-        if not 0 <= start <= len(block):
-            raise ValueError(f"{start} is not within a block of {len(block)} bytes")
-        place = (ctypes.cast(ctypes.c_char_p(block), ctypes.c_void_p).value or 0) + start
-        taken = self._core.rc_feed(self._handle, place, len(block) - start, number, self._lines)
-        return self._checked(taken), self._lines.value
+        taken = self._core.rc_feed(self._handle, block, len(block), start, number)
+        lines, size = divmod(self._checked(taken), 1 << 32)
+        return size, lines
 
     def take(
         self,

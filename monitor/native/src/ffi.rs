@@ -127,20 +127,23 @@ pub unsafe extern "C" fn rc_out(handle: *const Handle, length: *mut usize) -> *c
 }
 
 /// Take whole lines from this number on, up to one that is refused; return the bytes that are done
-/// with, and write how many lines were taken.
+/// with, and how many lines were taken times 2^32. The first begins at a place in the data.
 ///
 /// # Safety
-/// The handle is from `rc_new`, `data` to so many bytes, and `lines` to a number.
+/// The handle is from `rc_new`, and `data` to so many bytes.
 #[no_mangle]
 pub unsafe extern "C" fn rc_feed(
-    handle: *mut Handle, data: *const u8, length: usize, number: u64, lines: *mut u64,
+    handle: *mut Handle, data: *const u8, length: usize, start: usize, number: u64,
 ) -> i64 {
     // SAFETY: the caller says so.
     unsafe {
         with(handle, |core, _| {
-            let done = core.feed(given(data, length), number);
-            *lines = core.lines;
-            Ok(done as i64)
+            let block = given(data, length).get(start..).unwrap_or_default();
+            if block.len() > i32::MAX as usize {
+                return Err("more than 2 GiB at once".into());
+            }
+            let done = core.feed(block, number);
+            Ok((core.lines << 32) as i64 | done as i64)
         })
     }
 }

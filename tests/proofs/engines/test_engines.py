@@ -101,7 +101,13 @@ class TestContract:
             assert (ProofResult.PROVED, K[mode]) == (found.result, found.k)
             assert not found.possibly_unreachable
 
-    @pytest.mark.parametrize("mode", Mode)
+    @pytest.mark.parametrize(
+        "mode",
+        [
+            pytest.param(mode, marks=[pytest.mark.deep] * (mode is Mode.HARD_PROTECTED))
+            for mode in Mode
+        ],
+    )
     def test_search(self, mode: Mode) -> None:
         """The search finds nothing, and says how many events and blocks it is about."""
         answer = Search(DEPTH).answer(Question(mode))

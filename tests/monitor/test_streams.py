@@ -1,0 +1,137 @@
+"""Both judges of the monitor say the same while a stream is followed."""
+
+from __future__ import annotations
+
+from random import Random
+from typing import Any
+
+import pytest
+
+from monitor.check.events import EventMonitor
+from monitor.input.errors import InputError
+from monitor.input.given import records_of_line
+from monitor.native import CHOICE, library
+from monitor.results import News
+from spec.language.errors import SpecError
+from spec.stream.outcome import ClaimOutcome
+from tests.native.differential import lines_of
+from tests.native.mutated import mutated
+
+pytestmark = pytest.mark.skipif(library() is None, reason="no native core is built")
+
+LIMITS: dict[str, Any] = {"ended": 2, "ids": 3, "live": 6, "requests": 5}
+
+
+class Pair:
+    """A monitor by each judge, which are given the same."""
+
+    def __init__(self, patch: pytest.MonkeyPatch, **given: Any) -> None:
+        self.each = []
+        for core in ("python", "native"):
+            patch.setenv(CHOICE, core)
+            self.each.append(EventMonitor(watched=True, **given))
+        patch.delenv(CHOICE)
+
+    def do(self, name: str, *args: Any, **more: Any) -> tuple[Any, Any]:
+        """What a method of both gives."""
+        one, other = (getattr(each, name)(*args, **more) for each in self.each)
+        return one, other
+
+    def agree(self) -> None:
+        """What is new is the same, and so are the claims that are live."""
+        ours, theirs = self.do("news")
+        assert claims_of(ours) == claims_of(theirs)
+        stood = {n.stream: (n.limits, n.forgotten) for n in ours}
+        for news in theirs:
+            found = news.limits, news.forgotten
+            assert found == stood.get(news.stream, found)  # after a restart it is said once more
+        one, other = self.each
+        assert one.live == other.live
+
+    def restart(self, stream: str | None) -> None:
+        """Both go on from a snapshot."""
+        self.each = [
+            EventMonitor.restore(each.snapshot(stream=stream), watched=True) for each in self.each
+        ]
+
+
+def claims_of(news: list[News]) -> list[tuple[str, list[ClaimOutcome], list[ClaimOutcome]]]:
+    """The claims in news; lines move several at once, which have no order."""
+    return [
+        (each.stream, each.gone, sorted(each.moved, key=lambda claim: claim.claim_id))
+        for each in news
+        if each.gone or each.moved
+    ]
+
+
+def follow(patch: pytest.MonkeyPatch, seed: int) -> None:
+    """Follow a random stream with losses, lines that cannot be read, and restarts."""
+    chance = Random(seed)
+    _, text, mode = mutated(seed)
+    pair = Pair(patch, mode=mode, **(LIMITS if seed % 2 else {}))
+    for number, line in lines_of(text):
+        if chance.random() < 0.03:
+            pair.do("lose", number, "some are gone", None)
+        if chance.random() < 0.05:
+            pair.restart(None)
+        try:
+            if chance.random() < 0.01:
+                raise InputError("events", "it is damaged", line=number)
+            records = records_of_line(line, "events", number)
+        except InputError as error:
+            pair.do("reject", error)
+            continue
+        for record in records:
+            pair.do("take", record, line if record.events and chance.random() < 0.7 else b"")
+        pair.agree()
+    ours, theirs = ([*each] for each in pair.do("in_hand", final=True))
+    assert ours == theirs
+    ours, theirs = pair.do("violations")
+    assert ours == theirs
+    ours, theirs = pair.do("finish")
+    assert ours == theirs
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_follow(monkeypatch: pytest.MonkeyPatch, seed: int) -> None:
+    """News after each line, what is in hand, and the report are the same, whatever is lost."""
+    follow(monkeypatch, seed)
+
+
+def test_one_stream(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A snapshot of one of two streams has that one alone, by both judges."""
+    pair = Pair(monkeypatch)
+    for number, name in enumerate(("one", "two", "one")):
+        pair.do("feed", {"kind": "claim_rejected", "claim_id": f"c{number}", "stream": name})
+    pair.restart("one")
+    ours, theirs = ([*each] for each in pair.do("in_hand"))
+    assert ["one", "one"] == [name for name, _ in ours]
+    assert ours == theirs
+    for each in pair.each:
+        with pytest.raises(SpecError, match="there is no stream"):
+            each.snapshot(stream="two")
+
+
+def test_later_streams(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A stream that begins after a line that could not be read lacks what that line stated."""
+    pair = Pair(monkeypatch)
+    pair.do("reject", InputError("events", "it is damaged", line=1))
+    pair.restart(None)
+    pair.do("feed", {"kind": "claim_rejected", "claim_id": "c"})
+    ours, theirs = pair.do("finish")
+    assert ours == theirs
+    assert ["RC101"] == [each.code for each in ours.breaks]
+
+
+def test_event_of_wrong_types(monkeypatch: pytest.MonkeyPatch) -> None:
+    """An event with a value that no line can have is refused by both judges, and judged by none."""
+    from spec.events.alphabet import Kind
+    from spec.events.canonical import Event
+
+    for value in (b"c", 1.5, ["c"], {"c": 1}, object(), "\ud800"):
+        pair = Pair(monkeypatch)
+        event = Event(kind=Kind.CLAIM_REJECTED, claim_id=value)  # type: ignore[arg-type]
+        for each in pair.each:
+            with pytest.raises(InputError):
+                each.feed(event)
+            assert not [*each.in_hand()]
