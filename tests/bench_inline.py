@@ -8,9 +8,8 @@ import time
 from typing import TYPE_CHECKING, Final
 
 from monitor import EventMonitor
-from monitor.core import Streams
-from monitor.input.records import Record, at_line, stamp_of
 from monitor.live.feed import Live
+from monitor.streams import AnyStreams, streams_of
 from runtime_hooks.settings.config import TAKEN
 from runtime_hooks.trace.journal import _BATCH
 from spec.claims.states import Mode
@@ -75,7 +74,7 @@ def looked(events: Sequence[Event]) -> tuple[float, int]:
         started = time.process_time()
         live.changes()
         taken.append(time.process_time() - started)
-    claims = sum(len(list(monitor.claims())) for monitor in live._each)
+    claims = sum(1 for _ in live._streams.in_hand())
     return statistics.median(taken[1:]) * 1e3, claims
 
 
@@ -101,7 +100,7 @@ def per_event(live: int, events: int, *, shuffled: bool) -> float:
     """Microseconds of the processor that a decoded event takes by one mode, where so many claims
     are live; they have been entered before.
     """
-    monitor, before = Streams(Mode.OFFLOADABLE), _ENTRY * live
+    monitor, before = streams_of("bench", Mode.OFFLOADABLE), _ENTRY * live
     made = as_events(Traffic(before + events, live, shuffled=shuffled))
     _take(monitor, itertools.islice(made, before), 0)
     rest = list(made)
@@ -110,7 +109,6 @@ def per_event(live: int, events: int, *, shuffled: bool) -> float:
     return (time.process_time() - started) / len(rest) * 1e6
 
 
-def _take(monitor: Streams, events: Iterable[Event], before: int) -> None:
+def _take(monitor: AnyStreams, events: Iterable[Event], before: int) -> None:
     for line, event in enumerate(events, before + 1):
-        at = at_line("bench", line, event.sequence)
-        monitor.take(Record(at, stamp_of(event, event.stream), ((event, at),)))
+        assert monitor.take_event(event, "bench", line)
