@@ -154,8 +154,8 @@ def replayable(alphabet: Iterable[Kind], *, identity: bool = True) -> Term:
         _if(c.watched & e.mine & ~kind(Kind.CLAIM_REGISTERED), was.registered),
         _if(e.mine & kind(Kind.CLAIM_REGISTERED), c.watched & ~was.registered),
         _if(kind(*_ROUTED), was.registered),
-        # Reports about a claim that is over are not owed, and do not occur.
-        _if(e.mine & kind(*ROUTE_REPORTS), live(was)),
+        # Reports about a claim that is over are not owed, and do not occur, nor do look-ups in it.
+        _if(e.mine & kind(Kind.PREFIX_LOOKUP, *ROUTE_REPORTS), live(was)),
         _if(c.ranked & e.mine & kind(*_OF_LOSS), live(was)),
         _if(~e.mine & kind(Kind.CLAIM_COMMITTED), e.rest.eq(0) & ~other),
         _if(~e.mine & kind(Kind.CLAIM_RETIRED), e.footprint.eq(e.rest)),

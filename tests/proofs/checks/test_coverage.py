@@ -7,8 +7,9 @@ import pytest
 
 from monitor.__main__ import main
 from proofs.checks.coverage import DEAD, reachable
+from proofs.engines.bounded import minimise
 from proofs.traces.replay import TRACKED
-from proofs.traces.scenario_search import find_scenarios
+from proofs.traces.scenario_search import FoundScenario, find_scenarios
 from proofs.traces.scenarios import SCENARIOS
 from spec.claims.states import Mode
 from spec.contract.modes import MODES
@@ -73,13 +74,33 @@ class TestStories:
 
         assert TOLD[mode] == {tale.story: len(tale.lines) for tale in found}
         for tale in found:
-            path = tmp_path / "story.jsonl"
-            path.write_bytes(as_jsonl(tale.trace))
-            main(["check", str(path), "--mode", mode, "--claim", TRACKED, "--format", "json"])
-            verdicts = json.loads(capsys.readouterr().out)["obligations"]
-            allowed = {"satisfied"} if tale.whole else {"satisfied", "unexercised"}
-            assert set(MODES[mode].names()) == set(verdicts)
-            assert allowed >= set(verdicts.values())
+            self.judge(mode, tale, tmp_path, capsys)
+
+    @pytest.mark.parametrize("limit", [300_000, 1_000])
+    def test_no_wish(
+        self,
+        limit: int,
+        tmp_path: Path,
+        capsys: pytest.CaptureFixture[str],
+        monkeypatch: pytest.MonkeyPatch,
+    ) -> None:
+        """A story that is not made plain, for want of work, is judged as it was found."""
+        monkeypatch.setattr(minimise, "RLIMIT", limit)
+        for tale in find_scenarios(Mode.DEMOTABLE):
+            self.judge(Mode.DEMOTABLE, tale, tmp_path, capsys)
+
+    @staticmethod
+    def judge(
+        mode: Mode, tale: FoundScenario, folder: Path, capsys: pytest.CaptureFixture[str]
+    ) -> None:
+        """Have the monitor judge a story."""
+        path = folder / "story.jsonl"
+        path.write_bytes(as_jsonl(tale.trace))
+        main(["check", str(path), "--mode", mode, "--claim", TRACKED, "--format", "json"])
+        verdicts = json.loads(capsys.readouterr().out)["obligations"]
+        allowed = {"satisfied"} if tale.whole else {"satisfied", "unexercised"}
+        assert set(MODES[mode].names()) == set(verdicts)
+        assert allowed >= set(verdicts.values())
 
     def test_too_short_is_untold(self) -> None:
         """Within five events no claim is demoted under pressure."""

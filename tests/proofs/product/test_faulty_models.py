@@ -211,11 +211,11 @@ class Long(VllmPool):
 LATE: Final = (
     ["simulate", NAME, "--steps", "60"],
     ["check", "hard_protected", "--runtime", NAME, "--simulate", "3"],
-    ["check", "hard_protected", "--runtime", NAME],
+    pytest.param(["check", "hard_protected", "--runtime", NAME], marks=pytest.mark.slow),
 )
 
 
-@pytest.mark.parametrize("arguments", LATE, ids=lambda each: " ".join(each[:2]))
+@pytest.mark.parametrize("arguments", LATE)
 def test_what_comes_late_is_refused_where_it_comes(
     arguments: Sequence[str],
     plant: Callable[[Callable[[], Model[Any]]], None],

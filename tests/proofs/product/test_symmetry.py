@@ -78,7 +78,13 @@ def test_counts() -> None:
     mode = Mode.HARD_PROTECTED
     assert compare(REQUESTS, mode, identity) == (271, 492, 718, 1185)
     assert compare(REQUESTS, mode, victim) == (261, 464, 680, 1095)
-    assert compare(CLAIMS, mode, identity) == (8471, 17593, 21464, 42663)
+
+
+@pytest.mark.deep
+def test_counts_of_claims() -> None:
+    """So many there are where claims are symmetric, too."""
+    found = compare(CLAIMS, Mode.HARD_PROTECTED, "claim_identity")
+    assert found == (8471, 17593, 21464, 42663)
 
 
 def automorphic(model: Model[Any], names: dict[str, str]) -> Iterator[bool]:

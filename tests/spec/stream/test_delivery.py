@@ -108,9 +108,9 @@ class _Pool:
 
 
 def test_no_other_claim_would_change() -> None:
-    """In 600 random streams each finding is the same where every event goes to every claim."""
+    """In 200 random streams each finding is the same where every event goes to every claim."""
     whole = 0
-    for seed in range(600):
+    for seed in range(200):
         lines = list(numbered(_random_stream(seed)))
         judges = Judge(), Everyone()
         for line in lines:
@@ -123,4 +123,4 @@ def test_no_other_claim_would_change() -> None:
         )
         assert usual == everyone, seed
         whole += not judges[0].breaks
-    assert whole >= 300
+    assert whole >= 100
