@@ -2,31 +2,30 @@
 
 from __future__ import annotations
 
-import heapq
-from itertools import islice
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 import msgspec
 
-from monitor.input import rank_order
 from monitor.input.dialects.canonical import MOST_RANKS
 from monitor.input.errors import InputError
 from monitor.input.lines import STDIN, Lines
-from monitor.input.rank_lines import RankReader, fault_of
-from monitor.input.rank_order import OneStream
+from monitor.input.rank_lines import fault_of
+from monitor.input.rank_merge import RankMerge
+from monitor.input.resequencer import Disorder
 from monitor.input.sources import Source, read
-from spec.events.alphabet import FACTS
 from spec.events.canonical import Mark, StreamMark
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
     from typing import BinaryIO
 
-    from monitor.input.rank_lines import RankLine
     from monitor.input.records import Record
     from monitor.input.sources import Account
 
 __all__ = ["HINT", "Engines", "Merged", "Rank", "engines_in", "explained"]
+
+_HELD: Final = 1_000
+"""Lines that may be held back: more than the few of each rank, which is read as it is needed."""
 
 HINT: Final = "the file of a rank has nothing but its own lines, and time_ns on each event"
 
@@ -190,39 +189,26 @@ class Merged:
 
     def _merge(self, ranks: Sequence[Rank]) -> Iterator[Record]:
         """The lines of all ranks in the order of time."""
-        stream = OneStream(ranks[0].engine, ranks[0].path, len(ranks))
-        sets = [each.observes for each in ranks if each.observes is not None]
-        stream.observes = frozenset(FACTS).intersection(*sets) if sets else None
-        lines = [self._lines(each) for each in ranks]
-        waiting = [line for each in lines for line in islice(each, 1)]
-        heapq.heapify(waiting)
+        merge = RankMerge(ranks[0].engine, ranks[0].path, len(ranks), _HELD)
+        reading = {each.rank: self._lines(each, merge) for each in ranks}
+        while reading:
+            # A rank that is closed may go on with another run, which begins when all are closed.
+            alive = [rank for rank in reading if not merge.is_over(rank)]
+            for rank in merge.blocking() or alive or [*reading]:
+                if (record := next(reading[rank], None)) is not None:
+                    yield from merge.take(rank, record)
+                else:
+                    del reading[rank]
+                    yield from merge.end_of(rank)
+        yield from merge.end()
+        if merge.late:  # behind the end of a rank
+            self.accounts[-1].disorder = Disorder(late=merge.late)
 
-        def popped() -> RankLine:
-            line = waiting[0]
-            if (after := next(lines[line.rank], None)) is None:
-                return heapq.heappop(waiting)
-            return heapq.heapreplace(waiting, after)
-
-        while waiting:
-            time = waiting[0].time
-            if sum(line.time == time for line in waiting) == 1:
-                yield from stream.take([popped()])
-                continue
-            many = False
-            while waiting and waiting[0].time == time:
-                group = [popped()]
-                while len(group) < rank_order.TIED and waiting and waiting[0].time == time:
-                    group.append(popped())
-                many = many or (bool(waiting) and waiting[0].time == time)
-                yield from stream.take(group, many=many)
-        yield from stream.end()
-
-    def _lines(self, of: Rank) -> Iterator[RankLine]:
-        """The lines of a rank, each of which is read after the next one is known."""
-        reader = RankReader(of.rank)
+    def _lines(self, of: Rank, merge: RankMerge) -> Iterator[Record]:
+        """The lines of a rank."""
 
         def reject(error: InputError) -> None:
-            reader.lose(f"line {error.line} of rank {of.rank} could not be read")
+            merge.lose(of.rank, f"line {error.line} of rank {of.rank} could not be read")
             if self._on_reject is not None:
                 self._on_reject(error)
 
@@ -236,10 +222,8 @@ class Merged:
                 account.rejected += 1
                 account.rejection = account.rejection or error
                 reject(error)
-            elif (line := reader.take(record)) is not None:
-                yield line
-        if (line := reader.end()) is not None:
-            yield line
+            else:
+                yield record
 
 
 def _fault(record: Record, of: Rank) -> str:

@@ -298,14 +298,14 @@ class RankMerge:
         """A line that others of a later time were not held back for."""
         rank, mark = each.reader.rank, record.stamp.mark
         each.reader.skip(record)
+        time = None if self.watermark in (-1, END) else self.watermark
         if mark is None:
             self.late += 1
             self._stream.lose(f"lines of rank {rank} came too late")
-            yield from self._stream.late(record, self.watermark)
+            yield from self._stream.late(record, time)
             return
         closes = mark is Mark.STREAM_CLOSED
         each.over = each.over or closes
-        time = None if self.watermark in (-1, END) else self.watermark
         stamp = msgspec.structs.replace(record.stamp, time_ns=time)
         record = msgspec.structs.replace(record, stamp=stamp)
         after = "" if closes else each.behind

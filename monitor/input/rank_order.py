@@ -115,7 +115,7 @@ class OneStream:
         self._doubt(doubts)
         self._lost |= {tied: None} if tied else {}
 
-    def late(self, record: Record, time: int) -> Iterator[Record]:
+    def late(self, record: Record, time: int | None) -> Iterator[Record]:
         """A line that came too late: no more of it is taken than which claims it names.
 
         Args:
