@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final, NamedTuple, cast
+from functools import cache
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from monitor.input.plain import form_of, plain_record
 from monitor.input.records import At, at_line
@@ -56,7 +57,6 @@ TROUBLED: Final = 1_000
 class Said(NamedTuple):
     """What is said of a finding: why, what was expected instead, and the reason's code and name."""
 
-    at: At | None
     why: str
     allowed: str = ""
     code: str = ""
@@ -65,15 +65,19 @@ class Said(NamedTuple):
 
 def obligation_said(name: str, found: Finding) -> Said:
     """What one obligation of a claim came to, in words."""
-    at, observer = cast("At | None", found.at), OBLIGATIONS[name]
-    if found.reason is not None:
-        code = found.reason.code
-        return Said(at, found.reason.text, "", code.number, code.title)
-    if found.rule is None:
-        return Said(at, observer.states[0].says)
-    rule = observer.rules[found.rule]
-    why = rule.why if found.verdict is Verdict.VIOLATED else observer.state(rule.to).says
-    return Said(at, why, rule.allowed)
+    if (reason := found.reason) is not None:
+        return Said(reason.text, "", reason.code.number, reason.code.title)
+    return _said(name, found.verdict, found.rule)
+
+
+@cache
+def _said(name: str, verdict: Verdict, number: int | None) -> Said:
+    observer = OBLIGATIONS[name]
+    if number is None:
+        return Said(observer.states[0].says)
+    rule = observer.rules[number]
+    why = rule.why if verdict is Verdict.VIOLATED else observer.state(rule.to).says
+    return Said(why, rule.allowed)
 
 
 def limits_asked(live: int | None, requests: int | None, ids: int, *, ended: int = ENDED) -> Limits:

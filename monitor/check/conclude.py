@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple
 
 from monitor.check.found import torn
@@ -351,9 +352,8 @@ def _claim_report(stream: StreamFound, claim: ClaimOutcome) -> ClaimReport:
 
 def obligation_report(name: str, found: Finding) -> ObligationReport:
     """What one obligation of a claim came to, with why in words."""
-    at, why, allowed, code, reason = obligation_said(name, found)
-    place = None if at is None else place_of(at)
-    return ObligationReport(found.verdict, place, why, allowed, code, reason)
+    place = None if found.at is None else place_of(found.at)  # type: ignore[arg-type]
+    return ObligationReport(found.verdict, place, *obligation_said(name, found))
 
 
 def _break(stream: StreamFound, reason: Reason) -> BreakReport:
@@ -383,6 +383,7 @@ def place_of(at: At) -> Place:
     return Place(text_of(at.file), at.line, at.sequence)
 
 
+@lru_cache(maxsize=64)
 def text_of(name: str) -> str:
     """A file name as text that can be written: its bytes that are no UTF-8 are replaced."""
     return name.encode("utf-8", "replace").decode("utf-8")

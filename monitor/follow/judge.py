@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 from copy import copy
 from functools import partial
-from typing import TYPE_CHECKING, Final, TypeAlias
+from typing import TYPE_CHECKING, Final, TypeAlias, cast
 
 import msgspec
 
@@ -362,8 +362,8 @@ class Judge:
             if name in stated.violated:
                 continue
             stated.violated.append(name)
-            said = obligation_said(name, claim.findings[name])
-            place = said.at or at
+            found = claim.findings[name]
+            said, place = obligation_said(name, found), cast("At | None", found.at) or at
             assert claim.mode is not None
             yield ViolationLine(
                 self._key_of(place, stream, claim.claim_id, name),

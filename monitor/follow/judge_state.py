@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final, Protocol
+from typing import TYPE_CHECKING, Final, Protocol, cast
 
 import msgspec
 
@@ -67,7 +67,8 @@ class JudgeState(msgspec.Struct, frozen=True, array_like=True):
 def _reason_of(name: str, found: Finding) -> Reason:
     """Why the verdict on an obligation is not known."""
     said = obligation_said(name, found)
-    return Reason(said.why, None if said.at is None else place_of(said.at), said.code, said.reason)
+    at = None if found.at is None else place_of(cast("At", found.at))
+    return Reason(said.why, at, said.code, said.reason)
 
 
 def standing_of(outcome: ClaimOutcome) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections import deque
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, cast
 
 import msgspec
 
@@ -18,6 +18,7 @@ from spec.language.verdicts import Verdict, pool
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
+    from monitor.input.records import At
     from monitor.live.lines import Limited
     from spec.claims.states import Mode
     from spec.events.canonical import StreamMark
@@ -177,7 +178,8 @@ def _verdict(stream: str, outcome: ClaimOutcome, *, final: bool = False) -> Live
         n: f.verdict for n, f in findings.items() if f.verdict is not Verdict.UNEXERCISED
     }
     assert outcome.mode is not None
-    code, sequence = said.code, None if said.at is None else said.at.sequence
+    at = cast("At | None", found.at)
+    code, sequence = said.code, None if at is None else at.sequence
     why = said.why
     if not outcome.entered and verdict is not Verdict.VIOLATED and found.reason is None:
         verdict, heaviest, why, sequence = Verdict.INCONCLUSIVE, "", outcome.why, None

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import ctypes
 from collections.abc import Callable, Iterator
+from functools import cache
 from typing import Any, Final, NamedTuple
 
 import msgspec
@@ -30,6 +31,7 @@ PlaceOf = Callable[[int, int | None], object]
 """Makes the place that reports name of a line and its sequence number."""
 
 _VERDICTS: Final = tuple(Verdict)
+_IDLE: Final = Finding(Verdict.UNEXERCISED)
 _POOLED: Final = (ModeVerdict.KEPT, ModeVerdict.VIOLATED, ModeVerdict.INCONCLUSIVE)
 _NO_RULE: Final = 255
 _USUAL: Final = Limits()
@@ -323,11 +325,12 @@ class _Made(NamedTuple):
         """Why nothing is concluded."""
         return Reason(Code[code], text, self._place(line, sequence))
 
-    def _finding(
-        self, verdict: int, rule: int = _NO_RULE, line: int = 0, sequence: Any = None, *why: Any
-    ) -> Finding:
-        reason = self.reason(*why) if why else None
+    def _finding(self, row: list[Any]) -> Finding:
+        if len(row) == 1:
+            return _IDLE
+        verdict, rule, line, sequence, *why = row
         at = self._place(line, sequence)
+        reason = self.reason(*why) if why else None
         return Finding(_VERDICTS[verdict], at, None if rule == _NO_RULE else rule, reason)
 
     def outcome(
@@ -345,10 +348,17 @@ class _Made(NamedTuple):
     ) -> ClaimOutcome:
         """What one claim came to."""
         mode = None if name is None else Mode(name)
-        names = self._names(mode)
-        each = (self._finding(*row) for row in found)
-        findings = dict(zip(names, each, strict=True))
-        verdicts = {n: each.verdict for n, each in findings.items()}
-        verdict, why = decide(verdicts, absence(mode, entered=entered))
+        findings = dict(zip(self._names(mode), map(self._finding, found), strict=True))
+        verdict, why = _decided(mode, entered, tuple(row[0] for row in found), self.bundle)
         stood = ClaimState(state), entered, final, verdict, why
         return ClaimOutcome(claim_id, mode, stated, other, *stood, findings, period, turned)
+
+
+@cache
+def _decided(
+    mode: Mode | None, entered: bool, verdicts: tuple[int, ...], bundle: Bundle
+) -> tuple[ModeVerdict, str]:
+    """What the verdicts of obligations make, and why; the native judge gives few combinations."""
+    names = () if mode is None else names_of(mode, bundle)
+    found = {name: _VERDICTS[each] for name, each in zip(names, verdicts, strict=True)}
+    return decide(found, absence(mode, entered=entered))
