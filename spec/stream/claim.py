@@ -232,11 +232,14 @@ class Claim:
     def size(self) -> int | None:
         """Blocks that it takes: what it declared, while the runtime is responsible.
 
-        None if it is unknown, or whether its duration is over.
+        None if it is unknown, or whether its duration is over; and of one that ended before, whose
+        keys are not followed any more.
         """
-        if self.responsible and self.lapses and self.unseen_end and not self.in_steps:
+        if not self.responsible:
+            return 0
+        if self.final or (self.lapses and self.unseen_end and not self.in_steps):
             return None
-        return self.facts[AT["declared"]] if self.responsible else 0
+        return self.facts[AT["declared"]]
 
     @property
     def watched(self) -> bool:

@@ -27,6 +27,12 @@ def test_random_streams() -> None:
     assert run(COUNT) == Counter(agree=COUNT)
 
 
+@pytest.mark.parametrize("seed", [20_939])
+def test_differed(seed: int) -> None:
+    """Both judges agree on the random streams on which they once did not."""
+    assert run(1, seed) == Counter(agree=1)
+
+
 def test_traces() -> None:
     """Both judges agree on every ninetieth trace that has a verdict."""
     for case in canonical()[::90]:

@@ -215,15 +215,15 @@ impl Claim {
         self.facts[tables.at.responsible] == 1
     }
     /// Blocks that it takes: what it declared, while the runtime is responsible. None if it is
-    /// unknown, or whether its duration is over.
+    /// unknown, or whether its duration is over; and of one that ended before, whose keys are not
+    /// followed any more.
     pub fn size(&self, tables: &Tables) -> Option<i64> {
-        let untimed = self.lapses(tables) && self.unseen_end() && !self.in_steps();
-        if untimed && self.responsible(tables) {
-            return None;
+        if !self.responsible(tables) {
+            return Some(0);
         }
+        let untimed = self.lapses(tables) && self.unseen_end() && !self.in_steps();
         let declared = self.facts[tables.at.declared];
-        let size = if self.responsible(tables) { declared } else { 0 };
-        (size != UNKNOWN).then_some(size)
+        (declared != UNKNOWN && !self.is_final && !untimed).then_some(declared)
     }
     pub fn watched(&self, tables: &Tables) -> bool {
         tables.modes[self.mode].watched
