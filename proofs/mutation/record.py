@@ -32,7 +32,6 @@ if TYPE_CHECKING:
 
     from monitor.input.records import Record
     from spec.events.alphabet import Kind
-    from spec.stream.breaks import Line
     from spec.stream.claim import Claim
 
 __all__ = ["handwritten", "projected", "scenarios"]
@@ -92,12 +91,9 @@ class _Recording(Judge):
         super().__init__(mode)
         self.found: dict[Claim, _Delivered] = {}
 
-    def _deliver_to(
-        self, claim: Claim, at: Moment, here: set[str], perhaps: set[str], line: Line
-    ) -> None:
-        request = next(iter(here), None)
-        self.found.setdefault(claim, _Delivered(claim)).add(at, request)
-        super()._deliver_to(claim, at, here, perhaps, line)
+    def _deliver_to(self, claim: Claim, at: Moment) -> None:
+        self.found.setdefault(claim, _Delivered(claim)).add(at, next(iter(at.here), None))
+        super()._deliver_to(claim, at)
 
 
 class _Telling(_Recording):
@@ -105,9 +101,9 @@ class _Telling(_Recording):
     whether or not it presses on it.
     """
 
-    def _concerned(self, at: Moment, here: set[str]) -> dict[Claim, None]:
+    def _concerned(self, at: Moment) -> dict[Claim, None]:
         everyone = dict.fromkeys(self.run.capacity if at.event.kind in OPENS_MANY else ())
-        return super()._concerned(at, here) | everyone
+        return super()._concerned(at) | everyone
 
 
 def projected(

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cache, lru_cache
+from operator import attrgetter
 from typing import Any, Final, NamedTuple
 
 from spec.claims.durations import Duration, TimeUnit
@@ -30,6 +31,7 @@ __all__ = [
     "Finding",
     "Scope",
     "duration_of",
+    "identity_of",
     "is_longer",
     "names_of",
     "verdicts_of",
@@ -38,11 +40,15 @@ __all__ = [
 UNSTATED: Final = 2**63
 """The threshold of a predicate that is not stated: it never holds."""
 
+_SATISFIED: Final = Verdict.SATISFIED
+_VIOLATED: Final = Verdict.VIOLATED
 _KEPT: Final = 32
 """Scopes of requests that ended, kept for each claim for the sake of late reports."""
 
 AT: Final = {register.name: place for place, register in enumerate(CLAIM)}
 """The place of each register of a claim."""
+_RESPONSIBLE: Final = AT["responsible"]
+_COMMITTED: Final = AT["committed"]
 
 BEGINS: Final = frozenset({Kind.CLAIM_REGISTERED, Kind.CLAIM_COMMITTED})
 """The kinds by which a registry states a claim."""
@@ -55,6 +61,18 @@ _TEXTS: Final = 4096
 
 predicate_of = lru_cache(_TEXTS)(parse_predicate)
 duration_of = lru_cache(_TEXTS)(Duration.parse)
+
+
+_identity: Final = attrgetter(*IDENTITY)
+
+
+def identity_of(event: Event) -> dict[str, str]:
+    """What an event states of the object that it means, the predicate in one form."""
+    values = zip(IDENTITY, _identity(event), strict=True)
+    stated = {name: value for name, value in values if value is not None}
+    if "predicate" in stated:
+        stated["predicate"] = predicate_of(stated["predicate"]).plain
+    return stated
 
 
 class Finding(NamedTuple):
@@ -80,6 +98,16 @@ def names_of(mode: Mode, bundle: Bundle = Bundle.CONTRACT) -> tuple[str, ...]:
 def verdicts_of(name: str) -> tuple[Verdict, ...]:
     """The verdict of each state of an observer."""
     return tuple(state.verdict for state in OBLIGATIONS[name].states)
+
+
+@cache
+def _pending_of(mode: Mode | None, bundle: Bundle) -> tuple[frozenset[int], ...]:
+    """The states of each observer of a mode in which something is owed."""
+    found = (verdicts_of(name) for name in (() if mode is None else names_of(mode, bundle)))
+    return tuple(
+        frozenset(n for n, verdict in enumerate(each) if verdict is Verdict.PENDING)
+        for each in found
+    )
 
 
 class Stand(NamedTuple):
@@ -226,7 +254,7 @@ class Claim:
     @property
     def responsible(self) -> bool:
         """Whether the runtime is responsible for the claim."""
-        return bool(self.facts[AT["responsible"]])
+        return bool(self.facts[_RESPONSIBLE])
 
     @property
     def size(self) -> int | None:
@@ -249,7 +277,7 @@ class Claim:
     @property
     def live(self) -> bool:
         """Whether reports about it are owed (`spec.contract.ledgers.live`), and it goes on."""
-        waits = self.facts[AT["registered"]] and not self.facts[AT["committed"]]
+        waits = self.facts[AT["registered"]] and not self.facts[_COMMITTED]
         return self.responsible or bool(self.watched and waits and not self.retired)
 
     @property
@@ -257,9 +285,9 @@ class Claim:
         """Whether it has ended: its entry, or the claim before there was an entry."""
         if self.responsible:
             return False
-        if self.watched and not self.facts[AT["committed"]]:
+        if self.watched and not self.facts[_COMMITTED]:
             return self.retired or self.state is ClaimState.REFUSED
-        return self.state in TERMINAL or bool(self.facts[AT["committed"]])
+        return self.state in TERMINAL or bool(self.facts[_COMMITTED])
 
     @property
     def entered(self) -> bool:
@@ -283,36 +311,21 @@ class Claim:
         """Whether responsibility ends at its duration."""
         return self.mode is Mode.EXPIRING
 
-    def binds(self, event: Event) -> bool:
-        """Whether the event means the object that the claim was first bound to."""
-        for name in IDENTITY:
-            value = getattr(event, name)
-            if value is None:
-                continue
-            if name == "predicate":
-                value = predicate_of(value).plain
-            if self.stated.get(name, value) != value:
-                return False
-        return True
+    def binds(self, stated: Mapping[str, str]) -> bool:
+        """Whether this is the object that the claim was first bound to."""
+        return all(self.stated.get(name, value) == value for name, value in stated.items())
 
-    def knows(self, event: Event) -> bool:
-        """Whether the event states nothing that the claim is not bound to already."""
-        return self.placed and all(
-            getattr(event, name) is None or name in self.stated for name in IDENTITY
-        )
-
-    def state_terms(self, event: Event) -> str:
+    def state_terms(self, event: Event, stated: Mapping[str, str]) -> str:
         """Take what an event that binds states of the claim; return what contradicts, if anything.
 
         The first statement holds.
+
+        Args:
+            stated: its `identity_of`.
         """
-        for name in IDENTITY:
-            value = getattr(event, name)
-            if value is not None and name not in self.stated:
-                if name == "predicate":
-                    self.predicate = predicate_of(value)
-                    value = self.predicate.plain
-                self.stated[name] = value
+        self.stated = {**stated, **self.stated}
+        if self.predicate is None and "predicate" in stated:
+            self.predicate = predicate_of(stated["predicate"])
         if event.kind not in TERMS:
             return ""
         self.introduced = True
@@ -337,7 +350,7 @@ class Claim:
             return
         if commits:
             self.footprint = event.footprint
-        elif not self.facts[AT["committed"]]:
+        elif not self.facts[_COMMITTED]:
             self.footprint = max(self.footprint or 0, event.footprint)
 
     def _differs(self, event: Event) -> str:
@@ -403,23 +416,18 @@ class Claim:
         for name, stand, own in zip(self.names, scope.stands, self.own.stands, strict=True):
             if stand is None:
                 continue
-            found = _finding(name, stand)
-            self.keep(name, found)
-            if found.verdict is Verdict.PENDING and not stand.moved_as(own):
+            verdict = verdicts_of(name)[stand.state]
+            self.keep(name, verdict, stand)
+            if verdict is Verdict.PENDING and not stand.moved_as(own):
                 text = f"request {request} ended, and what it owed was never settled"
-                self.leave_open(name, Reason(Code.REQUEST_FORGOTTEN, text, found.at))
+                self.leave_open(name, Reason(Code.REQUEST_FORGOTTEN, text, stand.at))
 
-    def keep(self, name: str, found: Finding) -> None:
+    def keep(self, name: str, verdict: Verdict, stand: Stand) -> None:
         """What an observer came to stays, though its state is left; the first of the heaviest."""
-        if found.verdict not in (Verdict.SATISFIED, Verdict.VIOLATED):
+        if name in self.left and (verdict is _SATISFIED or self.left[name].verdict is _VIOLATED):
             return
-        before = self.left.get(name)
-        if before is None or pool((before.verdict, found.verdict)) is not before.verdict:
-            self.left[name] = found
-
-    def note_satisfied(self, name: str, stand: Stand) -> None:
-        """An observer leaves a state in which its obligation was satisfied."""
-        self.keep(name, Finding(Verdict.SATISFIED, stand.at, stand.rule))
+        if verdict is _VIOLATED or (verdict is _SATISFIED and stand.exercised):
+            self.left[name] = Finding(verdict, stand.at, stand.rule)
 
     # What it came to.
 
@@ -444,10 +452,10 @@ class Claim:
         return not any(not scope.ended or self._pending(scope) for scope in self.requests.values())
 
     def _pending(self, scope: Scope) -> bool:
-        return any(
-            stand is not None and verdicts_of(name)[stand.state] is Verdict.PENDING
-            for name, stand in zip(self.names, scope.stands, strict=True)
-        )
+        for states, stand in zip(_pending_of(self.mode, self.bundle), scope.stands, strict=True):
+            if stand is not None and stand.state in states:
+                return True
+        return False
 
     def findings(self) -> dict[str, Finding]:
         """Each obligation with what it came to so far: the heaviest of all scopes.

@@ -24,34 +24,33 @@ if TYPE_CHECKING:
 __all__ = ["check", "check_reuse"]
 
 
-def check(at: Moment, line: Line, observes: frozenset[Kind]) -> None:
+def check(at: Moment, line: Line) -> None:
     """Compare a fact with those before it, where the stream observes what they rest on.
 
     Raises:
         Contradiction: they contradict.
     """
-    event, kind = at.event, at.event.kind
+    kind = at.kind
     if kind not in FACTS:
         return
     for claim in at.mine:
-        if claim not in at.direct and kind in FACTS_ABOUT_BLOCKS:
-            continue
-        _check_entry(at, claim, observes)
-        if kind is Kind.DURATION_ELAPSED and kind not in line.derived:
-            Durations.check(claim, line.time_ns)
-    if kind is Kind.PREFIX_LOOKUP and event.held is not None and observes >= BLOCKS_GONE:
+        if claim in at.direct or kind not in FACTS_ABOUT_BLOCKS:
+            _check_entry(at, claim)
+            if kind is Kind.DURATION_ELAPSED and kind not in line.derived:
+                Durations.check(claim, line.time_ns)
+    if kind is Kind.PREFIX_LOOKUP and at.event.held is not None and at.observes >= BLOCKS_GONE:
         for claim in at.direct:
             if claim.predicate is not None and not claim.over:
-                _check_look_up(at, claim, observes)
+                _check_look_up(at, claim)
 
 
-def check_reuse(at: Moment, observes: frozenset[Kind]) -> None:
+def check_reuse(at: Moment) -> None:
     """What is reused is held.
 
     Raises:
         Contradiction: it is not.
     """
-    for claim in at.direct if observes >= BLOCKS_GONE else ():
+    for claim in at.direct if at.observes >= BLOCKS_GONE else ():
         if claim.predicate is None or claim.over:
             continue
         found = claim.threshold
@@ -62,22 +61,23 @@ def check_reuse(at: Moment, observes: frozenset[Kind]) -> None:
             raise Contradiction(Code.REUSE_NOT_HELD, text)
 
 
-def _check_entry(at: Moment, claim: Claim, observes: frozenset[Kind]) -> None:
+def _check_entry(at: Moment, claim: Claim) -> None:
     event = at.event
-    for assumption, rests_on, holds in assumed(event.kind, claim.mode):
-        if claim.predicate is None or not rests_on <= observes:
+    assumptions = assumed(at.kind, claim.mode)
+    if not assumptions or claim.predicate is None:
+        return
+    if at.kind is Kind.STORE_FINISHED and event.contents:
+        return
+    fields = {"mine": at.mine[claim][0], "footprint": event.footprint}
+    for assumption, rests_on, holds in assumptions:
+        if not rests_on <= at.observes or (assumption.name == ROOM and event.footprint is None):
             continue
-        if assumption.name == ROOM and event.footprint is None:
-            continue
-        if event.contents and event.kind is Kind.STORE_FINISHED:
-            continue
-        fields = {name: FIELDS[name](at, claim) for name in ("mine", "footprint")}
         if holds(fields, False, claim.threshold, claim.facts, None, None, None, None) is False:
             text = f"facts contradict: {assumption.broken}"
             raise Contradiction(Code.ENTRY_CONTRADICTS, text)
 
 
-def _check_look_up(at: Moment, claim: Claim, observes: frozenset[Kind]) -> None:
+def _check_look_up(at: Moment, claim: Claim) -> None:
     """A look-up finds what is held, as far as its prompt could use it."""
     event, found = at.event, at.event.held or 0
     held, why, pool = FIELDS["lead"](at, claim), "", at.run.pool
@@ -88,7 +88,7 @@ def _check_look_up(at: Moment, claim: Claim, observes: frozenset[Kind]) -> None:
         why = "facts contradict: a look-up finds less than is held"
     if not why and found > held and not any(claim.copies.values()):
         most = pool.lead(claim.obj, claim.start, claim.extent, tiers=True)
-        if found > most and Kind.BLOCK_CACHED in observes:
+        if found > most and Kind.BLOCK_CACHED in at.observes:
             why = "facts contradict: a look-up finds more than is held"
     if why:
         raise Contradiction(Code.LOOKUP_CONTRADICTS, why)

@@ -11,15 +11,16 @@ from typing import Any, Final
 
 from spec.contract.ledgers import REQUEST_FACTS
 from spec.language.verdicts import Verdict
-from spec.stream.claim import AT, Claim, Finding, Scope, Stand, verdicts_of
+from spec.stream.claim import AT, Claim, Scope, Stand
 from spec.stream.codes import Code, Reason
 from spec.stream.fields import FIELDS, Moment
-from spec.stream.generate import Compiled, Values, Watch, compiled, outcomes
+from spec.stream.generate import Values, Watch, compiled, outcomes
 from spec.stream.request import Request
 
 __all__ = ["REQ", "UNKNOWN", "Delivery"]
 
 REQ: Final = {register.name: place for place, register in enumerate(REQUEST_FACTS.registers)}
+_VIOLATED: Final = Verdict.VIOLATED
 _FIRST: Final = [register.initial for register in REQUEST_FACTS.registers]
 UNKNOWN: Final = ("away", "asks", "loaded", "failed", "broke", "routed", "served")
 """What is not known of a request that arrived before what is known begins."""
@@ -30,9 +31,7 @@ class Delivery:
 
     Args:
         here: the requests that it belongs to; of those in `perhaps` that is unknown.
-        place: the place of its line.
         moves: whether it can move an observer at all.
-        exercised: whether what it moves counts as exercised, and can violate anything.
     """
 
     def __init__(
@@ -41,27 +40,21 @@ class Delivery:
         at: Moment,
         here: Collection[str],
         perhaps: Collection[str],
-        place: object,
         *,
-        moves: bool = True,
-        exercised: bool = True,
+        moves: bool,
     ) -> None:
-        self.claim, self.at, self.place = claim, at, place
-        self.here, self.perhaps, self.exercised = here, perhaps, exercised
+        self.claim, self.at, self.here, self.perhaps = claim, at, here, perhaps
         self.moves = moves and claim.unclear is None
-        self.kind: Compiled = compiled(at.event.kind, claim.mode, claim.bundle)
-        self.e = {name: FIELDS[name](at, claim) for name in self.kind.reads}
-        self.was, self.t = claim.facts, claim.threshold
-        self.partial = None in self.e.values() or None in self.was
-        self.now = self._ledger()
+        self.kind = kind = compiled(at.kind, claim.mode, claim.bundle)
+        self.e = e = {name: FIELDS[name](at, claim) for name in kind.reads}
+        self.was = self.now = was = claim.facts
+        self.t = claim.threshold
+        self.partial = None in e.values() or None in was
+        if kind.claim is not None:
+            update = kind.claim.three if self.partial else kind.claim.two
+            self.now = update(e, False, self.t, was, None, None, None, None)
         self.opened: list[str] = []
         self.moved = False
-
-    def _ledger(self) -> Values:
-        if self.kind.claim is None:
-            return self.was
-        update = self.kind.claim.three if self.partial else self.kind.claim.two
-        return update(self.e, False, self.t, self.was, None, None, None, None)
 
     def to_claim(self) -> None:
         """Deliver it to the claim itself."""
@@ -73,11 +66,11 @@ class Delivery:
         here = None if name in self.perhaps else name in self.here
         was = scope.facts
         partial = self.partial or here is None or None in was
-        scope.facts = after = self._request(was, here, partial=partial)
+        scope.facts = after = self._request(was, here, partial)
         inputs = (self.e, here, self.t, self.was, self.now, was, after)
         self._step(scope, self.kind.scoped, inputs, partial)
 
-    def _request(self, was: Values, here: bool | None, *, partial: bool) -> Values:
+    def _request(self, was: Values, here: bool | None, partial: bool) -> Values:
         if self.kind.request is None:
             return was
         update = self.kind.request.three if partial else self.kind.request.two
@@ -88,7 +81,7 @@ class Delivery:
         here = None if name in self.perhaps else True
         was = self._derived(request, over=over)
         partial = self.partial or here is None or None in was
-        after = self._request(was, here, partial=partial)
+        after = self._request(was, here, partial)
         inputs = (self.e, here, self.t, self.was, self.now, was, after, None)
         if (self.kind.opens_three if partial else self.kind.opens)(*inputs) is False:
             return
@@ -124,50 +117,44 @@ class Delivery:
     ) -> None:
         if not self.moves:
             return
-        claim, stands = self.claim, scope.stands
+        stands, is_open, place = scope.stands, self.claim.open, self.at.place
+        exercised = not self.at.event.restated
         for watch in watches:
-            stand = stands[watch.place]
-            if stand is None:
+            before = stands[watch.place]
+            if before is None or before.state not in watch.sources or watch.name in is_open:
                 continue
-            name = claim.names[watch.place]
-            if name in claim.open:
-                continue
-            if not partial:
-                found = watch.step(*inputs, (stand.state, stand.own))
-                if found is None:
-                    continue
-                rule, state, own = found
+            found: tuple[int, int, tuple[Any, ...]] | None
+            if partial:
+                found = self._only(watch, before, inputs)
             else:
-                steps = outcomes(watch, stand.state, stand.own, *inputs)
-                if len(steps) > 1:
-                    claim.leave_open(name, self._unknown(name))
-                    self.at.moved[claim] = None
-                    self.moved = True
-                    continue
-                ((state, own), number), *_ = steps.items()
-                if number is None:
-                    continue
-                rule = number
-            self._move(
-                scope, watch.place, name, Stand(state, own, self.place, rule, self.exercised)
-            )
+                found = watch.step(*inputs, (before.state, before.own))
+            if found is None:
+                continue
+            rule, state, own = found
+            verdict = watch.verdicts[state]
+            if verdict is _VIOLATED and not exercised:
+                continue  # what led to a restated event, and would allow it, is not known
+            if before.state != state:
+                self.claim.keep(watch.name, watch.verdicts[before.state], before)
+            stands[watch.place] = after = Stand(state, own, place, rule, exercised)
+            if verdict is _VIOLATED:
+                self.claim.keep(watch.name, verdict, after)
+            self.moved = True
 
-    def _move(self, scope: Scope, place: int, name: str, after: Stand) -> None:
-        before = scope.stands[place]
-        if not self.exercised and verdicts_of(name)[after.state] is Verdict.VIOLATED:
-            return  # what led to a restated event, and would allow it, is not known
-        if before is not None and before.state != after.state and before.exercised:
-            verdict = verdicts_of(name)[before.state]
-            if verdict is Verdict.SATISFIED:
-                self.claim.note_satisfied(name, before)
-        scope.stands[place] = after
-        if verdicts_of(name)[after.state] is Verdict.VIOLATED:
-            self.claim.keep(name, Finding(Verdict.VIOLATED, after.at, after.rule))
-        self.at.moved[self.claim] = None
-        self.moved = True
+    def _only(
+        self, watch: Watch, stand: Stand, inputs: tuple[Any, ...]
+    ) -> tuple[int, int, tuple[Any, ...]] | None:
+        """The step that is taken where inputs are unknown; with several nothing is concluded."""
+        steps = outcomes(watch, stand.state, stand.own, *inputs)
+        if len(steps) > 1:
+            self.claim.leave_open(watch.name, self._unknown(watch.name))
+            self.moved = True
+            return None
+        (((state, own), rule),) = steps.items()
+        return None if rule is None else (rule, state, own)
 
     def _unknown(self, name: str) -> Reason:
         unknown = sorted(field for field, value in self.e.items() if value is None)
         what = f" ({', '.join(unknown)})" if unknown else ""
-        text = f"what {self.at.event.kind} does not state decides {name}{what}"
-        return Reason(Code.NEXT_STEP_UNKNOWN, text, self.place)
+        text = f"what {self.at.kind} does not state decides {name}{what}"
+        return Reason(Code.NEXT_STEP_UNKNOWN, text, self.at.place)

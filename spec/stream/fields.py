@@ -6,7 +6,6 @@ Counts are in blocks. None is an unknown value.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
 from functools import cached_property
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final
@@ -22,7 +21,7 @@ from spec.stream.claim import AT, Claim, is_longer
 from spec.stream.pool import Touch
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Set
+    from collections.abc import Collection, Iterable, Set
 
     from spec.events.canonical import Event
     from spec.stream.request import Request
@@ -34,27 +33,43 @@ _ON_COPIES: Final = facts_behind(was.host)
 _OUTCOMES: Final = frozenset({"refusal", "demotion", "expiry", "harm"})
 
 
-@dataclass
 class Moment:
     """An event with the state of its run: blocks as they are after it, the rest as before.
 
     Attributes:
         request: the one that it names.
+        observes: the kinds of facts of which the stream states each one.
+        place: the place of its line.
         direct: the claims that it names or means, and not only shares content with.
         touched: what it did to the blocks of claims.
-        mine: the claims that it is about, each with whether it names the claim.
+        mine: the claims that it is about, each with whether it is its own, and is named.
+        here: the requests that it belongs to; of those in `perhaps` that is unknown.
         moved: the claims of which an observer moved.
-        observes: the kinds of facts of which the stream states each one.
     """
 
-    event: Event
-    run: Run
-    request: Request | None = None
-    direct: Set[Claim] = frozenset()
-    touched: Mapping[Claim, Touch] = field(default_factory=dict)
-    mine: dict[Claim, tuple[bool, bool]] = field(default_factory=dict)
-    moved: dict[Claim, None] = field(default_factory=dict)
-    observes: Set[Kind] = FACTS
+    def __init__(
+        self,
+        event: Event,
+        run: Run,
+        request: Request | None = None,
+        observes: Set[Kind] = FACTS,
+        place: object = None,
+    ) -> None:
+        self.event, self.kind, self.run = event, event.kind, run
+        self.request, self.observes, self.place = request, observes, place
+        self.direct: set[Claim] = set()
+        self.touched: dict[Claim, Touch] = {}
+        self.mine: dict[Claim, tuple[bool, bool]] = {}
+        self.here: Collection[str] = ()
+        self.perhaps: Collection[str] = ()
+        self.moved: dict[Claim, None] = {}
+
+    def touch(self, claim: Claim) -> Touch:
+        """What it did to one claim."""
+        found = self.touched.get(claim)
+        if found is None:
+            found = self.touched[claim] = Touch()
+        return found
 
     @cached_property
     def accused(self) -> frozenset[str]:

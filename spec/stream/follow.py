@@ -9,14 +9,17 @@ from spec.events.canonical import Event
 from spec.events.fields import ROUTE_REPORTS
 from spec.stream.claim import AT, TERMS, Claim
 from spec.stream.delivery import REQ
+from spec.stream.facts import FACTS_ABOUT_BLOCKS
 from spec.stream.fields import FIELDS, Moment, route_value
 
 if TYPE_CHECKING:
-    from spec.stream.pool import Object
+    from spec.stream.pool import Object, Touch
     from spec.stream.run import Run
 
 __all__ = ["follow_claim", "follow_entry", "follow_request", "measure"]
 
+_ENTRY: Final = TERMS | {Kind.CLAIM_RETIRED}
+_LEAVES: Final = frozenset({Kind.REQUEST_FINISHED, Kind.REQUEST_REFUSED})
 _ROUTED: Final = frozenset({*ROUTE_REPORTS, *(fact for fact, _ in ROUTE_REPORTS.values())})
 
 
@@ -24,34 +27,33 @@ def follow_claim(at: Moment, claim: Claim) -> None:
     """What was computed since the claim was away, who waits for it, and what is still to be
     reported of its routes and losses.
     """
-    event, kind = at.event, at.event.kind
-    touch = at.touched.get(claim)
-    if touch is not None and (touch.gained or touch.lost or touch.brought):
-        _follow_blocks(at, claim)
-    if kind is Kind.LOAD_FAILED and event.request_id is not None:
-        claim.waiting.discard(event.request_id)
+    event, kind = at.event, at.kind
+    if kind in FACTS_ABOUT_BLOCKS:
+        touch = at.touched.get(claim)
+        if touch is not None and (touch.gained or touch.lost or touch.brought):
+            _follow_blocks(at, claim, touch)
+        if kind is Kind.LOAD_FAILED and event.request_id is not None:
+            claim.waiting.discard(event.request_id)
     if kind in _ROUTED:
         _follow_route(claim, event)
-    if kind is Kind.CLAIM_BLOCK_LOST:
+    elif kind is Kind.CLAIM_BLOCK_LOST:
         claim.lost = claim.lost - set(event.block_ids) if event.block_ids else set()
-    if event.claim_id != claim.claim_id:
-        return
-    if kind is Kind.CLAIM_RESTORED:
-        claim.waiting.clear()
-    if kind is Kind.CLAIM_RESTORE_REQUIRED and event.request_id is not None:
-        claim.waiting.add(event.request_id)
+    elif event.claim_id == claim.claim_id:
+        if kind is Kind.CLAIM_RESTORED:
+            claim.waiting.clear()
+        elif kind is Kind.CLAIM_RESTORE_REQUIRED and event.request_id is not None:
+            claim.waiting.add(event.request_id)
 
 
-def _follow_blocks(at: Moment, claim: Claim) -> None:
-    event, touch = at.event, at.touched[claim]
-    if event.kind in BLOCKS_GONE and touch.lost and claim.live:
+def _follow_blocks(at: Moment, claim: Claim, touch: Touch) -> None:
+    if at.kind in BLOCKS_GONE and touch.lost and claim.live:
         claim.lost |= touch.blocks or {None}
     whole = claim.facts[AT["lead"]] >= claim.threshold
     if touch.lost and not whole:
         claim.computed.clear()
         return
     claim.computed -= touch.lost | touch.brought
-    if event.kind is Kind.BLOCK_CACHED and not event.found and claim.waiting:
+    if at.kind is Kind.BLOCK_CACHED and not at.event.found and claim.waiting:
         claim.computed |= touch.gained
 
 
@@ -71,40 +73,37 @@ def follow_request(at: Moment, number: int) -> None:
     Args:
         number: of the event.
     """
-    event, kind, run, name = at.event, at.event.kind, at.run, at.event.request_id
+    event, kind, run, name = at.event, at.kind, at.run, at.event.request_id
     if name is None:
         return
     if kind is Kind.REQUEST_ARRIVED and at.request is not None:
         run.requests.arrive(at.request, event, number)
-    followers = run.followers.get(name, {})
-    if kind in (Kind.REQUEST_FINISHED, Kind.REQUEST_REFUSED):
-        for claim in followers:
+    elif kind in _LEAVES:
+        for claim in run.followers.get(name, ()):
             claim.waiting.discard(name)
-    if kind is Kind.REQUEST_FINISHED:
-        for claim in followers:
-            for report in ROUTE_REPORTS:
-                claim.routes.pop((name, report), None)
-        if (gone := run.requests.finish(name)) is not None:
+            if kind is Kind.REQUEST_FINISHED:
+                for report in ROUTE_REPORTS:
+                    claim.routes.pop((name, report), None)
+        if kind is Kind.REQUEST_FINISHED and (gone := run.requests.finish(name)) is not None:
             run.followers.pop(gone, None)
-    if at.request is None:
-        return
-    if kind is Kind.LOAD_FAILED:
+    elif kind is Kind.LOAD_FAILED and at.request is not None:
         at.request.failed.update(each.claim_id for each in at.direct if each.known)
-    if kind is Kind.PREFIX_LOOKUP and event.held is not None:
+    elif kind is Kind.PREFIX_LOOKUP and at.request is not None and event.held is not None:
         at.request.found.update((claim.claim_id, event.held) for claim in at.direct)
 
 
 def follow_entry(at: Moment, claim: Claim) -> None:
     """The entry of a claim begins or ends, or its duration is over."""
-    event, durations = at.event, at.run.durations
-    if event.kind is Kind.DURATION_ELAPSED:
+    kind, durations = at.kind, at.run.durations
+    if kind is Kind.DURATION_ELAPSED:
         durations.elapse(claim)
-    if event.kind is Kind.CLAIM_RETIRED:
+    if kind not in _ENTRY:
+        return
+    if kind is Kind.CLAIM_RETIRED:
         claim.early |= claim.duration is not None and not claim.elapsed
         durations.timed.pop(claim, None)
-        claim.retired |= claim.elapsed or event.by == claim.owner is not None
-    if event.kind in TERMS or event.kind is Kind.CLAIM_RETIRED:
-        at.run.rank(claim)
+        claim.retired |= claim.elapsed or at.event.by == claim.owner is not None
+    at.run.ranks.follow(claim, at.run.pool)
 
 
 def measure(run: Run, obj: Object) -> None:
@@ -130,4 +129,4 @@ def _measure(claim: Claim, at: Moment) -> None:
     for scope in claim.requests.values():
         if scope.facts[REQ["seen"]]:
             scope.facts[REQ["away"]] = lead < claim.threshold
-    at.run.rank(claim)
+    at.run.ranks.follow(claim, pool)

@@ -35,6 +35,7 @@ from spec.language.terms import (
     parts,
     variables,
 )
+from spec.language.verdicts import Verdict
 from spec.stream.scopes import DELIVERY
 
 __all__ = [
@@ -117,10 +118,16 @@ class Rule:
 
 @dataclass(frozen=True, eq=False)
 class Watch:
-    """An observer on one kind of event, by its place in the bundle."""
+    """An observer on one kind of event, by its place in the bundle.
+
+    `verdicts` are those of its states, and `sources` the states in which a rule may apply.
+    """
 
     place: int
+    name: str
+    verdicts: tuple[Verdict, ...]
     rules: tuple[Rule, ...]
+    sources: frozenset[int]
 
     @cached_property
     def step(self) -> Callable[..., tuple[int, int, tuple[Any, ...]] | None]:
@@ -334,13 +341,18 @@ class _Maker:
 
     def __init__(self, kind: Kind, constants: Mapping[str, bool]) -> None:
         self.kind = kind
-        self.known: Known = {(Scope.CLAIM, name): Const(v) for name, v in constants.items()}
+        self.known = dict[tuple[Scope, str], Term]()
+        self.known.update(((Scope.CLAIM, name), Const(v)) for name, v in constants.items())
+        self.reads: set[str] = set()
+
+    @property
+    def alone(self) -> Known:
+        """What is known in the scope of the claim itself."""
         first = {(Scope.EVENT, "here"): FALSE}
         for register in REQUEST:
             for scope in (Scope.REQ_WAS, Scope.REQ):
                 first[scope, register.name] = Const(register.initial)
-        self.alone: Known = {**self.known, **first}
-        self.reads: set[str] = set()
+        return {**self.known, **first}
 
     def at_kind(self, term: Term, known: Known | None = None) -> Term:
         """The term as it reads here; the fields that it reads are noted."""
@@ -349,12 +361,19 @@ class _Maker:
         return found
 
     def ledger(self, following: Mapping[str, Term], before: Scope, after: Scope) -> Update | None:
-        """What becomes of registers; None if none can change."""
-        found = {name: self.at_kind(term) for name, term in following.items()}
-        changed = {
-            name: term for name, term in found.items() if term != Var(before, name, term.sort)
-        }
-        return Update(changed, before, after) if changed else None
+        """What becomes of registers; None if none can change. Terms read those that cannot change
+        as they were before.
+        """
+        changed, count = dict(following), -1
+        while count != len(changed):
+            count = len(changed)
+            for name in [*changed]:
+                term = specialize(following[name], self.kind, self.known)
+                if term == Var(before, name, term.sort):
+                    del changed[name]
+                    self.known[after, name] = term
+        found = {name: self.at_kind(term) for name, term in changed.items()}
+        return Update(found, before, after) if found else None
 
     def watch(self, place: int, observer: Observer, known: Known) -> Watch | None:
         """An observer in one scope; None if no event of this kind moves it."""
@@ -367,7 +386,9 @@ class _Maker:
             sources = frozenset(states[name] for name in observer.sources(rule))
             becomes = self._sets(observer, rule.sets, known) if rule.sets else ()
             rules.append(Rule(number, sources, states[rule.to], when, becomes, own))
-        return Watch(place, tuple(rules)) if rules else None
+        verdicts = tuple(state.verdict for state in observer.states)
+        everywhere = frozenset[int]().union(*(rule.sources for rule in rules))
+        return Watch(place, observer.name, verdicts, tuple(rules), everywhere) if rules else None
 
     def _sets(self, observer: Observer, sets: Mapping[str, Term], known: Known) -> tuple[Term, ...]:
         """What each register of an observer becomes by a rule."""

@@ -16,12 +16,12 @@ from spec.events.alphabet import CONFLICT_ACTIONS, FACTS, REPORTS, Kind
 from spec.events.canonical import Event, Mark
 from spec.language.verdicts import Verdict
 from spec.stream.breaks import Contradiction, Line, Order
-from spec.stream.claim import AT, BEGINS, TERMS, Claim, verdicts_of
+from spec.stream.claim import AT, BEGINS, TERMS, Claim, identity_of, verdicts_of
 from spec.stream.codes import Code, Reason
 from spec.stream.concern import OPENS_MANY, about, concerned
 from spec.stream.contradictions import check, check_reuse
 from spec.stream.delivery import Delivery
-from spec.stream.facts import FACTS_ABOUT_BLOCKS, Effect, of_tier
+from spec.stream.facts import FACTS_ABOUT_BLOCKS, of_tier
 from spec.stream.fields import Moment
 from spec.stream.follow import follow_claim, follow_entry, follow_request, measure
 from spec.stream.pool import Group
@@ -31,6 +31,7 @@ from spec.stream.run import Run
 __all__ = ["Judge", "Limits"]
 
 _MODES: Final = {mode.value: mode for mode in Mode}
+_UNREGISTERED: Final = "a report names the claim before it is registered"
 _EARLY: Final = REPORTS - CONFLICT_ACTIONS - {Kind.CLAIM_REJECTED, Kind.CLAIM_ACCEPTED}
 
 
@@ -221,31 +222,31 @@ class Judge:
             self._unknown(event, line.at)
             return
         self._count += 1
-        request = self.run.begin_request(event, observes=self.observes)
-        claim = None if event.claim_id is None else self._claim(event.claim_id, line.at)
-        binds = claim is None or claim.binds(event)
-        if claim is not None:
-            self._introduce(claim, event, line, binds=binds)
-        effect = Effect()
-        if event.kind in FACTS_ABOUT_BLOCKS and binds:
-            effect = self.run.facts.take(event, claim)
-        at = Moment(event, self.run, request, effect.direct, effect.touched)
-        at.observes = self.observes
+        run, kind = self.run, event.kind
+        request = run.begin_request(event, self.observes)
+        at = Moment(event, run, request, self.observes, line.at)
+        claim, binds = None, True
+        if event.claim_id is not None:
+            claim, stated = self._claim(event.claim_id, line.at), identity_of(event)
+            binds = claim.binds(stated)
+            self._introduce(claim, event, stated, line, binds=binds)
+        if kind in FACTS_ABOUT_BLOCKS and binds:
+            run.facts.take(at, claim)
         if claim is not None and not binds:
             at.mine = {claim: (False, True)}
         else:
-            at.mine = about(event, claim, effect, self.run.objects)
-        for each, touch in effect.touched.items():
+            at.mine = about(at, claim)
+        for each, touch in at.touched.items():
             if touch.gained or touch.lost:
-                self.run.rank(each)
-        check(at, line, self.observes)
-        if event.kind is Kind.CLAIM_RETIRED:
+                run.ranks.follow(each, run.pool)
+        check(at, line)
+        if kind is Kind.CLAIM_RETIRED:
             for each in at.mine:
                 if each.responsible:
-                    each.pressed = self.run.pressed(self.observes)
-        self._deliver(at, line)
-        if event.kind is Kind.PREFIX_REUSED:
-            check_reuse(at, self.observes)
+                    each.pressed = run.pressed(self.observes)
+        self._deliver(at)
+        if kind is Kind.PREFIX_REUSED:
+            check_reuse(at)
         self._after(at, claim, line, binds=binds)
 
     def _unknown(self, event: Event, at: object) -> None:
@@ -257,8 +258,9 @@ class Judge:
         claim = self._claim(event.claim_id, at)
         if claim.stated_mode is None and not claim.introduced:
             self._set_mode(claim, event.mode, at)
-        if claim.binds(event):
-            claim.state_terms(event)
+        stated = identity_of(event)
+        if claim.binds(stated):
+            claim.state_terms(event, stated)
         if not claim.final:
             claim.distrust(Reason(Code.UNKNOWN_POOL, "nothing is known of the pool", at))
             self._end(claim)
@@ -292,30 +294,41 @@ class Judge:
 
     # What claims state.
 
-    def _introduce(self, claim: Claim, event: Event, line: Line, *, binds: bool) -> None:
+    def _introduce(
+        self, claim: Claim, event: Event, stated: Mapping[str, str], line: Line, *, binds: bool
+    ) -> None:
         """Take what an event states of the claim that it names."""
-        if event.kind in BEGINS and not claim.known and claim.stated_mode is None:
-            self._set_mode(claim, event.mode, line.at)
-        elif event.kind in TERMS and event.mode not in (None, claim.stated_mode):
-            if claim.stated_mode is None and not claim.introduced:
-                self._set_mode(claim, event.mode, line.at)
-            else:
-                text = f"it asked for {claim.stated_mode}, and {event.mode} is stated"
-                claim.other_mode = claim.other_mode or event.mode
-                claim.distrust(Reason(Code.MODE_CONTRADICTS, text, line.at))
-        if claim.watched and event.kind in _EARLY and not claim.introduced:
-            text = "a report names the claim before it is registered"
-            claim.distrust(Reason(Code.NOT_REGISTERED, text, line.at))
-        claim.named |= event.kind in _EARLY
-        if event.kind is Kind.CLAIM_EXPIRED and binds:
-            self.run.durations.distrust(claim)
-        if claim.final and event.kind is Kind.CLAIM_REGISTERED:
-            claim.distrust(Reason(Code.ID_REUSED, "the claim ended before", line.at))
-        if not binds or (event.kind not in TERMS and claim.knows(event)):
+        if event.kind in TERMS:
+            self._take_mode(claim, event, line)
+            if claim.final and event.kind is Kind.CLAIM_REGISTERED:
+                claim.distrust(Reason(Code.ID_REUSED, "the claim ended before", line.at))
+        elif event.kind in _EARLY:
+            if claim.watched and not claim.introduced:
+                claim.distrust(Reason(Code.NOT_REGISTERED, _UNREGISTERED, line.at))
+            claim.named = True
+            if event.kind is Kind.CLAIM_EXPIRED and binds:
+                self.run.durations.distrust(claim)
+        news = event.kind in TERMS or not (claim.placed and stated.keys() <= claim.stated.keys())
+        if binds and news:
+            self._bind(claim, event, stated, line)
+
+    def _take_mode(self, claim: Claim, event: Event, line: Line) -> None:
+        """The mode that an event states judges the claim, if none did so before."""
+        new = event.kind in BEGINS and not claim.known and claim.stated_mode is None
+        if not new and event.mode in (None, claim.stated_mode):
             return
+        if new or (claim.stated_mode is None and not claim.introduced):
+            self._set_mode(claim, event.mode, line.at)
+            return
+        text = f"it asked for {claim.stated_mode}, and {event.mode} is stated"
+        claim.other_mode = claim.other_mode or event.mode
+        claim.distrust(Reason(Code.MODE_CONTRADICTS, text, line.at))
+
+    def _bind(self, claim: Claim, event: Event, stated: Mapping[str, str], line: Line) -> None:
+        """Take the object and the terms that an event states of a claim."""
         before = claim.obj, claim.predicate, claim.extent
         new = not claim.introduced and event.kind in TERMS
-        if why := claim.state_terms(event):
+        if why := claim.state_terms(event, stated):
             claim.distrust(Reason(Code.TERMS_CONTRADICT, why, line.at))
         if new:
             self._blind(claim, line.at)
@@ -340,104 +353,96 @@ class Judge:
         if (judged := _MODES.get(mode or "", self.default)) is not claim.mode:
             claim.begin(judged)
             if claim.named:
-                text = "a report names the claim before it is registered"
-                claim.distrust(Reason(Code.NOT_REGISTERED, text, at))
+                claim.distrust(Reason(Code.NOT_REGISTERED, _UNREGISTERED, at))
 
     # Delivery.
 
-    def _deliver(self, at: Moment, line: Line) -> None:
-        event = at.event
-        kind, name = event.kind, event.request_id
-        here = {name} if name is not None and kind in OF_REQUESTS else set()
-        perhaps: set[str] = set()
-        if kind is Kind.BLOCK_CACHED and name is None and not event.found:
-            hands = self.run.requests.in_hand
-            (here if len(hands) == 1 else perhaps).update(hands)
-        for claim in self._concerned(at, here):
-            self._deliver_to(claim, at, here, perhaps, line)
+    def _deliver(self, at: Moment) -> None:
+        event, name = at.event, at.event.request_id
+        if name is not None and at.kind in OF_REQUESTS:
+            at.here = {name}
+        elif name is None and at.kind is Kind.BLOCK_CACHED and not event.found:
+            hands = self.run.requests.in_hand.keys()
+            at.here, at.perhaps = (hands, ()) if len(hands) == 1 else ((), hands)
+        for claim in self._concerned(at):
+            self._deliver_to(claim, at)
 
-    def _concerned(self, at: Moment, here: set[str]) -> dict[Claim, None]:
-        return concerned(at, here)
+    def _concerned(self, at: Moment) -> dict[Claim, None]:
+        return concerned(at)
 
-    def _deliver_to(
-        self, claim: Claim, at: Moment, here: set[str], perhaps: set[str], line: Line
-    ) -> None:
-        event = at.event
+    def _deliver_to(self, claim: Claim, at: Moment) -> None:
+        kind, run, here, perhaps, shows = at.kind, self.run, at.here, at.perhaps, True
         mine, named = at.mine.get(claim, (False, False))
-        belongs = here
-        if event.kind is Kind.LOAD_FINISHED and mine:
+        if kind is Kind.LOAD_FINISHED and mine:
             direct = claim in at.direct
-            gains = direct or claim.facts[AT["host"]]
-            belongs = ((here if direct else set()) | claim.waiting) if gains else set()
-        unsure = perhaps if self._matters_who(claim, mine=mine) else set()
-        shows = True
-        if event.kind is Kind.PREFIX_LOOKUP:
-            shows = event.held is not None or not mine
-        elif event.kind is Kind.BLOCK_EVICTED:
+            here = {*here, *claim.waiting} if direct else claim.waiting
+            if not (direct or claim.facts[AT["host"]]):
+                here = ()
+        elif kind is Kind.BLOCK_EVICTED:
             shows = mine or any(map(_is_ranked, at.mine))
-        delivery = Delivery(
-            claim,
-            at,
-            belongs,
-            unsure,
-            line.at,
-            moves=shows,
-            exercised=not event.restated,
-        )
-        if mine or named or claim in self.run.owing:
+        elif kind is Kind.PREFIX_LOOKUP:
+            shows = at.event.held is not None or not mine
+        if perhaps and not (mine and self._matters_who(claim)):
+            perhaps = ()
+        delivery = Delivery(claim, at, here, perhaps, moves=shows)
+        if mine or named or claim in run.owing:
             delivery.to_claim()
-        for name, scope in [*claim.requests.items()]:
-            if mine or name in belongs:
+        for name, scope in claim.requests.items():
+            if mine or name in here:
                 delivery.to_request(name, scope)
-        for name in belongs | unsure:
-            if name in claim.requests or not (mine or event.kind in OPENS_MANY):
-                continue
-            over = self.run.requests.is_over(name)
-            if over and claim.may_forget:
-                claim.leave_open_of_requests(name, line.at)
-            else:
-                delivery.opens(name, self.run.requests.get(name), over=over)
+        if mine or kind in OPENS_MANY:
+            for name in {*here, *perhaps} - claim.requests.keys():
+                ended = run.requests.ended(name)
+                if ended is not None and claim.may_forget:
+                    claim.leave_open_of_requests(name, at.place)
+                else:
+                    request = run.requests.get(name)
+                    delivery.opens(name, request, over=ended is not None)
         for name in delivery.opened:
-            self.run.followers.setdefault(name, {})[claim] = None
+            run.followers.setdefault(name, {})[claim] = None
         if delivery.now is not claim.facts:
-            self.run.update(claim, delivery.now, self._count)
+            run.update(claim, delivery.now, self._count)
         if delivery.moved:
-            self.run.owe(claim)
+            at.moved[claim] = None
+            run.owe(claim)
         if mine and named:
-            trigger = Kind.CLAIM_DEMOTED if event.demotes else event.kind
+            trigger = Kind.CLAIM_DEMOTED if at.event.demotes else kind
             claim.state = next_state(claim.state, trigger) or claim.state
 
     @staticmethod
-    def _matters_who(claim: Claim, *, mine: bool) -> bool:
+    def _matters_who(claim: Claim) -> bool:
         """Whether it matters which of several requests computed blocks of the claim."""
         away = claim.facts[AT["lead"]] is None or claim.facts[AT["lead"]] < claim.threshold
-        return mine and away and claim.responsible and claim.mode is Mode.OFFLOADABLE
+        return away and claim.responsible and claim.mode is Mode.OFFLOADABLE
 
     # What becomes of it.
 
     def _after(self, at: Moment, named: Claim | None, line: Line, *, binds: bool) -> None:
-        event = at.event
+        moved = at.mine | at.moved
         for claim in at.mine:
             follow_claim(at, claim)
         follow_request(at, self._count)
-        if named is not None and binds:
-            follow_entry(at, named)
-        if named is not None and not binds:
-            text = f"{event.kind} names the claim with another object, cache or predicate"
-            reason = Reason(Code.IDENTITY_CONTRADICTS, text, line.at)
-            if event.kind in FACTS:
-                raise Contradiction(reason.code, reason.text)
-            named.distrust(reason)
-        ends = event.kind is Kind.REQUEST_FINISHED and event.request_id is not None
-        moved = {**dict.fromkeys(at.mine), **at.moved}
-        if ends and event.request_id is not None:
-            for claim in self.run.followers.get(event.request_id, {}):
-                claim.end_request(event.request_id)
-                moved[claim] = None
         if named is not None:
             moved[named] = None
+            if binds:
+                follow_entry(at, named)
+            else:
+                self._contradict(at, named)
+        name = at.event.request_id
+        if at.kind is Kind.REQUEST_FINISHED and name is not None:
+            for claim in self.run.followers.get(name, ()):
+                claim.end_request(name)
+                moved[claim] = None
         for claim in moved:
             self._settle(claim)
+
+    @staticmethod
+    def _contradict(at: Moment, named: Claim) -> None:
+        """An event names a claim, and does not mean its object."""
+        text = f"{at.kind} names the claim with another object, cache or predicate"
+        if at.kind in FACTS:
+            raise Contradiction(Code.IDENTITY_CONTRADICTS, text)
+        named.distrust(Reason(Code.IDENTITY_CONTRADICTS, text, at.place))
 
     def _settle(self, claim: Claim) -> None:
         """Note that a verdict is violated, or final."""

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from spec.events.canonical import Event
-    from spec.stream.pool import Touch
+    from spec.stream.pool import Pool, Touch
 
 __all__ = ["Ranks"]
 
@@ -29,21 +29,25 @@ class Ranks:
         self._holders: Counter[int] = Counter()
         self._unsure: set[Claim] = set()
 
-    def follow(self, claim: Claim, *, holds: bool) -> None:
-        """A claim holds blocks of the GPU, or holds none."""
-        ranked = claim.mode is Mode.SOFT_PRIORITY and claim.known and claim.live and holds
+    def follow(self, claim: Claim, pool: Pool) -> None:
+        """Note whether a claim holds blocks of the GPU."""
+        ranked = self._is_ranked(claim) and _holds(pool, claim)
         unsure = ranked and (claim.disputed or claim.priority is None)
+        self.drop(claim)
+        if unsure:
+            self._unsure.add(claim)
+        elif ranked and claim.priority is not None:
+            self._priority[claim] = claim.priority
+            self._holders[claim.priority] += 1
+
+    def drop(self, claim: Claim) -> None:
+        """A claim is no longer followed."""
         before = self._priority.pop(claim, None)
         if before is not None:
             self._holders[before] -= 1
             if not self._holders[before]:
                 del self._holders[before]
         self._unsure.discard(claim)
-        if unsure:
-            self._unsure.add(claim)
-        elif ranked and claim.priority is not None:
-            self._priority[claim] = claim.priority
-            self._holders[claim.priority] += 1
 
     def higher_kept(self, claim: Claim) -> bool:
         """Whether a claim of higher priority holds a block."""
@@ -91,3 +95,11 @@ class Ranks:
     @staticmethod
     def _is_ranked(claim: Claim) -> bool:
         return claim.mode is Mode.SOFT_PRIORITY and claim.known and claim.live
+
+
+def _holds(pool: Pool, claim: Claim) -> bool:
+    """Whether a block of the GPU holds a key of the claim."""
+    end = min(claim.extent, len(claim.obj.contents))
+    own = (at for _, at in claim.obj.places if at < claim.extent)
+    positions = (*range(end), *own)
+    return any(pool.on_gpu(claim.obj.key(g, at)) for g in pool.groups for at in positions)

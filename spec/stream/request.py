@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Iterator
+from collections.abc import Iterator, Set
 from dataclasses import dataclass, field
 from typing import Final
 
@@ -24,6 +24,9 @@ _NOT_OVER: Final = CONFLICT_ACTIONS | {
     Kind.BLOCK_CACHED,
 }
 """What contradicts that a request is over."""
+
+_BOUND: Final = _NOT_OVER | {Kind.REQUEST_ARRIVED, Kind.REQUEST_FINISHED}
+"""The kinds that depend on whether the request is in hand, or over."""
 
 _REMEMBERED: Final = 65_536
 """Requests that ended and are remembered."""
@@ -72,9 +75,9 @@ class Requests:
         """The request of this id that is not over."""
         return None if name is None else self._live.get(name)
 
-    def is_over(self, name: str | None) -> bool:
-        """Whether the last request of this id has ended."""
-        return name in self._over
+    def ended(self, name: str) -> Request | None:
+        """The last request of this id, if it has ended."""
+        return self._over.get(name)
 
     def needs_of_others(self, request: Request | None) -> int | None:
         """What the other requests in hand need, all together."""
@@ -83,20 +86,18 @@ class Requests:
             return None
         return self._needed - (0 if own is None else own.needed or 0)
 
-    def of(self, event: Event, *, observes: frozenset[Kind]) -> Request | None:
+    def of(self, name: str, event: Event, observes: Set[Kind]) -> Request | None:
         """The request that an event names, as it is before the event; a new one where it begins.
 
         Raises:
             Contradiction: the request cannot do or undergo that now.
         """
-        name, kind = event.request_id, event.kind
-        if name is None or kind not in OF_REQUESTS:
-            return None
-        request = self._live.get(name)
-        self._check(name, event, request, observes)
+        kind, request, ended = event.kind, self._live.get(name), self._over.get(name)
+        if kind in _BOUND:
+            self._check(event, observes, over=ended is not None, in_hand=name in self.in_hand)
         if request is not None:
             return request
-        if (ended := self._over.get(name)) is not None:
+        if ended is not None:
             if kind not in RENEWS:
                 return ended
             del self._over[name]
@@ -107,27 +108,20 @@ class Requests:
         request = self._live[name] = Request(name)
         return request
 
-    def _check(
-        self, name: str, event: Event, request: Request | None, observes: frozenset[Kind]
-    ) -> None:
-        kind, over = event.kind, self.is_over(name)
-        in_hand = request is not None and request.in_hand
-        arrivals, ends = (
-            kind in observes for kind in (Kind.REQUEST_ARRIVED, Kind.REQUEST_FINISHED)
-        )
-        if kind is Kind.REQUEST_ARRIVED and in_hand and ends:
-            self._refuse("a request arrives that is still unfinished")
-        if kind is Kind.REQUEST_FINISHED and not in_hand and arrivals:
-            self._refuse("a request ends that has not arrived or has already ended")
-        if event.repeats:
-            return
-        if over and kind in _NOT_OVER:
-            self._refuse(f"{kind} is of a request that is over")
-        if kind in CONFLICT_ACTIONS and not in_hand and arrivals:
-            self._refuse(f"{kind} is of a request that has not arrived")
-
     @staticmethod
-    def _refuse(text: str) -> None:
+    def _check(event: Event, observes: Set[Kind], *, over: bool, in_hand: bool) -> None:
+        kind = event.kind
+        arrivals, ends = Kind.REQUEST_ARRIVED in observes, Kind.REQUEST_FINISHED in observes
+        if kind is Kind.REQUEST_ARRIVED and in_hand and ends:
+            text = "a request arrives that is still unfinished"
+        elif kind is Kind.REQUEST_FINISHED and not in_hand and arrivals:
+            text = "a request ends that has not arrived or has already ended"
+        elif kind in _NOT_OVER and over and not event.repeats:
+            text = f"{kind} is of a request that is over"
+        elif kind in CONFLICT_ACTIONS and not in_hand and arrivals and not event.repeats:
+            text = f"{kind} is of a request that has not arrived"
+        else:
+            return
         raise Contradiction(Code.REQUEST_CONTRADICTS, f"facts contradict: {text}")
 
     def arrive(self, request: Request, event: Event, number: int) -> None:

@@ -14,7 +14,7 @@ from spec.stream.facts import Facts
 from spec.stream.objects import Objects
 from spec.stream.pool import Pool
 from spec.stream.ranks import Ranks
-from spec.stream.request import Requests
+from spec.stream.request import OF_REQUESTS, Requests
 
 if TYPE_CHECKING:
     from collections.abc import Set
@@ -86,32 +86,20 @@ class Run:
         new.places |= {(g, at) for g, at in places if at >= len(new.contents)}
         return True
 
-    def rank(self, claim: Claim) -> None:
-        """Note whether a claim holds blocks of the GPU."""
-        self.ranks.follow(claim, holds=self._holds(claim))
-
-    def _holds(self, claim: Claim) -> bool:
-        """Whether a block of the GPU holds a key of the claim."""
-        end = min(claim.extent, len(claim.obj.contents))
-        own = (at for g, at in claim.obj.places if at < claim.extent)
-        return any(
-            self.pool.on_gpu(claim.obj.key(g, at))
-            for g in self.pool.groups
-            for at in (*range(end), *own)
-        )
-
     # Requests, and what claims take.
 
-    def begin_request(self, event: Event, *, observes: frozenset[Kind]) -> Request | None:
+    def begin_request(self, event: Event, observes: Set[Kind]) -> Request | None:
         """The request of an event as it was before; scopes of one before it are dropped.
 
         Raises:
             Contradiction: the request cannot do or undergo that now.
         """
         name = event.request_id
-        over = self.requests.is_over(name)
-        request = self.requests.of(event, observes=observes)
-        if over and name is not None and not self.requests.is_over(name):
+        if name is None or event.kind not in OF_REQUESTS:
+            return None
+        ended = self.requests.ended(name)
+        request = self.requests.of(name, event, observes)
+        if ended not in (None, request):
             for claim in self.followers.pop(name, {}):
                 claim.drop_request(name)
         return request
@@ -150,7 +138,7 @@ class Run:
         """A claim is no longer followed."""
         self.objects.leave(claim)
         self.capacity.remove(claim)
-        self.ranks.follow(claim, holds=False)
+        self.ranks.drop(claim)
         self.owing.pop(claim, None)
         self.durations.timed.pop(claim, None)
         for name in claim.requests:

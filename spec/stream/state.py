@@ -331,7 +331,7 @@ class _Load:
                 continue
             if claim.responsible:
                 run.capacity.add(claim)
-            run.rank(claim)
+            run.ranks.follow(claim, run.pool)
             if claim.owes:
                 run.owing[claim] = None
             for name in claim.requests:

@@ -39,6 +39,7 @@ if TYPE_CHECKING:
 __all__ = ["Comparison", "Situation", "Translation", "following", "ledger", "rules", "terms_of"]
 
 _CLAIM: Final = {**CLAIM_FACTS.following, **DECLARED.following}
+_BEFORE: Final = {Scope.NOW: Scope.WAS, Scope.REQ: Scope.REQ_WAS}
 _FLAGS: Final = tuple(name for name in CONSTANTS if name != "threshold")
 
 
@@ -174,7 +175,7 @@ class Translation:
         if self.prover.ask(_Inputs(more | values, flags), iter([question])):
             self._proved.add(key)
 
-    def _expected(self, situation: Situation, term: Term, *, alone: bool) -> Expr:
+    def _expected(self, situation: Situation, term: Term, *, alone: bool = False) -> Expr:
         """A term of the specification for events of one kind, for the constants of a mode."""
         constants = tuple((name, situation.constants[name]) for name in _constants_in(term))
         key = (term, situation.kind, constants, alone)
@@ -190,11 +191,20 @@ class Translation:
                     return constant(False)
                 if alone and scope in (Scope.REQ, Scope.REQ_WAS):
                     return constant(REQUEST_FIRST[name])
-                return _value(named[scope, name])
+                var = named[scope, name]
+                return _value(self._before(situation, var) or var)
 
             found = z3.simplify(encode(term, resolve, _kinds(situation.kind), NUMBERS))
             self._specified[key] = found
         return found
+
+    def _before(self, situation: Situation, var: Var) -> Var | None:
+        """The register before the event, where no event of this kind changes it."""
+        if var.scope not in _BEFORE:
+            return None
+        before = Var(_BEFORE[var.scope], var.name, var.sort)
+        after = self._expected(situation, following(before.scope)[var.name])
+        return before if after.eq(_value(before)) else None
 
 
 @cache
@@ -214,8 +224,14 @@ def _flag(var: Var) -> Expr:
 
 @cache
 def _constants_in(term: Term) -> tuple[str, ...]:
-    """The constants of a mode that a term reads, in order."""
-    return tuple(sorted({v.name for v in variables(term) if v.name in _FLAGS}))
+    """The constants of a mode that a term reads, or the registers after the event that it reads, in
+    order.
+    """
+    found = {v.name for v in variables(term) if v.name in _FLAGS}
+    for var in variables(term):
+        if var.scope in _BEFORE:
+            found.update(_constants_in(following(_BEFORE[var.scope])[var.name]))
+    return tuple(sorted(found))
 
 
 def terms_of(observer: Observer) -> Iterator[Term]:

@@ -17,10 +17,10 @@ from tests.spec.stream.streams import claim, ended, event, numbered
 class Everyone(Judge):
     """Delivers every event to every claim that is not final."""
 
-    def _concerned(self, at: Moment, here: set[str]) -> dict[Claim, None]:
+    def _concerned(self, at: Moment) -> dict[Claim, None]:
         found = dict.fromkeys(self._alive())
         self.run.owing.update(found)
-        return found | super()._concerned(at, here)
+        return found | super()._concerned(at)
 
 
 def _random_stream(seed: int) -> Iterator[Event | StreamMark]:
