@@ -10,7 +10,7 @@ from operator import attrgetter
 from typing import Any, Final, NamedTuple
 
 from spec.claims.durations import Duration, TimeUnit
-from spec.claims.predicates import MAX_BLOCKS, MaterializationPredicate, parse_predicate
+from spec.claims.predicates import MAX_BLOCKS, parse_predicate
 from spec.claims.states import TERMINAL, ClaimState, Mode
 from spec.contract.modes import MODES, Bundle
 from spec.contract.obligations import OBLIGATIONS
@@ -156,6 +156,7 @@ class Claim:
         stated_mode: the word by which its first event states one.
         other_mode: the word of a later event that states another; then nothing is concluded.
         obj: what it is on; one of its own until an object is stated.
+        start: the first position that its predicate needs; `threshold` how many it needs.
         owner: as its registration or its commitment states.
         asked: the duration that its registration asks for. `duration` and `footprint` (in blocks)
             are those of the commitment, and before it those that were asked for.
@@ -184,7 +185,8 @@ class Claim:
     other_mode: str | None = None
     stated: dict[str, str] = field(default_factory=dict)
     obj: Object = field(default_factory=Object)
-    predicate: MaterializationPredicate | None = None
+    start: int = 0
+    threshold: int = UNSTATED
     owner: str | None = None
     asked: str | None = None
     duration: str | None = None
@@ -234,22 +236,24 @@ class Claim:
 
     # What it states.
 
-    @property
-    def start(self) -> int:
-        """The first position that the predicate needs."""
-        return 0 if self.predicate is None else self.predicate.start
+    def needs(self, predicate: str) -> None:
+        """Take the positions that a predicate needs."""
+        found = predicate_of(predicate)
+        self.start, self.threshold = found.start, found.threshold
 
     @property
-    def threshold(self) -> int:
-        """The number of blocks that the predicate needs."""
-        return UNSTATED if self.predicate is None else self.predicate.threshold
+    def stop(self) -> int:
+        """The first position after those that its predicate needs; its extent if none is stated."""
+        return self.start + self.threshold if "predicate" in self.stated else self.extent
 
     @property
     def extent(self) -> int:
         """The end of its own positions: of its footprint, or of all if none is stated."""
         if self.footprint is None:
             return MAX_BLOCKS
-        return self.footprint if self.predicate is None else max(self.predicate.end, self.footprint)
+        if "predicate" not in self.stated:
+            return self.footprint
+        return max(self.start + self.threshold, self.footprint)
 
     @property
     def responsible(self) -> bool:
@@ -323,9 +327,9 @@ class Claim:
         Args:
             stated: its `identity_of`.
         """
-        self.stated = {**stated, **self.stated}
-        if self.predicate is None and "predicate" in stated:
-            self.predicate = predicate_of(stated["predicate"])
+        self.stated |= stated
+        if "predicate" in stated:
+            self.needs(stated["predicate"])
         if event.kind not in TERMS:
             return ""
         self.introduced = True

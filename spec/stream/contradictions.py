@@ -40,7 +40,7 @@ def check(at: Moment, line: Line) -> None:
                 Durations.check(claim, line.time_ns)
     if kind is Kind.PREFIX_LOOKUP and at.event.held is not None and at.observes >= BLOCKS_GONE:
         for claim in at.direct:
-            if claim.predicate is not None and not claim.over:
+            if "predicate" in claim.stated and not claim.over:
                 _check_look_up(at, claim)
 
 
@@ -51,7 +51,7 @@ def check_reuse(at: Moment) -> None:
         Contradiction: it is not.
     """
     for claim in at.direct if at.observes >= BLOCKS_GONE else ():
-        if claim.predicate is None or claim.over:
+        if "predicate" not in claim.stated or claim.over:
             continue
         found = claim.threshold
         if at.request is not None:
@@ -64,7 +64,7 @@ def check_reuse(at: Moment) -> None:
 def _check_entry(at: Moment, claim: Claim) -> None:
     event = at.event
     assumptions = assumed(at.kind, claim.mode)
-    if not assumptions or claim.predicate is None:
+    if not assumptions or "predicate" not in claim.stated:
         return
     if at.kind is Kind.STORE_FINISHED and event.contents:
         return

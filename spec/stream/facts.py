@@ -102,15 +102,14 @@ class Facts:
             text = f"{event.kind} is about a copy in another tier than the GPU"
             raise Contradiction(Code.NOTHING_NAMED, text)
 
-    def _owners(self, key: Key) -> Iterator[tuple[Claim, int]]:
+    def _owners(self, key: Key) -> list[tuple[Claim, int]]:
         """The claims that need a key, each with the position: of a group with a window the last
         ones alone.
         """
-        group = self._pool.groups.get(key.group, FULL)
-        for claim, position in self._objects.owners(key):
-            end = claim.extent if claim.predicate is None else claim.predicate.end
-            if group.kind == "full" or position in group.needs(claim.start, end):
-                yield claim, position
+        group, found = self._pool.groups.get(key.group, FULL), self._objects.owners(key)
+        if group.kind == "full":
+            return found
+        return [(claim, at) for claim, at in found if at in group.needs(claim.start, claim.stop)]
 
     def _named_by_blocks(self, event: Event, keys: list[Key], at: Moment) -> None:
         """The fact means the claims that hold the keys or the blocks that it states."""
@@ -160,7 +159,7 @@ class Facts:
         """A block holds a key from now on. If a claim counts on what it held, both are one."""
         before = None if block is None else self._pool.blocks.get(block)
         news = before is not None and before != key
-        if before is not None and news and any(c.live for c, _ in self._owners(before)):
+        if before is not None and news and any([c.live for c, _ in self._owners(before)]):
             self._unite(before, key, block, at)
         else:
             self._pool.place(key, block)
@@ -187,7 +186,7 @@ class Facts:
         if not keys and event.held is None:
             self._load_whole(at)
         for key in keys:
-            counts = at.direct or any(True for _ in self._objects.owners(key))
+            counts = at.direct or self._objects.owners(key)
             if counts and not (self._pool.in_tiers(key) or self._has_copy(at)):
                 text = "facts contradict: a load is of blocks of which no tier has a copy"
                 raise Contradiction(Code.COPY_NOT_THERE, text)

@@ -105,7 +105,7 @@ class Moment:
                     found.add(claim)
         return found
 
-    @cached_property
+    @property
     def presses(self) -> bool:
         """Whether the request, which fits an empty pool, may not fit beside all claims."""
         arrives = self.event.kind is Kind.REQUEST_ARRIVED
@@ -155,7 +155,7 @@ def stored(at: Moment, claim: Claim) -> bool:
     """Whether the tiers have a copy of all that the predicate needs, after the event."""
     if any(claim.copies.values()):
         return True
-    if claim.predicate is None:
+    if "predicate" not in claim.stated:
         return False
     needed = at.run.pool.needs(claim.obj, claim.start, claim.start + claim.threshold)
     return all(map(at.run.pool.in_tiers, needed))
@@ -165,7 +165,7 @@ def restorable(at: Moment, claim: Claim) -> bool:
     """Whether all that the predicate needs is on the GPU or in a tier, after the event."""
     if any(claim.copies.values()):
         return True
-    if claim.predicate is None:
+    if "predicate" not in claim.stated:
         return False
     return at.run.pool.lead(claim.obj, claim.start, claim.extent, tiers=True) >= claim.threshold
 

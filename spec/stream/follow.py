@@ -123,7 +123,7 @@ def _measure(claim: Claim, at: Moment) -> None:
     facts[AT["there"]] = facts[AT["there"]] or lead >= claim.threshold
     facts[AT["host"]] = FIELDS["stored"](at, claim)
     facts[AT["whole"]] = FIELDS["restorable"](at, claim)
-    if claim.predicate is not None:
+    if "predicate" in claim.stated:
         needed = pool.needs(claim.obj, claim.start, claim.start + claim.threshold)
         facts[AT["copied"]] = facts[AT["copied"]] or any(map(pool.in_tiers, needed))
     for scope in claim.requests.values():

@@ -326,14 +326,14 @@ class Judge:
 
     def _bind(self, claim: Claim, event: Event, stated: Mapping[str, str], line: Line) -> None:
         """Take the object and the terms that an event states of a claim."""
-        before = claim.obj, claim.predicate, claim.extent
+        before = claim.obj, claim.start, claim.threshold, claim.extent
         new = not claim.introduced and event.kind in TERMS
         if why := claim.state_terms(event, stated):
             claim.distrust(Reason(Code.TERMS_CONTRADICT, why, line.at))
         if new:
             self._blind(claim, line.at)
         renamed = self.run.place(claim, event)
-        if renamed or before != (claim.obj, claim.predicate, claim.extent):
+        if renamed or before != (claim.obj, claim.start, claim.threshold, claim.extent):
             measure(self.run, claim.obj)
         if event.kind in TERMS and claim.entered and not self._is_whole(claim):
             text = "the object and the predicate of the claim are not stated"
@@ -344,9 +344,8 @@ class Judge:
 
     @staticmethod
     def _is_whole(claim: Claim) -> bool:
-        return claim.predicate is not None and bool(
-            {"cache_identity", "object_id"} & claim.stated.keys()
-        )
+        has_object = {"cache_identity", "object_id"} & claim.stated.keys()
+        return "predicate" in claim.stated and bool(has_object)
 
     def _set_mode(self, claim: Claim, mode: str | None, at: object) -> None:
         claim.stated_mode = mode

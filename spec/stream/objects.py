@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Final
 
 from spec.events.canonical import Event
@@ -91,19 +90,21 @@ class Objects:
         else:
             self._idle[claim.obj] = None
 
-    def owners(self, key: Key) -> Iterator[tuple[Claim, int]]:
+    def owners(self, key: Key) -> list[tuple[Claim, int]]:
         """The claims that a key belongs to, each with the position."""
-        positional = isinstance(key.of, Object)
-        places = self._users.get(key if positional else key.name, {})
-        if isinstance(key.of, Object):
-            places = {key.of: [int(key.name)], **places}
-        for obj, positions in places.items():
-            if not positional and key.of not in (obj.identity, None):
-                continue
-            for claim in self.on.get(obj, ()):
-                for position in positions:
-                    if position < claim.extent:
-                        yield claim, position
+        of, on = key.of, self.on
+        if isinstance(of, Object):
+            places = {of: [int(key.name)], **self._users.get(key, {})}
+        else:
+            places = self._users.get(key.name, {})
+            places = {o: found for o, found in places.items() if of in (o.identity, None)}
+        return [
+            (claim, position)
+            for obj, positions in places.items()
+            for claim in on.get(obj, ())
+            for position in positions
+            if position < claim.extent
+        ]
 
     def sharing(self, obj: Object) -> list[Claim]:
         """The claims on an object, and on those that have a key in common with it."""

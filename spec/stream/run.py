@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from operator import itemgetter
+from typing import TYPE_CHECKING, Final
 
 from spec.events.alphabet import Kind
 from spec.stream.breaks import Contradiction
 from spec.stream.capacity import Capacity
-from spec.stream.claim import TERMS
+from spec.stream.claim import AT, TERMS
 from spec.stream.codes import Code
 from spec.stream.durations import Durations
 from spec.stream.facts import Facts
@@ -25,6 +26,10 @@ if TYPE_CHECKING:
     from spec.stream.request import Request
 
 __all__ = ["Run"]
+
+
+_takes: Final = itemgetter(AT["responsible"], AT["declared"])
+"""The registers that decide how many blocks a claim takes."""
 
 
 class Run:
@@ -118,14 +123,14 @@ class Run:
         Args:
             number: of the event.
         """
-        responsible, size = claim.responsible, claim.size
-        claim.facts = facts
-        if claim.responsible and not responsible:
+        before, claim.facts = claim.facts, facts
+        if _takes(before) == _takes(facts):
+            return
+        if claim.responsible and not before[AT["responsible"]]:
             claim.took = number
-        if claim.responsible != responsible or claim.size != size:
-            self.capacity.remove(claim)
-            if claim.responsible:
-                self.capacity.add(claim)
+        self.capacity.remove(claim)
+        if claim.responsible:
+            self.capacity.add(claim)
 
     def owe(self, claim: Claim) -> None:
         """Note whether a report of a claim is due."""

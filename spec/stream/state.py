@@ -15,7 +15,7 @@ from spec.claims.states import ClaimState, Mode
 from spec.contract.modes import Bundle
 from spec.events.alphabet import FACTS, Kind
 from spec.language.verdicts import Verdict
-from spec.stream.claim import Claim, Finding, Scope, Stand, predicate_of
+from spec.stream.claim import Claim, Finding, Scope, Stand
 from spec.stream.codes import Code, Reason
 from spec.stream.judge import Judge, Limits
 from spec.stream.objects import _indexed
@@ -285,7 +285,7 @@ class _Load:
         claim.mode = None if value["mode"] is None else Mode(value["mode"])
         claim.obj = self._objects[value["obj"]]
         if "predicate" in claim.stated:
-            claim.predicate = predicate_of(claim.stated["predicate"])
+            claim.needs(claim.stated["predicate"])
         claim.untimed, claim.met = self._at(value["untimed"]), self._at(value["met"])
         claim.computed, claim.waiting = set(value["computed"]), set(value["waiting"])
         claim.routes = {(n, Kind(kind)): [*map(_of_id, of)] for n, kind, of in value["routes"]}

@@ -12,7 +12,7 @@ from operator import attrgetter
 from typing import Any, Final, TypeAlias
 
 from spec.events.alphabet import Kind
-from spec.stream.claim import Claim, Finding, Scope, Stand, predicate_of
+from spec.stream.claim import Claim, Finding, Scope, Stand
 from spec.stream.codes import Code, Reason
 from spec.stream.fields import number
 from spec.stream.judge import Judge
@@ -30,7 +30,7 @@ _Ranks: TypeAlias = dict[Claim | Request, int]
 _DECIDED: Final = Reason(Code.UNKNOWN_POOL, "decided before")
 _APART: Final = frozenset(
     {
-        *("bundle", "predicate", "obj", "took", "untimed", "unclear", "met", "period", "stated"),
+        *("bundle", "start", "threshold", "obj", "took", "untimed", "unclear", "met", "period", "stated"),
         *("computed", "waiting", "routes", "lost", "copies", "facts", "own", "requests"),
         *("open", "left"),
     }
@@ -220,7 +220,7 @@ def _thaw_claim(judge: Judge, frozen: Value, obj: Object) -> None:
     claim = Claim(**dict(zip(_PLAIN, plain, strict=True)), bundle=judge.bundle, obj=obj, took=took)
     claim.stated, claim.copies, claim.facts = dict(stated), dict(copies), [*facts]
     if "predicate" in claim.stated:
-        claim.predicate = predicate_of(claim.stated["predicate"])
+        claim.needs(claim.stated["predicate"])
     claim.computed, claim.waiting = set(computed), set(waiting)
     claim.routes = {(request, report): [*values] for request, report, values in routes}
     claim.untimed, claim.unclear = untimed or None, _DECIDED if unclear else None
