@@ -40,6 +40,8 @@ __all__ = [
 UNSTATED: Final = 2**63
 """The threshold of a predicate that is not stated: it never holds."""
 
+_WATCHED: Final = frozenset(mode for mode in Mode if MODES[mode].constants["watched"])
+_EXPIRING: Final = Mode.EXPIRING
 _SATISFIED: Final = Verdict.SATISFIED
 _VIOLATED: Final = Verdict.VIOLATED
 _KEPT: Final = 32
@@ -276,7 +278,7 @@ class Claim:
     @property
     def watched(self) -> bool:
         """Whether its mode promises only telemetry, which is owed from registration on."""
-        return self.mode is not None and MODES[self.mode].constants["watched"]
+        return self.mode in _WATCHED
 
     @property
     def live(self) -> bool:
@@ -313,7 +315,7 @@ class Claim:
     @property
     def lapses(self) -> bool:
         """Whether responsibility ends at its duration."""
-        return self.mode is Mode.EXPIRING
+        return self.mode is _EXPIRING
 
     def binds(self, stated: Mapping[str, str]) -> bool:
         """Whether this is the object that the claim was first bound to."""

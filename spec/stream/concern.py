@@ -26,6 +26,7 @@ _CLOSES: Final = CONFLICT_ACTIONS | {
 }
 """The kinds before which something may be due."""
 
+_RETIRED: Final = Kind.CLAIM_RETIRED
 _ARRIVES: Final = Kind.REQUEST_ARRIVED
 OPENS_MANY: Final = CONFLICT_ACTIONS | {_ARRIVES, Kind.REQUEST_FINISHED}
 """The kinds of a request that matter to claims which they do not name."""
@@ -46,7 +47,7 @@ def about(at: Moment, claim: Claim | None) -> dict[Claim, tuple[bool, bool]]:
     if claim is None:
         return {}
     if kind in FACTS:
-        has_entry = kind is not Kind.CLAIM_RETIRED or _has_entry(claim)
+        has_entry = kind is not _RETIRED or _has_entry(claim)
         return {claim: (True, True)} if has_entry else {}
     found = {} if _is_moot(claim, event) else {claim: (True, True)}
     if not claim.known and event.object_id is not None:

@@ -6,7 +6,7 @@ What a block, an object or a request cannot do is found where those are kept (`P
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from spec.contract.facts import ROOM
 from spec.events.alphabet import BLOCKS_GONE, FACTS, Kind
@@ -24,6 +24,10 @@ if TYPE_CHECKING:
 __all__ = ["check", "check_reuse"]
 
 
+_ELAPSED: Final = Kind.DURATION_ELAPSED
+_LOOKUP: Final = Kind.PREFIX_LOOKUP
+
+
 def check(at: Moment, line: Line) -> None:
     """Compare a fact with those before it, where the stream observes what they rest on.
 
@@ -36,9 +40,9 @@ def check(at: Moment, line: Line) -> None:
     for claim in at.mine:
         if claim in at.direct or kind not in FACTS_ABOUT_BLOCKS:
             _check_entry(at, claim)
-            if kind is Kind.DURATION_ELAPSED and kind not in line.derived:
+            if kind is _ELAPSED and kind not in line.derived:
                 Durations.check(claim, line.time_ns)
-    if kind is Kind.PREFIX_LOOKUP and at.event.held is not None and at.observes >= BLOCKS_GONE:
+    if kind is _LOOKUP and at.event.held is not None and at.observes >= BLOCKS_GONE:
         for claim in at.direct:
             if "predicate" in claim.stated and not claim.over:
                 _check_look_up(at, claim)

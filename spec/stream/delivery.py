@@ -31,6 +31,7 @@ class Delivery:
 
     Args:
         here: the requests that it belongs to; of those in `perhaps` that is unknown.
+        mine: whether it is about the claim's own; `named` whether it names the claim.
         moves: whether it can move an observer at all.
     """
 
@@ -41,12 +42,16 @@ class Delivery:
         here: Collection[str],
         perhaps: Collection[str],
         *,
+        mine: bool,
+        named: bool,
         moves: bool,
     ) -> None:
         self.claim, self.at, self.here, self.perhaps = claim, at, here, perhaps
         self.moves = moves and claim.unclear is None
         self.kind = kind = compiled(at.kind, claim.mode, claim.bundle)
-        self.e = e = {name: FIELDS[name](at, claim) for name in kind.reads}
+        self.e = e = dict[str, Any](mine=mine, named=named)
+        for name in kind.others:
+            e[name] = FIELDS[name](at, claim)
         self.was = self.now = was = claim.facts
         self.t = claim.threshold
         self.partial = None in e.values() or None in was
@@ -66,11 +71,11 @@ class Delivery:
         here = None if name in self.perhaps else name in self.here
         was = scope.facts
         partial = self.partial or here is None or None in was
-        scope.facts = after = self._request(was, here, partial)
+        scope.facts = after = self._request(was, here, partial=partial)
         inputs = (self.e, here, self.t, self.was, self.now, was, after)
         self._step(scope, self.kind.scoped, inputs, partial)
 
-    def _request(self, was: Values, here: bool | None, partial: bool) -> Values:
+    def _request(self, was: Values, here: bool | None, *, partial: bool) -> Values:
         if self.kind.request is None:
             return was
         update = self.kind.request.three if partial else self.kind.request.two
@@ -81,7 +86,7 @@ class Delivery:
         here = None if name in self.perhaps else True
         was = self._derived(request, over=over)
         partial = self.partial or here is None or None in was
-        after = self._request(was, here, partial)
+        after = self._request(was, here, partial=partial)
         inputs = (self.e, here, self.t, self.was, self.now, was, after, None)
         if (self.kind.opens_three if partial else self.kind.opens)(*inputs) is False:
             return

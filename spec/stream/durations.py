@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from heapq import heappop, heappush
 from typing import TYPE_CHECKING
 
@@ -60,13 +59,14 @@ class Durations:
         self.timed[claim] = None
         heappush(self.ends, (claim.end, number, claim))
 
-    def over_by(self, now: int) -> Iterator[Claim]:
-        """The claims whose duration is over by a time, the earliest end first."""
+    def over_by(self, now: int) -> Claim | None:
+        """The next claim whose duration is over by a time, the earliest end first."""
         while self.ends and self.ends[0][0] <= now:
             end, _, claim = heappop(self.ends)
             due = claim in self.timed and claim.end == end
             if due and claim.untimed is None and not claim.elapsed:
-                yield claim
+                return claim
+        return None
 
     def elapse(self, claim: Claim) -> None:
         """The duration of a claim is over."""

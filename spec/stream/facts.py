@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from typing import Final
+
+from msgspec.structs import replace
 
 from spec.claims.predicates import MAX_BLOCKS
 from spec.events.alphabet import Kind
@@ -22,11 +24,14 @@ _STORES: Final = frozenset({Kind.STORE_FINISHED, Kind.HOST_COPY_FOUND})
 _USES: Final = frozenset({Kind.PREFIX_LOOKUP, Kind.PREFIX_REUSED, Kind.LOAD_FAILED})
 _ROUTES: Final = frozenset({Kind.REQUEST_ROUTED, Kind.REUSE_SERVED})
 _GONE: Final = frozenset({Kind.BLOCK_EVICTED, Kind.BLOCK_LOST})
+_CACHED: Final = Kind.BLOCK_CACHED
+_LOADED: Final = Kind.LOAD_FINISHED
 _HOST: Final = "cpu"
 """The tier of facts that state none."""
 
+_OF_GPU: Final = _GONE | {_CACHED}
 FACTS_ABOUT_BLOCKS: Final = (
-    _STORES | _USES | _ROUTES | _GONE | {Kind.BLOCK_CACHED, Kind.LOAD_FINISHED, Kind.HOST_COPY_LOST}
+    _STORES | _USES | _ROUTES | _GONE | {_CACHED, _LOADED, Kind.HOST_COPY_LOST}
 )
 
 
@@ -38,15 +43,13 @@ _IN_TIERS: Final = {
 
 
 _COPIES: Final = _STORES | {Kind.HOST_COPY_LOST}
-_STATED: Final = tuple({*Event.__struct_fields__} - {"kind"})
 
 
 def of_tier(event: Event) -> Event:
     """The event, where a fact about blocks of another tier than the GPU is one about copies."""
     if event.tier is None or event.kind not in _IN_TIERS or _is_gpu(event.tier):
         return event
-    stated = {name: getattr(event, name) for name in _STATED}
-    return Event(kind=_IN_TIERS[event.kind], **stated)
+    return replace(event, kind=_IN_TIERS[event.kind])
 
 
 def _is_gpu(tier: str | None) -> bool:
@@ -73,18 +76,18 @@ class Facts:
         elif obj is not None:
             at.direct.update(self._objects.on.get(obj, ()))
         keys = self._keys(event, claim, obj)
-        if obj is None and kind not in _GONE | {Kind.BLOCK_CACHED}:
+        if obj is None and kind not in _OF_GPU:
             self._named_by_blocks(event, keys, at)
         pool.changed.clear()
-        if kind is Kind.BLOCK_CACHED:
-            self._cached(event, keys, at)
-        elif kind is Kind.LOAD_FINISHED:
-            self._loaded(event, keys, at)
-        elif kind in _GONE:
+        if kind in _GONE:
             self._gone(event, claim, obj, keys, at)
+        elif kind is _CACHED:
+            self._cached(event, keys, at)
+        elif kind is _LOADED:
+            self._loaded(event, keys, at)
         elif kind in _STORES:
             self._stored(event, keys, at)
-        elif kind is Kind.HOST_COPY_LOST:
+        elif kind in _COPIES:
             self._copy_lost(event, keys, at)
         for tier, key in pool.changed:
             gained = tier == GPU and pool.on_gpu(key)
@@ -131,7 +134,7 @@ class Facts:
             return []
         if event.positions:
             return [obj.key(group, at) for at in event.positions]
-        if event.kind is Kind.LOAD_FINISHED and event.held is not None and claim is not None:
+        if event.kind is _LOADED and event.held is not None and claim is not None:
             end = min(claim.start + event.held, claim.extent)
             return [obj.key(group, at) for at in range(claim.start, end)]
         return []
@@ -159,7 +162,7 @@ class Facts:
         """A block holds a key from now on. If a claim counts on what it held, both are one."""
         before = None if block is None else self._pool.blocks.get(block)
         news = before is not None and before != key
-        if before is not None and news and any([c.live for c, _ in self._owners(before)]):
+        if before is not None and news and any(c.live for c, _ in self._owners(before)):
             self._unite(before, key, block, at)
         else:
             self._pool.place(key, block)

@@ -9,7 +9,6 @@ from spec.events.canonical import Event
 from spec.events.fields import ROUTE_REPORTS
 from spec.stream.claim import AT, TERMS, Claim
 from spec.stream.delivery import REQ
-from spec.stream.facts import FACTS_ABOUT_BLOCKS
 from spec.stream.fields import FIELDS, Moment, route_value
 
 if TYPE_CHECKING:
@@ -18,7 +17,10 @@ if TYPE_CHECKING:
 
 __all__ = ["follow_claim", "follow_entry", "follow_request", "measure"]
 
-_ENTRY: Final = TERMS | {Kind.CLAIM_RETIRED}
+_ENTRY: Final = TERMS | {Kind.CLAIM_RETIRED, Kind.DURATION_ELAPSED}
+_WAITS: Final = frozenset({Kind.LOAD_FAILED, Kind.CLAIM_RESTORE_REQUIRED})
+_REPORTED: Final = frozenset({Kind.CLAIM_RESTORED, Kind.CLAIM_BLOCK_LOST})
+_NOTED: Final = frozenset({Kind.REQUEST_ARRIVED, Kind.LOAD_FAILED, Kind.PREFIX_LOOKUP})
 _LEAVES: Final = frozenset({Kind.REQUEST_FINISHED, Kind.REQUEST_REFUSED})
 _ROUTED: Final = frozenset({*ROUTE_REPORTS, *(fact for fact, _ in ROUTE_REPORTS.values())})
 
@@ -28,21 +30,21 @@ def follow_claim(at: Moment, claim: Claim) -> None:
     reported of its routes and losses.
     """
     event, kind = at.event, at.kind
-    if kind in FACTS_ABOUT_BLOCKS:
-        touch = at.touched.get(claim)
-        if touch is not None and (touch.gained or touch.lost or touch.brought):
-            _follow_blocks(at, claim, touch)
-        if kind is Kind.LOAD_FAILED and event.request_id is not None:
-            claim.waiting.discard(event.request_id)
+    touch = at.touched.get(claim)
+    if touch is not None and (touch.gained or touch.lost or touch.brought):
+        _follow_blocks(at, claim, touch)
     if kind in _ROUTED:
         _follow_route(claim, event)
-    elif kind is Kind.CLAIM_BLOCK_LOST:
-        claim.lost = claim.lost - set(event.block_ids) if event.block_ids else set()
-    elif event.claim_id == claim.claim_id:
-        if kind is Kind.CLAIM_RESTORED:
-            claim.waiting.clear()
-        elif kind is Kind.CLAIM_RESTORE_REQUIRED and event.request_id is not None:
+    elif kind in _WAITS and event.request_id is not None:
+        if kind is Kind.LOAD_FAILED:
+            claim.waiting.discard(event.request_id)
+        elif event.claim_id == claim.claim_id:
             claim.waiting.add(event.request_id)
+    elif kind in _REPORTED:
+        if kind is Kind.CLAIM_BLOCK_LOST:
+            claim.lost = claim.lost - set(event.block_ids) if event.block_ids else set()
+        elif event.claim_id == claim.claim_id:
+            claim.waiting.clear()
 
 
 def _follow_blocks(at: Moment, claim: Claim, touch: Touch) -> None:
@@ -76,9 +78,7 @@ def follow_request(at: Moment, number: int) -> None:
     event, kind, run, name = at.event, at.kind, at.run, at.event.request_id
     if name is None:
         return
-    if kind is Kind.REQUEST_ARRIVED and at.request is not None:
-        run.requests.arrive(at.request, event, number)
-    elif kind in _LEAVES:
+    if kind in _LEAVES:
         for claim in run.followers.get(name, ()):
             claim.waiting.discard(name)
             if kind is Kind.REQUEST_FINISHED:
@@ -86,18 +86,22 @@ def follow_request(at: Moment, number: int) -> None:
                     claim.routes.pop((name, report), None)
         if kind is Kind.REQUEST_FINISHED and (gone := run.requests.finish(name)) is not None:
             run.followers.pop(gone, None)
-    elif kind is Kind.LOAD_FAILED and at.request is not None:
-        at.request.failed.update(each.claim_id for each in at.direct if each.known)
-    elif kind is Kind.PREFIX_LOOKUP and at.request is not None and event.held is not None:
-        at.request.found.update((claim.claim_id, event.held) for claim in at.direct)
+    elif kind in _NOTED and at.request is not None:
+        if kind is Kind.REQUEST_ARRIVED:
+            run.requests.arrive(at.request, event, number)
+        elif kind is Kind.LOAD_FAILED:
+            at.request.failed.update(each.claim_id for each in at.direct if each.known)
+        elif event.held is not None:
+            at.request.found.update((claim.claim_id, event.held) for claim in at.direct)
 
 
 def follow_entry(at: Moment, claim: Claim) -> None:
     """The entry of a claim begins or ends, or its duration is over."""
     kind, durations = at.kind, at.run.durations
+    if kind not in _ENTRY:
+        return
     if kind is Kind.DURATION_ELAPSED:
         durations.elapse(claim)
-    if kind not in _ENTRY:
         return
     if kind is Kind.CLAIM_RETIRED:
         claim.early |= claim.duration is not None and not claim.elapsed

@@ -200,6 +200,11 @@ class Compiled:
     reads: frozenset[str]
 
     @cached_property
+    def others(self) -> frozenset[str]:
+        """The fields but for whether the event is about the claim, and names it."""
+        return self.reads - {"mine", "named"}
+
+    @cached_property
     def opens(self) -> Callable[..., bool]:
         """Whether a request is followed from this event on; it needs every input."""
         return _returning((self.opening,), {}, three=False)

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Final
 
-from spec.claims.states import Mode, next_state
+from spec.claims.states import TRIGGERS, Mode, next_state
 from spec.contract.modes import MODES, Bundle
 from spec.contract.obligations import OBLIGATIONS
 from spec.contract.observed import facts_of
@@ -30,6 +30,15 @@ from spec.stream.run import Run
 
 __all__ = ["Judge", "Limits"]
 
+_RETIRED: Final = Kind.CLAIM_RETIRED
+_REUSED: Final = Kind.PREFIX_REUSED
+_CACHED: Final = Kind.BLOCK_CACHED
+_LOADED: Final = Kind.LOAD_FINISHED
+_EVICTED: Final = Kind.BLOCK_EVICTED
+_LOOKUP: Final = Kind.PREFIX_LOOKUP
+_FINISHED: Final = Kind.REQUEST_FINISHED
+_MOVES: Final = frozenset(TRIGGERS)
+_RANKED: Final = frozenset(mode for mode in Mode if MODES[mode].constants["ranked"])
 _MODES: Final = {mode.value: mode for mode in Mode}
 _UNREGISTERED: Final = "a report names the claim before it is registered"
 _EARLY: Final = REPORTS - CONFLICT_ACTIONS - {Kind.CLAIM_REJECTED, Kind.CLAIM_ACCEPTED}
@@ -107,10 +116,11 @@ class Judge:
             self._break(step.broken)
             if step.begins:
                 self._start()
-        self._mark(line)
+        if line.mark is not None or line.observes is not None:
+            self._mark(line)
         try:
             if line.time_ns is not None:
-                for claim in self.run.durations.over_by(line.time_ns):
+                while (claim := self.run.durations.over_by(line.time_ns)) is not None:
                     elapsed = Event(
                         kind=Kind.DURATION_ELAPSED,
                         claim_id=claim.claim_id,
@@ -213,10 +223,11 @@ class Judge:
     # Events.
 
     def _event(self, event: Event, line: Line) -> None:
-        event = of_tier(event)
-        if event.restated and not self.restating:
-            return
-        if self.restating and not event.restated:
+        if event.tier is not None:
+            event = of_tier(event)
+        if event.restated != self.restating:
+            if event.restated:
+                return
             self._restated()
         if self.broken is not None:
             self._unknown(event, line.at)
@@ -228,7 +239,7 @@ class Judge:
         claim, binds = None, True
         if event.claim_id is not None:
             claim, stated = self._claim(event.claim_id, line.at), identity_of(event)
-            binds = claim.binds(stated)
+            binds = not stated or claim.binds(stated)
             self._introduce(claim, event, stated, line, binds=binds)
         if kind in FACTS_ABOUT_BLOCKS and binds:
             run.facts.take(at, claim)
@@ -240,12 +251,12 @@ class Judge:
             if touch.gained or touch.lost:
                 run.ranks.follow(each, run.pool)
         check(at, line)
-        if kind is Kind.CLAIM_RETIRED:
+        if kind is _RETIRED:
             for each in at.mine:
                 if each.responsible:
                     each.pressed = run.pressed(self.observes)
         self._deliver(at)
-        if kind is Kind.PREFIX_REUSED:
+        if kind is _REUSED:
             check_reuse(at)
         self._after(at, claim, line, binds=binds)
 
@@ -360,7 +371,7 @@ class Judge:
         event, name = at.event, at.event.request_id
         if name is not None and at.kind in OF_REQUESTS:
             at.here = {name}
-        elif name is None and at.kind is Kind.BLOCK_CACHED and not event.found:
+        elif at.kind is _CACHED and name is None and not event.found:
             hands = self.run.requests.in_hand.keys()
             at.here, at.perhaps = (hands, ()) if len(hands) == 1 else ((), hands)
         for claim in self._concerned(at):
@@ -372,18 +383,18 @@ class Judge:
     def _deliver_to(self, claim: Claim, at: Moment) -> None:
         kind, run, here, perhaps, shows = at.kind, self.run, at.here, at.perhaps, True
         mine, named = at.mine.get(claim, (False, False))
-        if kind is Kind.LOAD_FINISHED and mine:
+        if kind is _LOADED and mine:
             direct = claim in at.direct
             here = {*here, *claim.waiting} if direct else claim.waiting
             if not (direct or claim.facts[AT["host"]]):
                 here = ()
-        elif kind is Kind.BLOCK_EVICTED:
-            shows = mine or any(map(_is_ranked, at.mine))
-        elif kind is Kind.PREFIX_LOOKUP:
+        elif kind is _EVICTED:
+            shows = mine or any(each.mode in _RANKED for each in at.mine)
+        elif kind is _LOOKUP:
             shows = at.event.held is not None or not mine
         if perhaps and not (mine and self._matters_who(claim)):
             perhaps = ()
-        delivery = Delivery(claim, at, here, perhaps, moves=shows)
+        delivery = Delivery(claim, at, here, perhaps, mine=mine, named=named, moves=shows)
         if mine or named or claim in run.owing:
             delivery.to_claim()
         for name, scope in claim.requests.items():
@@ -404,7 +415,7 @@ class Judge:
         if delivery.moved:
             at.moved[claim] = None
             run.owe(claim)
-        if mine and named:
+        if kind in _MOVES and mine and named:
             trigger = Kind.CLAIM_DEMOTED if at.event.demotes else kind
             claim.state = next_state(claim.state, trigger) or claim.state
 
@@ -428,7 +439,7 @@ class Judge:
             else:
                 self._contradict(at, named)
         name = at.event.request_id
-        if at.kind is Kind.REQUEST_FINISHED and name is not None:
+        if at.kind is _FINISHED and name is not None:
             for claim in self.run.followers.get(name, ()):
                 claim.end_request(name)
                 moved[claim] = None
@@ -464,11 +475,6 @@ class Judge:
             self._forget(oldest)
             if len(self._ids) > self.limits.ids:
                 self._ids.popitem(last=False)
-
-
-def _is_ranked(claim: Claim) -> bool:
-    """Whether each loss of the claim is to be reported before another one loses blocks."""
-    return claim.mode is not None and MODES[claim.mode].constants["ranked"]
 
 
 @cache

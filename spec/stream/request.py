@@ -25,7 +25,9 @@ _NOT_OVER: Final = CONFLICT_ACTIONS | {
 }
 """What contradicts that a request is over."""
 
-_BOUND: Final = _NOT_OVER | {Kind.REQUEST_ARRIVED, Kind.REQUEST_FINISHED}
+_ARRIVED: Final = Kind.REQUEST_ARRIVED
+_FINISHED: Final = Kind.REQUEST_FINISHED
+_BOUND: Final = _NOT_OVER | {_ARRIVED, _FINISHED}
 """The kinds that depend on whether the request is in hand, or over."""
 
 _REMEMBERED: Final = 65_536
@@ -101,7 +103,7 @@ class Requests:
             if kind not in RENEWS:
                 return ended
             del self._over[name]
-        if kind is Kind.REQUEST_FINISHED or (kind in CONFLICT_ACTIONS and event.repeats):
+        if kind is _FINISHED or (kind in CONFLICT_ACTIONS and event.repeats):
             return None
         if len(self._live) >= self._most:
             raise Contradiction(Code.LIMIT_REACHED, f"more than {self._most} requests are in hand")
@@ -111,10 +113,10 @@ class Requests:
     @staticmethod
     def _check(event: Event, observes: Set[Kind], *, over: bool, in_hand: bool) -> None:
         kind = event.kind
-        arrivals, ends = Kind.REQUEST_ARRIVED in observes, Kind.REQUEST_FINISHED in observes
-        if kind is Kind.REQUEST_ARRIVED and in_hand and ends:
+        arrivals, ends = _ARRIVED in observes, _FINISHED in observes
+        if kind is _ARRIVED and in_hand and ends:
             text = "a request arrives that is still unfinished"
-        elif kind is Kind.REQUEST_FINISHED and not in_hand and arrivals:
+        elif kind is _FINISHED and not in_hand and arrivals:
             text = "a request ends that has not arrived or has already ended"
         elif kind in _NOT_OVER and over and not event.repeats:
             text = f"{kind} is of a request that is over"

@@ -30,9 +30,9 @@ _Ranks: TypeAlias = dict[Claim | Request, int]
 _DECIDED: Final = Reason(Code.UNKNOWN_POOL, "decided before")
 _APART: Final = frozenset(
     {
-        *("bundle", "start", "threshold", "obj", "took", "untimed", "unclear", "met", "period", "stated"),
+        *("bundle", "start", "threshold", "obj", "took", "untimed", "unclear", "met", "period"),
         *("computed", "waiting", "routes", "lost", "copies", "facts", "own", "requests"),
-        *("open", "left"),
+        *("stated", "open", "left"),
     }
 )
 _PLAIN: Final = tuple(each.name for each in fields(Claim) if each.name not in _APART)
