@@ -283,13 +283,15 @@ class Claim:
     @property
     def live(self) -> bool:
         """Whether reports about it are owed (`spec.contract.ledgers.live`), and it goes on."""
+        if self.facts[_RESPONSIBLE] or not self.watched:
+            return bool(self.facts[_RESPONSIBLE])
         waits = self.facts[AT["registered"]] and not self.facts[_COMMITTED]
-        return self.responsible or bool(self.watched and waits and not self.retired)
+        return bool(waits and not self.retired)
 
     @property
     def over(self) -> bool:
         """Whether it has ended: its entry, or the claim before there was an entry."""
-        if self.responsible:
+        if self.facts[_RESPONSIBLE]:
             return False
         if self.watched and not self.facts[_COMMITTED]:
             return self.retired or self.state is ClaimState.REFUSED

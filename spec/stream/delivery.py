@@ -58,7 +58,6 @@ class Delivery:
         if kind.claim is not None:
             update = kind.claim.three if self.partial else kind.claim.two
             self.now = update(e, False, self.t, was, None, None, None, None)
-        self.opened: list[str] = []
         self.moved = False
 
     def to_claim(self) -> None:
@@ -92,7 +91,7 @@ class Delivery:
             return
         scope = self.claim.follow(name, was)
         scope.ended = over
-        self.opened.append(name)
+        self.at.run.followers.setdefault(name, {})[self.claim] = None
         self.to_request(name, scope)
 
     def _derived(self, request: Request | None, *, over: bool) -> Values:
@@ -120,11 +119,9 @@ class Delivery:
     def _step(
         self, scope: Scope, watches: tuple[Watch, ...], inputs: tuple[Any, ...], partial: bool
     ) -> None:
-        if not self.moves:
-            return
         stands, is_open, place = scope.stands, self.claim.open, self.at.place
         exercised = not self.at.event.restated
-        for watch in watches:
+        for watch in watches if self.moves else ():
             before = stands[watch.place]
             if before is None or before.state not in watch.sources or watch.name in is_open:
                 continue

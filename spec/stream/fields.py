@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from functools import cached_property
+from operator import attrgetter
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final
 
@@ -138,11 +139,6 @@ def named(at: Moment, claim: Claim) -> bool:
     return at.mine.get(claim, (False, False))[1]
 
 
-def here(at: Moment, claim: Claim) -> bool:
-    """False in the scope of the claim; the judge knows it of each request."""
-    return False
-
-
 # Blocks, and ranks.
 
 
@@ -168,11 +164,6 @@ def restorable(at: Moment, claim: Claim) -> bool:
     if "predicate" not in claim.stated:
         return False
     return at.run.pool.lead(claim.obj, claim.start, claim.extent, tiers=True) >= claim.threshold
-
-
-def found(at: Moment, claim: Claim) -> bool:
-    """Whether the blocks were found in the cache."""
-    return at.event.found
 
 
 def covers(at: Moment, claim: Claim) -> bool:
@@ -205,11 +196,6 @@ def higher_priority_kept(at: Moment, claim: Claim) -> bool:
 # Capacity.
 
 
-def footprint(at: Moment, claim: Claim) -> int | None:
-    """The blocks that a commitment or an acceptance states."""
-    return at.event.footprint
-
-
 def overstates(at: Moment, claim: Claim) -> bool | None:
     """Whether the acceptance states more blocks or a longer duration than the commitment.
 
@@ -221,16 +207,6 @@ def overstates(at: Moment, claim: Claim) -> bool | None:
     if event.footprint is not None and held is not None and held < event.footprint:
         return True
     return is_longer(event.duration or claim.asked, claim.duration)
-
-
-def needed(at: Moment, claim: Claim) -> int | None:
-    """The blocks that the arriving request needs."""
-    return at.event.needed
-
-
-def usable(at: Moment, claim: Claim) -> int | None:
-    """The usable blocks of the pool."""
-    return at.event.usable
 
 
 def rest(at: Moment, claim: Claim) -> int | None:
@@ -298,14 +274,6 @@ def proof(at: Moment, claim: Claim) -> bool:
     return at.event.proof is not None and claim.responsible
 
 
-def _of_proof(name: str) -> Callable[[Moment, Claim], int | None]:
-    def value(at: Moment, claim: Claim) -> int | None:
-        stated: int | None = getattr(at.event.proof, name, 0)
-        return stated
-
-    return value
-
-
 # Restores, and outcomes.
 
 
@@ -329,11 +297,6 @@ def unfounded_failure(at: Moment, claim: Claim) -> bool:
     return at.event.restore and not at.failed
 
 
-def duplicate(at: Moment, claim: Claim) -> bool:
-    """Whether the report repeats a failure that was already reported."""
-    return at.event.repeats
-
-
 def outcome(at: Moment, claim: Claim) -> bool:
     """Whether the report states an outcome and names the claim, or no claim."""
     event, name = at.event, claim.claim_id
@@ -343,14 +306,8 @@ def outcome(at: Moment, claim: Claim) -> bool:
     return ours and event.outcome in _OUTCOMES
 
 
-def refusal(at: Moment, claim: Claim) -> bool:
-    """Whether the stated outcome is a refusal."""
-    return outcome(at, claim) and at.event.outcome == "refusal"
-
-
-def harm(at: Moment, claim: Claim) -> bool:
-    """Whether the stated outcome is harm."""
-    return outcome(at, claim) and at.event.outcome == "harm"
+def _outcome_is(name: str) -> Callable[[Moment, Claim], bool]:
+    return lambda at, claim: outcome(at, claim) and at.event.outcome == name
 
 
 def from_tier(at: Moment, claim: Claim) -> bool:
@@ -401,26 +358,6 @@ def authorised(at: Moment, claim: Claim) -> bool | None:
     return at.event.demotes and claim.mode is Mode.DEMOTABLE
 
 
-def by(at: Moment, claim: Claim) -> int:
-    """The caller of the step, as a number; 0 if it is not stated."""
-    return number(at.event.by)
-
-
-def cost(at: Moment, claim: Claim) -> int | None:
-    """The cost of the route."""
-    return at.event.cost
-
-
-def worker(at: Moment, claim: Claim) -> int:
-    """The worker of the route, as a number."""
-    return number(at.event.worker)
-
-
-def hit(at: Moment, claim: Claim) -> bool:
-    """Whether the routed request reused the claim's prefix."""
-    return bool(at.event.hit)
-
-
 def _unreported(at: Moment, claim: Claim) -> list[Any]:
     return claim.routes.get((at.event.request_id or "", at.event.kind), [])
 
@@ -448,12 +385,31 @@ def number(text: str | None) -> int:
     return 0 if text is None else int.from_bytes(b"\1" + text.encode())
 
 
-_PROOF: Final = {
-    f"said_{name}": _of_proof(name)
-    for name in ("resident", "active", "total", "usable", "shortfall")
+def _stated(name: str) -> Callable[[Moment, Claim], Any]:
+    value = attrgetter(name)
+    return lambda at, claim: value(at.event)
+
+
+def _of_proof(name: str) -> Callable[[Moment, Claim], int | None]:
+    return lambda at, claim: getattr(at.event.proof, name, 0)
+
+
+_SIMPLE: Final = {
+    **{name: _stated(name) for name in ("found", "footprint", "needed", "usable", "cost")},
+    "duplicate": _stated("repeats"),
+    "by": lambda at, claim: number(at.event.by),
+    "worker": lambda at, claim: number(at.event.worker),
+    "hit": lambda at, claim: bool(at.event.hit),
+    "here": lambda at, claim: False,  # in the scope of the claim; the judge knows it of a request
+    "refusal": _outcome_is("refusal"),
+    "harm": _outcome_is("harm"),
+    **{
+        f"said_{name}": _of_proof(name)
+        for name in ("resident", "active", "total", "usable", "shortfall")
+    },
 }
 
 FIELDS: Final[Mapping[str, Callable[[Moment, Claim], Any]]] = MappingProxyType(
-    {name: _PROOF.get(name) or globals()[name] for name in EVENT_FIELDS}
+    {name: _SIMPLE.get(name) or globals()[name] for name in EVENT_FIELDS}
 )
 """One function a field, in the order of the vocabulary."""

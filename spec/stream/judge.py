@@ -91,7 +91,7 @@ class Judge:
         self.left: Reason | None = None
         self.observes = FACTS
         self.told = FACTS
-        self.news: dict[Claim, None] = {}
+        self.news: dict[Claim, object] = {}
         self._ids: OrderedDict[str, None] = OrderedDict()
         self._ended: OrderedDict[str, Claim] = OrderedDict()
         self._count = 0
@@ -408,8 +408,6 @@ class Judge:
                 else:
                     request = run.requests.get(name)
                     delivery.opens(name, request, over=ended is not None)
-        for name in delivery.opened:
-            run.followers.setdefault(name, {})[claim] = None
         if delivery.now is not claim.facts:
             run.update(claim, delivery.now, self._count)
         if delivery.moved:
@@ -428,7 +426,7 @@ class Judge:
     # What becomes of it.
 
     def _after(self, at: Moment, named: Claim | None, line: Line, *, binds: bool) -> None:
-        moved = at.mine | at.moved
+        moved: dict[Claim, object] = {**at.mine, **at.moved}
         for claim in at.mine:
             follow_claim(at, claim)
         follow_request(at, self._count)
@@ -443,8 +441,10 @@ class Judge:
             for claim in self.run.followers.get(name, ()):
                 claim.end_request(name)
                 moved[claim] = None
+        self.news |= moved
         for claim in moved:
-            self._settle(claim)
+            if not claim.final and claim.settled:
+                self._end(claim)
 
     @staticmethod
     def _contradict(at: Moment, named: Claim) -> None:
@@ -453,12 +453,6 @@ class Judge:
         if at.kind in FACTS:
             raise Contradiction(Code.IDENTITY_CONTRADICTS, text)
         named.distrust(Reason(Code.IDENTITY_CONTRADICTS, text, at.place))
-
-    def _settle(self, claim: Claim) -> None:
-        """Note that a verdict is violated, or final."""
-        self.news[claim] = None
-        if not claim.final and claim.settled:
-            self._end(claim)
 
     def _end(self, claim: Claim) -> None:
         """Nothing changes the verdict any more but a late report."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Final
 
 from spec.events.canonical import Event
@@ -64,8 +65,13 @@ class Objects:
             if not named:
                 del self._by_id[obj.object_id or ""]
 
+    def enlist(self, obj: Object) -> None:
+        """List an object under the contents that it holds."""
+        for position, name in _contents(obj):
+            self._users.setdefault(name, {}).setdefault(obj, []).append(position)
+
     def _unlist(self, obj: Object) -> None:
-        for name in (*obj.contents, *map(_indexed, obj.same.values())):
+        for _, name in _contents(obj):
             objects = self._users.get(name, {})
             objects.pop(obj, None)
             if not objects:
@@ -222,3 +228,9 @@ class Objects:
 def _indexed(key: Key) -> Content | Key:
     """What the objects that hold a key are listed under."""
     return key if isinstance(key.of, Object) else key.name
+
+
+def _contents(obj: Object) -> Iterator[tuple[int, Content | Key]]:
+    """The positions of an object, each with what it is listed under there."""
+    yield from enumerate(obj.contents)
+    yield from ((at, _indexed(key)) for (_, at), key in obj.same.items())

@@ -104,7 +104,7 @@ class Run:
             return None
         ended = self.requests.ended(name)
         request = self.requests.of(name, event, observes)
-        if ended not in (None, request):
+        if ended is not None and ended is not request:
             for claim in self.followers.pop(name, {}):
                 claim.drop_request(name)
         return request

@@ -18,7 +18,6 @@ from spec.language.verdicts import Verdict
 from spec.stream.claim import Claim, Finding, Scope, Stand
 from spec.stream.codes import Code, Reason
 from spec.stream.judge import Judge, Limits
-from spec.stream.objects import _indexed
 from spec.stream.pool import Group, Key, Object
 from spec.stream.request import Request
 
@@ -321,11 +320,7 @@ class _Load:
         listed = {*value["named"]}
         for number, obj in enumerate(self._objects):
             if number in listed or obj in objects.on:
-                places: list[tuple[Any, int]] = [(c, at) for at, c in enumerate(obj.contents)]
-                places += [(_indexed(key), at) for (_, at), key in obj.same.items()]
-                for name, position in places:
-                    users = objects._users.setdefault(name, {})
-                    users.setdefault(obj, []).append(position)
+                objects.enlist(obj)
         for claim in self._claims:
             if claim.final:
                 continue

@@ -16,7 +16,6 @@ from spec.stream.claim import Claim, Finding, Scope, Stand
 from spec.stream.codes import Code, Reason
 from spec.stream.fields import number
 from spec.stream.judge import Judge
-from spec.stream.objects import _indexed
 from spec.stream.pool import Key, Object, Pool
 from spec.stream.request import Request
 
@@ -178,7 +177,7 @@ def thaw(judge: Judge, value: Value) -> None:
         if len(name) > 1:
             run.objects._by_id.setdefault(name[0], []).append(obj)
             run.objects._idle[obj] = None
-            _list(judge, obj)
+            run.objects.enlist(obj)
     for block, frozen in blocks:
         pool.place(frozen and key(frozen), block)
     for frozen in unnamed:
@@ -199,13 +198,6 @@ def thaw(judge: Judge, value: Value) -> None:
     timed = enumerate(run.durations.timed)
     run.durations.ends = sorted((c.end, at, c) for at, c in timed if c.end is not None)
     judge._count = 1 + len(claims) + len(live) + len(over)  # more than any rank
-
-
-def _list(judge: Judge, obj: Object) -> None:
-    """List an object under the contents that it holds."""
-    held = [*enumerate(obj.contents), *((at, _indexed(key)) for (_, at), key in obj.same.items())]
-    for position, content in held:
-        judge.run.objects._users.setdefault(content, {}).setdefault(obj, []).append(position)
 
 
 def _request(frozen: Value) -> Request:
@@ -235,7 +227,7 @@ def _thaw_claim(judge: Judge, frozen: Value, obj: Object) -> None:
     (joined, counted), (owing, timed, ended), (priority, unsure) = places
     if joined:
         if obj.object_id is None:
-            _list(judge, obj)
+            run.objects.enlist(obj)
         run.objects.join(claim)
     if counted:
         run.capacity.add(claim)
