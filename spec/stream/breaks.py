@@ -86,34 +86,35 @@ class Order:
 
     def take(self, line: Line) -> Step:
         """The next line of the stream."""
-        self.mixed = self.mixed or line.foreign
+        last, then, number, now = self.sequence, self.time_ns, line.sequence, line.time_ns
+        self.mixed |= line.foreign
         if self.mixed:
             return Step(Reason(Code.TWO_FORMS, "two dialects in one stream", line.at))
-        last, then = self.sequence, self.time_ns
-        number, now = line.sequence, line.time_ns
-        self.sequence = last if number is None else number
-        opens = line.mark is not None and line.mark.kind is Mark.STREAM_OPENED
+        mark = None if line.mark is None else line.mark.kind
+        opens = mark is not None and mark is Mark.STREAM_OPENED
         if opens and self.closed:
             then = None  # a run that was closed is followed by another, perhaps by another clock
         again = number is not None and last is not None and number <= last
         cut = opens and self.cut
-        if cut or (again and number in self.first):
-            self.time_ns, self.closed = now, False
-            self.opened = line.at if opens else None
-            return Step(
-                Reason(Code.NEW_RUN, "the numbers of the stream begin again", line.at), True
-            )
+        self.sequence = last if number is None else number
         self.time_ns = then if now is None else now
-        self.closed = line.mark is not None and line.mark.kind is Mark.STREAM_CLOSED
-        self.opened = line.at if opens else self.opened
+        self.closed = mark is not None and mark is Mark.STREAM_CLOSED
+        if cut or (again and number in self.first):
+            self.time_ns, self.opened = now, line.at if opens else None
+            why = Reason(Code.NEW_RUN, "the numbers of the stream begin again", line.at)
+            return Step(why, True)
+        if opens:
+            self.opened = line.at
         if again or (now is not None and then is not None and now < then):
             what = "sequence numbers" if again else "times"
             return Step(Reason(Code.OUT_OF_ORDER, f"{what} of the stream go backwards", line.at))
         if line.lost:
             return Step(Reason(Code.LINES_MISSING, line.lost, line.at))
-        if number is None or line.skips:
-            return _FINE
-        if number in (self.first if last is None else (last + 1,)):
+        if (
+            number is None
+            or line.skips
+            or (number in self.first if last is None else number == last + 1)
+        ):
             return _FINE
         gap = f"lines are missing before sequence number {number}"
         return Step(Reason(Code.LINES_MISSING, gap, line.at))

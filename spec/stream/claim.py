@@ -70,8 +70,10 @@ _identity: Final = attrgetter(*IDENTITY)
 
 def identity_of(event: Event) -> dict[str, str]:
     """What an event states of the object that it means, the predicate in one form."""
-    values = zip(IDENTITY, _identity(event), strict=True)
-    stated = {name: value for name, value in values if value is not None}
+    values = _identity(event)
+    if not any(values):
+        return {}
+    stated = {name: value for name, value in zip(IDENTITY, values, strict=True) if value}
     if "predicate" in stated:
         stated["predicate"] = predicate_of(stated["predicate"]).plain
     return stated

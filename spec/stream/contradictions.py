@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from spec.contract.facts import ROOM
-from spec.events.alphabet import BLOCKS_GONE, FACTS, Kind
+from spec.events.alphabet import BLOCKS_GONE, Kind
 from spec.stream.breaks import Contradiction
 from spec.stream.codes import Code
 from spec.stream.durations import Durations
@@ -35,8 +35,6 @@ def check(at: Moment, line: Line) -> None:
         Contradiction: they contradict.
     """
     kind = at.kind
-    if kind not in FACTS:
-        return
     for claim in at.mine:
         if claim in at.direct or kind not in FACTS_ABOUT_BLOCKS:
             _check_entry(at, claim)

@@ -21,6 +21,7 @@ __all__ = ["REQ", "UNKNOWN", "Delivery"]
 
 REQ: Final = {register.name: place for place, register in enumerate(REQUEST_FACTS.registers)}
 _VIOLATED: Final = Verdict.VIOLATED
+_PENDING: Final = Verdict.PENDING
 _FIRST: Final = [register.initial for register in REQUEST_FACTS.registers]
 UNKNOWN: Final = ("away", "asks", "loaded", "failed", "broke", "routed", "served")
 """What is not known of a request that arrived before what is known begins."""
@@ -33,6 +34,8 @@ class Delivery:
         here: the requests that it belongs to; of those in `perhaps` that is unknown.
         mine: whether it is about the claim's own; `named` whether it names the claim.
         moves: whether it can move an observer at all.
+
+    Afterwards `moved` says whether an observer moved, `owes` whether one began or ceased to owe.
     """
 
     def __init__(
@@ -58,21 +61,19 @@ class Delivery:
         if kind.claim is not None:
             update = kind.claim.three if self.partial else kind.claim.two
             self.now = update(e, False, self.t, was, None, None, None, None)
-        self.moved = False
+        self.moved = self.owes = False
 
     def to_claim(self) -> None:
         """Deliver it to the claim itself."""
-        inputs = (self.e, False, self.t, self.was, self.now, _FIRST, _FIRST)
-        self._step(self.claim.own, self.kind.own, inputs, self.partial)
+        self._step(self.claim.own, self.kind.own, False, _FIRST, _FIRST, partial=self.partial)
 
     def to_request(self, name: str, scope: Scope) -> None:
         """Deliver it to a request that the claim follows."""
         here = None if name in self.perhaps else name in self.here
         was = scope.facts
         partial = self.partial or here is None or None in was
-        scope.facts = after = self._request(was, here, partial=partial)
-        inputs = (self.e, here, self.t, self.was, self.now, was, after)
-        self._step(scope, self.kind.scoped, inputs, partial)
+        scope.facts = self._request(was, here, partial=partial)
+        self._step(scope, self.kind.scoped, here, was, scope.facts, partial=partial)
 
     def _request(self, was: Values, here: bool | None, *, partial: bool) -> Values:
         if self.kind.request is None:
@@ -86,8 +87,8 @@ class Delivery:
         was = self._derived(request, over=over)
         partial = self.partial or here is None or None in was
         after = self._request(was, here, partial=partial)
-        inputs = (self.e, here, self.t, self.was, self.now, was, after, None)
-        if (self.kind.opens_three if partial else self.kind.opens)(*inputs) is False:
+        opens = self.kind.opens_three if partial else self.kind.opens
+        if opens(self.e, here, self.t, self.was, self.now, was, after, None) is False:
             return
         scope = self.claim.follow(name, was)
         scope.ended = over
@@ -117,43 +118,56 @@ class Delivery:
         return found
 
     def _step(
-        self, scope: Scope, watches: tuple[Watch, ...], inputs: tuple[Any, ...], partial: bool
+        self,
+        scope: Scope,
+        watches: tuple[Watch, ...],
+        here: bool | None,
+        r: Values,
+        q: Values,
+        *,
+        partial: bool,
     ) -> None:
-        stands, is_open, place = scope.stands, self.claim.open, self.at.place
+        """Let the observers of a scope take their steps, from registers `r` to `q`."""
+        e, t, was, now, claim, stands = self.e, self.t, self.was, self.now, self.claim, scope.stands
         exercised = not self.at.event.restated
         for watch in watches if self.moves else ():
             before = stands[watch.place]
-            if before is None or before.state not in watch.sources or watch.name in is_open:
+            if before is None or before.state not in watch.sources:
                 continue
-            found: tuple[int, int, tuple[Any, ...]] | None
+            stand = before.state, before.own
             if partial:
-                found = self._only(watch, before, inputs)
+                found = self._only(watch, stand, here, r, q)
             else:
-                found = watch.step(*inputs, (before.state, before.own))
-            if found is None:
+                found = watch.step(e, here, t, was, now, r, q, stand)
+            if found is None or watch.name in claim.open:
                 continue
             rule, state, own = found
-            verdict = watch.verdicts[state]
+            left, verdict = watch.verdicts[before.state], watch.verdicts[state]
             if verdict is _VIOLATED and not exercised:
                 continue  # what led to a restated event, and would allow it, is not known
             if before.state != state:
-                self.claim.keep(watch.name, watch.verdicts[before.state], before)
-            stands[watch.place] = after = Stand(state, own, place, rule, exercised)
+                claim.keep(watch.name, left, before)
+            self.owes |= _PENDING in (left, verdict)
+            stands[watch.place] = after = Stand(state, own, self.at.place, rule, exercised)
             if verdict is _VIOLATED:
-                self.claim.keep(watch.name, verdict, after)
+                claim.keep(watch.name, verdict, after)
             self.moved = True
 
     def _only(
-        self, watch: Watch, stand: Stand, inputs: tuple[Any, ...]
+        self,
+        watch: Watch,
+        stand: tuple[int, tuple[Any, ...]],
+        here: bool | None,
+        r: Values,
+        q: Values,
     ) -> tuple[int, int, tuple[Any, ...]] | None:
         """The step that is taken where inputs are unknown; with several nothing is concluded."""
-        steps = outcomes(watch, stand.state, stand.own, *inputs)
-        if len(steps) > 1:
+        steps = outcomes(watch, *stand, self.e, here, self.t, self.was, self.now, r, q)
+        if len(steps) > 1 and watch.name not in self.claim.open:
             self.claim.leave_open(watch.name, self._unknown(watch.name))
             self.moved = True
-            return None
-        (((state, own), rule),) = steps.items()
-        return None if rule is None else (rule, state, own)
+        ((state, own), rule), *others = steps.items()
+        return None if others or rule is None else (rule, state, own)
 
     def _unknown(self, name: str) -> Reason:
         unknown = sorted(field for field, value in self.e.items() if value is None)

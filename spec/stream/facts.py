@@ -14,11 +14,10 @@ from spec.stream.breaks import Contradiction
 from spec.stream.capacity import Capacity
 from spec.stream.claim import AT, Claim
 from spec.stream.codes import Code
-from spec.stream.fields import Moment
 from spec.stream.objects import Objects
-from spec.stream.pool import FULL, GPU, Block, Key, Object, Pool
+from spec.stream.pool import FULL, GPU, Block, Key, Object, Pool, Touch
 
-__all__ = ["FACTS_ABOUT_BLOCKS", "Facts", "of_tier"]
+__all__ = ["FACTS_ABOUT_BLOCKS", "Effect", "Facts", "of_tier"]
 
 _STORES: Final = frozenset({Kind.STORE_FINISHED, Kind.HOST_COPY_FOUND})
 _USES: Final = frozenset({Kind.PREFIX_LOOKUP, Kind.PREFIX_REUSED, Kind.LOAD_FAILED})
@@ -56,45 +55,61 @@ def _is_gpu(tier: str | None) -> bool:
     return tier is not None and tier.lower() == GPU
 
 
+class Effect:
+    """What a fact means: the claims that it names or means, and what it did to each."""
+
+    def __init__(self) -> None:
+        self.direct: set[Claim] = set()
+        self.touched: dict[Claim, Touch] = {}
+
+    def touch(self, claim: Claim) -> Touch:
+        """What it did to one claim."""
+        found = self.touched.get(claim)
+        if found is None:
+            found = self.touched[claim] = Touch()
+        return found
+
+
 class Facts:
     """Reads facts about blocks. A fact that contradicts the pool raises Contradiction."""
 
     def __init__(self, pool: Pool, objects: Objects, capacity: Capacity) -> None:
         self._pool, self._objects, self._capacity = pool, objects, capacity
 
-    def take(self, at: Moment, claim: Claim | None) -> None:
-        """Take one fact about blocks, and note whom it means and what it did.
+    def take(self, event: Event, claim: Claim | None) -> Effect:
+        """What one fact about blocks did.
 
         Args:
             claim: the one that it names.
         """
-        event, kind, pool = at.event, at.kind, self._pool
+        effect, kind, pool = Effect(), event.kind, self._pool
         self._check(event)
         obj = claim.obj if claim is not None else self._objects.meant(event)
         if claim is not None:
-            at.direct.add(claim)
+            effect.direct.add(claim)
         elif obj is not None:
-            at.direct.update(self._objects.on.get(obj, ()))
+            effect.direct.update(self._objects.on.get(obj, ()))
         keys = self._keys(event, claim, obj)
         if obj is None and kind not in _OF_GPU:
-            self._named_by_blocks(event, keys, at)
+            self._named_by_blocks(event, keys, effect)
         pool.changed.clear()
         if kind in _GONE:
-            self._gone(event, claim, obj, keys, at)
+            self._gone(event, claim, obj, keys, effect)
         elif kind is _CACHED:
-            self._cached(event, keys, at)
+            self._cached(event, keys, effect)
         elif kind is _LOADED:
-            self._loaded(event, keys, at)
+            self._loaded(event, keys, effect)
         elif kind in _STORES:
-            self._stored(event, keys, at)
+            self._stored(event, keys, effect)
         elif kind in _COPIES:
-            self._copy_lost(event, keys, at)
+            self._copy_lost(event, keys, effect)
         for tier, key in pool.changed:
             gained = tier == GPU and pool.on_gpu(key)
             for owner, position in self._owners(key):
-                touch = at.touch(owner)
+                touch = effect.touch(owner)
                 if tier == GPU:
                     (touch.gained if gained else touch.lost).add(position)
+        return effect
 
     def _check(self, event: Event) -> None:
         """A fact is about a group that the stream has, and a copy about another tier."""
@@ -114,11 +129,11 @@ class Facts:
             return found
         return [(claim, at) for claim, at in found if at in group.needs(claim.start, claim.stop)]
 
-    def _named_by_blocks(self, event: Event, keys: list[Key], at: Moment) -> None:
+    def _named_by_blocks(self, event: Event, keys: list[Key], effect: Effect) -> None:
         """The fact means the claims that hold the keys or the blocks that it states."""
         known = [*keys, *self._of_blocks(event)]
         for key in known:
-            at.direct.update(owner for owner, _ in self._objects.owners(key))
+            effect.direct.update(owner for owner, _ in self._objects.owners(key))
         if not (known or event.tier):
             what = "names no claim, object or key, and no known block"
             raise Contradiction(Code.NOTHING_NAMED, f"{event.kind} {what}")
@@ -145,29 +160,29 @@ class Facts:
 
     # The GPU.
 
-    def _cached(self, event: Event, keys: list[Key], at: Moment) -> None:
+    def _cached(self, event: Event, keys: list[Key], effect: Effect) -> None:
         if keys:
-            self._place(keys, event.block_ids, at)
+            self._place(keys, event.block_ids, effect)
         else:
             for block in event.block_ids:
-                self._put(None, block, at)
+                self._put(None, block, effect)
 
-    def _place(self, keys: list[Key], blocks: tuple[Block, ...], at: Moment) -> None:
+    def _place(self, keys: list[Key], blocks: tuple[Block, ...], effect: Effect) -> None:
         for place, key in enumerate(keys):
-            self._put(key, blocks[place] if place < len(blocks) else None, at)
+            self._put(key, blocks[place] if place < len(blocks) else None, effect)
             if isinstance(key.of, Object):
                 key.of.places.add((key.group, int(key.name)))
 
-    def _put(self, key: Key | None, block: Block | None, at: Moment) -> None:
+    def _put(self, key: Key | None, block: Block | None, effect: Effect) -> None:
         """A block holds a key from now on. If a claim counts on what it held, both are one."""
         before = None if block is None else self._pool.blocks.get(block)
         news = before is not None and before != key
         if before is not None and news and any(c.live for c, _ in self._owners(before)):
-            self._unite(before, key, block, at)
+            self._unite(before, key, block, effect)
         else:
             self._pool.place(key, block)
 
-    def _unite(self, before: Key, key: Key | None, block: Block | None, at: Moment) -> None:
+    def _unite(self, before: Key, key: Key | None, block: Block | None, effect: Effect) -> None:
         if key is None:
             return
         objects = (each.of for each in (before, key) if isinstance(each.of, Object))
@@ -181,36 +196,36 @@ class Facts:
         position = int(key.name if key.of is obj else before.name)
         for owner in self._objects.on.get(obj, ()):
             if position < owner.extent:
-                at.touch(owner).gained.add(position)
+                effect.touch(owner).gained.add(position)
 
-    def _loaded(self, event: Event, keys: list[Key], at: Moment) -> None:
+    def _loaded(self, event: Event, keys: list[Key], effect: Effect) -> None:
         """A load brought copies back; raises Contradiction if no tier has them."""
         keys = keys or self._of_blocks(event)
         if not keys and event.held is None:
-            self._load_whole(at)
+            self._load_whole(effect)
         for key in keys:
-            counts = at.direct or self._objects.owners(key)
-            if counts and not (self._pool.in_tiers(key) or self._has_copy(at)):
+            counts = effect.direct or self._objects.owners(key)
+            if counts and not (self._pool.in_tiers(key) or self._has_copy(effect)):
                 text = "facts contradict: a load is of blocks of which no tier has a copy"
                 raise Contradiction(Code.COPY_NOT_THERE, text)
-        self._place(keys, event.block_ids, at)
+        self._place(keys, event.block_ids, effect)
         for key in keys:
             for owner, position in self._owners(key):
-                at.touch(owner).brought.add(position)
+                effect.touch(owner).brought.add(position)
 
     @staticmethod
-    def _has_copy(at: Moment) -> bool:
-        return any(any(claim.copies.values()) for claim in at.direct)
+    def _has_copy(effect: Effect) -> bool:
+        return any(any(claim.copies.values()) for claim in effect.direct)
 
-    def _load_whole(self, at: Moment) -> None:
+    def _load_whole(self, effect: Effect) -> None:
         """A load does not state what it brought: it is known only of what is there already."""
-        for claim in at.direct:
+        for claim in effect.direct:
             if not claim.over and claim.facts[AT["lead"]] < claim.threshold:
                 text = "a load does not state how many blocks it brought back"
                 raise Contradiction(Code.UNCLEAR_AMOUNT, text)
 
     def _gone(
-        self, event: Event, claim: Claim | None, obj: Object | None, keys: list[Key], at: Moment
+        self, event: Event, claim: Claim | None, obj: Object | None, keys: list[Key], effect: Effect
     ) -> None:
         """Blocks of the GPU are gone."""
         if not event.block_ids and not keys:
@@ -219,9 +234,9 @@ class Facts:
         for place in range(max(len(event.block_ids), len(keys))):
             block = event.block_ids[place] if place < len(event.block_ids) else None
             key = keys[place] if place < len(keys) else None
-            self._free(block, key, at, whose=obj is not None)
+            self._free(block, key, effect, whose=obj is not None)
 
-    def _free(self, block: Block | None, key: Key | None, at: Moment, *, whose: bool) -> None:
+    def _free(self, block: Block | None, key: Key | None, effect: Effect, *, whose: bool) -> None:
         """A block is gone. If its content is stated, it is what the block held.
 
         Args:
@@ -236,7 +251,7 @@ class Facts:
             held = pool.free(block)
             if held is not None:
                 for owner, _ in self._owners(held):
-                    at.touch(owner).blocks.add(block)
+                    effect.touch(owner).blocks.add(block)
             if key is not None and held is not None and held != key:
                 text = f"facts contradict: block {block} did not hold what is said to be gone"
                 raise Contradiction(Code.BLOCK_NOT_HELD, text)
@@ -262,7 +277,7 @@ class Facts:
 
     # Tiers.
 
-    def _stored(self, event: Event, keys: list[Key], at: Moment) -> None:
+    def _stored(self, event: Event, keys: list[Key], effect: Effect) -> None:
         once = event.kind is Kind.HOST_COPY_FOUND
         tier = event.tier or _HOST
         if event.block_ids and not keys:
@@ -271,7 +286,7 @@ class Facts:
         if keys:
             self._add_copies(tier, keys, at_least_one=once)
             return
-        for claim in at.direct:
+        for claim in effect.direct:
             count = claim.copies.get(tier, 0)
             claim.copies[tier] = max(count, 1) if once else count + 1
 
@@ -288,27 +303,27 @@ class Facts:
             if isinstance(key.of, Object):
                 key.of.places.add((key.group, int(key.name)))
 
-    def _copy_lost(self, event: Event, keys: list[Key], at: Moment) -> None:
+    def _copy_lost(self, event: Event, keys: list[Key], effect: Effect) -> None:
         tier = event.tier or _HOST
         if event.block_ids:
             self._named_by_keys(event, keys)
-        if event.tier is not None and not (keys or at.direct):
-            self._tier_lost(tier, at)
+        if event.tier is not None and not (keys or effect.direct):
+            self._tier_lost(tier, effect)
             return
         for key in keys:
             self._pool.drop(tier, key)
         if keys:
             return
-        for claim in at.direct:
+        for claim in effect.direct:
             if not claim.copies.get(tier, 0):
                 text = "facts contradict: a copy is lost that was not there"
                 raise Contradiction(Code.COPY_NOT_THERE, text)
             claim.copies[tier] -= 1
 
-    def _tier_lost(self, tier: str, at: Moment) -> None:
+    def _tier_lost(self, tier: str, effect: Effect) -> None:
         """A tier lost all that it had."""
         self._pool.clear(tier)
         for claims in self._objects.on.values():
             for claim in claims:
                 if claim.copies.pop(tier, 0):
-                    at.direct.add(claim)
+                    effect.direct.add(claim)

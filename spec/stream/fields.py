@@ -34,6 +34,9 @@ _ON_COPIES: Final = facts_behind(was.host)
 _OUTCOMES: Final = frozenset({"refusal", "demotion", "expiry", "harm"})
 
 
+_UNTOUCHED: Final[Mapping[Claim, Touch]] = MappingProxyType({})
+
+
 class Moment:
     """An event with the state of its run: blocks as they are after it, the rest as before.
 
@@ -58,19 +61,12 @@ class Moment:
     ) -> None:
         self.event, self.kind, self.run = event, event.kind, run
         self.request, self.observes, self.place = request, observes, place
-        self.direct: set[Claim] = set()
-        self.touched: dict[Claim, Touch] = {}
+        self.direct: Set[Claim] = frozenset()
+        self.touched: Mapping[Claim, Touch] = _UNTOUCHED
         self.mine: dict[Claim, tuple[bool, bool]] = {}
         self.here: Collection[str] = ()
         self.perhaps: Collection[str] = ()
         self.moved: dict[Claim, None] = {}
-
-    def touch(self, claim: Claim) -> Touch:
-        """What it did to one claim."""
-        found = self.touched.get(claim)
-        if found is None:
-            found = self.touched[claim] = Touch()
-        return found
 
     @cached_property
     def accused(self) -> frozenset[str]:

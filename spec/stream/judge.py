@@ -242,7 +242,8 @@ class Judge:
             binds = not stated or claim.binds(stated)
             self._introduce(claim, event, stated, line, binds=binds)
         if kind in FACTS_ABOUT_BLOCKS and binds:
-            run.facts.take(at, claim)
+            effect = run.facts.take(event, claim)
+            at.direct, at.touched = effect.direct, effect.touched
         if claim is not None and not binds:
             at.mine = {claim: (False, True)}
         else:
@@ -250,7 +251,8 @@ class Judge:
         for each, touch in at.touched.items():
             if touch.gained or touch.lost:
                 run.ranks.follow(each, run.pool)
-        check(at, line)
+        if kind in FACTS:
+            check(at, line)
         if kind is _RETIRED:
             for each in at.mine:
                 if each.responsible:
@@ -412,6 +414,7 @@ class Judge:
             run.update(claim, delivery.now, self._count)
         if delivery.moved:
             at.moved[claim] = None
+        if delivery.owes:
             run.owe(claim)
         if kind in _MOVES and mine and named:
             trigger = Kind.CLAIM_DEMOTED if at.event.demotes else kind
