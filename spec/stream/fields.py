@@ -184,11 +184,6 @@ def lower_priority_available(at: Moment, claim: Claim) -> bool | None:
     return at.run.ranks.lower_available(at.event, at.touched, claim) if mine(at, claim) else False
 
 
-def higher_priority_kept(at: Moment, claim: Claim) -> bool:
-    """Whether a claim of higher priority keeps its blocks."""
-    return at.run.ranks.higher_kept(claim)
-
-
 # Capacity.
 
 
@@ -227,22 +222,7 @@ def shared(at: Moment, claim: Claim) -> int:
     return capacity.size(claim) - capacity.alone(claim)
 
 
-def others(at: Moment, claim: Claim) -> int | None:
-    """The blocks that the other unfinished requests need, in total."""
-    return at.run.requests.needs_of_others(at.request)
-
-
 # Blame.
-
-
-def accuses(at: Moment, claim: Claim) -> bool:
-    """Whether the event names a blocking id."""
-    return bool(at.accused)
-
-
-def blamed(at: Moment, claim: Claim) -> bool:
-    """Whether the claim is among the blocking ids."""
-    return claim.claim_id in at.accused
 
 
 def shared_unblamed(at: Moment, claim: Claim) -> int | None:
@@ -358,11 +338,6 @@ def _unreported(at: Moment, claim: Claim) -> list[Any]:
     return claim.routes.get((at.event.request_id or "", at.event.kind), [])
 
 
-def several_unreported(at: Moment, claim: Claim) -> bool:
-    """Whether several facts that the report could be about are not reported yet."""
-    return len(_unreported(at, claim)) > 1
-
-
 def matches_oldest(at: Moment, claim: Claim) -> bool:
     """Whether the report agrees with the oldest fact that is not reported yet."""
     if at.event.kind not in ROUTE_REPORTS:
@@ -393,6 +368,11 @@ def _of_proof(name: str) -> Callable[[Moment, Claim], int | None]:
 _SIMPLE: Final = {
     **{name: _stated(name) for name in ("found", "footprint", "needed", "usable", "cost")},
     "duplicate": _stated("repeats"),
+    "accuses": lambda at, claim: bool(at.accused),
+    "blamed": lambda at, claim: claim.claim_id in at.accused,
+    "others": lambda at, claim: at.run.requests.needs_of_others(at.request),
+    "higher_priority_kept": lambda at, claim: at.run.ranks.higher_kept(claim),
+    "several_unreported": lambda at, claim: len(_unreported(at, claim)) > 1,
     "by": lambda at, claim: number(at.event.by),
     "worker": lambda at, claim: number(at.event.worker),
     "hit": lambda at, claim: bool(at.event.hit),

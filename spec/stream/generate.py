@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, cached_property
+from operator import add, eq, le, lt, sub
 from typing import Any, Final, TypeAlias
 
 from spec.claims.states import Mode
@@ -219,13 +220,13 @@ class Compiled:
 
 
 def _and(*values: bool | None) -> bool | None:
-    if any(value is False for value in values):
+    if False in values:
         return False
     return None if None in values else True
 
 
 def _or(*values: bool | None) -> bool | None:
-    if any(value is True for value in values):
+    if True in values:
         return True
     return None if None in values else False
 
@@ -244,29 +245,10 @@ def _choose(condition: bool | None, then: Any, otherwise: Any) -> Any:
     return then if condition else otherwise
 
 
-def _lt(left: int, right: int) -> bool:
-    return left < right
-
-
-def _le(left: int, right: int) -> bool:
-    return left <= right
-
-
-def _eq(left: Any, right: Any) -> bool:
-    return bool(left == right)
-
-
-def _add(left: int, right: int) -> int:
-    return left + right
-
-
-def _sub(left: int, right: int) -> int:
-    return left - right
-
-
 _NAMED: Final = {"<": "_lt", "<=": "_le", "==": "_eq", "+": "_add", "-": "_sub"}
 three_valued: Final[Mapping[str, Callable[..., Any]]] = {
-    each.__name__: each for each in (_and, _or, _not, _apply, _choose, _lt, _le, _eq, _add, _sub)
+    **{each.__name__: each for each in (_and, _or, _not, _apply, _choose)},
+    **{f"_{each.__name__}": each for each in (lt, le, eq, add, sub)},
 }
 """The functions that generated code in three values calls, by name."""
 
