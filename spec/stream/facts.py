@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Final
 
-from msgspec.structs import replace
-
 from spec.claims.predicates import MAX_BLOCKS
 from spec.events.alphabet import Kind
 from spec.events.canonical import Event
@@ -42,13 +40,15 @@ _IN_TIERS: Final = {
 
 
 _COPIES: Final = _STORES | {Kind.HOST_COPY_LOST}
+_STATED: Final = tuple({*Event.__struct_fields__} - {"kind"})
 
 
 def of_tier(event: Event) -> Event:
     """The event, where a fact about blocks of another tier than the GPU is one about copies."""
     if event.tier is None or event.kind not in _IN_TIERS or _is_gpu(event.tier):
         return event
-    return replace(event, kind=_IN_TIERS[event.kind])
+    stated = {name: getattr(event, name) for name in _STATED}
+    return Event(kind=_IN_TIERS[event.kind], **stated)
 
 
 def _is_gpu(tier: str | None) -> bool:
