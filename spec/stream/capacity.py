@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator
 from contextlib import contextmanager
+from heapq import nsmallest
 from itertools import pairwise
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -29,21 +30,22 @@ class Cell(NamedTuple):
 class Blame(NamedTuple):
     """What the claims that an action names would free, in blocks.
 
-    `freed` are the cells that end with them, `shares` what each of them adds to that.
+    `freed` are the blocks that end with them, `shares` what each of them adds to that, and
+    `smallest` the two smallest shares above nothing.
     """
 
     named: frozenset[Claim]
-    freed: tuple[Cell, ...]
+    freed: int
     shares: dict[Claim, int]
+    smallest: list[Claim]
 
     def rest(self, claim: Claim) -> int:
         """What the others free without this one."""
-        return sum(cell.blocks for cell in self.freed if claim not in cell.owners)
+        return self.freed - self.shares.get(claim, 0)
 
     def least(self, claim: Claim) -> int:
         """The smallest share, above nothing, of another one; 0 for none."""
-        shares = (n for other, n in self.shares.items() if other is not claim and n)
-        return min(shares, default=0)
+        return next((self.shares[other] for other in self.smallest if other is not claim), 0)
 
 
 class Capacity:
@@ -161,9 +163,10 @@ class Capacity:
     def blame(self, named: frozenset[Claim]) -> Blame:
         """What these claims would free all together."""
         found = {at: cell for claim in named for at, cell in self.cells(claim)}
-        freed = tuple(cell for cell in found.values() if cell.owners <= named)
+        freed = [cell for cell in found.values() if cell.owners <= named]
         shares = dict.fromkeys(named, 0)
         for cell in freed:
             for owner in cell.owners:
                 shares[owner] += cell.blocks
-        return Blame(named, freed, shares)
+        smallest = nsmallest(2, (claim for claim in named if shares[claim]), key=shares.__getitem__)
+        return Blame(named, sum(cell.blocks for cell in freed), shares, smallest)
