@@ -275,7 +275,8 @@ class Claim:
             return 0
         if self.final or (self.lapses and self.unseen_end and not self.in_steps):
             return None
-        return self.facts[AT["declared"]]
+        declared: int | None = self.facts[AT["declared"]]
+        return declared
 
     @property
     def watched(self) -> bool:
