@@ -16,7 +16,7 @@ from monitor.follow.judge_state import JudgeState, Stated, claim_line, standing_
 from monitor.follow.verdict_line import LimitLine, ViolationLine, key_of
 from monitor.input.errors import InputError
 from monitor.input.given import records_of_line
-from monitor.input.lines import LINE_LIMIT
+from monitor.input.lines import BOM, LINE_LIMIT
 from monitor.input.plain import event_of, plain_record
 from monitor.input.records import at_line
 from monitor.input.resequencer import Disorder, Resequencer
@@ -110,6 +110,8 @@ class Judge:
     def take(self, line: Line) -> list[VerdictLine]:
         """Judge one line; what it decides."""
         self._lines += 1
+        if self._lines == 1 and line is not None:
+            line = line.removeprefix(BOM)
         if line is not None and (not line or line.isspace()):
             return []
         self._monitor.account.lines += 1

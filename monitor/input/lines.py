@@ -20,7 +20,7 @@ from spec.files.plain import NoFile, open_plain
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-__all__ = ["LINE_LIMIT", "STDIN", "Fault", "Lines", "split"]
+__all__ = ["BOM", "LINE_LIMIT", "STDIN", "Fault", "Lines", "split"]
 
 LINE_LIMIT: Final = 1 << 20
 """Longest line that is read, in bytes; a longer one is dropped while it is read."""
@@ -29,7 +29,8 @@ STDIN: Final = "-"
 _CHUNK: Final = 1 << 17
 _HEAD: Final = 8192
 _GZIP: Final = b"\x1f\x8b"
-_BOM: Final = b"\xef\xbb\xbf"
+BOM: Final = b"\xef\xbb\xbf"
+"""The mark of byte order, with which a text may begin."""
 _CONTROLS: Final = bytes(sorted({*range(32), 127} - set(b"\t\n\r\f")))
 _Readable: TypeAlias = BinaryIO | io.FileIO
 _UNREADABLE = (OSError, EOFError, zlib.error)
@@ -148,7 +149,7 @@ class Lines:
                 if first and _is_binary(chunk[:_HEAD]):
                     hint = "a trace is JSON, write one event on each line"
                     raise InputError(self.file, "not text", hint=hint)
-                yield chunk.removeprefix(_BOM) if first else chunk
+                yield chunk.removeprefix(BOM) if first else chunk
                 first = False
         except _UNREADABLE as error:
             yield error

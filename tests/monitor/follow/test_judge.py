@@ -238,3 +238,9 @@ def test_blank_lines_are_counted_as_lines() -> None:
     judge = Judge("s", None, Counts())
     found = [each for line in [b"", b" ", *REFUSAL] for each in judge.take(line)]
     assert [len(REFUSAL) + 2] == [each.at.line for each in found]
+
+
+def test_byte_order_mark() -> None:
+    """A source may begin with the mark of byte order, as a file may that is checked."""
+    marked = [b"\xef\xbb\xbf" + REFUSAL[0], *REFUSAL[1:]]
+    assert ModeVerdict.KEPT == verdict(Judge("s", None, Counts()), marked)
