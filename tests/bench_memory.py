@@ -20,9 +20,9 @@ from typing import Any, Final, NamedTuple
 from monitor.check.conclude import Asked, concluded
 from monitor.check.files import check
 from monitor.check.found import found_in
-from monitor.core import ENDED, Limits, Streams
-from monitor.input.records import Record, at_line, stamp_of
+from monitor.core import ENDED, Limits
 from monitor.report.verdict import Report
+from monitor.streams import streams_of
 from spec.claims.states import Mode
 from spec.contract.modes import Bundle
 from spec.events.alphabet import Kind
@@ -56,14 +56,13 @@ class Run:
     """A monitor that is fed events, each made for the moment and numbered."""
 
     def __init__(self, *, ended: int = ENDED) -> None:
-        self.monitor, self._number = Streams(MODE, limits=Limits(ended=ended)), 0
+        self.monitor, self._number = streams_of("run", MODE, limits=Limits(ended=ended)), 0
 
     def take(self, kind: Kind, **fields: Any) -> None:
         """One event."""
         event = Event(kind=kind, sequence=self._number, time_ns=self._number, **fields)
         self._number += 1
-        at = at_line("run", self._number, event.sequence)
-        self.monitor.take(Record(at, stamp_of(event, "run"), ((event, at),)))
+        assert self.monitor.take_event(event, "run", self._number)
 
     def begin(self, number: int, first: int, blocks: int) -> None:
         """A claim is accepted and all of its blocks are there."""
