@@ -15,6 +15,7 @@ from runtime_hooks.demo.engine import claim
 from runtime_hooks.demo.tiny import tokens
 from runtime_hooks.front.ready import PATH as READY
 from tests_vllm.serve import Server
+from tests_vllm.test_owners import http
 
 OURS = "resident_claims_engine_"
 
@@ -74,7 +75,7 @@ def shown(server: Server) -> dict[tuple[str, ...], float]:
 
 def test_one(tmp_path: Path) -> None:
     """The figures are right, the server is ready, vLLM's own series are those of a bare server, and
-    after the engine's end nothing waits."""
+    after the engine's end nothing waits. Without scopes owners have no path of their own."""
     (tmp_path / "armed").mkdir()
     (tmp_path / "bare").mkdir()
     server = Server(tmp_path / "armed")
@@ -91,6 +92,7 @@ def test_one(tmp_path: Path) -> None:
             assert {"ready": True, "why": []} == {
                 name: value for name, value in json.load(answer).items() if name != "schema"
             }
+        assert {404} == {http(server, "/v1/resident_claims", key)[0] for key in ("key-a", "")}
         assert not any("claim:" in label or "tenant" in label for key in found for label in key)
         own = {key for key in scrape(server) if not key[0].startswith(OURS)}
         usage = [v for (name, *_), v in scrape(server).items() if "kv_cache_usage_perc" in name]

@@ -88,14 +88,3 @@ def test_owners(tmp_path: Path) -> None:
     assert [("tenant-a/team/a:1", "tenant-a")] == [
         (each["claim_id"], each["by"]) for each in released
     ]
-
-
-def test_without_scopes(tmp_path: Path) -> None:
-    """Without scopes there is no such path, with or without a key."""
-    server = Server(tmp_path)
-    try:
-        server.wait()
-        for key in ("key-a", ""):
-            assert 404 == http(server, "/v1/resident_claims", key)[0]
-    finally:
-        server.kill()
