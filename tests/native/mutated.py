@@ -182,7 +182,7 @@ def _insert(lines: Lines, chance: Random) -> None:
         more["request_id"] = chance.choice(requests)
     at = chance.randrange(len(lines) + 1)
     for name in ("stream", "sequence", "time_ns"):
-        if name in lines[at - 1]:
+        if lines and name in lines[at - 1]:
             more[name] = lines[at - 1][name]
     lines.insert(at, more)
 
