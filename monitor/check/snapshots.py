@@ -21,12 +21,12 @@ from monitor.input.sources import Account
 from monitor.native import CoreError
 from monitor.results import Occurred
 from monitor.streams import NativeStreams
-from spec.claims.states import ClaimState, Mode
+from spec.claims.states import Mode
 from spec.contract.modes import Bundle
 from spec.events.alphabet import Kind
 from spec.language.verdicts import Verdict
-from spec.stream.outcome import ClaimOutcome, ModeVerdict
-from spec.stream.state import load, load_finding, save, save_finding
+from spec.stream.outcome import ModeVerdict
+from spec.stream.state import load, of_plain, plain, save
 
 if TYPE_CHECKING:
     from monitor.streams import AnyStreams
@@ -141,25 +141,10 @@ def _stream(stream: Stream) -> _Stream:
         [*ended.entered.items()],
         ended.away,
     )
-    past = [_outcome(each) for each in stream.past]
+    past = [plain(each, _place) for each in stream.past]
     named = stream.file, stream.name, stream.form
     judge = save(stream.judge, _place)
     return _Stream(*named, stream.first, stream.forgotten, counts, past, judge)
-
-
-def _outcome(outcome: ClaimOutcome) -> Any:
-    findings = {name: save_finding(each, _place) for name, each in outcome.findings.items()}
-    return [*outcome._replace(findings=findings)]
-
-
-def _outcome_of(value: Any) -> ClaimOutcome:
-    found = ClaimOutcome(*value)
-    return found._replace(
-        mode=None if found.mode is None else Mode(found.mode),
-        state=ClaimState(found.state),
-        verdict=ModeVerdict(found.verdict),
-        findings={name: load_finding(each, _at) for name, each in found.findings.items()},
-    )
 
 
 def restored(data: bytes, *, watched: bool) -> tuple[Asked, Account, AnyStreams]:
@@ -224,7 +209,7 @@ def _restored(state: _State, *, watched: bool) -> tuple[Asked, Account, AnyStrea
 def _restore(stream: Stream, state: _Stream) -> None:
     """Have a stream go on where its state was saved."""
     stream.first, stream.forgotten = state.first, state.forgotten
-    stream.past = [_outcome_of(value) for value in state.past]
+    stream.past = [of_plain(each, _at) for each in state.past]
     ended, counts = stream.ended, state.ended
     ended.verdicts.update({(mode, verdict): n for mode, verdict, n in counts.verdicts})
     ended.obligations.update({(m, name, v): n for m, name, v, n in counts.obligations})

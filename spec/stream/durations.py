@@ -12,6 +12,8 @@ from spec.stream.claim import AT, duration_of
 from spec.stream.codes import Code, Reason
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from spec.events.canonical import Event
     from spec.stream.breaks import Line
     from spec.stream.claim import Claim
@@ -67,6 +69,16 @@ class Durations:
             if due and claim.untimed is None and not claim.elapsed:
                 return claim
         return None
+
+    def due(self) -> Iterable[Claim]:
+        """The claims whose durations run, in the order in which those end."""
+        running = sorted(e for e in self.ends if e[2] in self.timed and e[2].end == e[0])
+        return dict.fromkeys(claim for _, _, claim in running)
+
+    def resume(self, due: Iterable[Claim]) -> None:
+        """Go on from what `due` returned."""
+        self.timed = dict.fromkeys(due)
+        self.ends = [(claim.end or 0, at, claim) for at, claim in enumerate(self.timed)]
 
     def elapse(self, claim: Claim) -> None:
         """The duration of a claim is over."""

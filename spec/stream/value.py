@@ -1,15 +1,17 @@
-"""Turns a judge into a value and back: all that decides what later events come to.
+"""Turns a judge into a value and back.
 
-The value has no places of lines, and has event numbers by their order alone. What is remembered up
-to a limit is taken to be remembered for good.
+`freeze` keeps all that decides what later events come to, without the places of lines. `whole`
+keeps places, reasons and the order of things as well. In both, event numbers are kept by their
+order alone, and what is remembered up to a limit is taken to be remembered for good. Indexes are
+not kept: they follow.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import fields
 from operator import attrgetter
-from typing import Any, Final, TypeAlias
+from typing import Any, Final, NamedTuple, TypeAlias
 
 from spec.events.alphabet import Kind
 from spec.stream.claim import Claim, Finding, Scope, Stand
@@ -19,10 +21,13 @@ from spec.stream.judge import Judge
 from spec.stream.pool import Key, Object, Pool
 from spec.stream.request import Request
 
-__all__ = ["Value", "freeze", "relabelled", "renamed", "thaw"]
+__all__ = ["Value", "freeze", "relabelled", "renamed", "thaw", "whole"]
 
 Value: TypeAlias = tuple[Any, ...]
 """Nested tuples and frozen sets of plain values, which are compared and hashed."""
+
+_Names: TypeAlias = dict[Object, Value]
+"""The name of each object in a value; one that events may mean has more than one part."""
 
 _Ranks: TypeAlias = dict[Claim | Request, int]
 
@@ -39,41 +44,91 @@ _PLAIN: Final = tuple(each.name for each in fields(Claim) if each.name not in _A
 _plain: Final = attrgetter(*_PLAIN)
 
 
+class _Kept(NamedTuple):
+    """What a value keeps of several things in their order, of places, and of what has places."""
+
+    many: Callable[[Iterable[Any]], Any]
+    at: Callable[[object], object]
+    reason: Callable[[Reason | None], Reason | None]
+    finding: Callable[[Finding], Finding]
+    stand: Callable[[Stand | None], Stand | None]
+
+
+def _unplaced(stand: Stand | None) -> Stand | None:
+    if stand is None or stand.at is stand.rule is None:
+        return stand
+    return Stand(stand.state, stand.own, None, None, stand.exercised)
+
+
+_DECISIVE: Final = _Kept(
+    frozenset,
+    lambda at: None if at is None else True,
+    lambda reason: reason and _DECIDED,
+    lambda found: Finding(found.verdict),
+    _unplaced,
+)
+_ALL: Final = _Kept(tuple, *[lambda each: each] * 4)
+
+
 # To a value.
 
 
 def freeze(judge: Judge) -> Value:
     """The state of a judge. Another of the same settings that goes on from it comes to the same."""
-    pool, order, requests, claims = (
-        judge.run.pool,
-        judge.order,
-        judge.run.requests,
-        judge.claims.values(),
-    )
-    objects = (obj for named in judge.run.objects._by_id.values() for obj in named)
-    names: dict[Object, Value] = {o: (o.object_id, o.identity, o.token_map) for o in objects}
-    for claim in sorted(claims, key=attrgetter("claim_id")):
+    listed = (obj for named in judge.run.objects._by_id.values() for obj in named)
+    names: _Names = {obj: (obj.object_id, obj.identity, obj.token_map) for obj in listed}
+    for claim in sorted(judge.claims.values(), key=attrgetter("claim_id")):
         names.setdefault(claim.obj, (claim.claim_id,))  # no other event can mean it
+    return _value(judge, names, _DECISIVE)
+
+
+def whole(judge: Judge) -> Value:
+    """The same with places, reasons and the order of things."""
+    return _value(judge, _numbered(judge), _ALL)
+
+
+def _numbered(judge: Judge) -> _Names:
+    """Every object that claims, keys or texts name, by a number; those without a claim first."""
+    pool, objects = judge.run.pool, judge.run.objects
+    listed = {obj: None for named in objects._by_id.values() for obj in named}
+    found = objects._idle | listed | {claim.obj: None for claim in judge.claims.values()}
+    for keys in (pool.blocks.values(), pool.held, *pool.copies.values()):
+        found |= {key.of: None for key in keys if key and isinstance(key.of, Object)}
+    todo = [*found]
+    while todo:
+        same = (key.of for key in todo.pop().same.values())
+        new = [of for of in same if isinstance(of, Object) and of not in found]
+        found |= dict.fromkeys(new)
+        todo += new
+    return {obj: (at, True) if obj in listed else (at,) for at, obj in enumerate(found)}
+
+
+def _value(judge: Judge, names: _Names, kept: _Kept) -> Value:
+    run, order, claims, many = judge.run, judge.order, judge.claims.values(), kept.many
+    pool, requests = run.pool, run.requests
     ranks = _ranks(judge)
 
     def key(of: Key) -> Value:
-        return (names[of.of], of.group, of.name) if isinstance(of.of, Object) else of
+        return (names[of.of], of.group, of.name) if isinstance(of.of, Object) else tuple(of)
 
     return (
-        frozenset((block, k and key(k)) for block, k in pool.blocks.items()),
+        many((block, k and key(k)) for block, k in pool.blocks.items()),
         frozenset((claim.claim_id, block) for claim in claims for block in claim.lost),
-        frozenset(
-            _frozen_claim(judge, claim, names[claim.obj], ranks.get(claim, 0)) for claim in claims
+        many(_of_claim(judge, each, names[each.obj], ranks.get(each, 0), kept) for each in claims),
+        many(map(key, pool.unnamed)),
+        many((t, key(k), n) for t, tier in pool.copies.items() for k, n in tier.items()),
+        many((name, *_of_object(pool, obj, key)) for obj, name in names.items()),
+        many(_of_request(each, ranks, over=False) for each in requests),
+        many(_of_request(each, ranks, over=True) for each in requests._over.values()),
+        many(judge._ids),
+        (
+            *(order.sequence, order.time_ns, kept.at(order.opened), order.closed, order.mixed),
+            *(kept.reason(judge.broken), judge.restating, run.durations.steps_stated),
         ),
-        frozenset(map(key, pool.unnamed)),
-        frozenset((t, key(k), n) for t, tier in pool.copies.items() for k, n in tier.items()),
-        frozenset((name, *_frozen_object(pool, obj, key)) for obj, name in names.items()),
-        frozenset(_frozen_request(each, ranks, over=False) for each in requests),
-        frozenset(_frozen_request(each, ranks, over=True) for each in requests._over.values()),
-        frozenset(judge._ids),
-        (order.sequence, order.time_ns, order.opened is not None, order.closed, order.mixed),
-        (judge.broken is not None, judge.restating, judge.run.durations.steps_stated),
         (judge.observes, judge.told, frozenset(pool.groups.items())),
+        many(claim.claim_id for on in run.objects.on.values() for claim in on),
+        many(judge._ended),
+        tuple([claim.claim_id for claim in run.durations.due()]),
     )
 
 
@@ -93,7 +148,7 @@ def _ranks(judge: Judge) -> _Ranks:
     return found
 
 
-def _frozen_object(pool: Pool, obj: Object, key: Callable[[Key], Value]) -> Value:
+def _of_object(pool: Pool, obj: Object, key: Callable[[Key], Value]) -> Value:
     places = {place for place in obj.places if place in obj.shared or place in obj.same}
     places |= {place for place in obj.places - places if pool._anywhere(Key(obj, *place))}
     same = frozenset((place, key(other)) for place, other in obj.same.items())
@@ -101,42 +156,36 @@ def _frozen_object(pool: Pool, obj: Object, key: Callable[[Key], Value]) -> Valu
     return stated, frozenset(places), same, frozenset(obj.shared)
 
 
-def _frozen_claim(judge: Judge, claim: Claim, obj: Value, rank: int) -> Value:
-    run, ranks = judge.run, judge.run.ranks
+def _of_claim(judge: Judge, claim: Claim, obj: Value, rank: int, kept: _Kept) -> Value:
+    run, ranks, many = judge.run, judge.run.ranks, kept.many
     return (
         obj,
         rank,
         _plain(claim),
         frozenset(claim.stated.items()),
         frozenset((tier, count) for tier, count in claim.copies.items() if count),
-        (claim.untimed is not None, claim.unclear is not None),
+        (kept.at(claim.met), kept.at(claim.untimed), kept.reason(claim.unclear)),
         frozenset(claim.computed),
         frozenset(claim.waiting),
         frozenset((*key, tuple(values)) for key, values in claim.routes.items() if values),
-        frozenset(claim.open),
-        frozenset((name, found.verdict) for name, found in claim.left.items()),
+        many((name, kept.reason(reason)) for name, reason in claim.open.items()),
+        many((name, kept.finding(found)) for name, found in claim.left.items()),
         tuple(claim.facts),
-        _frozen_scope(claim.own),
-        frozenset(
-            (name, claim in run.followers.get(name, ()), *_frozen_scope(scope))
+        _of_scope(claim.own, kept),
+        many(
+            (name, claim in run.followers.get(name, ()), *_of_scope(scope, kept))
             for name, scope in claim.requests.items()
         ),
-        (claim in run.objects.on.get(claim.obj, ()), claim in run.capacity),
-        (
-            claim in run.owing,
-            claim in run.durations.timed,
-            claim.claim_id in judge._ended,
-        ),
+        (claim in run.capacity, claim in run.owing),
         (ranks._priority.get(claim), claim in ranks._unsure),
     )
 
 
-def _frozen_scope(scope: Scope) -> Value:
-    stands = tuple([each and (each.state, each.own, each.exercised) for each in scope.stands])
-    return scope.ended, tuple(scope.facts), stands
+def _of_scope(scope: Scope, kept: _Kept) -> Value:
+    return scope.ended, tuple(scope.facts), tuple(map(kept.stand, scope.stands))
 
 
-def _frozen_request(request: Request, ranks: _Ranks, *, over: bool) -> Value:
+def _of_request(request: Request, ranks: _Ranks, *, over: bool) -> Value:
     return (
         request.name,
         ranks.get(request, 0),
@@ -150,19 +199,17 @@ def _frozen_request(request: Request, ranks: _Ranks, *, over: bool) -> Value:
 
 
 def thaw(judge: Judge, value: Value) -> None:
-    """Let a judge go on from what `freeze` returned for one of the same settings."""
+    """Let a judge go on from the value of one of the same settings."""
     blocks, lost, claims, unnamed, copies, objects, live, over, ids, *others = value
-    order, (broken, judge.restating, steps), (judge.observes, judge.told, groups) = others
+    stands, (judge.observes, judge.told, groups), on, ended, timed = others
     judge._begin()
-    run = judge.run
-    run.durations.steps_stated = steps
+    run, last = judge.run, judge.order
     for each in (judge.claims, judge.past, judge.breaks, judge.news, judge._ended, judge._ids):
         each.clear()
     judge._ids.update(dict.fromkeys(ids))
-    last = judge.order
-    last.sequence, last.time_ns, opened, last.closed, last.mixed = order
-    last.opened = opened or None
-    judge.broken, judge.left = _DECIDED if broken else None, None
+    last.sequence, last.time_ns, last.opened, last.closed, last.mixed, *stands = stands
+    judge.broken, judge.restating, run.durations.steps_stated = stands
+    judge.left = None
     pool = run.pool
     pool.groups = dict(sorted(groups))
     names = {name: Object(*stated) for name, stated, *_ in objects}
@@ -170,12 +217,12 @@ def thaw(judge: Judge, value: Value) -> None:
     def key(of: Value) -> Key:
         return Key(names[of[0]], *of[1:]) if isinstance(of[0], tuple) else Key(*of)
 
-    for name, _, places, same, shared in objects:
+    for name, (called, *_), places, same, shared in objects:
         obj = names[name]
         obj.places, obj.shared = set(places), set(shared)
         obj.same = {place: key(other) for place, other in same}
         if len(name) > 1:
-            run.objects._by_id.setdefault(name[0], []).append(obj)
+            run.objects._by_id.setdefault(called, []).append(obj)
             run.objects._idle[obj] = None
             run.objects.enlist(obj)
     for block, frozen in blocks:
@@ -195,8 +242,13 @@ def thaw(judge: Judge, value: Value) -> None:
         _thaw_claim(judge, frozen, names[frozen[0]])
     for name, block in lost:
         judge.claims[name].lost.add(block)
-    timed = enumerate(run.durations.timed)
-    run.durations.ends = sorted((c.end, at, c) for at, c in timed if c.end is not None)
+    for name in on:
+        claim = judge.claims[name]
+        if claim.obj.object_id is None:
+            run.objects.enlist(claim.obj)
+        run.objects.join(claim)
+    judge._ended.update((name, judge.claims[name]) for name in ended)
+    run.durations.resume([judge.claims[name] for name in timed])
     judge._count = 1 + len(claims) + len(live) + len(over)  # more than any rank
 
 
@@ -207,7 +259,7 @@ def _request(frozen: Value) -> Request:
 
 def _thaw_claim(judge: Judge, frozen: Value, obj: Object) -> None:
     run = judge.run
-    _, took, plain, stated, copies, (untimed, unclear), computed, waiting, *rest = frozen
+    _, took, plain, stated, copies, (met, untimed, unclear), computed, waiting, *rest = frozen
     routes, opened, left, facts, own, requests, *places = rest
     claim = Claim(**dict(zip(_PLAIN, plain, strict=True)), bundle=judge.bundle, obj=obj, took=took)
     claim.stated, claim.copies, claim.facts = dict(stated), dict(copies), [*facts]
@@ -215,28 +267,18 @@ def _thaw_claim(judge: Judge, frozen: Value, obj: Object) -> None:
         claim.needs(claim.stated["predicate"])
     claim.computed, claim.waiting = set(computed), set(waiting)
     claim.routes = {(request, report): [*values] for request, report, values in routes}
-    claim.untimed, claim.unclear = untimed or None, _DECIDED if unclear else None
-    claim.open = dict.fromkeys(opened, _DECIDED)
-    claim.left = {name: Finding(verdict) for name, verdict in left}
-    claim.own = _thawed_scope(*own)
+    claim.met, claim.untimed, claim.unclear, claim.period = met, untimed, unclear, judge.period
+    claim.open, claim.left, claim.own = dict(opened), dict(left), _scope(*own)
     for request, followed, *scope in requests:
-        claim.requests[request] = _thawed_scope(*scope)
+        claim.requests[request] = _scope(*scope)
         if followed:
             run.followers.setdefault(request, {})[claim] = None
     judge.claims[claim.claim_id] = claim
-    (joined, counted), (owing, timed, ended), (priority, unsure) = places
-    if joined:
-        if obj.object_id is None:
-            run.objects.enlist(obj)
-        run.objects.join(claim)
+    (counted, owing), (priority, unsure) = places
     if counted:
         run.capacity.add(claim)
     if owing:
         run.owing[claim] = None
-    if timed:
-        run.durations.timed[claim] = None
-    if ended:
-        judge._ended[claim.claim_id] = claim
     if unsure:
         run.ranks._unsure.add(claim)
     if priority is not None:
@@ -244,9 +286,8 @@ def _thaw_claim(judge: Judge, frozen: Value, obj: Object) -> None:
         run.ranks._holders[priority] += 1
 
 
-def _thawed_scope(ended: bool, facts: Value, stands: Value) -> Scope:
-    found = [each and Stand(each[0], each[1], exercised=each[2]) for each in stands]
-    return Scope([*facts], found, ended)
+def _scope(ended: bool, facts: Value, stands: Iterable[Stand | None]) -> Scope:
+    return Scope([*facts], [*stands], ended)
 
 
 # Other names.

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from ast import literal_eval
+from dataclasses import fields
 from io import BytesIO
 from itertools import islice
 from random import Random
@@ -13,9 +15,12 @@ from monitor.core import line_of
 from monitor.input.errors import InputError
 from monitor.input.records import At, at_line
 from monitor.input.sources import read
+from spec.claims.states import Mode
+from spec.stream.claim import Claim
 from spec.stream.judge import Judge
-from spec.stream.state import VERSION, load, save
+from spec.stream.state import VERSION, load, of_plain, plain, save
 from tests.golden.traces import Case, cases
+from tests.streams.wide import told
 
 STEP, MOST = 40, 400
 """Every so many cases are tried, those of at most so many lines."""
@@ -61,6 +66,41 @@ def test_anywhere(case: Case) -> None:
         judge.finish()
         saved[name].finish()
         assert stands(judge) == stands(saved[name])
+
+
+@pytest.mark.parametrize("mode", Mode)
+def test_all_of_a_claim(mode: Mode) -> None:
+    """Each field of each claim is as it was, but for its object and the numbers of events."""
+    names = {each.name for each in fields(Claim)} - {"obj", "took", "routes", "copies"}
+    for seed in range(6):
+        judge = Judge(mode)
+        for line in told(Random(seed), mode):
+            judge.take(line)
+        again = load(save(judge, repr), literal_eval, lambda claim: None)
+        assert [*judge.claims] == [*again.claims]
+        for name, claim in judge.claims.items():
+            for each in names:
+                assert getattr(claim, each) == getattr(again.claims[name], each), each
+
+
+@pytest.mark.parametrize(
+    "value",
+    [(), ((1, -(2**70)), None), frozenset({"a", 2**63}), {"a": (True, Mode.EXPIRING)}],
+    ids=repr,
+)
+def test_plain_and_back(value: object) -> None:
+    """A value is made again from its plain form, through msgpack."""
+    data = msgspec.msgpack.encode(plain(value, repr))
+    assert value == of_plain(msgspec.msgpack.decode(data), literal_eval)
+
+
+@pytest.mark.parametrize(
+    "value", [{"Mode": "none"}, {"eval": "1"}, {"int": "x"}, {}, {"set": [{"map": []}]}], ids=repr
+)
+def test_nothing_else_is_made(value: object) -> None:
+    """What names no class of the list, or no value of one, is refused."""
+    with pytest.raises((KeyError, TypeError, ValueError)):
+        of_plain(value, literal_eval)
 
 
 def test_another_version() -> None:
