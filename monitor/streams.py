@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Final, TypeAlias
 from monitor.core import TROUBLED, USUAL, Limits, Streams, line_of
 from monitor.input.plain import text_of
 from monitor.input.records import CANONICAL, at_line
-from monitor.native import CoreError, core
+from monitor.native import CoreError, Refused, core
 from monitor.results import Ended, News, Occurred, StreamFound, left_of, limits_reached
 from spec.contract.modes import Bundle
 
@@ -31,6 +31,11 @@ _LINES: Final = 1 << 40
 """More lines than a file has. The core knows a place by one number: that of its line, and so many
 for each file before its own.
 """
+
+_LONGEST: Final = 1024
+"""Characters of the name of a stream that a line may state."""
+
+_UNSTATED: Final = "-" * (_LONGEST + 1)
 
 
 class NativeStreams:
@@ -60,7 +65,7 @@ class NativeStreams:
         self.read = Occurred()  # of the lines that the core did not read itself
         self.forms: dict[str, Form] = {CANONICAL.name: CANONICAL}
         self.files = [file]
-        self._unnamed = file.encode(errors="backslashreplace").decode()
+        self._unnamed = file if _can_be_stated(file) else _UNSTATED
         self.judge = NativeJudge(
             default,
             bundle,
@@ -98,7 +103,10 @@ class NativeStreams:
         stamp, form = record.stamp, record.stamp.form
         self.forms[form.name] = form
         place, name = (number, record.at.sequence), self._named(stamp.stream)
-        self.judge.take(line_of(record), place, name, form.name, form.first)
+        try:
+            self.judge.take(line_of(record), place, name, form.name, form.first)
+        except Refused as error:
+            self.lose(record.at, f"a line cannot be judged: {error}")
 
     def take_event(self, event: Event, file: str, number: int) -> bool:
         """Judge an event as a line of the source, if it is certain that a line can say that; return
@@ -199,6 +207,15 @@ class NativeStreams:
                 found.away,
             ),
         )
+
+
+def _can_be_stated(name: str) -> bool:
+    """Whether a line can state a stream of this name."""
+    try:
+        name.encode()
+    except UnicodeEncodeError:
+        return False
+    return len(name) <= _LONGEST
 
 
 AnyStreams: TypeAlias = Streams | NativeStreams

@@ -15,7 +15,7 @@ from monitor.check.conclude import Asked
 from monitor.core import Limits, Stream, Streams
 from monitor.durable.frame import CorruptSnapshot, framed, unframed
 from monitor.input.errors import InputError
-from monitor.input.records import At, Form, at_line
+from monitor.input.records import CANONICAL, At, Form, at_line
 from monitor.input.resequencer import Disorder
 from monitor.input.sources import Account
 from monitor.native import CoreError
@@ -161,8 +161,9 @@ def restored(data: bytes, *, watched: bool) -> tuple[Asked, Account, AnyStreams]
     content = unframed(_WHAT, data)
     try:
         return _restored(msgspec.msgpack.decode(content, type=_State), watched=watched)
-    except CoreError:
-        raise
+    except CoreError as error:
+        hint = "build the core (make native-core), or begin anew without it"
+        raise CoreError(f"the native core made the snapshot: {error.cause}", hint) from None
     except Exception as error:  # whatever a forged value is taken for
         raise CorruptSnapshot(f"the content of the snapshot cannot be read: {error}") from None
 
@@ -194,6 +195,8 @@ def _restored(state: _State, *, watched: bool) -> tuple[Asked, Account, AnyStrea
         )
         native.read, native.files = read, state.streams.files
         native.forms = {form.name: form for form in state.streams.forms}
+        if not native.files or CANONICAL.name not in native.forms:
+            raise ValueError("it names no file, or no form of lines")
         native.load(state.streams.state)
         return asked, account, native
     streams = Streams(

@@ -31,6 +31,8 @@ def source_of(text: str, *, until_eof: bool) -> Source:
         InputError: there is no such thing, or it cannot be followed.
     """
     scheme, _, rest = text.partition(":")
+    if any("\ud800" <= each <= "\udfff" for each in text):  # verdicts could not cite it
+        raise InputError(text, "the name is no UTF-8", hint="give it another name, or a link")
     if text == STDIN:
         return StandardInput()
     if scheme == "unix" and rest:

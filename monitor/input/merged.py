@@ -195,7 +195,9 @@ class Merged:
             # A rank that is closed may go on with another run, which begins when all are closed.
             alive = [rank for rank in reading if not merge.is_over(rank)]
             for rank in merge.blocking() or alive or [*reading]:
-                if (record := next(reading[rank], None)) is not None:
+                if rank not in reading:  # another run began without it
+                    yield from merge.overtake(rank, "its file is at its end")
+                elif (record := next(reading[rank], None)) is not None:
                     yield from merge.take(rank, record)
                 else:
                     del reading[rank]

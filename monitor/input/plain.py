@@ -77,9 +77,10 @@ def text_of(event: Event) -> bytes:
         if many and not _ITEMS.issuperset(map(type, many)):
             return b""
     try:
-        return _ENCODE(event)
+        line = _ENCODE(event)
     except ValueError:  # a text that UTF-8 cannot encode
         return b""
+    return line if len(line) <= LINE_LIMIT else b""
 
 
 def event_of(line: bytes) -> Event | None:

@@ -38,6 +38,7 @@ class _RankState(msgspec.Struct, frozen=True, array_like=True):
     ended: bool
     behind: str
     observes: list[Kind] | None
+    unopened: bool
 
 
 class _State(msgspec.Struct, frozen=True, array_like=True):
@@ -61,6 +62,7 @@ class _Rank:
         self.ended = False  # it ended in the run before this one
         self.behind = ""  # why others do not wait for it, though it goes on
         self.observes: frozenset[Kind] | None = None
+        self.unopened = False  # another opened a run, and this one has not yet
 
     @property
     def frontier(self) -> int:
@@ -84,7 +86,8 @@ class RankMerge:
     The others go on without a rank that is silent once `overtake` is called, or more than `lines`
     or `HELD_BYTES` are held back. From there to its next line lines count as
     missing. What it has from before the watermark is late: dropped and counted, and nothing is
-    concluded of the claims that it names.
+    concluded of the claims that it names. Where a rank is opened again, another run begins: what
+    others have from before their own mark of it is left out and counted, too.
 
     Args:
         engine: its name, which the stream has.
@@ -137,8 +140,11 @@ class RankMerge:
             if each.reader.started and stamp.sequence in (None, 0):
                 yield from self._begin_again(record)
                 each = self._ranks[rank]
-            each.observes = stamp.observes
+            each.observes, each.unopened = stamp.observes, False
             self._look_at_observed()
+        elif each.unopened:  # of the run before, which is over
+            self.late += stamp.mark is None
+            return
         if (time := stamp.time_ns) is not None:
             self.newest = max(self.newest, time)
             self._begun = time if self._begun is None else self._begun
@@ -210,6 +216,7 @@ class RankMerge:
                 each.ended,
                 each.behind,
                 None if each.observes is None else sorted(each.observes),
+                each.unopened,
             )
             for each in self._ranks
         ]
@@ -231,6 +238,7 @@ class RankMerge:
             each.waiting = deque(map(_canonical_line, was.waiting))
             each.over, each.ended, each.behind = was.over, was.ended, was.behind
             each.observes = None if was.observes is None else frozenset(was.observes)
+            each.unopened = was.unopened
             for line in each.held:
                 self.held, self._bytes = self.held + 1, self._bytes + line.size
         held, again = map(_canonical, (state.stream.held, state.stream.again))
@@ -322,7 +330,7 @@ class RankMerge:
         over = [self.is_over(rank) for rank in range(len(self._ranks))]
         for rank, each in enumerate(self._ranks):
             found = self._ranks[rank] = _Rank(rank)
-            found.observes, found.ended = each.observes, over[rank]
+            found.observes, found.ended, found.unopened = each.observes, over[rank], True
         self.watermark, self.newest, self._begun = -1, 0, None
 
     def _look_at_observed(self) -> None:

@@ -144,7 +144,7 @@ class OneStream:
         Args:
             mark: the line that opens it.
         """
-        self._opened, self._again = True, mark
+        self._opened, self._again, self._numbers = True, mark, 0
         self._closed.clear()
 
     def end(self) -> Iterator[Record]:

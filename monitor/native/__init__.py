@@ -14,13 +14,17 @@ from typing import Final
 from monitor.native.current import find
 from spec.language.errors import SpecError
 
-__all__ = ["CHOICE", "CoreError", "core", "library"]
+__all__ = ["CHOICE", "CoreError", "Refused", "core", "library"]
 
 CHOICE: Final = "RESIDENT_CLAIMS_CORE"
 
 
 class CoreError(SpecError):
     """The native core is absent, refuses what it was given, or failed."""
+
+
+class Refused(CoreError):
+    """The native core does not take a line: what it states is in no line that is read."""
 
 
 @cache

@@ -12,7 +12,7 @@ from typing import Any, Final, NamedTuple
 
 import msgspec
 
-from monitor.native import CoreError
+from monitor.native import CoreError, Refused
 from monitor.native.binding import loaded, table_of, vocabulary
 from monitor.native.options import kinds_of, options
 from spec.claims.states import ClaimState, Mode
@@ -179,8 +179,17 @@ class NativeJudge:
         Args:
             place: its number, and its sequence number if it has one.
             form: the name of its form; `first` are the numbers that a run in it may begin with.
+
+        Raises:
+            Refused: it states what no line that is read states; nothing of it was taken.
         """
-        self._call(self._core.rc_take, _packed(line, place, stream, form, first))
+        try:
+            packed = _packed(line, place, stream, form, first)
+        except ValueError as error:  # a text that UTF-8 cannot encode
+            raise Refused(str(error)) from None
+        if (code := self._core.rc_take(self._handle, packed, len(packed))) == -1:
+            raise Refused(self._out().decode())
+        self._checked(code)
 
     def lose(
         self,

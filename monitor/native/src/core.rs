@@ -76,6 +76,7 @@ impl Core {
                 let text = whole.map(|text| &text[done..done + line.len()]);
                 let text = text.or_else(|| std::str::from_utf8(line).ok());
                 if text.and_then(|text| self.line(text, at)).is_none() {
+                    self.tidy(); // of the names in it
                     break;
                 }
                 self.lines += 1;
