@@ -38,7 +38,8 @@ class _RankState(msgspec.Struct, frozen=True, array_like=True):
     ended: bool
     behind: str
     observes: list[Kind] | None
-    unopened: bool
+    run: int
+    begun: bool
 
 
 class _State(msgspec.Struct, frozen=True, array_like=True):
@@ -50,6 +51,7 @@ class _State(msgspec.Struct, frozen=True, array_like=True):
     begun: int | None
     newest: int
     late: int
+    run: int
 
 
 class _Rank:
@@ -62,7 +64,12 @@ class _Rank:
         self.ended = False  # it ended in the run before this one
         self.behind = ""  # why others do not wait for it, though it goes on
         self.observes: frozenset[Kind] | None = None
-        self.unopened = False  # another opened a run, and this one has not yet
+        self.run = 0  # of its lines, counted by the marks that open one
+        self.begun = False  # there was a line of any run
+
+    def open(self) -> None:
+        """A mark opens a run: the first one, or another."""
+        self.run += self.begun
 
     @property
     def frontier(self) -> int:
@@ -87,7 +94,7 @@ class RankMerge:
     or `HELD_BYTES` are held back. From there to its next line lines count as
     missing. What it has from before the watermark is late: dropped and counted, and nothing is
     concluded of the claims that it names. Where a rank is opened again, another run begins: what
-    others have from before their own mark of it is left out and counted, too.
+    others have of the runs before is left out and counted, too.
 
     Args:
         engine: its name, which the stream has.
@@ -100,6 +107,7 @@ class RankMerge:
         self._lines, self._ranks = lines, [_Rank(number) for number in range(ranks)]
         self._stream = OneStream(engine, file, ranks)
         self._begun: int | None = None  # the first time of all
+        self._run = 0
         self.newest = 0
         self.watermark = -1
         self.late = 0
@@ -136,15 +144,18 @@ class RankMerge:
         """The lines of the stream that are in order from this one on."""
         each, stamp = self._ranks[rank], record.stamp
         opens = stamp.mark is Mark.STREAM_OPENED
-        if opens:
-            if each.reader.started and stamp.sequence in (None, 0):
-                yield from self._begin_again(record)
-                each = self._ranks[rank]
-            each.observes, each.unopened = stamp.observes, False
-            self._look_at_observed()
-        elif each.unopened:  # of the run before, which is over
+        if opens and stamp.sequence in (None, 0):
+            each.open()
+        each.begun = True
+        if each.run > self._run:
+            yield from self._begin_again(record, each.run)
+            each = self._ranks[rank]
+        elif each.run < self._run:  # of a run that is over
             self.late += stamp.mark is None
             return
+        if opens:
+            each.observes = stamp.observes
+            self._look_at_observed()
         if (time := stamp.time_ns) is not None:
             self.newest = max(self.newest, time)
             self._begun = time if self._begun is None else self._begun
@@ -216,11 +227,12 @@ class RankMerge:
                 each.ended,
                 each.behind,
                 None if each.observes is None else sorted(each.observes),
-                each.unopened,
+                each.run,
+                each.begun,
             )
             for each in self._ranks
         ]
-        marks = (self.watermark, self._begun, self.newest, self.late)
+        marks = (self.watermark, self._begun, self.newest, self.late, self._run)
         return msgspec.msgpack.encode(_State(ranks, self._stream.state(), *marks))
 
     def restore(self, snapshot: bytes) -> None:
@@ -238,14 +250,14 @@ class RankMerge:
             each.waiting = deque(map(_canonical_line, was.waiting))
             each.over, each.ended, each.behind = was.over, was.ended, was.behind
             each.observes = None if was.observes is None else frozenset(was.observes)
-            each.unopened = was.unopened
+            each.run, each.begun = was.run, was.begun
             for line in each.held:
                 self.held, self._bytes = self.held + 1, self._bytes + line.size
         held, again = map(_canonical, (state.stream.held, state.stream.again))
         self._stream.restore(msgspec.structs.replace(state.stream, held=held, again=again))
         self._look_at_observed()
         self.watermark, self._begun = state.watermark, state.begun
-        self.newest, self.late = state.newest, state.late
+        self.newest, self.late, self._run = state.newest, state.late, state.run
 
     def _wait(self, each: _Rank, line: RankLine | None, new: int | None = None) -> bool:
         """Have a line wait for those of others; whether there is one.
@@ -320,7 +332,7 @@ class RankMerge:
         # With another number than 0 it says again what is observed.
         yield from self._stream.take([RankLine(self.watermark, rank, 1, record, after)])
 
-    def _begin_again(self, mark: Record) -> Iterator[Record]:
+    def _begin_again(self, mark: Record, run: int) -> Iterator[Record]:
         """Another run of the engine begins: all that is held back is of the last one."""
         if not all(each.over for each in self._ranks):
             for rank in range(len(self._ranks)):
@@ -330,7 +342,9 @@ class RankMerge:
         over = [self.is_over(rank) for rank in range(len(self._ranks))]
         for rank, each in enumerate(self._ranks):
             found = self._ranks[rank] = _Rank(rank)
-            found.observes, found.ended, found.unopened = each.observes, over[rank], True
+            found.observes, found.ended = each.observes, over[rank]
+            found.run, found.begun = each.run, each.begun
+        self._run = run
         self.watermark, self.newest, self._begun = -1, 0, None
 
     def _look_at_observed(self) -> None:

@@ -181,7 +181,7 @@ class NativeJudge:
             form: the name of its form; `first` are the numbers that a run in it may begin with.
 
         Raises:
-            Refused: it states what no line that is read states; nothing of it was taken.
+            Refused: it states what no line that is read states, and was not taken.
         """
         try:
             packed = _packed(line, place, stream, form, first)
@@ -331,7 +331,7 @@ class _Made(NamedTuple):
         return self.place_of(line, sequence) if line else None
 
     def reason(self, code: str, text: str, line: int, sequence: int | None) -> Reason:
-        """Why nothing is concluded."""
+        """A reason that the core writes."""
         return Reason(Code[code], text, self._place(line, sequence))
 
     def _finding(self, row: list[Any]) -> Finding:

@@ -31,7 +31,7 @@ class Blame(NamedTuple):
     """What the claims that an action names would free, in blocks.
 
     `freed` are the blocks that end with them, `shares` what each of them adds to that, and
-    `smallest` the two smallest shares above nothing.
+    `smallest` the two smallest shares above 0.
     """
 
     named: frozenset[Claim]

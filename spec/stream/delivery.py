@@ -161,7 +161,7 @@ class Delivery:
         r: Values,
         q: Values,
     ) -> tuple[int, int, tuple[Any, ...]] | None:
-        """The step that is taken where inputs are unknown; with several nothing is concluded."""
+        """The step that is taken where inputs are unknown; with several, none is."""
         steps = outcomes(watch, *stand, self.e, here, self.t, self.was, self.now, r, q)
         if len(steps) > 1 and watch.name not in self.claim.open:
             self.claim.leave_open(watch.name, self._unknown(watch.name))

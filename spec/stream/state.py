@@ -37,7 +37,7 @@ _MADE: Final[dict[str, Callable[[Any], Any]]] = {
     **{each.__name__: each.__members__.__getitem__ for each in _ENUMS},
     **{each.__name__: each._make for each in _RECORDS},
 }
-"""What makes a value from its parts, by the name of what it is. Nothing else is made."""
+"""What makes a value from its parts, by the name of what it is. No other value is made."""
 
 
 def save(judge: Judge, place: Place) -> dict[str, Any]:
@@ -70,7 +70,7 @@ def load(value: dict[str, Any], place: Place, forget: Callable[[Claim], None]) -
 def plain(value: Any, place: Place) -> Any:
     """A value as lists, texts, numbers and maps of one entry, whose key names what the value is.
 
-    What is nothing of `_MADE` is the place of a line.
+    What `_MADE` does not make is the place of a line.
     """
     kind = type(value)
     if kind is tuple:

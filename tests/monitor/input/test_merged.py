@@ -38,6 +38,7 @@ Line = dict[str, Any]
 Capture = pytest.CaptureFixture[str]
 HARD = Mode.HARD_PROTECTED
 ENGINE = "engine-0"
+LOST: Line = {"kind": "block_evicted", "block_ids": [0]}
 
 
 def plain(events: list[Event]) -> list[Line]:
@@ -483,3 +484,56 @@ class TestRefused:
     def test_kinds(self) -> None:
         """What commutes are reports about claims, which say nothing of requests."""
         assert all(Kind(kind).value.startswith("claim_") for kind in rank_order._OWN)
+
+
+class TestRuns:
+    """An engine that is restarted: each rank closes, and opens another run in the same file."""
+
+    def write(self, folder: Path, first: list[Line], second: list[Line]) -> list[str]:
+        """Both runs by two ranks, the second with what the hooks saw."""
+        reports = {"claim_registered", "claim_accepted", "claim_materialized", "claim_released"}
+        paths = []
+        for rank in range(2):
+            runs = [
+                [line for line in run if (line["kind"] in reports) == (rank == 0)]
+                for run in (first, second)
+            ]
+            path = folder / f"rank{rank}.jsonl"
+            path.write_bytes(b"".join(told(run, rank) for run in runs))
+            paths.append(str(path))
+        return paths
+
+    def life(self) -> list[Line]:
+        """A claim from its registration to its release."""
+        ends = [
+            {"kind": "claim_retired", "claim_id": "a", "by": "o", "time_ns": 20},
+            {"kind": "claim_released", "claim_id": "a", "by": "o", "time_ns": 21},
+        ]
+        return [*claim("a", 0, 1), *ends]
+
+    def test_in_files(self, tmp_path: Path) -> None:
+        """The second run is judged as if the first had not been."""
+        paths = self.write(tmp_path, [], self.life())
+        assert ModeVerdict.KEPT == check(paths, HARD, Bundle.CONTRACT).verdict
+
+    @pytest.mark.parametrize("turn", [1, -1])
+    def test_followed(self, tmp_path: Path, turn: int, capsys: Capture) -> None:
+        """Whichever rank is read first, nothing of a run is taken for the other."""
+        paths = self.write(tmp_path, [{**LOST, "time_ns": 1}], self.life())[::turn]
+        assert 3 == main(["follow", *paths, "--until-eof", "--format", "json"])
+        found = [msgspec.json.decode(each) for each in capsys.readouterr().out.splitlines()]
+        assert ["kept"] == [each["verdict"] for each in found if each.get("claim_id") == "a"]
+
+    def test_alive(self, tmp_path: Path) -> None:
+        """A claim that is alive at the end of a run is not judged by what is lost in the next."""
+        paths = self.write(tmp_path, claim("a", 0, 1), [{**LOST, "time_ns": 90}])
+        report = check(paths, HARD, Bundle.CONTRACT)
+        assert {ModeVerdict.INCONCLUSIVE} == {each.verdict for each in report.claims}
+
+    @pytest.mark.parametrize("gone", [0, 1])
+    def test_one_alone(self, tmp_path: Path, gone: int) -> None:
+        """Where a rank does not come again, its end is no evidence."""
+        paths = self.write(tmp_path, [], self.life())
+        path = Path(paths[gone])
+        path.write_bytes(b"".join(path.read_bytes().splitlines(keepends=True)[:2]))
+        assert ModeVerdict.INCONCLUSIVE == check(paths, HARD, Bundle.CONTRACT).verdict

@@ -86,7 +86,7 @@ def test_all_of_a_claim(mode: Mode) -> None:
 @pytest.mark.parametrize(
     "value",
     [(), ((1, -(2**70)), None), frozenset({"a", 2**63}), {"a": (True, Mode.EXPIRING)}],
-    ids=repr,
+    ids=lambda value: type(value).__name__,
 )
 def test_plain_and_back(value: object) -> None:
     """A value is made again from its plain form, through msgpack."""
