@@ -10,9 +10,10 @@ import time
 from pathlib import Path
 from typing import Final
 
-from monitor.native import library
+from monitor.native import CoreError, library
 from monitor.native.binding import name_of, vocabulary
 from monitor.native.current import BUILT, STAMP
+from monitor.native.judge import NativeJudge
 from monitor.native.tables import table
 from spec.contract.modes import Bundle
 
@@ -31,7 +32,7 @@ def build() -> str:
     places = ["--manifest-path", str(_CRATE), "--target-dir", str(BUILT.parent)]
     if subprocess.run([*command, *places], check=False).returncode:
         return "the native core cannot be built, and the judge in Python runs"
-    if library() is not None and all((BUILT / name_of(bundle)).exists() for bundle in Bundle):
+    if library() is not None and all(map(_has_table, Bundle)):
         return ""
     for old in BUILT.glob("table-*"):
         old.unlink()
@@ -45,6 +46,15 @@ def build() -> str:
         (BUILT / STAMP).unlink()
         raise
     return ""
+
+
+def _has_table(bundle: Bundle) -> bool:
+    """Whether the table of a bundle is there, and whole."""
+    try:
+        NativeJudge(bundle=bundle)
+    except CoreError:
+        return False
+    return (BUILT / name_of(bundle)).exists()
 
 
 if __name__ == "__main__":
