@@ -124,7 +124,7 @@ class Judge:
             self._reject(error)
             if self._engines is not None:
                 self._engines.lose(self._source, f"line {self._lines} could not be read")
-            return found
+            return found + self._decided_by_now(self._here)
         order, self._size = self._order, len(line or b"")
         return self.judge(
             records if order is None else [r for each in records for r in order.take(each)]
@@ -142,7 +142,7 @@ class Judge:
                 self._unsure.setdefault(stream, why)
             else:
                 self._monitor.lose(self._lines, why, stream)
-        return found
+        return found + self._decided_by_now(self._here)
 
     def drop(self, lines: int) -> list[VerdictLine]:
         """So many lines are missing before the next one; what is decided by those held back."""
@@ -154,7 +154,7 @@ class Judge:
         self._monitor.lose(self._lines, DROPPED)
         if self._engines is not None:
             self._engines.lose(self._source, DROPPED)
-        return found
+        return found + self._decided_by_now(self._here)
 
     @property
     def dropped(self) -> int:
@@ -235,11 +235,16 @@ class Judge:
         for stream, why in self._unsure.items():
             self._monitor.lose(self._lines, why, stream)
         self._unsure.clear()
-        at = at_line(self._source, self._lines, self._last)
+        at = self._here
         for stream, claim in self._monitor.in_hand(final=True):
             lines += self._ended(stream, claim, at, final=True)
         self._monitor.account.disorder = disorder if self._order is None else self._disorder
         return lines, self._monitor.finish()
+
+    @property
+    def _here(self) -> At:
+        """The place of the last line."""
+        return at_line(self._source, self._lines, self._last)
 
     @property
     def _disorder(self) -> Disorder:
@@ -285,6 +290,10 @@ class Judge:
         self._look(stamp.stream, at, stamp.mark)
         for event, _ in record.events:
             self._counts.events[event.kind] += 1
+        return self._decided_by_now(at)
+
+    def _decided_by_now(self, at: At) -> list[VerdictLine]:
+        """What was decided since the last call, at this place."""
         found: list[VerdictLine] = []
         for news in self._monitor.news():
             for claim in (*news.gone, *news.moved):

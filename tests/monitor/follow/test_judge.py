@@ -223,6 +223,14 @@ class TestRejected:
         assert ModeVerdict.INCONCLUSIVE == verdict(judge, REFUSAL)
         assert ({"s": 1}, 1) == (counts.rejected, len(told))
 
+    def test_at_once(self) -> None:
+        """What is decided by a line that cannot be read, or by a pause, is stated there."""
+        for decide in (lambda judge: judge.take(b"{"), lambda judge: judge.drop(1)):
+            judge = Judge("s", None, Counts())
+            before = [found for line in REFUSAL[:6] for found in judge.take(line)]
+            (last,) = decide(judge)
+            assert ([], ModeVerdict.INCONCLUSIVE) == (before, last.verdict)
+
     def test_streams(self, monkeypatch: pytest.MonkeyPatch) -> None:
         """A source has a limited number of streams; a line of one more is rejected."""
         monkeypatch.setattr(judge_module, "STREAMS", 3)
