@@ -142,8 +142,7 @@ def _compared(what: str, pairs: Sequence[tuple[_Cost, _Cost]]) -> Compared:
 def _is_as_usual(engine: Engine, switch: Switch) -> None:
     """The monitor has judged every line so far, and none was unusual, which would cost more."""
     (attachment,) = engine.armed.attachments
-    monitors = switch.inline._live._each
-    streams = [each for monitor in monitors for each in monitor._streams.values()]
+    streams = switch.inline._live._streams.found()
     assert switch.whole
     assert not attachment.journal.dropped
     assert [None] == [stream.left for stream in streams]

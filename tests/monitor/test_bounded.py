@@ -79,7 +79,8 @@ def test_each_by_its_mode(many: int) -> None:
     for _, events in lives(many):
         for event in events:
             place = at_line("run", next(lines) + 1)
-            stream = streams.take(Record(place, stamp_of(event, "run"), ((event, place),)))
+            streams.take(Record(place, stamp_of(event, "run"), ((event, place),)))
+            (stream,) = streams
             most = max(most, held(stream))
     assert most <= LIVE + 1 + ENDED
     streams.finish()
