@@ -67,9 +67,11 @@ native-core: $(STAMP) ## Build the native core of the monitor (Rust) into build/
 setup-vllm: $(VLLM_VENV)/.stamp ## Install a vLLM that needs no GPU into .venv-vllm (1.8 GB; VLLM=0.31.0 for that version)
 
 # Every trace of the table is judged, counted as evidence, and compared with the models, where Z3 is.
+# Engines mostly wait when they start, so three at a time; long files are not left for the end.
 test-vllm: $(STAMP) $(VLLM_VENV)/.stamp ## Run the tests of the plugin inside that vLLM (VLLM=0.31.0)
 	@rm -rf build/table
-	$(VLLM_VENV)/bin/python -m pytest -n 2 --dist loadfile -m 'not deep' tests_vllm --keep build/table
+	$(VLLM_VENV)/bin/python -m pytest -n 3 --dist loadfile --no-loadscope-reorder -m 'not deep' tests_vllm \
+		--keep build/table
 	$(BIN)/python -m tests_vllm.witness build/table
 
 test-vllm-gpu: $(STAMP) ## The same in GPU_VENV=..., with vLLM's own offloading, on a CUDA device

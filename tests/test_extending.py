@@ -306,6 +306,7 @@ class TestToys:
         assert {file for file, _ in failed} <= set(re.findall(r"`(tests/[\w/]+\.py)`", row))
         assert "test_sizes" in {test for _, test in failed}
 
+    @pytest.mark.deep
     def test_without_its_answer(self, copies: Callable[[Toy], Copy], tmp_path: Path) -> None:
         """A pending state that nothing answers is found: the theorem of receptiveness fails."""
         text = (TOYS / "block_notice.py").read_text(encoding="utf-8")

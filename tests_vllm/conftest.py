@@ -122,5 +122,5 @@ def keep(pytestconfig: pytest.Config) -> Keep:
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     """How many runs `test_repeat` makes, and where traces are kept."""
-    parser.addoption("--runs", type=int, default=4, help="runs of test_repeat, 131 for all")
+    parser.addoption("--runs", type=int, default=2, help="runs of test_repeat, 131 for all")
     parser.addoption("--keep", metavar="FOLDER", help="keep traces for tests_vllm.witness here")

@@ -26,7 +26,9 @@ from tests_vllm.tier import BACK, FAILED
         ("path A, success", "", "61", BACK, 0),
         pytest.param("path B, other bytes", "", "not_restored", FAILED, 0, marks=pytest.mark.deep),
         pytest.param("a store that fails", "", "61", BACK, 0, marks=pytest.mark.deep),
-        ("L3 hard claim", "not enforced", "0", "evicted harmed end", 1),
+        pytest.param(
+            "L3 hard claim", "not enforced", "0", "evicted harmed end", 1, marks=pytest.mark.deep
+        ),
         pytest.param(
             "L3 hard claim",
             "not told",

@@ -160,8 +160,15 @@ def busy(engine: Engine, source: random.Random, modes: tuple[Mode, ...], tier: b
         compare(engine)
 
 
-@pytest.mark.parametrize("overlap", [False, True], ids=["in turn", "overlapping"])
-@pytest.mark.parametrize("tier", [False, True], ids=["pool", "tier"])
+@pytest.mark.parametrize(
+    ("tier", "overlap"),
+    [
+        pytest.param(False, False, id="pool-in turn", marks=pytest.mark.deep),
+        pytest.param(False, True, id="pool-overlapping"),
+        pytest.param(True, False, id="tier-in turn"),
+        pytest.param(True, True, id="tier-overlapping", marks=pytest.mark.deep),
+    ],
+)
 def test_busy(make: Make, request: pytest.FixtureRequest, tier: bool, overlap: bool) -> None:
     """In a pool that is too small for all that is in hand requests are preempted and come back,
     with steps that overlap or not, and each claim is kept by its own mode."""

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
+
 from monitor.check.files import check
 from runtime_hooks.demo.engine import claim, without_epoch
 from runtime_hooks.demo.tiny import tokens
@@ -45,6 +47,7 @@ def test_engine(make: Make) -> None:
     assert {"claim:a": ModeVerdict.KEPT, "claim:a2": ModeVerdict.KEPT} == verdicts
 
 
+@pytest.mark.deep
 def test_server(tmp_path: Path) -> None:
     """With scopes a claim is renewed by its owner alone, and a trial needs a known caller."""
     server = Server(tmp_path, *OPTIONS.split(), scopes=SCOPES)

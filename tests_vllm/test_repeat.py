@@ -1,6 +1,6 @@
 """Repetitions in subprocesses, as in table 8 of Fail-Closed Lowering.
 
-Four runs by default, two at a time; `--runs 9` for one of each, `--runs 131` for all.
+Two runs by default, at once; `--runs 9` for one of each, `--runs 131` for all.
 """
 
 from __future__ import annotations
