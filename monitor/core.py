@@ -328,10 +328,10 @@ class Streams:
         Args:
             every: with all claims that were moved, and not only those whose verdict stands.
         """
-        found = {
-            stream: News(stream.name, _taken(stream.gone), [], stream.limits, stream.forgotten)
-            for stream in self._moved
-        }
+        found = {}
+        for stream in self._moved:
+            gone, stream.gone = stream.gone, []
+            found[stream] = News(stream.name, gone, [], stream.limits, stream.forgotten)
         for stream, claim in self.moved():
             if every or claim.final or is_violated(claim):
                 found[stream].moved.append(outcome_of(claim))
@@ -354,13 +354,6 @@ class Streams:
         """Every stream is over."""
         for stream in self:
             stream.judge.finish()
-
-
-def _taken(outcomes: list[ClaimOutcome]) -> list[ClaimOutcome]:
-    """What is in a list, which is empty after."""
-    found = [*outcomes]
-    outcomes.clear()
-    return found
 
 
 def line_of(record: Record, *, foreign: bool = False) -> Line:

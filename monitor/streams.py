@@ -6,9 +6,11 @@ Both have the same methods, and find the same.
 from __future__ import annotations
 
 from collections import Counter
+from functools import partial
 from typing import TYPE_CHECKING, Final, TypeAlias
 
 from monitor.core import TROUBLED, USUAL, Limits, Streams, line_of
+from monitor.input.errors import is_utf8
 from monitor.input.plain import text_of
 from monitor.input.records import CANONICAL, at_line
 from monitor.native import CoreError, Refused, core
@@ -65,7 +67,8 @@ class NativeStreams:
         self.read = Occurred()  # of the lines that the core did not read itself
         self.forms: dict[str, Form] = {CANONICAL.name: CANONICAL}
         self.files = [file]
-        self._unnamed = file if _can_be_stated(file) else _UNSTATED
+        can_be_stated = is_utf8(file) and len(file) <= _LONGEST
+        self._unnamed = file if can_be_stated else _UNSTATED
         self.judge = NativeJudge(
             default,
             bundle,
@@ -209,28 +212,9 @@ class NativeStreams:
         )
 
 
-def _can_be_stated(name: str) -> bool:
-    """Whether a line can state a stream of this name."""
-    try:
-        name.encode()
-    except UnicodeEncodeError:
-        return False
-    return len(name) <= _LONGEST
-
-
 AnyStreams: TypeAlias = Streams | NativeStreams
 
 
-def streams_of(
-    file: str,
-    default: Mode | None = None,
-    bundle: Bundle = Bundle.CONTRACT,
-    *,
-    limits: Limits = USUAL,
-    only: str | None = None,
-    watched: bool = False,
-) -> AnyStreams:
-    """The streams of one source, by the judge that runs; CoreError where there is none."""
-    if core() == "native":
-        return NativeStreams(file, default, bundle, limits=limits, only=only, watched=watched)
-    return Streams(default, bundle, limits=limits, only=only, watched=watched)
+def streams_of(file: str) -> type[Streams] | partial[NativeStreams]:
+    """What makes the streams of one source, by the judge that runs; CoreError where none does."""
+    return partial(NativeStreams, file) if core() == "native" else Streams

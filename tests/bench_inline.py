@@ -100,7 +100,7 @@ def per_event(live: int, events: int, *, shuffled: bool) -> float:
     """Microseconds of the processor that a decoded event takes by one mode, where so many claims
     are live; they have been entered before.
     """
-    monitor, before = streams_of("bench", Mode.OFFLOADABLE), _ENTRY * live
+    monitor, before = streams_of("bench")(Mode.OFFLOADABLE), _ENTRY * live
     made = as_events(Traffic(before + events, live, shuffled=shuffled))
     _take(monitor, itertools.islice(made, before), 0)
     rest = list(made)

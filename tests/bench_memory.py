@@ -56,7 +56,7 @@ class Run:
     """A monitor that is fed events, each made for the moment and numbered."""
 
     def __init__(self, *, ended: int = ENDED) -> None:
-        self.monitor, self._number = streams_of("run", MODE, limits=Limits(ended=ended)), 0
+        self.monitor, self._number = streams_of("run")(MODE, limits=Limits(ended=ended)), 0
 
     def take(self, kind: Kind, **fields: Any) -> None:
         """One event."""

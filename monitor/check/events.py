@@ -101,8 +101,7 @@ class EventMonitor:
         asked_mode = None if mode is None else find_mode(mode).mode
         asked = Asked(asked_mode, find_bundle(bundle), strict, claim_asked(claim), limits)
         self._asked, self._account = asked, Account(name)
-        self._streams = streams_of(
-            name,
+        self._streams = streams_of(name)(
             asked.mode,
             asked.bundle,
             limits=asked.limits,

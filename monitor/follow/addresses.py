@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final
 
 from monitor.follow.growing_file import GrowingFile
 from monitor.follow.streams import Fifo, Peer, StandardInput, Zmq, tcp, unix
-from monitor.input.errors import InputError
+from monitor.input.errors import InputError, is_utf8
 from monitor.input.lines import STDIN
 from spec.installed import how_to_install
 
@@ -31,7 +31,7 @@ def source_of(text: str, *, until_eof: bool) -> Source:
         InputError: there is no such thing, or it cannot be followed.
     """
     scheme, _, rest = text.partition(":")
-    if any("\ud800" <= each <= "\udfff" for each in text):  # verdicts could not cite it
+    if not is_utf8(text):  # verdicts could not cite it
         raise InputError(text, "the name is no UTF-8", hint="give it another name, or a link")
     if text == STDIN:
         return StandardInput()

@@ -368,7 +368,9 @@ class Judge:
 
     def _violated(self, stream: str, claim: ClaimOutcome, at: At) -> Iterator[ViolationLine]:
         violated = [n for n, each in claim.findings.items() if each.verdict is Verdict.VIOLATED]
-        stated = self._stated.setdefault(_key(stream, claim), Stated()) if violated else Stated()
+        if not violated:
+            return
+        stated = self._stated.setdefault(_key(stream, claim), Stated())
         for name in violated:
             if name in stated.violated:
                 continue

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from spec.language.suggest import did_you_mean
 
-__all__ = ["InputError", "did_you_mean", "shown"]
+__all__ = ["InputError", "did_you_mean", "is_utf8", "shown"]
 
 
 class InputError(ValueError):
@@ -47,6 +47,15 @@ class InputError(ValueError):
 
 def _again(file: str, reason: str, line: int | None, field: str | None, hint: str) -> InputError:
     return InputError(file, reason, line=line, field=field, hint=hint)
+
+
+def is_utf8(text: str) -> bool:
+    """Whether a text can be written as UTF-8; the name of a file may be none."""
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
 
 
 def shown(value: object, limit: int = 60) -> str:

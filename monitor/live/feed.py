@@ -57,7 +57,7 @@ class Live:
     ) -> None:
         self.stream, self._modes = stream, frozenset(modes)
         limits = Limits(live=most, ended=ended, ids=ids, requests=REQUESTS)
-        self._streams = streams_of(stream, limits=limits, watched=True)
+        self._streams = streams_of(stream)(limits=limits, watched=True)
         self._read = 0
         self._forgotten: dict[str, int] = {}  # by stream, of the run that it is in
         self._emitted: dict[tuple[int, str], LiveVerdict] = {}

@@ -1,6 +1,6 @@
 """Saves a judge as plain values, which msgpack can hold, and makes it again from them.
 
-What `past` and `news` hold is not saved: it belongs to whoever takes it.
+What `past` and `news` hold is not saved: it belongs to the caller.
 """
 
 from __future__ import annotations

@@ -12,6 +12,8 @@ from monitor.input.errors import InputError
 from monitor.input.given import records_of_line
 from monitor.native import CHOICE, library
 from monitor.results import News
+from spec.events.alphabet import Kind
+from spec.events.canonical import Event
 from spec.language.errors import SpecError
 from spec.stream.outcome import ClaimOutcome
 from tests.native.differential import lines_of
@@ -125,9 +127,6 @@ def test_later_streams(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_event_of_wrong_types(monkeypatch: pytest.MonkeyPatch) -> None:
     """An event with a value that no line can have is refused by both judges, and judged by none."""
-    from spec.events.alphabet import Kind
-    from spec.events.canonical import Event
-
     for value in (b"c", 1.5, ["c"], {"c": 1}, object(), "\ud800"):
         pair = Pair(monkeypatch)
         event = Event(kind=Kind.CLAIM_REJECTED, claim_id=value)  # type: ignore[arg-type]

@@ -244,7 +244,7 @@ impl Core {
                 self.out.extend_from_slice(format!("[{}]\n", kinds.join(",")).as_bytes());
                 self.each(|judge, out| outcome::live(judge, out));
             }
-            _ => return Err(format!("nobody knows what {what} is")),
+            _ => return Err(format!("{what} cannot be asked for")),
         }
         Ok(())
     }

@@ -181,10 +181,8 @@ pub fn in_hand(judge: &Judge, out: &mut Vec<u8>) {
 
 /// Append the name of a stream and how many of its claims have not ended, as a line.
 pub fn live(judge: &Judge, out: &mut Vec<u8>) {
-    let (run, mut live) = (&judge.state.run, 0);
-    for (_, number) in run.ids.iter() {
-        live += u64::from(!run.claims[*number].is_final);
-    }
+    let run = &judge.state.run;
+    let live = run.ids.iter().filter(|row| !run.claims[*row.1].is_final).count();
     out.push(b'[');
     quote(&judge.stream.name, out);
     put!(out, ",{live}]\n");
