@@ -8,6 +8,7 @@ thread carries out the calls when the next request arrives or the next step begi
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
+from weakref import WeakSet
 
 from runtime_hooks.claims.preregistration import Preregistration, Prompt, Ticket
 from runtime_hooks.settings.config import ArmingError
@@ -16,9 +17,9 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from concurrent.futures import Future
 
-__all__ = ["Ticket", "closed", "list_claims", "opened", "register", "release"]
+__all__ = ["Ticket", "list_claims", "opened", "register", "release"]
 
-_OPEN: Final[list[Preregistration]] = []  # of the hooked engines of this process
+_HOOKED: Final[WeakSet[Preregistration]] = WeakSet()  # the engines of this process
 
 
 def register(
@@ -68,19 +69,14 @@ def list_claims() -> tuple[Ticket, ...]:
 
 def opened(engine: Preregistration) -> None:
     """An engine of this process was hooked."""
-    _OPEN.append(engine)
-
-
-def closed(engine: Preregistration) -> None:
-    """A hooked engine ended, or is not hooked any more."""
-    if engine in _OPEN:
-        _OPEN.remove(engine)
+    _HOOKED.add(engine)
 
 
 def _engine() -> Preregistration:
-    if len(_OPEN) != 1:
+    hooked = [engine for engine in _HOOKED if not engine.closed]
+    if len(hooked) != 1:
         raise ArmingError(
-            f"there are {len(_OPEN)} hooked engines in this process, and not one",
+            f"there are {len(hooked)} hooked engines in this process, and not one",
             "where the engine is another process, use the setting `ahead`",
         )
-    return _OPEN[0]
+    return hooked[0]

@@ -111,6 +111,11 @@ class Preregistration:
 
     # Any thread.
 
+    @property
+    def closed(self) -> bool:
+        """Whether the engine has ended, or is not hooked any more."""
+        return self._inbox.closed
+
     def register(self, stated: Mapping[str, Any], prompt: Prompt | None = None) -> Ticket:
         """Register a claim, which waits for a request with its prefix.
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from runtime_hooks.trace.names import cached_blocks, name_of
+from runtime_hooks.trace.names import cached_blocks, name_of, without_copies
 from spec.claims.states import ClaimState
 from spec.events.alphabet import Kind
 
@@ -77,8 +77,8 @@ class Restatement:
             for entry in self._registry.live.values():
                 self._introduce(entry)
             for entry, places in self._tracker.standing():
-                if places:
-                    fields = cached_blocks(places, None)
+                for part in without_copies(places):
+                    fields = cached_blocks(part, None)
                     self._emitter.fact(Kind.BLOCK_CACHED, claim_id=entry.claim_id, **fields)
                 if entry.copied:
                     self._emitter.fact(Kind.HOST_COPY_FOUND, claim_id=entry.claim_id)

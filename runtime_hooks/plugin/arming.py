@@ -9,7 +9,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from runtime_hooks.claims.api import closed, opened
+from runtime_hooks.claims.api import opened
 from runtime_hooks.claims.ownership import prepare
 from runtime_hooks.claims.preregistration import Prompt
 from runtime_hooks.control.folder import (
@@ -89,7 +89,6 @@ class Armed:
         """The engine of a scheduler ends: end its hooks and its stream."""
         for attachment in self.attachments:
             if attachment.scheduler is scheduler:
-                closed(attachment.controller.preregistration)
                 try:
                     attachment.end()
                 except Exception:
@@ -248,6 +247,5 @@ def disarm() -> None:
     if armed is not None:
         armed.end()
         for attachment in armed.attachments:
-            closed(attachment.controller.preregistration)
             attachment.detach()
             armed.unserve(attachment.scheduler)

@@ -22,6 +22,7 @@ __all__ = [
     "name_of",
     "namespace_of",
     "object_of",
+    "without_copies",
 ]
 
 PREFIX: Final = "prefix:"
@@ -80,6 +81,20 @@ def cached_blocks(
     return fields | (
         {"found": True} if computed_by is None else {"request_id": name_of(computed_by)}
     )
+
+
+def without_copies(places: Iterable[tuple[int, int]]) -> Iterable[Sequence[tuple[int, int]]]:
+    """Positions and blocks in parts that have each position at most once, as an event needs them.
+
+    A content may be in several blocks. The first part has every position.
+    """
+    parts: list[dict[int, int]] = []
+    for at, block in places:
+        part = next((part for part in parts if at not in part), None)
+        if part is None:
+            parts.append(part := {})
+        part[at] = block
+    return (list(part.items()) for part in parts)
 
 
 def claim_terms(claim: ResidentClaim) -> dict[str, Any]:

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from runtime_hooks.trace.names import cached_blocks
+from runtime_hooks.trace.names import cached_blocks, without_copies
 from spec.events.alphabet import Kind
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Sequence
 
     from runtime_hooks.claims.entry import Entry
     from runtime_hooks.claims.registry import Registry
@@ -30,7 +30,7 @@ def report_gained(
         places: positions and blocks.
         computed_by: the request that computed the blocks; None where they were found.
     """
-    for part in _without_copies(places):
+    for part in without_copies(places):
         fields = cached_blocks(part, computed_by)
         emitter.fact(Kind.BLOCK_CACHED, claim_id=entry.claim_id, **fields)
         if entry.gain(computed_by):
@@ -53,14 +53,3 @@ def report_materialized(registry: Registry, entry: Entry, computed_by: str | Non
     else:
         registry.report(entry, Kind.CLAIM_MATERIALIZED)
     entry.brought = None
-
-
-def _without_copies(places: Sequence[tuple[int, int]]) -> Iterable[Sequence[tuple[int, int]]]:
-    """The places in parts that have each position at most once; the first part has all of them."""
-    parts: list[dict[int, int]] = []
-    for at, block in places:
-        part = next((part for part in parts if at not in part), None)
-        if part is None:
-            parts.append(part := {})
-        part[at] = block
-    return (list(part.items()) for part in parts)

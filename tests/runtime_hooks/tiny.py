@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 
 import msgspec
 
+from monitor.input.dialects.canonical import CanonicalDialect
 from runtime_hooks.claims.arrivals import Arrival, Refusal
 from runtime_hooks.claims.preregistration import Prompt
 from runtime_hooks.controller.controller import Controller
@@ -66,10 +67,11 @@ class Judged(NamedTuple):
 
 
 def judged(lines: Iterable[Line], first: tuple[int, ...] = (0,)) -> Judge:
-    """A judge that has read lines, as they would be read from a file."""
-    judge = Judge(first=first)
+    """A judge that has read lines, as they would be read from a file; each must be readable."""
+    judge, dialect = Judge(first=first), CanonicalDialect("trace")
     for number, line in enumerate(lines, 1):
         text = EVENT_ENCODER.encode(line)
+        dialect.feed(msgspec.json.decode(text), number)
         marks = set(Mark)
         form = StreamMark if msgspec.json.decode(text)["kind"] in marks else Event
         judge.take(line_of(msgspec.json.decode(text, type=form), number))

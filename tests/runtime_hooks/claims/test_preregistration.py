@@ -10,6 +10,7 @@ import pytest
 
 from runtime_hooks import claims
 from runtime_hooks.claims import preregistration
+from runtime_hooks.claims.api import opened
 from runtime_hooks.claims.arrivals import Arrival
 from runtime_hooks.claims.metadata import object_of
 from runtime_hooks.claims.preregistration import Prompt, Ticket
@@ -286,6 +287,17 @@ class TestModule:
             claims.register(claim(), [1] * 32)
         with pytest.raises(ArmingError, match="0 hooked engines in this process"):
             claims.release("claim:a", "tenant")
+        with pytest.raises(ArmingError, match="0 hooked engines in this process"):
+            claims.list_claims()
+
+    def test_ended(self) -> None:
+        """An engine that has ended, or is hooked no more, does not stand in the way of the next."""
+        for _ in range(2):
+            engine = TinyEngine()
+            opened(engine.controller.preregistration)
+            ticket = claims.register(claim(), PROMPT.token_ids)
+            assert (ticket,) == claims.list_claims()
+            engine.controller.inbox.close()
         with pytest.raises(ArmingError, match="0 hooked engines in this process"):
             claims.list_claims()
 

@@ -141,6 +141,16 @@ class TestWhat:
         stated = [(e.claim_id, b) for e in cached for b in e.block_ids]
         assert ([("a", b) for b in range(1, 21)] + [("b", b) for b in range(21, 31)]) == stated
 
+    def test_copies(self) -> None:
+        """Of a content that is in two blocks, both are stated, in events that can be read."""
+        engine = begun(200)
+        assert engine.serve("p", 40, claim("a", 20))
+        assert engine.serve("again", 40, prompt="p", looks=False)
+        minute(engine)
+        cached = [event for event in restated(engine) if event.kind == "block_cached"]
+        assert [tuple(range(20))] * 2 == [event.positions for event in cached]
+        assert KEPT is engine.judge(Mode.HARD_PROTECTED).verdict
+
     def test_requests(self) -> None:
         """Requests in hand are stated with their needs, and with what was done about them."""
         engine = begun(defer_s=600)
@@ -303,7 +313,7 @@ ACTS = st.one_of(
     st.tuples(
         st.just("claim"), st.sampled_from("abcd"), st.integers(1, 30), st.sampled_from(TAKEN)
     ),
-    st.tuples(st.just("request"), st.sampled_from("abcdefgh"), st.integers(1, 60)),
+    st.tuples(st.just("request"), st.sampled_from("abcdefgh"), st.integers(1, 60), st.booleans()),
     st.tuples(st.just("arrive"), st.sampled_from("abcdefgh"), st.integers(1, 60)),
     st.tuples(st.just("finish")),
     st.tuples(st.just("release"), st.sampled_from("abcd")),
@@ -331,7 +341,7 @@ def test_any(acts: list[tuple[Any, ...]], enforce: tuple[Mode, ...], defer: int)
                 stated = claim(f"{name}{number}", blocks, mode, **OWN.get(mode, {}))
                 engine.serve(f"r{number}", blocks, stated, name)
             case "request":
-                engine.serve(f"r{number}", more[1], prompt=more[0])
+                engine.serve(f"r{number}", more[1], prompt=more[0], looks=more[2])
             case "arrive":
                 hands.append(f"r{number}")
                 engine.arrive(Arrival(hands[-1], keys_of(*more), more[1], more[1]))
