@@ -121,13 +121,13 @@ class Facts:
             raise Contradiction(Code.NOTHING_NAMED, text)
 
     def _owners(self, key: Key) -> list[tuple[Claim, int]]:
-        """The claims that need a key, each with the position: of a group with a window the last
-        ones alone.
+        """The claims that may need a key, each with the position: of a group with a window none
+        before the window of the shortest prefix that is enough.
         """
         group, found = self._pool.groups.get(key.group, FULL), self._objects.owners(key)
         if group.kind == "full":
             return found
-        return [(claim, at) for claim, at in found if at in group.needs(claim.start, claim.stop)]
+        return [(c, at) for c, at in found if at >= group.needs(c.start, c.stop).start]
 
     def _named_by_blocks(self, event: Event, keys: list[Key], effect: Effect) -> None:
         """The fact means the claims that hold the keys or the blocks that it states."""
@@ -200,8 +200,9 @@ class Facts:
 
     def _loaded(self, event: Event, keys: list[Key], effect: Effect) -> None:
         """A load brought copies back; raises Contradiction if no tier has them."""
-        keys = keys or self._of_blocks(event)
-        if not keys and event.held is None:
+        if not keys and len(known := self._of_blocks(event)) == len(event.block_ids):
+            keys = known
+        if not keys and event.held != 0:
             self._load_whole(effect)
         for key in keys:
             counts = effect.direct or self._objects.owners(key)
@@ -218,10 +219,10 @@ class Facts:
         return any(any(claim.copies.values()) for claim in effect.direct)
 
     def _load_whole(self, effect: Effect) -> None:
-        """A load does not state what it brought: it is known only of what is there already."""
+        """A load does not state what it brought back: it is known of what is there already alone."""
         for claim in effect.direct:
             if not claim.over and claim.facts[AT["lead"]] < claim.threshold:
-                text = "a load does not state how many blocks it brought back"
+                text = "a load does not state which blocks it brought back"
                 raise Contradiction(Code.UNCLEAR_AMOUNT, text)
 
     def _gone(

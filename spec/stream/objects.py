@@ -128,22 +128,6 @@ class Objects:
         found = (obj.identity for obj in self._users.get(content, ()))
         return next((identity for identity in found if identity is not None), None)
 
-    def bind(self, obj: Object, event: Event, pool: Pool) -> bool:
-        """Take the identity and the map of positions that an event states of an object.
-
-        Returns:
-            Whether keys of the pool have another name now.
-        """
-        obj.token_map = obj.token_map or event.token_map
-        if obj.identity is not None or event.cache_identity is None:
-            return False
-        before = [obj.key(g, at) for g in pool.groups for at in range(len(obj.contents))]
-        obj.identity = event.cache_identity
-        after = [obj.key(g, at) for g in pool.groups for at in range(len(obj.contents))]
-        self._agree(obj, obj.contents)
-        pool.rename(zip(before, after, strict=True))
-        return bool(before)
-
     def state(self, obj: Object, contents: tuple[Content, ...], pool: Pool) -> bool:
         """The first positions of an object hold these; what was stated of positions is renamed.
 
@@ -161,6 +145,10 @@ class Objects:
         more = contents[known:]
         if not more:
             return False
+        if obj.identity is None:
+            raise Contradiction(
+                Code.KEYS_CONTRADICT, "keys of an object are stated without its cache identity"
+            )
         if len(set(contents)) < len(contents):
             raise Contradiction(
                 Code.KEYS_CONTRADICT, "an object has one content at two of its positions"
@@ -172,12 +160,9 @@ class Objects:
             raise Contradiction(
                 Code.KEYS_CONTRADICT, "a block held two contents of one position of an object"
             )
-        if obj.identity is not None:
-            renamed += [
-                (Key(None, g, name), Key(obj.identity, g, name))
-                for g in pool.groups
-                for name in more
-            ]
+        renamed += [
+            (Key(None, g, name), Key(obj.identity, g, name)) for g in pool.groups for name in more
+        ]
         obj.contents = contents
         obj.places.difference_update(places)
         for position in range(known, len(contents)):

@@ -88,6 +88,10 @@ class Object:
             found += 1
         return found
 
+    def bind(self, identity: str | None, token_map: str | None) -> None:
+        """Take the identity and the map of positions that an event states first."""
+        self.identity, self.token_map = self.identity or identity, self.token_map or token_map
+
     def agrees(self, identity: str | None, token_map: str | None) -> bool:
         """Whether an event that states these may mean this object."""
         pairs = ((self.identity, identity), (self.token_map, token_map))

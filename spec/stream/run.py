@@ -67,11 +67,11 @@ class Run:
         if claim.obj.object_id is None and "object_id" in claim.stated:
             renamed = self._move(claim)
         self.objects.join(claim)
+        claim.obj.bind(event.cache_identity, event.token_map)
+        if event.kind not in TERMS or not event.contents:
+            return renamed
         with self.capacity.resized(self.objects.sharing(claim.obj)):
-            renamed = self.objects.bind(claim.obj, event, self.pool) or renamed
-            if event.kind in TERMS and event.contents:
-                renamed = self.objects.state(claim.obj, event.contents, self.pool) or renamed
-        return renamed
+            return self.objects.state(claim.obj, event.contents, self.pool) or renamed
 
     def _move(self, claim: Claim) -> bool:
         """An object of a claim turns out to be one that has a name."""

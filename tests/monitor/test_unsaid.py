@@ -178,7 +178,7 @@ class TestTokens:
     def test_not_loaded(self) -> None:
         """A load that does not say how many blocks came back restores nothing."""
         trace = bare(connector_success(), "dst_block_count", "num_external_tokens")
-        assert {"a load does not state how many blocks it brought back"} == whys(trace)
+        assert {"a load does not state which blocks it brought back"} == whys(trace)
         assert "inconclusive" == judge(trace, Mode.OFFLOADABLE).verdict
 
 

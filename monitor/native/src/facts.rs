@@ -69,8 +69,8 @@ fn gone(kind: event::Kind) -> bool {
     kind == event::BLOCK_EVICTED || kind == event::BLOCK_LOST
 }
 
-/// Call a function with the claims that need a key, each with the position: of a group with a window
-/// the last ones alone.
+/// Call a function with the claims that may need a key, each with the position: of a group with a
+/// window none before the window of the shortest prefix that is enough.
 fn needing(
     pool: &Pool, objects: &Objects, claims: &Claims, key: Key, mut each: impl FnMut(u32, u64),
 ) {
@@ -79,7 +79,7 @@ fn needing(
         let needed = group.is_none_or(|(_, group)| {
             let claim = &claims[owner];
             let end = claim.predicate.map_or(claim.extent() as i64, |predicate| predicate.end());
-            (claim.start().max(end - group.window)..end).contains(&(position as i64))
+            position as i64 >= claim.start().max(end - group.window)
         });
         if needed {
             each(owner, position);
@@ -274,8 +274,11 @@ impl Facts<'_> {
     fn loaded(&mut self, event: &Event, keys: &mut Vec<Key>) -> Fine {
         if keys.is_empty() {
             self.of_blocks(event, keys);
+            if keys.len() < event.block_ids.len() {
+                keys.clear();
+            }
         }
-        if keys.is_empty() && event.held.is_none() {
+        if keys.is_empty() && event.held != Some(0) {
             self.load_whole()?;
         }
         let copied = self.effect.direct.keys().any(|claim| self.claims[claim].has_copy());
@@ -298,13 +301,13 @@ impl Facts<'_> {
         Ok(())
     }
 
-    /// A load does not state what it brought: it is known only of what is there already.
+    /// A load does not state what it brought back: it is known of what is there already alone.
     fn load_whole(&self) -> Fine {
         for claim in self.effect.direct.keys().map(|claim| &self.claims[claim]) {
             if !claim.over(self.tables) && claim.is_away(self.tables) {
                 return contradiction(
                     Code::UnclearAmount,
-                    "a load does not state how many blocks it brought back",
+                    "a load does not state which blocks it brought back",
                 );
             }
         }

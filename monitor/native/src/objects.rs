@@ -277,30 +277,12 @@ impl Objects {
         }
     }
 
-    /// Take the identity and the map of positions that an event states of an object; whether keys
-    /// of the pool have another name now.
-    pub fn bind(
-        &mut self, number: u32, event: &Event, pool: &mut Pool, names: &Names,
-    ) -> Fine<bool> {
-        let Some(object) = self.all.get_mut(&number) else { return Ok(false) };
-        object.token_map = object.token_map.or(event.token_map);
-        if object.identity.is_some() || event.cache_identity.is_none() {
-            return Ok(false);
+    /// Take the identity and the map of positions that an event states first of an object.
+    pub fn bind(&mut self, number: u32, event: &Event) {
+        if let Some(object) = self.all.get_mut(&number) {
+            object.identity = object.identity.or(event.cache_identity);
+            object.token_map = object.token_map.or(event.token_map);
         }
-        let keys = |object: &Object| -> Vec<Key> {
-            let of = |g: u64| {
-                let contents = object.contents.iter();
-                contents.map(move |content| Key::content(object.identity, g, *content))
-            };
-            pool.groups.iter().flat_map(|(group, _)| of(*group)).collect()
-        };
-        let before = keys(object);
-        object.identity = event.cache_identity;
-        let after = keys(object);
-        let contents = object.contents.clone();
-        self.agree(number, &contents, names)?;
-        pool.rename(&before.iter().copied().zip(after).collect::<Vec<_>>());
-        Ok(!before.is_empty())
     }
 
     /// The first positions of an object hold these; what was stated of positions is renamed.
@@ -319,6 +301,12 @@ impl Objects {
         }
         if contents.len() <= known {
             return Ok(false);
+        }
+        if object.identity.is_none() {
+            return contradiction(
+                Code::KeysContradict,
+                "keys of an object are stated without its cache identity",
+            );
         }
         let more = &contents[known..];
         let mut sorted = contents.to_vec();
@@ -345,12 +333,10 @@ impl Objects {
             renamed.push((old, new));
         }
         let object = self.all.get_mut(&number).expect("it is on its claim");
-        if object.identity.is_some() {
-            for (group, _) in &pool.groups {
-                renamed.extend(more.iter().map(|&name| {
-                    (Key::content(None, *group, name), Key::content(object.identity, *group, name))
-                }));
-            }
+        for (group, _) in &pool.groups {
+            renamed.extend(more.iter().map(|&name| {
+                (Key::content(None, *group, name), Key::content(object.identity, *group, name))
+            }));
         }
         object.contents = contents.to_vec();
         object.places.retain(|at| !named(at));

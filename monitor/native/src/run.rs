@@ -62,22 +62,15 @@ impl Run {
         }
 
         let object = self.claims[number].object;
-        let states = TERMS.has(event.kind) && !event.keys.is_empty();
         self.objects.join(object, number);
-        let unbound = self.objects.get(object).identity.is_none();
-        let counted = if states || (unbound && event.cache_identity.is_some()) {
-            self.capacity.uncount(self.objects.sharing(object))
-        } else {
-            Vec::new()
-        };
-        let Run { objects, pool, .. } = self;
-        let mut done = objects.bind(object, event, pool, names);
-        if states && done.is_ok() {
-            let stated = objects.state(object, event, pool, names);
-            done = stated.map(|stated| stated || matches!(done, Ok(true)));
+        self.objects.bind(object, event);
+        if !TERMS.has(event.kind) || event.keys.is_empty() {
+            return Ok(renamed);
         }
+        let counted = self.capacity.uncount(self.objects.sharing(object));
+        let stated = self.objects.state(object, event, &mut self.pool, names);
         self.recount(&counted, tables);
-        Ok(done? || renamed)
+        Ok(stated? || renamed)
     }
 
     pub fn recount(&mut self, claims: &[u32], tables: &Tables) {

@@ -89,11 +89,75 @@ class TestWindow:
         assert [] == judge.breaks
         assert ModeVerdict.KEPT is verdict(judge)
 
+    @pytest.mark.parametrize("reported", [True, False])
+    def test_a_long_prompt(self, reported: bool) -> None:
+        """Where only the window of a longer prompt is there, its loss is one of the claim."""
+        report = [event("claim_unmaterialized", claim_id="a")] if reported else []
+        lines = [
+            mark("stream_opened", groups=TWO_GROUPS),
+            *claim(mode="best_effort", blocks=2, footprint=None),
+            event("block_cached", claim_id="a", block_ids=(1, 2, 3), positions=(0, 1, 2)),
+            event("block_cached", claim_id="a", block_ids=(4,), positions=(2,), group=1),
+            event("claim_materialized", claim_id="a"),
+            event("block_evicted", block_ids=(4,)),
+            *report,
+            *_request("r"),
+            mark("stream_closed"),
+        ]
+
+        due = ModeVerdict.KEPT if reported else ModeVerdict.VIOLATED
+        assert due is verdict(judged(lines))
+
     def test_another_group(self) -> None:
         """Facts about a group that the stream does not have break it."""
         held = event("block_cached", claim_id="a", block_ids=(1, 2), positions=(0, 1), group=4)
 
         assert [Code.NOTHING_NAMED] == [each.code for each in judged([*claim(), held]).breaks]
+
+
+class TestUnclear:
+    @pytest.mark.parametrize("stated", [{}, {"held": 2}])
+    def test_a_load_of_an_object(self, stated: dict[str, int]) -> None:
+        """A load that does not state which blocks of an object are back breaks the stream."""
+        lines = [
+            *claim(mode="offloadable"),
+            event("block_cached", claim_id="a", block_ids=(1, 2), positions=(0, 1)),
+            event("claim_materialized", claim_id="a"),
+            event("store_finished", claim_id="a"),
+            event("claim_offloaded", claim_id="a"),
+            event("block_evicted", block_ids=(1, 2)),
+            event("request_arrived", request_id="r", needed=2, usable=9),
+            event("claim_restore_required", claim_id="a", request_id="r"),
+            event("load_finished", object_id="object of a", block_ids=(3, 4), **stated),
+            event("claim_restored", claim_id="a", request_id="r", from_tier=True),
+        ]
+
+        judge = judged(lines)
+        assert [Code.UNCLEAR_AMOUNT] == [each.code for each in judge.breaks]
+        assert ModeVerdict.INCONCLUSIVE is verdict(judge)
+
+    def test_blocks_known_in_part(self) -> None:
+        """Of a load that names blocks, all are known, or nothing is."""
+        lines = [
+            *claim(mode="offloadable"),
+            event("block_cached", claim_id="a", block_ids=(1,), positions=(0,)),
+            event("host_copy_found", claim_id="a"),
+            event("load_finished", claim_id="a", block_ids=(3, 1)),
+        ]
+
+        assert [Code.UNCLEAR_AMOUNT] == [each.code for each in judged(lines).breaks]
+
+    def test_keys_without_an_identity(self) -> None:
+        """Keys of an object whose cache identity is not stated could be those of another cache."""
+        lines = [
+            *claim(mode="best_effort", cache_identity=None, keys=("x", "y")),
+            event("block_cached", cache_identity="cache", keys=("x", "y"), block_ids=(1, 2)),
+            event("claim_materialized", claim_id="a"),
+        ]
+
+        judge = judged(lines)
+        assert [Code.KEYS_CONTRADICT] == [each.code for each in judge.breaks]
+        assert ModeVerdict.INCONCLUSIVE is verdict(judge)
 
 
 class TestSteps:
