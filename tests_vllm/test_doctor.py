@@ -53,7 +53,11 @@ def test_fits(tmp_path: Path) -> None:
     [
         ("--no-enable-prefix-caching", "prefix caching is off"),
         pytest.param("--data-parallel-size 2", "data_parallel_size is 2", marks=pytest.mark.deep),
-        ("--scheduler-cls tests_vllm.test_starts.Own", "the scheduler is tests_vllm"),
+        pytest.param(
+            "--scheduler-cls tests_vllm.test_starts.Own",
+            "the scheduler is tests_vllm",
+            marks=pytest.mark.deep,
+        ),
     ],
 )
 def test_unfit(tmp_path: Path, flags: str, why: str) -> None:

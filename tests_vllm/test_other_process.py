@@ -37,7 +37,9 @@ from tests_vllm.tier import BACK, FAILED
             1,
             marks=pytest.mark.deep,
         ),
-        ("L3 hard claim", "misattributed", "refused", "refused end", 1),
+        pytest.param(
+            "L3 hard claim", "misattributed", "refused", "refused end", 1, marks=pytest.mark.deep
+        ),
     ],
     ids=lambda value: str(value) or "kept",
 )

@@ -49,6 +49,7 @@ def passed(told: Any, outcome: str) -> bool:
     return ModeVerdict.KEPT == told["verdict"] and outcome in told["story"].split()
 
 
+@pytest.mark.deep
 def test_repeated(tmp_path: Path, pytestconfig: pytest.Config) -> None:
     """Each run completes with a valid sequence, and tells the same each time; each success is
     observed, each failure of the claim has its outcome, and no control has."""

@@ -23,6 +23,7 @@ def ask(server: Server, prompt: list[int], metadata: Any, key: str, answers: int
     return without_epoch(answer.kv_transfer_params["resident_claims"])
 
 
+@pytest.mark.deep
 def test_scopes(tmp_path: Path) -> None:
     """A claim is the caller's: nobody else gives it up, and whoever has no scope claims nothing. A
     refusal names to each caller its own claims, also for a request without parameters. Two owners

@@ -144,6 +144,7 @@ class TestUnfit:
         assert refused == unfit(scheduler()).startswith("VLLM_USE_RUST_FRONTEND is set")
 
 
+@pytest.mark.deep
 @pytest.mark.skipif(DEVICE != "cpu", reason="two ranks need two devices")
 def test_two_ranks(tmp_path: Path) -> None:
     """An engine whose model is split over two processes is hooked, and the claim is kept."""

@@ -219,7 +219,7 @@ class Facts:
         return any(any(claim.copies.values()) for claim in effect.direct)
 
     def _load_whole(self, effect: Effect) -> None:
-        """A load does not state what it brought back: it is known of what is there already alone."""
+        """A load does not state what it brought: that is known only of what is there already."""
         for claim in effect.direct:
             if not claim.over and claim.facts[AT["lead"]] < claim.threshold:
                 text = "a load does not state which blocks it brought back"

@@ -66,7 +66,7 @@ class TestCheck:
                 Mode.ROUTED_REUSE, ["--full"], id="routed_reuse-full", marks=pytest.mark.slow
             ),
             pytest.param(
-                Mode.HARD_PROTECTED, ["--full"], id="hard_protected-full", marks=pytest.mark.slow
+                Mode.HARD_PROTECTED, ["--full"], id="hard_protected-full", marks=pytest.mark.deep
             ),
         ],
     )

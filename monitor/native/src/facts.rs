@@ -301,7 +301,7 @@ impl Facts<'_> {
         Ok(())
     }
 
-    /// A load does not state what it brought back: it is known of what is there already alone.
+    /// A load does not state what it brought: that is known only of what is there already.
     fn load_whole(&self) -> Fine {
         for claim in self.effect.direct.keys().map(|claim| &self.claims[claim]) {
             if !claim.over(self.tables) && claim.is_away(self.tables) {

@@ -238,7 +238,7 @@ class TestKept:
             (Mode.BEST_EFFORT, "claim_scoped_telemetry"),
             pytest.param(Mode.DEMOTABLE, "claim_demoted_before_loss", marks=pytest.mark.deep),
             pytest.param(Mode.DEMOTABLE, "ordered_lifecycle_events", marks=pytest.mark.deep),
-            (Mode.EXPIRING, "claim_expired_boundary"),
+            pytest.param(Mode.EXPIRING, "claim_expired_boundary", marks=pytest.mark.deep),
             (Mode.HARD_PROTECTED, "explicit_acceptance"),
         ],
     )

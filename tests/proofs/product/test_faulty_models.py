@@ -211,7 +211,7 @@ class Long(VllmPool):
 LATE: Final = (
     ["simulate", NAME, "--steps", "60"],
     ["check", "hard_protected", "--runtime", NAME, "--simulate", "3"],
-    pytest.param(["check", "hard_protected", "--runtime", NAME], marks=pytest.mark.slow),
+    pytest.param(["check", "hard_protected", "--runtime", NAME], marks=pytest.mark.deep),
 )
 
 
