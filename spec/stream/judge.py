@@ -364,6 +364,8 @@ class Judge:
         claim.stated_mode = mode
         if (judged := _MODES.get(mode or "", self.default)) is not claim.mode:
             claim.begin(judged)
+            if claim.introduced:
+                self._blind(claim, at)
             if claim.named:
                 claim.distrust(Reason(Code.NOT_REGISTERED, _UNREGISTERED, at))
 

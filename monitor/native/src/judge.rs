@@ -514,6 +514,9 @@ impl Judge {
                 let text = "a report names the claim before it is registered";
                 claim.distrust_for(Code::NotRegistered, text, at);
             }
+            if claim.introduced {
+                self.blind(number, at);
+            }
         }
     }
 
