@@ -60,10 +60,14 @@ def line_of(given: Event | StreamMark, at: object) -> Line:
 
 
 class Step(NamedTuple):
-    """What the place of a line comes to: a break, if any, and whether a new run begins at it."""
+    """What the place of a line comes to: a break, if any, and whether a new run begins at it.
+
+    `closed` says that the run before it was closed, and that no line between them is missing.
+    """
 
     broken: Reason | None = None
     begins: bool = False
+    closed: bool = False
 
 
 _FINE = Step()
@@ -92,32 +96,35 @@ class Order:
             return Step(Reason(Code.TWO_FORMS, "two dialects in one stream", line.at))
         mark = None if line.mark is None else line.mark.kind
         opens = mark is not None and mark is Mark.STREAM_OPENED
-        if opens and self.closed:
-            then = None  # a run that was closed is followed by another, perhaps by another clock
+        cut, closed = opens and self.cut, self.closed
+        follows = opens and closed
+        if follows:
+            then = None  # perhaps it has another clock
         again = number is not None and last is not None and number <= last
-        cut = opens and self.cut
         self.sequence = last if number is None else number
         self.time_ns = then if now is None else now
         self.closed = mark is not None and mark is Mark.STREAM_CLOSED
+        wrong: Reason | None = None
         if cut or (again and number in self.first):
-            self.time_ns, self.opened = now, line.at if opens else None
-            why = Reason(Code.NEW_RUN, "the numbers of the stream begin again", line.at)
-            return Step(why, True)
-        if opens:
-            self.opened = line.at
-        if again or (now is not None and then is not None and now < then):
+            self.time_ns, self.opened, follows = now, None, True
+        elif again or (now is not None and then is not None and now < then):
             what = "sequence numbers" if again else "times"
-            return Step(Reason(Code.OUT_OF_ORDER, f"{what} of the stream go backwards", line.at))
-        if line.lost:
-            return Step(Reason(Code.LINES_MISSING, line.lost, line.at))
-        if (
+            wrong = Reason(Code.OUT_OF_ORDER, f"{what} of the stream go backwards", line.at)
+        elif line.lost:
+            wrong = Reason(Code.LINES_MISSING, line.lost, line.at)
+        elif not (
             number is None
             or line.skips
             or (number in self.first if last is None else number == last + 1)
         ):
-            return _FINE
-        gap = f"lines are missing before sequence number {number}"
-        return Step(Reason(Code.LINES_MISSING, gap, line.at))
+            gap = f"lines are missing before sequence number {number}"
+            wrong = Reason(Code.LINES_MISSING, gap, line.at)
+        if opens:
+            self.opened = line.at
+        if follows:
+            run = Reason(Code.NEW_RUN, "another run of the stream begins", line.at)
+            return Step(wrong or run, True, closed and wrong is None and not line.lost)
+        return _FINE if wrong is None else Step(wrong)
 
     @property
     def cut(self) -> bool:

@@ -112,6 +112,8 @@ class Judge:
     def take(self, line: Line) -> None:
         """The next line of the stream."""
         step = self.order.take(line)
+        if step.closed:
+            self._close()
         if step.broken is not None:
             self._break(step.broken)
             if step.begins:
@@ -145,6 +147,13 @@ class Judge:
             self._break(Reason(Code.STREAM_CUT, text, self.order.opened))
         if self.broken is None:
             self._time_ends()
+
+    def _close(self) -> None:
+        """The run is over, and another one follows: its claims keep what they came to."""
+        if self.broken is None:
+            self._time_ends()
+        for claim in [*self._alive()]:
+            self._end(claim)
 
     def _time_ends(self) -> None:
         """The run is over, so it is known whether it states ends in steps."""

@@ -6,7 +6,7 @@ import pytest
 
 from monitor.native import CHOICE, library
 from spec.events.alphabet import FACTS
-from tests.monitor.traces import Trace, judge
+from tests.monitor.traces import CLAIM, Trace, judge
 from tests.monitor.traces_canonical import about, canonical, canonical_claim
 
 ENDS = [about("claim_retired", by="tenant:1"), about("claim_released", by="tenant:1")]
@@ -41,3 +41,55 @@ class TestObserved:
         """Evictions are not observed, also where an acceptance without a mode comes first."""
         trace = [*without("block_evicted"), *first, *canonical_claim(), *ENDS, CLOSED]
         assert found(trace) == (["inconclusive"], [])
+
+
+def numbered(*runs: Trace) -> Trace:
+    """The lines of several runs, each numbered from 0."""
+    return [{**line, "sequence": n} for run in runs for n, line in enumerate(run)]
+
+
+class TestRuns:
+    """A line that opens a stream which was closed begins another run of it."""
+
+    OPENED = canonical("stream_opened")
+    RUN = (OPENED, *canonical_claim(), CLOSED)
+
+    def test_nothing_is_held(self) -> None:
+        """The pool is another one where numbers go on: nothing of it is held."""
+        other = [{**line, "object_id": f"object:{CLAIM}"} for line in canonical_claim("claim:b")]
+        trace = [*self.RUN, self.OPENED, *other[:3], other[4], CLOSED]
+        assert found(trace) == (["kept", "violated"], ["new-run"])
+        cached = [*self.RUN, self.OPENED, *other, CLOSED]
+        assert found(cached) == (["kept", "kept"], ["new-run"])
+
+    @pytest.mark.parametrize("first", [[], [CLOSED]])
+    def test_claims_of_a_closed_run(self, first: Trace) -> None:
+        """Claims keep what they came to if their run was closed, and only then."""
+        second = [self.OPENED, *canonical_claim("claim:b"), CLOSED]
+        trace = [*self.RUN[:-1], *first]
+        verdicts = ["kept" if first else "inconclusive", "kept"]
+        for each in ([*trace, *second], numbered(trace, second)):
+            assert found(each) == (verdicts, ["new-run"])
+
+    def test_what_is_owed(self) -> None:
+        """What is owed when a run is closed was never reported."""
+        trace = [self.OPENED, *canonical_claim()[:-1], CLOSED, *self.RUN]
+        assert found(trace) == (["inconclusive", "kept"], ["new-run"])
+
+    def test_lines_missing_between(self) -> None:
+        """Lines that are missing between two runs break the first; the second is judged."""
+        trace = numbered([*self.RUN, *self.RUN])
+        for line in trace[len(self.RUN) :]:
+            line["sequence"] += 1
+        assert found(trace) == (["inconclusive", "kept"], ["lines-missing"])
+
+    def test_after_a_break(self) -> None:
+        """A run that begins is judged, whatever broke the run before it."""
+        lost = canonical("request_finished", request_id="q")
+        trace = [self.OPENED, *canonical_claim(), lost, CLOSED, *self.RUN]
+        assert found(trace) == (["inconclusive", "kept"], ["request-contradicts"])
+
+    def test_another_clock(self) -> None:
+        """The clock of another run may be behind."""
+        later = [{**line, "time_ns": n + 1} for n, line in enumerate(self.RUN)]
+        assert found([*self.RUN, *later]) == (["kept", "kept"], ["new-run"])

@@ -16,6 +16,7 @@ from tests.golden.traces import of_files
 from tests.native.differential import Judged, compared, differs, lines_of, native_of, read
 from tests.native.mutated import canonical, mutated
 from tests.native.run import run
+from tests.spec.stream.streams import claim, mark
 from tests.streams.traffic import Traffic, as_events
 
 COUNT = 45
@@ -99,6 +100,21 @@ def test_streams() -> None:
     assert ("engine-0", "engine-1") == (one.name, other.name)
     assert one.claims
     assert [c.verdict for c in one.claims] == [c.verdict for c in other.claims]
+
+
+@pytest.mark.parametrize(("lost", "verdict"), [("", "kept"), ("reset", "inconclusive")])
+def test_lines_lost_between_runs(lost: str, verdict: str) -> None:
+    """A run that was closed ends with it only where no line may be missing after its end."""
+    opened, closed = mark("stream_opened"), mark("stream_closed")
+    streams, judge = Judged(None), native_of(None)
+    lines = zip([*claim(), closed, opened, closed], [0, 1, 2, 3, 0, 1], strict=True)
+    for number, (given, sequence) in enumerate(lines, 1):
+        why = lost if given is opened else ""
+        line = line_of(given, number)._replace(sequence=sequence, lost=why)
+        judge.take(line, (number, sequence))
+        streams[""].take(line)
+        assert compared(streams, judge, number) is None
+    assert [verdict] == [each.verdict for each in judge.found(lambda *at: at)[0].claims]
 
 
 def test_refused_line() -> None:

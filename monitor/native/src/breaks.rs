@@ -152,57 +152,58 @@ record! {
     }
 }
 
-/// The next line is as expected, or it breaks the stream, and may begin a new run.
+/// The next line is as expected, or it breaks the stream, or begins a new run: with whether the
+/// run before it was closed, and no line between them is missing.
 pub enum Step {
     Fine,
     Broken(Reason),
-    Begins(Reason),
+    Begins(Reason, bool),
 }
 
 impl Order {
     /// The next line of the stream.
     pub fn take(&mut self, line: &Line) -> Step {
-        let broken = |code, text: String| Step::Broken(Reason::new(code, text, line.at));
         self.mixed |= line.foreign;
         if self.mixed {
-            return broken(Code::TwoForms, "two dialects in one stream".into());
+            let text = "two dialects in one stream";
+            return Step::Broken(Reason::new(Code::TwoForms, text, line.at));
         }
-        let (last, mut then) = (self.sequence, self.time_ns);
-        self.sequence = line.sequence.or(last);
+        let (last, mut then, closed) = (self.sequence, self.time_ns, self.closed);
+        let (number, now) = (line.sequence, line.time_ns);
         let opens = line.mark == Some(Mark::Opened);
-        if opens && self.closed {
-            then = None; // a run that was closed is followed by another, perhaps by another clock
+        let cut = opens && self.is_cut();
+        let mut follows = opens && closed;
+        if follows {
+            then = None; // perhaps it has another clock
         }
-        let again = line.sequence.is_some_and(|number| last.is_some_and(|last| number <= last));
-        let is_first = line.sequence.is_some_and(|number| self.first.contains(&number));
-        if (opens && self.is_cut()) || (again && is_first) {
-            (self.time_ns, self.closed) = (line.time_ns, false);
-            self.opened = if opens { line.at } else { Place::default() };
-            let text = "the numbers of the stream begin again";
-            return Step::Begins(Reason::new(Code::NewRun, text, line.at));
-        }
-        self.time_ns = line.time_ns.or(then);
+        let again = number.is_some_and(|number| last.is_some_and(|last| number <= last));
+        let is_first = number.is_some_and(|number| self.first.contains(&number));
+        (self.sequence, self.time_ns) = (number.or(last), now.or(then));
         self.closed = line.mark == Some(Mark::Closed);
-        self.opened = if opens { line.at } else { self.opened };
-        let earlier = line.time_ns.is_some_and(|now| then.is_some_and(|then| now < then));
-        if again || earlier {
+        let mut wrong = None;
+        if cut || (again && is_first) {
+            (self.time_ns, self.opened, follows) = (now, Place::default(), true);
+        } else if again || now.is_some_and(|now| then.is_some_and(|then| now < then)) {
             let what = if again { "sequence numbers" } else { "times" };
-            return broken(Code::OutOfOrder, format!("{what} of the stream go backwards"));
+            wrong = Some((Code::OutOfOrder, format!("{what} of the stream go backwards")));
+        } else if !line.lost.is_empty() {
+            wrong = Some((Code::LinesMissing, line.lost.clone()));
+        } else if let Some(number) = number.filter(|_| !line.skips) {
+            if !last.map_or(is_first, |last| number == last.wrapping_add(1)) {
+                let gap = format!("lines are missing before sequence number {number}");
+                wrong = Some((Code::LinesMissing, gap));
+            }
         }
-        if !line.lost.is_empty() {
-            return broken(Code::LinesMissing, line.lost.clone());
+        if opens {
+            self.opened = line.at;
         }
-        match line.sequence {
-            Some(number) if !line.skips => match last {
-                Some(last) if number == last.wrapping_add(1) => Step::Fine,
-                None if is_first => Step::Fine,
-                _ => {
-                    let gap = format!("lines are missing before sequence number {number}");
-                    broken(Code::LinesMissing, gap)
-                }
-            },
-            _ => Step::Fine,
+        let closed = closed && wrong.is_none() && line.lost.is_empty();
+        let reason = |(code, text): (Code, String)| Reason::new(code, text, line.at);
+        if follows {
+            let run = (Code::NewRun, "another run of the stream begins".into());
+            return Step::Begins(reason(wrong.unwrap_or(run)), closed);
         }
+        wrong.map_or(Step::Fine, |wrong| Step::Broken(reason(wrong)))
     }
 
     /// Whether the stream promised an end that is not its last line.

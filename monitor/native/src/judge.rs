@@ -140,7 +140,10 @@ impl Judge {
         match self.state.order.take(line) {
             Step::Fine => {}
             Step::Broken(reason) => self.break_off(reason),
-            Step::Begins(reason) => {
+            Step::Begins(reason, closed) => {
+                if closed {
+                    self.close();
+                }
                 self.break_off(reason);
                 self.start(false);
             }
@@ -176,6 +179,14 @@ impl Judge {
         if self.state.broken.is_none() {
             self.time_ends();
         }
+    }
+
+    /// The run is over, and another one follows: its claims keep what they came to.
+    fn close(&mut self) {
+        if self.state.broken.is_none() {
+            self.time_ends();
+        }
+        self.alive().into_iter().for_each(|number| self.end(number));
     }
 
     /// The run is over, so it is known whether it states ends in steps.

@@ -528,7 +528,17 @@ class TestRuns:
         """A claim that is alive at the end of a run is not judged by what is lost in the next."""
         paths = self.write(tmp_path, claim("a", 0, 1), [{**LOST, "time_ns": 90}])
         report = check(paths, HARD, Bundle.CONTRACT)
-        assert {ModeVerdict.INCONCLUSIVE} == {each.verdict for each in report.claims}
+        assert [ModeVerdict.KEPT] == [each.verdict for each in report.claims]
+
+    def test_alive_where_a_rank_was_cut(self, tmp_path: Path) -> None:
+        """Nothing is concluded of the claim where one rank did not close the run."""
+        paths = self.write(tmp_path, claim("a", 0, 1), [{**LOST, "time_ns": 90}])
+        path = Path(paths[1])
+        lines = path.read_bytes().splitlines(keepends=True)
+        lines.remove(next(line for line in lines if b"stream_closed" in line))
+        path.write_bytes(b"".join(lines))
+        report = check(paths, HARD, Bundle.CONTRACT)
+        assert [ModeVerdict.INCONCLUSIVE] == [each.verdict for each in report.claims]
 
     @pytest.mark.parametrize("gone", [0, 1])
     def test_one_alone(self, tmp_path: Path, gone: int) -> None:
