@@ -53,6 +53,7 @@ __all__ = ["table"]
 
 _SETS: Final = {
     "facts": alphabet.FACTS,
+    "environment": alphabet.ENVIRONMENT,
     "reports": alphabet.REPORTS,
     "actions": alphabet.CONFLICT_ACTIONS,
     "gone": alphabet.BLOCKS_GONE,

@@ -12,7 +12,7 @@ from spec.claims.states import TRIGGERS, Mode, next_state
 from spec.contract.modes import MODES, Bundle
 from spec.contract.obligations import OBLIGATIONS
 from spec.contract.observed import facts_of
-from spec.events.alphabet import CONFLICT_ACTIONS, FACTS, REPORTS, Kind
+from spec.events.alphabet import CONFLICT_ACTIONS, ENVIRONMENT, FACTS, REPORTS, Kind
 from spec.events.canonical import Event, Mark
 from spec.language.verdicts import Verdict
 from spec.stream.breaks import Contradiction, Line, Order
@@ -250,6 +250,8 @@ class Judge:
             claim, stated = self._claim(event.claim_id, line.at), identity_of(event)
             binds = not stated or claim.binds(stated)
             self._introduce(claim, event, stated, line, binds=binds)
+            if not binds and kind in ENVIRONMENT:
+                self._contradict(at, claim)
         if kind in FACTS_ABOUT_BLOCKS and binds:
             effect = run.facts.take(event, claim)
             at.direct, at.touched = effect.direct, effect.touched
@@ -462,7 +464,10 @@ class Judge:
 
     @staticmethod
     def _contradict(at: Moment, named: Claim) -> None:
-        """An event names a claim, and does not mean its object."""
+        """An event names a claim, and does not mean its object.
+
+        Facts of the environment are no deeds of the runtime, and are delivered to no observer.
+        """
         text = f"{at.kind} names the claim with another object, cache or predicate"
         if at.kind in FACTS:
             raise Contradiction(Code.IDENTITY_CONTRADICTS, text)

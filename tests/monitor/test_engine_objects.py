@@ -213,10 +213,11 @@ class TestUnnamed:
         assert set() == having(report, "pending", OTHER)
 
     def test_identity_of_blocks(self) -> None:
-        """A loss that names the claim and another object contradicts its identity."""
+        """A loss that names the claim and another object breaks the stream."""
         gone = {**about("block_lost"), "object_id": "another"}
         report = judge([*canonical_claim(), gone], Mode.HARD_PROTECTED)
-        assert {"claim_identity"} == having(report, "violated")
+        assert ["RC118"] == [each.code for each in report.breaks]
+        assert set() == having(report, "violated")
 
 
 class TestLookUp:

@@ -94,7 +94,7 @@ def test_misnamed_fact(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> No
     lost = {"kind": "block_lost", "claim_id": "a", "object_id": "q", "block_ids": [9]}
     file.write_bytes(text(with_line(5, lost)))
     arguments = [str(file), "--mode", "hard_protected", "--format", "json"]
-    assert 1 == main(["check", *arguments])
+    assert 3 == main(["check", *arguments])
     theorem = json.loads(capsys.readouterr().out)["theorem"]
     assert not theorem["applies"]
     assert "another object" in theorem["because"]

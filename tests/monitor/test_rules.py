@@ -6,11 +6,12 @@ import pytest
 
 from monitor.native import CHOICE, library
 from spec.events.alphabet import FACTS
-from tests.monitor.traces import CLAIM, Trace, judge
+from tests.monitor.traces import CLAIM, Line, Trace, judge
 from tests.monitor.traces_canonical import about, canonical, canonical_claim
 
 ENDS = [about("claim_retired", by="tenant:1"), about("claim_released", by="tenant:1")]
-CLOSED = canonical("stream_closed")
+OPENED, CLOSED = canonical("stream_opened"), canonical("stream_closed")
+ARRIVES = canonical("request_arrived", request_id="q", needed=1, usable=9)
 ACCEPTED = about("claim_accepted", predicate="leading_prefix_at_least(3)", footprint=4)
 
 
@@ -51,21 +52,20 @@ def numbered(*runs: Trace) -> Trace:
 class TestRuns:
     """A line that opens a stream which was closed begins another run of it."""
 
-    OPENED = canonical("stream_opened")
     RUN = (OPENED, *canonical_claim(), CLOSED)
 
     def test_nothing_is_held(self) -> None:
         """The pool is another one where numbers go on: nothing of it is held."""
         other = [{**line, "object_id": f"object:{CLAIM}"} for line in canonical_claim("claim:b")]
-        trace = [*self.RUN, self.OPENED, *other[:3], other[4], CLOSED]
+        trace = [*self.RUN, OPENED, *other[:3], other[4], CLOSED]
         assert found(trace) == (["kept", "violated"], ["new-run"])
-        cached = [*self.RUN, self.OPENED, *other, CLOSED]
+        cached = [*self.RUN, OPENED, *other, CLOSED]
         assert found(cached) == (["kept", "kept"], ["new-run"])
 
     @pytest.mark.parametrize("first", [[], [CLOSED]])
     def test_claims_of_a_closed_run(self, first: Trace) -> None:
         """Claims keep what they came to if their run was closed, and only then."""
-        second = [self.OPENED, *canonical_claim("claim:b"), CLOSED]
+        second = [OPENED, *canonical_claim("claim:b"), CLOSED]
         trace = [*self.RUN[:-1], *first]
         verdicts = ["kept" if first else "inconclusive", "kept"]
         for each in ([*trace, *second], numbered(trace, second)):
@@ -73,7 +73,7 @@ class TestRuns:
 
     def test_what_is_owed(self) -> None:
         """What is owed when a run is closed was never reported."""
-        trace = [self.OPENED, *canonical_claim()[:-1], CLOSED, *self.RUN]
+        trace = [OPENED, *canonical_claim()[:-1], CLOSED, *self.RUN]
         assert found(trace) == (["inconclusive", "kept"], ["new-run"])
 
     def test_lines_missing_between(self) -> None:
@@ -86,10 +86,34 @@ class TestRuns:
     def test_after_a_break(self) -> None:
         """A run that begins is judged, whatever broke the run before it."""
         lost = canonical("request_finished", request_id="q")
-        trace = [self.OPENED, *canonical_claim(), lost, CLOSED, *self.RUN]
+        trace = [OPENED, *canonical_claim(), lost, CLOSED, *self.RUN]
         assert found(trace) == (["inconclusive", "kept"], ["request-contradicts"])
 
     def test_another_clock(self) -> None:
         """The clock of another run may be behind."""
         later = [{**line, "time_ns": n + 1} for n, line in enumerate(self.RUN)]
         assert found([*self.RUN, *later]) == (["kept", "kept"], ["new-run"])
+
+
+class TestEnvironment:
+    """Facts from outside the runtime break no promise."""
+
+    @pytest.mark.parametrize(
+        "fact",
+        [
+            canonical_claim()[0],
+            about("load_finished", request_id="q", block_ids=[7]),
+            about("block_lost", block_ids=[100]),
+        ],
+        ids=lambda line: str(line["kind"]),
+    )
+    def test_another_object(self, fact: Line) -> None:
+        """A fact of the environment that names the claim and another object breaks the stream."""
+        trace = [*canonical_claim(), {**fact, "object_id": "another"}]
+        assert found(trace) == (["inconclusive"], ["identity-contradicts"])
+        assert found([*canonical_claim(), *ENDS, trace[-1]])[1] == ["identity-contradicts"]
+
+    def test_choice(self) -> None:
+        """A block that the runtime caches for the claim and another object is its own doing."""
+        fact = {**about("block_cached", block_ids=[7], positions=[0]), "object_id": "another"}
+        assert found([*canonical_claim(), fact]) == (["violated"], ["identity-contradicts"])

@@ -328,6 +328,10 @@ impl Judge {
         let binds = claim.is_none_or(|number| self.state.run.claims[number].binds(event));
         if let Some(number) = claim {
             self.introduce(number, event, line, binds)?;
+            // Facts of the environment are no deeds of the runtime.
+            if !binds && self.tables.sets.environment.has(event.kind) {
+                return self.contradict(event, number, line.at);
+            }
         }
         let mut effect = std::mem::take(&mut self.effect);
         let mut mine = std::mem::take(&mut self.mine);
@@ -673,12 +677,7 @@ impl Judge {
             follow_entry(run, tables, number, event);
         }
         if let Some(number) = named.filter(|_| !binds) {
-            let kind = &self.tables.kinds[usize::from(event.kind)].name;
-            let text = format!("{kind} names the claim with another object, cache or predicate");
-            if self.tables.sets.facts.has(event.kind) {
-                return contradiction(Code::IdentityContradicts, text);
-            }
-            self.state.run.claims[number].distrust_for(Code::IdentityContradicts, &text, line.at);
+            self.contradict(event, number, line.at)?;
         }
         let mut moved = std::mem::take(&mut self.concerned);
         moved.clear();
@@ -708,6 +707,17 @@ impl Judge {
             }
         }
         self.concerned = moved;
+        Ok(())
+    }
+
+    /// An event names a claim, and does not mean its object.
+    fn contradict(&mut self, event: &Event, number: u32, at: Place) -> Fine {
+        let kind = &self.tables.kinds[usize::from(event.kind)].name;
+        let text = format!("{kind} names the claim with another object, cache or predicate");
+        if self.tables.sets.facts.has(event.kind) {
+            return contradiction(Code::IdentityContradicts, text);
+        }
+        self.state.run.claims[number].distrust_for(Code::IdentityContradicts, &text, at);
         Ok(())
     }
 

@@ -141,7 +141,7 @@ places! {
 }
 places! {
     /// Sets of kinds of events.
-    Sets SETS Kinds: facts, reports, actions, gone, requests, renews, routed
+    Sets SETS Kinds: facts, environment, reports, actions, gone, requests, renews, routed
 }
 
 /// Names that the judge knows by their text.
