@@ -145,15 +145,20 @@ class Judge:
         if self.order.cut:
             text = "the stream was cut: stream_closed is not its last line"
             self._break(Reason(Code.STREAM_CUT, text, self.order.opened))
-        if self.broken is None:
-            self._time_ends()
+        self._end_run()
 
     def _close(self) -> None:
         """The run is over, and another one follows: its claims keep what they came to."""
-        if self.broken is None:
-            self._time_ends()
+        self._end_run()
         for claim in [*self._alive()]:
             self._end(claim)
+
+    def _end_run(self) -> None:
+        """The run is over, and with it what is restated."""
+        if self.restating:
+            self._restated()
+        if self.broken is None:
+            self._time_ends()
 
     def _time_ends(self) -> None:
         """The run is over, so it is known whether it states ends in steps."""

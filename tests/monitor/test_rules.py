@@ -117,3 +117,15 @@ class TestEnvironment:
         """A block that the runtime caches for the claim and another object is its own doing."""
         fact = {**about("block_cached", block_ids=[7], positions=[0]), "object_id": "another"}
         assert found([*canonical_claim(), fact]) == (["violated"], ["identity-contradicts"])
+
+
+class TestRestatement:
+    """What restated events alone make due is not owed."""
+
+    @pytest.mark.parametrize("after", [[], [CLOSED], [ARRIVES], [CLOSED, OPENED]])
+    def test_ends(self, after: Trace) -> None:
+        """It is not owed either where the stream ends with the last restated line."""
+        stands = [{**line, "restated": True} for line in canonical_claim()[:-1]]
+        trace = [canonical("block_lost"), canonical("stream_restated"), *stands, *after]
+        late = [{**line, "sequence": 5 + n} for n, line in enumerate(trace)]
+        assert found(late)[0] == ["kept"]

@@ -176,17 +176,23 @@ impl Judge {
             let text = "the stream was cut: stream_closed is not its last line";
             self.break_off(Reason::new(Code::StreamCut, text, self.state.order.opened));
         }
-        if self.state.broken.is_none() {
-            self.time_ends();
-        }
+        self.end_run();
     }
 
     /// The run is over, and another one follows: its claims keep what they came to.
     fn close(&mut self) {
+        self.end_run();
+        self.alive().into_iter().for_each(|number| self.end(number));
+    }
+
+    /// The run is over, and with it what is restated.
+    fn end_run(&mut self) {
+        if self.state.restating {
+            self.restated();
+        }
         if self.state.broken.is_none() {
             self.time_ends();
         }
-        self.alive().into_iter().for_each(|number| self.end(number));
     }
 
     /// The run is over, so it is known whether it states ends in steps.
