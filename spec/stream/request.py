@@ -23,7 +23,7 @@ _NOT_OVER: Final = CONFLICT_ACTIONS | {
     Kind.PREFIX_REUSED,
     Kind.BLOCK_CACHED,
 }
-"""What contradicts that a request is over."""
+"""What contradicts that a request is over; of another one, where arrivals are not observed."""
 
 _ARRIVED: Final = Kind.REQUEST_ARRIVED
 _FINISHED: Final = Kind.REQUEST_FINISHED
@@ -100,7 +100,8 @@ class Requests:
         if request is not None:
             return request
         if ended is not None:
-            if kind not in RENEWS:
+            again = kind in _NOT_OVER and not event.repeats and _ARRIVED not in observes
+            if kind not in RENEWS and not again:
                 return ended
             del self._over[name]
         if kind is _FINISHED or (kind in CONFLICT_ACTIONS and event.repeats):
@@ -118,7 +119,7 @@ class Requests:
             text = "a request arrives that is still unfinished"
         elif kind is _FINISHED and not in_hand and arrivals:
             text = "a request ends that has not arrived or has already ended"
-        elif kind in _NOT_OVER and over and not event.repeats:
+        elif kind in _NOT_OVER and over and arrivals and not event.repeats:
             text = f"{kind} is of a request that is over"
         elif kind in CONFLICT_ACTIONS and not in_hand and arrivals and not event.repeats:
             text = f"{kind} is of a request that has not arrived"

@@ -129,3 +129,27 @@ class TestRestatement:
         trace = [canonical("block_lost"), canonical("stream_restated"), *stands, *after]
         late = [{**line, "sequence": 5 + n} for n, line in enumerate(trace)]
         assert found(late)[0] == ["kept"]
+
+
+class TestRequests:
+    """After its end the id of a request begins another one only by what shows that."""
+
+    FINISHED = canonical("request_finished", request_id="q")
+
+    @pytest.mark.parametrize(("kinds", "breaks"), [((), ["request-contradicts"]), (("request_arrived",), [])])
+    @pytest.mark.parametrize(
+        "again",
+        [
+            about("prefix_lookup", request_id="q", held=4, asked=4),
+            about("block_cached", request_id="q", block_ids=[100], positions=[0]),
+            canonical("request_deferred", request_id="q", blocking_claim_ids=[]),
+        ],
+        ids=lambda line: str(line["kind"]),
+    )
+    def test_again(self, kinds: tuple[str, ...], breaks: list[str], again: Line) -> None:
+        """Where arrivals are not observed, an id that comes again is another request's."""
+        begins = [] if kinds else [ARRIVES]
+        trace = [*without(*kinds), *canonical_claim(), *begins, self.FINISHED, again, CLOSED]
+        assert found(trace)[1] == breaks
+        if kinds:
+            assert found([*trace[:-1], self.FINISHED, again, self.FINISHED, CLOSED])[1] == []

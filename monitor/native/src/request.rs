@@ -8,6 +8,7 @@ use crate::record;
 use crate::tables::Tables;
 
 const REMEMBERED: usize = 65_536;
+const USES: Kinds = Kinds::of(&[event::PREFIX_LOOKUP, event::PREFIX_REUSED, event::BLOCK_CACHED]);
 
 record! {
     /// One request. It is in hand from its arrival to its end; None is an unknown number of blocks.
@@ -93,7 +94,10 @@ impl Requests {
             return Ok(Some(name));
         }
         if self.over.contains(name) {
-            if !tables.sets.renews.has(kind) {
+            let again = !event.repeats()
+                && !observes.has(event::REQUEST_ARRIVED)
+                && (USES.has(kind) || tables.sets.actions.has(kind));
+            if !tables.sets.renews.has(kind) && !again {
                 return Ok(Some(name));
             }
             self.over.remove(name);
@@ -124,13 +128,11 @@ impl Requests {
             return refuse("a request ends that has not arrived or has already ended");
         }
         let acts = tables.sets.actions.has(kind);
-        const USES: Kinds =
-            Kinds::of(&[event::PREFIX_LOOKUP, event::PREFIX_REUSED, event::BLOCK_CACHED]);
         if event.repeats() {
             return Ok(());
         }
         let called = |kind: Kind| &tables.kinds[usize::from(kind)].name;
-        if self.over.contains(name) && (acts || USES.has(kind)) {
+        if self.over.contains(name) && arrivals && (acts || USES.has(kind)) {
             return refuse(&format!("{} is of a request that is over", called(kind)));
         }
         if acts && !in_hand && arrivals {
