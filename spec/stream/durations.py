@@ -44,14 +44,17 @@ class Durations:
             last_ns: the last time that the stream stated.
             number: of the event.
         """
-        if event.kind is Kind.CLAIM_ACCEPTED or claim.duration is None:
-            late = event.kind is Kind.CLAIM_ACCEPTED and event.duration and claim.end is None
-            if late and claim.facts[AT["committed"]] and claim.untimed is None:
-                claim.untimed = line.at
+        commits = event.kind is Kind.CLAIM_COMMITTED
+        if claim.facts[AT["committed"]] and not commits:
+            if event.duration and claim.end is None and claim.untimed is None:
+                claim.untimed = line.at  # the entry has no duration, or another one
             return
-        if not claim.in_steps and last_ns is not None:
+        if claim.duration is None:
+            return
+        first = event.kind is Kind.CLAIM_REGISTERED and claim.least is None
+        if (commits or first) and not claim.in_steps and last_ns is not None:
             claim.least = last_ns + duration_of(claim.duration).nanoseconds
-        if event.kind is not Kind.CLAIM_COMMITTED:
+        if not commits:
             return
         claim.elapsed = False
         if claim.in_steps or line.time_ns is None:

@@ -153,3 +153,59 @@ class TestRequests:
         assert found(trace)[1] == breaks
         if kinds:
             assert found([*trace[:-1], self.FINISHED, again, self.FINISHED, CLOSED])[1] == []
+
+
+SECOND = 1_000_000_000
+
+
+def timed(*lines: tuple[int, Line]) -> Trace:
+    """Lines with the seconds at which they stand."""
+    return [{**line, "time_ns": seconds * SECOND} for seconds, line in lines]
+
+
+class TestDurations:
+    """The duration of an entry runs from the commitment."""
+
+    ASKED = about(
+        "claim_registered",
+        predicate="leading_prefix_at_least(3)",
+        mode="expiring",
+        owner_scope="tenant:1",
+        duration="10 s",
+    )
+    PLAIN = {name: value for name, value in ASKED.items() if name != "duration"}
+    EXPIRED = about("claim_expired", by="runtime")
+    ELAPSED = about("duration_elapsed")
+
+    @staticmethod
+    def entry(*, first: Line) -> Trace:
+        """The entry of a claim that is registered so; it begins at 1 s."""
+        _, *rest = canonical_claim()
+        return timed((0, first), *((1, line) for line in rest))
+
+    @pytest.mark.parametrize("again", [[], [(5, ASKED)]])
+    @pytest.mark.parametrize("elapsed", [[], [(11, ELAPSED)]])
+    def test_registered_again(
+        self, again: list[tuple[int, Line]], elapsed: list[tuple[int, Line]]
+    ) -> None:
+        """A registration after the commitment begins no duration."""
+        trace = [*self.entry(first=self.ASKED), *timed(*again, *elapsed, (12, self.EXPIRED))]
+        assert found(trace) == (["kept"], [])
+
+    @pytest.mark.parametrize("again", [[], [(5, ASKED)]])
+    def test_too_early(self, again: list[tuple[int, Line]]) -> None:
+        """It does not end the entry sooner either."""
+        early = [*self.entry(first=self.ASKED), *timed(*again, (10, self.ELAPSED))]
+        assert found(early) == (["inconclusive"], ["duration-contradicts"])
+        expired = [*self.entry(first=self.ASKED), *timed(*again, (10, self.EXPIRED))]
+        assert found(expired) == (["violated"], [])
+
+    def test_asked_for_later(self) -> None:
+        """When a duration that is asked for after the commitment is over is unknown."""
+        trace = [*self.entry(first=self.PLAIN), *timed((5, self.ASKED), (16, self.EXPIRED))]
+        assert found(trace) == (["inconclusive"], [])
+
+    def test_registered_twice(self) -> None:
+        """Before the commitment the first registration counts."""
+        trace = timed((0, self.ASKED), (5, self.ASKED), (11, self.ELAPSED))
+        assert found(trace)[1] == []

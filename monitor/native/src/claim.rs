@@ -95,7 +95,7 @@ record! {
         accepted: bool,
         retired: bool,
         took: u64,
-        least: i128,
+        least: Option<i128>,
         end: Option<i128>,
         untimed: Place,
         elapsed: bool,

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use crate::breaks::{contradiction, Code, Fine, Line, Place};
-use crate::claim::{Claim, BEGINS};
+use crate::claim::{Claim, TERMS};
 use crate::event::{self, Event};
 use crate::map::Set;
 use crate::record;
@@ -66,17 +66,20 @@ pub fn start(
 ) {
     let at = tables.at;
     let claim = &mut run.claims[number];
-    let Some(duration) = claim.duration.filter(|_| BEGINS.has(event.kind)) else {
-        let accepts = event.kind == event::CLAIM_ACCEPTED && event.duration.is_some();
-        if accepts && claim.end.is_none() && claim.facts[at.committed] == 1 {
+    let commits = event.kind == event::CLAIM_COMMITTED;
+    if claim.facts[at.committed] == 1 && !commits {
+        // The entry has no duration, or another one.
+        if TERMS.has(event.kind) && event.duration.is_some() && claim.end.is_none() {
             claim.untimed = claim.untimed.or(line.at);
         }
         return;
-    };
-    if let Some(now) = clock.filter(|_| !duration.steps) {
-        claim.least = i128::from(now).saturating_add(duration.nanoseconds());
     }
-    if event.kind != event::CLAIM_COMMITTED {
+    let Some(duration) = claim.duration else { return };
+    let first = event.kind == event::CLAIM_REGISTERED && claim.least.is_none();
+    if let Some(now) = clock.filter(|_| (commits || first) && !duration.steps) {
+        claim.least = Some(i128::from(now).saturating_add(duration.nanoseconds()));
+    }
+    if !commits {
         return;
     }
     claim.elapsed = false;
@@ -93,7 +96,7 @@ pub fn start(
 /// A duration elapses once it is over by the clock of the stream.
 pub fn check(claim: &Claim, line: &Line, tables: &Tables) -> Fine {
     let others = claim.mode != 0 && claim.mode != tables.named.expiring;
-    let early = |time: i64| i128::from(time) < claim.least.max(claim.end.unwrap_or(0));
+    let early = |time: i64| i128::from(time) < claim.least.max(claim.end).unwrap_or(0);
     let why = if claim.introduced && claim.duration.is_none() && others {
         "the duration of a claim elapses that has none"
     } else if claim.elapsed || (line.time_ns.is_none() && claim.end.is_none()) {
