@@ -136,7 +136,9 @@ class TestRequests:
 
     FINISHED = canonical("request_finished", request_id="q")
 
-    @pytest.mark.parametrize(("kinds", "breaks"), [((), ["request-contradicts"]), (("request_arrived",), [])])
+    @pytest.mark.parametrize(
+        ("kinds", "breaks"), [((), ["request-contradicts"]), (("request_arrived",), [])]
+    )
     @pytest.mark.parametrize(
         "again",
         [
@@ -173,7 +175,6 @@ class TestDurations:
         owner_scope="tenant:1",
         duration="10 s",
     )
-    PLAIN = {name: value for name, value in ASKED.items() if name != "duration"}
     EXPIRED = about("claim_expired", by="runtime")
     ELAPSED = about("duration_elapsed")
 
@@ -202,7 +203,8 @@ class TestDurations:
 
     def test_asked_for_later(self) -> None:
         """When a duration that is asked for after the commitment is over is unknown."""
-        trace = [*self.entry(first=self.PLAIN), *timed((5, self.ASKED), (16, self.EXPIRED))]
+        first = {name: value for name, value in self.ASKED.items() if name != "duration"}
+        trace = [*self.entry(first=first), *timed((5, self.ASKED), (16, self.EXPIRED))]
         assert found(trace) == (["inconclusive"], [])
 
     def test_registered_twice(self) -> None:
