@@ -54,8 +54,8 @@ class TestRuns:
 
     RUN = (OPENED, *canonical_claim(), CLOSED)
 
-    def test_nothing_is_held(self) -> None:
-        """The pool is another one where numbers go on: nothing of it is held."""
+    def test_empty_pool(self) -> None:
+        """The pool is empty where a run begins, also where the numbers go on."""
         other = [{**line, "object_id": f"object:{CLAIM}"} for line in canonical_claim("claim:b")]
         trace = [*self.RUN, OPENED, *other[:3], other[4], CLOSED]
         assert found(trace) == (["kept", "violated"], ["new-run"])

@@ -531,7 +531,7 @@ class TestRuns:
         assert [ModeVerdict.KEPT] == [each.verdict for each in report.claims]
 
     def test_alive_where_a_rank_was_cut(self, tmp_path: Path) -> None:
-        """Nothing is concluded of the claim where one rank did not close the run."""
+        """The claim is inconclusive where one rank did not close the run."""
         paths = self.write(tmp_path, claim("a", 0, 1), [{**LOST, "time_ns": 90}])
         path = Path(paths[1])
         lines = path.read_bytes().splitlines(keepends=True)
