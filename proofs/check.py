@@ -21,6 +21,7 @@ from proofs.checks.receptiveness import receptive
 from proofs.checks.redundancy import redundancy
 from proofs.checks.results import Lacking, Leaned, Paper
 from proofs.checks.soundness import sound_by
+from proofs.checks.statement.check import statement_of
 from proofs.engines.background import Task
 from proofs.engines.bounded.assumption_bmc import AssumptionBmc, readable_contract
 from proofs.engines.names import DEPTH, EngineName
@@ -55,13 +56,16 @@ __all__ = ["DEPTH", "SCHEMA", "Check", "Checks", "check_mode", "exit_code", "pro
 
 
 class _Runs(NamedTuple):
-    """The results about witnesses, scenarios, coverage and receptiveness; None if not requested."""
+    """The results about the statement, lemmas, witnesses, scenarios, coverage and receptiveness;
+    None if not requested.
+    """
 
     witness: Outcome
     seconds: float
     scenarios: list[FoundScenario] | None
     reached: Reached | None
     receptive: Receptive | None
+    statement: list[Leaned]
     lemmas: list[Leaned]
     written: dict[str, bytes]  # data of lemmas and frame, if a certificate is requested
 
@@ -145,6 +149,7 @@ def check_mode(
         consistent=_consistent(readable, found),
         sound=sound,
         receptive=found.receptive,
+        statement=found.statement,
         lemmas=found.lemmas,
         paper=(apart.paper or paper_as_contract(sound)) if full else None,
         added=[Added(name, why) for name, why in spec.added.items()],
@@ -183,6 +188,7 @@ def _runs(mode: Mode, bundle: Bundle, depth: int, *, full: bool, wanted: bool) -
         find_scenarios(mode) if full else None,
         reachable(mode) if full else None,
         receptive(mode) if full or wanted else None,
+        statement_of(mode, bundle),
         lemmas,
         written,
     )
@@ -206,7 +212,8 @@ def _certified(
 ) -> dict[str, bytes] | None:
     """The data of a certificate, or None if a part of it is not shown."""
     shown = runs.receptive is not None and runs.receptive.result == "proved"
-    shown = shown and all(lemma.result == "proved" for lemma in runs.lemmas)
+    asked = (*runs.statement, *runs.lemmas)
+    shown = shown and all(each.result == "proved" for each in asked)
     if not shown or proof is None or proof.invariant is None or runs.witness.found is None:
         return None
     from proofs.certificates.write import THEOREM, WITNESS

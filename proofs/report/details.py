@@ -57,13 +57,18 @@ def print_check(
             prevents.
     """
     console.print(Text(sentence(check), style="bold"))
+    _print_each(
+        console, "Statement", check.statement, "the system is the statement of docs/theorem.md:"
+    )
     _print_sound(console, check.sound)
     if check.certificate is not None:
         indented(console, Text(f"Certificate: {printable(check.certificate)}"))
     elif certified:
         why = "theorem, lemmas, frame, witness or receptiveness is not shown"
         indented(console, Text(f"Certificate: not written, because {why}.", style="red"))
-    _print_lemmas(console, check.lemmas)
+    _print_each(
+        console, "Lemmas", check.lemmas, "the theorem depends on them (docs/theorem.md):"
+    )
     _print_consistent(console, check.consistent, len(check.obligations))
     if check.bundle == Bundle.CONTRACT:
         _print_scenarios(console, check.consistent.scenarios or [], story=story)
@@ -140,22 +145,21 @@ def _print_reached(console: Console, found: Reached) -> None:
     _headline(console, "Compared", result, f"{text}.")
 
 
-def _print_lemmas(console: Console, lemmas: Sequence[Leaned]) -> None:
-    if not lemmas:
+def _print_each(console: Console, name: str, found: Sequence[Leaned], says: str) -> None:
+    """What is proved besides the theorem, with the worst result in front."""
+    if not found:
         return
-    left = [lemma for lemma in lemmas if lemma.result != "proved"]
-    result = "proved"
-    if left:
-        result = "failed" if any(lemma.result == "failed" for lemma in left) else "unknown"
-    _headline(console, "Lemmas", result, "the theorem depends on them (docs/theorem.md):")
+    results = {each.result for each in found}
+    result = next((r for r in ("failed", "unknown") if r in results), "proved")
+    _headline(console, name, result, says)
     rows = Table.grid(padding=(0, 1))
     for _ in range(3):
         rows.add_column(overflow="fold")
-    for lemma in lemmas:
-        says = f"{lemma.says} ({'; '.join(lemma.parts)})" if lemma.parts else lemma.says
-        style = _STYLE.get(lemma.result, "yellow")
-        sign = "holds" if lemma.result == "proved" else lemma.result
-        rows.add_row(Text(sign, style=style), Text(lemma.name, style="bold"), Text(says))
+    for each in found:
+        says = f"{each.says} ({'; '.join(each.parts)})" if each.parts else each.says
+        style = _STYLE.get(each.result, "yellow")
+        sign = "holds" if each.result == "proved" else each.result
+        rows.add_row(Text(sign, style=style), Text(each.name, style="bold"), Text(says))
     console.print(Padding(rows, (0, 0, 0, 4), expand=False))
 
 

@@ -50,6 +50,8 @@ class Check(msgspec.Struct, frozen=True):
     """The result for one mode and bundle; `readings` names the interpretations that it assumes,
     and `world` the kinds of events that can occur.
 
+    `statement` are the checks that the system is the statement of the page, before any proof.
+
     Null means not requested: `--full` requests everything, and a certificate requests `receptive`.
 
     `paper`, `added`, `necessary` and `guards` compare the two bundles and ablate the contract,
@@ -70,6 +72,7 @@ class Check(msgspec.Struct, frozen=True):
     consistent: Consistent
     sound: Sound
     receptive: Receptive | None
+    statement: list[Leaned]
     lemmas: list[Leaned]
     paper: Paper | None
     added: list[Added]

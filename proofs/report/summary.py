@@ -52,6 +52,7 @@ def print_summary(console: Console, check: Check, *, certified: bool = False) ->
 
 def _rows(check: Check, *, certified: bool) -> Iterator[tuple[str, str]]:
     sound = check.sound
+    yield "statement", _statement(check.statement)
     yield "theorem", _theorem(check)
     if sound.possibly_unreachable:
         yield "", "a counterexample to induction, possibly unreachable (-v)"
@@ -90,6 +91,13 @@ def _theorem(check: Check) -> str:
             said = f"refuted by {by(sound)}: a run breaks {', '.join(sound.failed) or 'a clause'}"
             return f"{said}; it keeps {', '.join(rest)}" if sound.failed and rest else said
     return f"{', '.join(clauses)}: not proved, by {by(sound)}"
+
+
+def _statement(checks: Sequence[Leaned]) -> str:
+    failing = [f"{each.name} {each.result}" for each in checks if each.result != "proved"]
+    if failing:
+        return f"not what docs/theorem.md states: {', '.join(failing)} (-v)"
+    return f"{counted(len(checks), 'check')} hold: the system is what docs/theorem.md states"
 
 
 def _lemmas(lemmas: Sequence[Leaned]) -> str:

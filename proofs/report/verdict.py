@@ -57,6 +57,13 @@ def sentence(check: Check) -> str:
 def refuting(check: Check) -> list[str]:
     """Every reason why the mode is refuted."""
     why, reached = [], check.consistent.reached
+    why += [
+        each.says
+        if each.name == "runs"
+        else f"the system is not what its page states: that {each.says} ({each.name})"
+        for each in check.statement
+        if each.result == "failed"
+    ]
     if check.sound.result == "refuted":
         why.append(_broken(check))
     if check.receptive is not None and check.receptive.result == "refuted":
@@ -85,6 +92,11 @@ def refuting(check: Check) -> list[str]:
 def undecided(check: Check) -> list[str]:
     """Every check whose result is neither shown nor refuted."""
     why = [] if check.sound.result in ("proved", "refuted") else [_how_far(check.sound)]
+    why += [
+        f"whether the system is what its page states is unknown: {each.name}"
+        for each in check.statement
+        if each.result not in ("proved", "failed")
+    ]
     why += [
         f"the lemma {lemma.name} is neither proved nor refuted"
         for lemma in check.lemmas

@@ -1,0 +1,1 @@
+"""Checks that the transition system of a mode is the statement that its page makes."""

@@ -1,0 +1,90 @@
+"""Checks that the most general runtime is general: nothing but the stated orders binds its numbers.
+
+The assumptions on a faithful event (`proofs.model.environment.faithful`) are read by no second
+source. One that says too much, as that a request needs no more than there is, would make the
+theorem silent about the runs that it excludes.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+import z3
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from proofs.checks.statement.reading import Questions, Reading
+    from proofs.logic.encode import Expr
+
+__all__ = ["ORDERS", "free"]
+
+ORDERS: Final = (
+    ("e.rest_since_arrival", "was.rest"),
+    ("e.blamed_rest", "was.rest"),
+    ("e.shared", "was.rest"),
+    ("e.shared", "was.footprint"),
+    ("e.shared_unblamed", "e.shared"),
+)
+"""Numbers of which the first is at most the second, on every event."""
+
+SIZES: Final = (0, 1, 1_000)
+
+
+def free(reading: Reading) -> Questions:
+    """On some event each number has any size, and each two are in either order, but for `ORDERS`;
+    and each kind of event is possible with all of them in two opposite orders.
+    """
+    numbers = _numbers(reading)
+    solver = z3.SolverFor("QF_LIA")
+    solver.add(reading.step.possible, *(value >= 0 for value in numbers.values()))
+    bound = _bound()
+    left = [value == size for value in numbers.values() for size in SIZES]
+    left += [
+        numbers[one] < numbers[other]
+        for one in numbers
+        for other in numbers
+        if one != other and (other, one) not in bound
+    ]
+    while left:
+        if solver.check(z3.Or(left)) != z3.sat:
+            yield z3.BoolVal(True)
+            break
+        found = solver.model()
+        left = [goal for goal in left if not z3.is_true(found.eval(goal, model_completion=True))]
+    for one, other in bound:
+        yield z3.And(reading.step.possible, numbers[other] < numbers[one])
+    for is_kind in reading.kinds.values():
+        for order in _opposite([*numbers]):
+            chain = [numbers[one] < numbers[other] for one, other in _pairs(order)]
+            if solver.check(is_kind, *chain) != z3.sat:
+                yield z3.BoolVal(True)
+
+
+def _numbers(reading: Reading) -> dict[str, Expr]:
+    """The numbers of an event, and the registers of facts, declarations and beliefs before it."""
+    own = {f"e.{name}": value for name, value in reading.event.items() if name != "kind"}
+    own |= {n: v for n, v in reading.state.items() if not n.startswith(("state.", "own."))}
+    return {name: value for name, value in own.items() if not z3.is_bool(value)}
+
+
+def _bound() -> set[tuple[str, str]]:
+    """`ORDERS`, and what follows from them."""
+    found = set(ORDERS)
+    while more := {(a, d) for a, b in found for c, d in found if b == c} - found:
+        found |= more
+    return found
+
+
+def _opposite(names: Sequence[str]) -> Iterator[list[str]]:
+    """Two orders of all numbers in which each two that are free are the other way round, as far as
+    the bound ones allow."""
+    bound = ["e.shared_unblamed", "e.shared", "e.blamed_rest", "e.rest_since_arrival"]
+    bound += ["was.footprint", "was.rest"]
+    others = sorted(name for name in names if name not in bound)
+    yield [*others, *bound]
+    yield [*bound, *reversed(others)]
+
+
+def _pairs(order: Sequence[str]) -> Iterator[tuple[str, str]]:
+    return zip(order, order[1:], strict=False)

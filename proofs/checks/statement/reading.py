@@ -1,0 +1,243 @@
+"""Reads the terms of a mode once more, beside the step that `proofs.model.system` makes of them.
+
+Each check yields formulas, none of which may be satisfiable: the ways in which the system could
+differ from this reading, in any state and on any event.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final, TypeAlias
+
+import z3
+
+from proofs.logic.encode import Expr, Integers, encode
+from proofs.model.auditor import BELIEFS
+from proofs.model.environment import POOL, faithful
+from proofs.model.theorems import CLAUSES
+from spec.contract.environments import ENVIRONMENTS
+from spec.contract.ledgers import CLAIM_FACTS, DECLARED, REQUEST_FACTS
+from spec.contract.modes import MODES
+from spec.contract.vocabulary import EVENT_FIELDS
+from spec.events.alphabet import Kind
+from spec.language.terms import Scope, Sort, Term
+from spec.language.verdicts import Verdict
+
+if TYPE_CHECKING:
+    from proofs.model.system import Step, System
+    from spec.contract.modes import Bundle
+    from spec.language.machine import Ledger, Observer, Register
+
+__all__ = ["Questions", "Reading", "Values", "differ", "whole"]
+
+SIZES: Final = (1, 7, 1_000)
+"""Thresholds of which each must have an initial state; all others are asked for at once."""
+
+_BEFORE: Final[dict[Scope, tuple[Ledger, ...]]] = {
+    Scope.WAS: (CLAIM_FACTS, DECLARED, POOL),
+    Scope.REQ_WAS: (REQUEST_FACTS,),
+    Scope.BELIEVED: (BELIEFS,),
+}
+_AFTER: Final = {
+    Scope.NOW: Scope.WAS,
+    Scope.REQ: Scope.REQ_WAS,
+    Scope.BELIEVES: Scope.BELIEVED,
+}
+
+Values: TypeAlias = Mapping[str, Expr]
+"""The variables of a state or of an event, by name."""
+
+Questions: TypeAlias = Iterator[Expr]
+"""Formulas, none of which may be satisfiable."""
+
+
+def differ(one: Expr, other: Expr) -> Expr:
+    """That two expressions have different values."""
+    return one != other
+
+
+@dataclass(frozen=True)
+class Reading:
+    """One step of a system beside the terms that it is made of."""
+
+    system: System
+    bundle: Bundle
+    state: Values
+    event: Values
+    step: Step
+
+    @classmethod
+    def of(cls, system: System, bundle: Bundle) -> Reading:
+        """The step from any state by any event."""
+        state, event = system.state(""), system.event("")
+        return cls(system, bundle, state, event, system.step(state, event))
+
+    @property
+    def kinds(self) -> dict[Kind, Expr]:
+        """That the event is of a kind, for each kind of the mode's environment."""
+        order = sorted(ENVIRONMENTS[self.system.mode])
+        return {kind: self.event["kind"] == number for number, kind in enumerate(order)}
+
+    def term(self, term: Term, own: str = "") -> Expr:
+        """A term over the step; `own` names the observer whose registers it may read."""
+        constants = MODES[self.system.mode].constants
+
+        def resolve(scope: Scope, name: str) -> Expr:
+            if scope is Scope.OWN:
+                return self.state[f"own.{own}.{name}"]
+            if scope is Scope.CLAIM:
+                return (
+                    self.state["c.threshold"]
+                    if name == "threshold"
+                    else z3.BoolVal(constants[name])
+                )
+            if scope is Scope.EVENT:
+                return self.state["was.rest"] if name == "rest" else self.event[name]
+            if scope in _AFTER:
+                return self.following[f"{_AFTER[scope].value}.{name}"]
+            return self.state[f"{scope.value}.{name}"]
+
+        return encode(term, resolve, self.kinds, Integers())
+
+    @staticmethod
+    def before(scope: Scope) -> Scope | None:
+        """The scope of the same registers before an event; None if this is none after one."""
+        return _AFTER.get(scope)
+
+    @staticmethod
+    def ledger_terms() -> Iterator[tuple[str, Term]]:
+        """Each register of facts, declarations and beliefs, with its value after an event."""
+        for scope, ledgers in _BEFORE.items():
+            for ledger in ledgers:
+                for name, term in ledger.following.items():
+                    yield f"{scope.value}.{name}", term
+
+    @property
+    def bound(self) -> tuple[Observer, ...]:
+        """The observers of the bundle."""
+        return MODES[self.system.mode].bundle(self.bundle)
+
+    @property
+    def following(self) -> Values:
+        """The state after the event."""
+        return self.step.following
+
+    @property
+    def faithful(self) -> Expr:
+        """The event is faithful. Where loads do not fail, no refusal reports that one did."""
+        holds = self.term(faithful())
+        if Kind.LOAD_FAILED in ENVIRONMENTS[self.system.mode]:
+            return holds
+        return z3.And(holds, z3.Not(self.event["restore"]))
+
+    # The checks. Each formula is a way in which the system could differ.
+
+    def initial(self) -> Questions:
+        """Every threshold has the initial state that the registers state, and no other."""
+        first = self.system.initial(self.state)
+        due = [self.state["c.threshold"] >= 1]
+        for scope, ledgers in _BEFORE.items():
+            for register in (r for ledger in ledgers for r in ledger.registers):
+                due.append(_is(self.state[f"{scope.value}.{register.name}"], register))
+        for observer in self.bound:
+            due.append(self.state[f"state.{observer.name}"] == 0)
+            for register in observer.registers:
+                due.append(_is(self.state[f"own.{observer.name}.{register.name}"], register))
+        yield differ(first, z3.And(due))
+        solver = z3.Solver()
+        for size in SIZES:
+            if solver.check(first, self.state["c.threshold"] == size) != z3.sat:
+                yield z3.BoolVal(True)
+
+    def alphabet(self) -> Questions:
+        """The kinds are those of the environment, and each has a number of its own."""
+        yield z3.BoolVal(self.system.alphabet != tuple(sorted(ENVIRONMENTS[self.system.mode])))
+        yield z3.BoolVal({*self.event} != {*EVENT_FIELDS} - {"rest"} | {"kind"})
+
+    def events(self) -> Questions:
+        """An event is possible exactly where it is faithful, kind by kind."""
+        for is_kind in self.kinds.values():
+            yield z3.And(is_kind, differ(self.step.possible, self.faithful))
+        yield z3.And(self.step.possible, z3.Not(z3.Or([*self.kinds.values()])))
+
+    def registers(self) -> Questions:
+        """Each register has the value of its term after the event; the system has no others."""
+        due = {name: self.term(term) for name, term in self.ledger_terms()}
+        for name, value in due.items():
+            yield differ(self.following[name], value)
+        others = {f"state.{o.name}" for o in self.bound}
+        others |= {f"own.{o.name}.{r.name}" for o in self.bound for r in o.registers}
+        yield z3.BoolVal({*self.following} != {*due} | others)
+
+    def observers(self) -> Questions:
+        """The first rule that applies decides where an observer stands; without one it stays."""
+        for observer in self.bound:
+            index = {state.name: number for number, state in enumerate(observer.states)}
+            at, after = (each[f"state.{observer.name}"] for each in (self.state, self.following))
+            own = [f"own.{observer.name}.{r.name}" for r in observer.registers]
+            earlier: list[Expr] = []
+            for rule in observer.rules:
+                source = z3.Or([at == index[name] for name in observer.sources(rule)])
+                applies = z3.And(source, self.term(rule.when, observer.name))
+                first = z3.And(applies, z3.Not(z3.Or(earlier)))
+                yield z3.And(first, after != index[rule.to])
+                for register, name in zip(observer.registers, own, strict=True):
+                    value = self.state[name]
+                    if register.name in rule.sets:
+                        value = self.term(rule.sets[register.name], observer.name)
+                    yield z3.And(first, differ(self.following[name], value))
+                earlier.append(applies)
+            stays = z3.Not(z3.Or(earlier))
+            for name in (f"state.{observer.name}", *own):
+                yield z3.And(stays, differ(self.following[name], self.state[name]))
+
+    def verdicts(self) -> Questions:
+        """What is kept, owed and satisfied is what the states after the event say."""
+        step, names = self.step, {o.name for o in self.bound}
+        for made in (step.keeps, step.owing, step.exercised):
+            yield z3.BoolVal({*made} != names)
+        for o in self.bound:
+            yield differ(step.keeps[o.name], z3.Not(self._in(o, Verdict.VIOLATED)))
+            yield differ(step.owing[o.name], self._in(o, Verdict.PENDING))
+            yield differ(step.exercised[o.name], self._in(o, Verdict.SATISFIED))
+
+    def _in(self, observer: Observer, verdict: Verdict) -> Expr:
+        after = self.following[f"state.{observer.name}"]
+        states = enumerate(observer.states)
+        return z3.Or([after == number for number, each in states if each.verdict is verdict])
+
+    def clauses(self) -> Questions:
+        """A clause that waits for nothing that is owed must hold; it is compared where it says."""
+        stated = CLAUSES.get(self.system.mode, ())
+        yield z3.BoolVal([*self.step.clauses] != [clause.name for clause in stated])
+        places = {(clause.name, place) for clause in stated for place, _ in clause.tested}
+        yield z3.BoolVal({*self.step.compared} != places)
+        owes = {o.name: self._in(o, Verdict.PENDING) for o in self.bound}
+        for clause in stated:
+            waits = z3.Or([owes[name] for name in clause.settled if name in owes])
+            due = z3.Or(waits, self.term(clause.holds))
+            yield differ(self.step.clauses[clause.name], due)
+            for place, where in clause.tested:
+                due = z3.And(z3.Not(waits), self.term(where))
+                yield differ(self.step.compared[clause.name, place], due)
+
+    def whole(self) -> Questions:
+        """Kept and sound are conjunctions of all, and settled owes nothing."""
+        yield from whole(self.step)
+
+
+def whole(step: Step) -> Questions:
+    """Kept and sound are conjunctions of all, and settled owes nothing."""
+    yield differ(step.kept, z3.And([*step.keeps.values()]))
+    yield differ(step.sound, z3.And([*step.clauses.values()]))
+    yield differ(step.settled, z3.Not(z3.Or([*step.owing.values()])))
+    yield from (z3.And(step.sound, z3.Not(clause)) for clause in step.clauses.values())
+
+
+def _is(value: Expr, register: Register) -> Expr:
+    """That a register has its initial value."""
+    initial = register.initial
+    return value == (z3.BoolVal(initial) if register.sort is Sort.BOOL else initial)
+
+
