@@ -66,9 +66,7 @@ def print_check(
     elif certified:
         why = "theorem, lemmas, frame, witness or receptiveness is not shown"
         indented(console, Text(f"Certificate: not written, because {why}.", style="red"))
-    _print_each(
-        console, "Lemmas", check.lemmas, "the theorem depends on them (docs/theorem.md):"
-    )
+    _print_each(console, "Lemmas", check.lemmas, "the theorem depends on them (docs/theorem.md):")
     _print_consistent(console, check.consistent, len(check.obligations))
     if check.bundle == Bundle.CONTRACT:
         _print_scenarios(console, check.consistent.scenarios or [], story=story)

@@ -84,13 +84,14 @@ def _cases(check: Check) -> Iterator[_Case]:
             failure=", ".join(receptive.failed) if receptive.result == "refuted" else "",
             error=_LIMIT if receptive.result == "unknown" else "",
         )
-    for what, found in (("statement", check.statement), ("lemma", check.lemmas)):
-        for each in found:
-            yield _Case(
-                f"{what}.{each.name}",
-                failure="it fails" if each.result == "failed" else "",
-                error=_LIMIT if each.result == "unknown" else "",
-            )
+    shown = [(f"statement.{each.name}", each.result) for each in check.statement]
+    shown += [(f"lemma.{each.name}", each.result) for each in check.lemmas]
+    for name, result in shown:
+        yield _Case(
+            name,
+            failure="it fails" if result == "failed" else "",
+            error=_LIMIT if result == "unknown" else "",
+        )
     for name, clause in (check.paper.clauses if check.paper else {}).items():
         yield _Case(f"paper.{name}", said=_said(clause.result, clause.length))
     changed = [*check.redundancy.unasked, *check.redundancy.needed]

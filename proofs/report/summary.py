@@ -32,7 +32,7 @@ STYLES = {"holds": "bold green", "refuted": "bold red", "undecided": "bold yello
 
 
 def print_summary(console: Console, check: Check, *, certified: bool = False) -> None:
-    """Print one mode in at most fifteen lines, and the counterexample if there is one.
+    """Print one mode in at most sixteen lines, and the counterexample if there is one.
 
     Args:
         certified: whether a certificate was requested.

@@ -17,6 +17,7 @@ from spec.claims.states import Mode
 from spec.cli.common import json_page
 from spec.contract.modes import MODES
 from tests.proofs.shared import checked
+from tests.proofs.statement.test_statement import CHECKS
 
 
 def run(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, str, str]:
@@ -26,7 +27,7 @@ def run(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, str, 
     return code, out, err
 
 
-LINES = 15
+LINES = 16
 
 
 def timeless(text: str) -> str:
@@ -71,7 +72,7 @@ class TestCheck:
         ],
     )
     def test_text(self, mode: Mode, more: list[str], capsys: pytest.CaptureFixture[str]) -> None:
-        """The first sentence is the verdict and says how far it goes; fifteen lines say all."""
+        """The first sentence is the verdict and says how far it goes; sixteen lines say all."""
         code, out, _ = run(capsys, "check", mode, *more)
         said = " ".join(out.split())
 
@@ -227,7 +228,7 @@ class TestCheck:
 
         suite = ET.parse(file).getroot()
         assert 1 == code
-        assert ("41", "1", "0") == tuple(suite.get(n) for n in ("tests", "failures", "errors"))
+        assert ("52", "1", "0") == tuple(suite.get(n) for n in ("tests", "failures", "errors"))
         assert [
             "consistent",
             "sound",
@@ -235,6 +236,7 @@ class TestCheck:
             "reached",
             "compared",
             "receptive",
+            *(f"statement.{name}" for name in (*CHECKS, "runs")),
             *(f"paper.{clause}" for clause in ("responsibility", "harm", "promise")),
             "redundancy",
             *(f"necessary.{name}" for name in MODES[Mode.EXPIRING].names()),
@@ -254,6 +256,7 @@ class TestCheck:
         assert [
             "consistent",
             "sound",
+            *(f"statement.{name}" for name in (*CHECKS, "runs")),
             "redundancy",
             *(f"necessary.{name}" for name in MODES[Mode.BEST_EFFORT].names()),
         ] == [case.get("name") for case in ET.parse(file).getroot()]

@@ -39,7 +39,7 @@ def statement_of(mode: Mode, bundle: Bundle = Bundle.CONTRACT) -> list[Leaned]:
     one = Reading.of(System(mode, bundle, Integers()), bundle)
     checks: dict[str, tuple[str, Callable[[], Questions]]] = {
         "terms": ("Z3 computes each term as the interpreter does", partial(sampled, one)),
-        "initial": ("nothing has happened yet, and any threshold is possible", one.initial),
+        "initial": ("no event has happened, and any threshold is possible", one.initial),
         "alphabet": ("the kinds of events are those that the page states", one.alphabet),
         "events": ("an event is possible exactly where it is faithful", one.events),
         "numbers": ("numbers are free on events, but for the stated orders", partial(free, one)),

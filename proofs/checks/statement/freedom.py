@@ -1,4 +1,4 @@
-"""Checks that the most general runtime is general: nothing but the stated orders binds its numbers.
+"""Checks that the most general runtime is general: only the stated orders bind its numbers.
 
 The assumptions on a faithful event (`proofs.model.environment.faithful`) are read by no second
 source. One that says too much, as that a request needs no more than there is, would make the
@@ -7,6 +7,7 @@ theorem silent about the runs that it excludes.
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import TYPE_CHECKING, Final
 
 import z3
@@ -56,7 +57,7 @@ def free(reading: Reading) -> Questions:
         yield z3.And(reading.step.possible, numbers[other] < numbers[one])
     for is_kind in reading.kinds.values():
         for order in _opposite([*numbers]):
-            chain = [numbers[one] < numbers[other] for one, other in _pairs(order)]
+            chain = [numbers[one] < numbers[other] for one, other in pairwise(order)]
             if solver.check(is_kind, *chain) != z3.sat:
                 yield z3.BoolVal(True)
 
@@ -78,13 +79,10 @@ def _bound() -> set[tuple[str, str]]:
 
 def _opposite(names: Sequence[str]) -> Iterator[list[str]]:
     """Two orders of all numbers in which each two that are free are the other way round, as far as
-    the bound ones allow."""
+    the bound ones allow.
+    """
     bound = ["e.shared_unblamed", "e.shared", "e.blamed_rest", "e.rest_since_arrival"]
     bound += ["was.footprint", "was.rest"]
     others = sorted(name for name in names if name not in bound)
     yield [*others, *bound]
     yield [*bound, *reversed(others)]
-
-
-def _pairs(order: Sequence[str]) -> Iterator[tuple[str, str]]:
-    return zip(order, order[1:], strict=False)

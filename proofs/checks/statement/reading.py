@@ -208,7 +208,7 @@ class Reading:
         return z3.Or([after == number for number, each in states if each.verdict is verdict])
 
     def clauses(self) -> Questions:
-        """A clause that waits for nothing that is owed must hold; it is compared where it says."""
+        """A clause must hold unless what it waits for is owed; it is compared where it says."""
         stated = CLAUSES.get(self.system.mode, ())
         yield z3.BoolVal([*self.step.clauses] != [clause.name for clause in stated])
         places = {(clause.name, place) for clause in stated for place, _ in clause.tested}
@@ -223,12 +223,12 @@ class Reading:
                 yield differ(self.step.compared[clause.name, place], due)
 
     def whole(self) -> Questions:
-        """Kept and sound are conjunctions of all, and settled owes nothing."""
+        """Kept and sound are conjunctions of all, and settled is that no report is owed."""
         yield from whole(self.step)
 
 
 def whole(step: Step) -> Questions:
-    """Kept and sound are conjunctions of all, and settled owes nothing."""
+    """Kept and sound are conjunctions of all, and settled is that no report is owed."""
     yield differ(step.kept, z3.And([*step.keeps.values()]))
     yield differ(step.sound, z3.And([*step.clauses.values()]))
     yield differ(step.settled, z3.Not(z3.Or([*step.owing.values()])))
@@ -239,5 +239,3 @@ def _is(value: Expr, register: Register) -> Expr:
     """That a register has its initial value."""
     initial = register.initial
     return value == (z3.BoolVal(initial) if register.sort is Sort.BOOL else initial)
-
-

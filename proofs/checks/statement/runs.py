@@ -64,7 +64,8 @@ def _goals(run: Run, step: Step) -> dict[str, Expr]:
 
 def because(mode: Mode, bundle: Bundle) -> list[str]:
     """A smallest set of assumptions that leaves no event after a commitment; empty if there is one
-    within three events."""
+    within three events.
+    """
     system = System(mode, bundle, Integers())
     solver = z3.SolverFor("QF_LIA")
     solver.set("rlimit", RLIMIT)

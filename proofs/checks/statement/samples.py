@@ -44,7 +44,7 @@ def sampled(reading: Reading) -> Questions:
     whole = pack(*encoded, *after.values())
     variables = {**reading.state, **{f"e.{name}": value for name, value in reading.event.items()}}
     kinds = sorted(ENVIRONMENTS[reading.system.mode])
-    chance = random.Random(0)  # noqa: S311
+    chance = random.Random(0)
     for _ in range(EVENTS):
         values = {name: _value(variable, chance) for name, variable in variables.items()}
         kind = chance.choice(kinds)
@@ -74,9 +74,9 @@ def _terms(reading: Reading) -> Iterator[tuple[Term, str]]:
 
 
 def _value(variable: Any, chance: random.Random) -> bool | int:
-    if z3.is_bool(variable):
-        return chance.random() < 0.5
-    return chance.choice((*range(_SMALL), *range(_SMALL), _LARGE))
+    small = range(_SMALL)
+    values = [False, True] if z3.is_bool(variable) else [*small, *small, _LARGE]
+    return chance.choice(values)
 
 
 def _constant(value: bool | int) -> Any:

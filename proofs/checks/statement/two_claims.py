@@ -71,7 +71,8 @@ class TwoClaims:
 
     def each(self) -> Questions:
         """Each claim begins and goes on as one alone, and judges an event that is faithful to both;
-        a report is about one of them at most."""
+        a report is about one of them at most.
+        """
         yield differ(self.pair.initial(self.state), self._initial())
         event = self.event
         fact = z3.Or([is_kind for kind, is_kind in self.sides["A"].kinds.items() if kind in FACTS])
@@ -109,7 +110,8 @@ class TwoClaims:
 
     def ranks(self) -> Questions:
         """The first loss and the first report of one are followed, and both clauses say what they
-        should of them."""
+        should of them.
+        """
         state, event, after, lost = self.state, self.event, self.step.following, self.lost
         kinds = self.sides["A"].kinds
         reports = (Kind.CLAIM_BLOCK_LOST, Kind.CLAIM_UNMATERIALIZED, Kind.CLAIM_HARMED)
@@ -180,7 +182,7 @@ class TwoClaims:
         step, other = self.step, self.pair.step(state, event)
         yield differ(self.pair.initial(self.state), self.pair.initial(state))
         yield differ(step.possible, other.possible)
-        firsts = [z3.And(0 <= self.state[name], self.state[name] <= 2) for name in _FIRSTS]
+        firsts = [z3.And(self.state[name] >= 0, self.state[name] <= 2) for name in _FIRSTS]
         decided = z3.Implies(self.state["either"], self.state["lost_first"] != 0)
         real = z3.And(step.possible, *firsts, decided)
         both = z3.And(*self.lost.values())

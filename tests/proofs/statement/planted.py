@@ -158,11 +158,11 @@ class _Planted(importlib.abc.MetaPathFinder, importlib.abc.Loader):
         return importlib.util.spec_from_loader(name, self, origin=str(_path(name)))
 
     def exec_module(self, module: ModuleType) -> None:
-        exec(compile(self._source, str(_path(self._module)), "exec"), module.__dict__)  # noqa: S102
+        exec(compile(self._source, str(_path(self._module)), "exec"), module.__dict__)
 
 
 def noticed(module: str, source: str) -> str:
-    """What notices a mistake, in a process of its own; empty if nothing does."""
+    """What notices a mistake, in a process of its own; empty if it is not noticed."""
     reading, writing = os.pipe()
     child = os.fork()
     if not child:
@@ -184,7 +184,7 @@ def _noticed(module: str, source: str) -> str:
     for name in [name for name in sys.modules if name.split(".")[0] == "proofs"]:
         del sys.modules[name]
     sys.meta_path.insert(0, _Planted(module, source))
-    sys.stderr = open(os.devnull, "w")  # noqa: SIM115, PTH123
+    sys.stderr = open(os.devnull, "w")  # noqa: SIM115
     from proofs.checks.statement.check import statement_of
     from spec.claims.states import Mode
 
