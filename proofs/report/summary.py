@@ -163,4 +163,6 @@ def _paper(check: Check, paper: Paper) -> str:
 
 def _assumed(check: Check) -> str:
     kinds = f"{len(check.environment)} of {len(Kind)} kinds of events"
+    if left := sorted({*Kind} - {*check.environment}):
+        kinds += f", not {', '.join(left)}"
     return f"faithful hooks; {kinds}; {counted(len(check.interpretations), 'interpretation')} (-v)"

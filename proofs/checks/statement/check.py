@@ -14,19 +14,20 @@ from typing import TYPE_CHECKING, Final
 import z3
 
 from proofs.checks.results import Leaned
-from proofs.checks.statement.freedom import free
+from proofs.checks.statement.freedom import UndecidedError, free
 from proofs.checks.statement.reading import Reading
-from proofs.checks.statement.runs import DEPTH, because, unreached
+from proofs.checks.statement.runs import DEPTH, contradiction, unreached
 from proofs.checks.statement.samples import sampled
 from proofs.checks.statement.two_claims import TwoClaims
+from proofs.engines.answers import Question
 from proofs.logic.encode import Integers
 from proofs.model.pair import Pair
 from proofs.model.system import System
-from spec.claims.states import Mode
 from spec.contract.modes import Bundle
 
 if TYPE_CHECKING:
     from proofs.checks.statement.reading import Questions
+    from spec.claims.states import Mode
 
 __all__ = ["statement_of"]
 
@@ -36,7 +37,10 @@ RLIMIT: Final = 40_000_000
 
 def statement_of(mode: Mode, bundle: Bundle = Bundle.CONTRACT) -> list[Leaned]:
     """What each check of the statement of a mode's theorem came to."""
-    one = Reading.of(System(mode, bundle, Integers()), bundle)
+    model = Question(mode, bundle).model(Integers())
+    system = model.one if isinstance(model, Pair) else model
+    assert isinstance(system, System)
+    one = Reading.of(system, bundle)
     checks: dict[str, tuple[str, Callable[[], Questions]]] = {
         "terms": ("Z3 computes each term as the interpreter does", partial(sampled, one)),
         "initial": ("no event has happened, and any threshold is possible", one.initial),
@@ -46,11 +50,14 @@ def statement_of(mode: Mode, bundle: Bundle = Bundle.CONTRACT) -> list[Leaned]:
         "registers": ("facts, declarations and beliefs follow their terms", one.registers),
         "observers": ("each observer takes its first rule that applies", one.observers),
         "verdicts": ("kept, owing and satisfied are the states that say so", one.verdicts),
-        "clauses": ("each clause is compared unless what it waits for is owed", one.clauses),
-        "whole": ("kept and sound are about every obligation and clause", one.whole),
     }
-    if mode is Mode.SOFT_PRIORITY:
-        two = TwoClaims.of(Pair(bundle, Integers()), bundle)
+    if not isinstance(model, Pair):
+        checks |= {
+            "clauses": ("each clause is compared unless what it waits for is owed", one.clauses),
+            "whole": ("kept and sound are about every obligation and clause", one.whole),
+        }
+    else:
+        two = TwoClaims.of(model, bundle)
         checks |= {
             "two claims": ("each claim is as one that is alone, and events are faithful", two.each),
             "ranks": ("first losses are followed and compared, and ranks decide", two.ranks),
@@ -66,7 +73,7 @@ def _runs(mode: Mode, bundle: Bundle) -> Leaned:
     if not left:
         says = "every kind of event occurs, every clause is compared, events follow a commitment"
         return Leaned("runs", says, "proved", [])
-    why = because(mode, bundle)
+    why = contradiction(mode, bundle)
     says = f"no run of {DEPTH} events has {', '.join(left)}"
     if why:
         says = f"vacuous: no run exists, because these contradict each other: {'; '.join(why)}"
@@ -74,15 +81,18 @@ def _runs(mode: Mode, bundle: Bundle) -> Leaned:
 
 
 def _none(questions: Questions) -> str:
-    """`proved` where no formula is satisfiable, `failed` where one is."""
+    """`proved` where no formula is satisfiable, and there is one; `failed` where one is."""
     solver = z3.SolverFor("QF_LIA")
     solver.set("rlimit", RLIMIT)
     answers = set()
-    for question in questions:
-        solver.push()
-        solver.add(question)
-        answers.add(str(solver.check()))
-        solver.pop()
+    try:
+        for question in questions:
+            solver.push()
+            solver.add(question)
+            answers.add(str(solver.check()))
+            solver.pop()
+    except UndecidedError:
+        answers.add("unknown")
     if "sat" in answers:
         return "failed"
-    return "proved" if answers <= {"unsat"} else "unknown"
+    return "proved" if answers == {"unsat"} else "unknown"

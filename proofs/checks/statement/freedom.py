@@ -18,7 +18,10 @@ if TYPE_CHECKING:
     from proofs.checks.statement.reading import Questions, Reading
     from proofs.logic.encode import Expr
 
-__all__ = ["ORDERS", "free"]
+__all__ = ["ORDERS", "UndecidedError", "free"]
+
+RLIMIT: Final = 40_000_000
+"""Work for one question."""
 
 ORDERS: Final = (
     ("e.rest_since_arrival", "was.rest"),
@@ -32,34 +35,43 @@ ORDERS: Final = (
 SIZES: Final = (0, 1, 1_000)
 
 
+class UndecidedError(Exception):
+    """The solver did not decide within its work limit whether an event is possible."""
+
+
 def free(reading: Reading) -> Questions:
-    """On some event each number has any size, and each two are in either order, but for `ORDERS`;
-    and each kind of event is possible with all of them in two opposite orders.
+    """On some event each number has each of `SIZES`, and each two are in either order, but for
+    `ORDERS`; and each kind is possible with all numbers in two orders, opposite but for those.
     """
     numbers = _numbers(reading)
     solver = z3.SolverFor("QF_LIA")
+    solver.set("rlimit", RLIMIT)
     solver.add(reading.step.possible, *(value >= 0 for value in numbers.values()))
-    bound = _bound()
+    orders = _orders()
     left = [value == size for value in numbers.values() for size in SIZES]
     left += [
         numbers[one] < numbers[other]
         for one in numbers
         for other in numbers
-        if one != other and (other, one) not in bound
+        if one != other and (other, one) not in orders
     ]
-    while left:
-        if solver.check(z3.Or(left)) != z3.sat:
-            yield z3.BoolVal(True)
-            break
+    while left and _occurs(solver, z3.Or(left)):
         found = solver.model()
         left = [goal for goal in left if not z3.is_true(found.eval(goal, model_completion=True))]
-    for one, other in bound:
+    yield z3.BoolVal(bool(left))
+    for one, other in orders:
         yield z3.And(reading.step.possible, numbers[other] < numbers[one])
     for is_kind in reading.kinds.values():
         for order in _opposite([*numbers]):
             chain = [numbers[one] < numbers[other] for one, other in pairwise(order)]
-            if solver.check(is_kind, *chain) != z3.sat:
-                yield z3.BoolVal(True)
+            yield z3.BoolVal(not _occurs(solver, is_kind, *chain))
+
+
+def _occurs(solver: Expr, *goals: Expr) -> bool:
+    answer = solver.check(*goals)
+    if answer == z3.unknown:
+        raise UndecidedError
+    return bool(answer == z3.sat)
 
 
 def _numbers(reading: Reading) -> dict[str, Expr]:
@@ -69,7 +81,7 @@ def _numbers(reading: Reading) -> dict[str, Expr]:
     return {name: value for name, value in own.items() if not z3.is_bool(value)}
 
 
-def _bound() -> set[tuple[str, str]]:
+def _orders() -> set[tuple[str, str]]:
     """`ORDERS`, and what follows from them."""
     found = set(ORDERS)
     while more := {(a, d) for a, b in found for c, d in found if b == c} - found:

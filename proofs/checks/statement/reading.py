@@ -12,11 +12,11 @@ from typing import TYPE_CHECKING, Final, TypeAlias
 
 import z3
 
+from proofs.checks.statement import page
 from proofs.logic.encode import Expr, Integers, encode
 from proofs.model.auditor import BELIEFS
 from proofs.model.environment import POOL, faithful
 from proofs.model.theorems import CLAUSES
-from spec.contract.environments import ENVIRONMENTS
 from spec.contract.ledgers import CLAIM_FACTS, DECLARED, REQUEST_FACTS
 from spec.contract.modes import MODES
 from spec.contract.vocabulary import EVENT_FIELDS
@@ -29,10 +29,7 @@ if TYPE_CHECKING:
     from spec.contract.modes import Bundle
     from spec.language.machine import Ledger, Observer, Register
 
-__all__ = ["Questions", "Reading", "Values", "differ", "whole"]
-
-SIZES: Final = (1, 7, 1_000)
-"""Thresholds of which each must have an initial state; all others are asked for at once."""
+__all__ = ["Questions", "Reading", "Values", "differ", "distinct", "whole"]
 
 _BEFORE: Final[dict[Scope, tuple[Ledger, ...]]] = {
     Scope.WAS: (CLAIM_FACTS, DECLARED, POOL),
@@ -76,8 +73,7 @@ class Reading:
     @property
     def kinds(self) -> dict[Kind, Expr]:
         """That the event is of a kind, for each kind of the mode's environment."""
-        order = sorted(ENVIRONMENTS[self.system.mode])
-        return {kind: self.event["kind"] == number for number, kind in enumerate(order)}
+        return {kind: self.event["kind"] == number for number, kind in enumerate(sorted(Kind))}
 
     def term(self, term: Term, own: str = "") -> Expr:
         """A term over the step; `own` names the observer whose registers it may read."""
@@ -124,12 +120,9 @@ class Reading:
         return self.step.following
 
     @property
-    def faithful(self) -> Expr:
-        """The event is faithful. Where loads do not fail, no refusal reports that one did."""
-        holds = self.term(faithful())
-        if Kind.LOAD_FAILED in ENVIRONMENTS[self.system.mode]:
-            return holds
-        return z3.And(holds, z3.Not(self.event["restore"]))
+    def expected(self) -> Expr:
+        """The event is faithful."""
+        return self.term(faithful())
 
     # The checks. Each formula is a way in which the system could differ.
 
@@ -145,20 +138,19 @@ class Reading:
             for register in observer.registers:
                 due.append(_is(self.state[f"own.{observer.name}.{register.name}"], register))
         yield differ(first, z3.And(due))
-        solver = z3.Solver()
-        for size in SIZES:
-            if solver.check(first, self.state["c.threshold"] == size) != z3.sat:
-                yield z3.BoolVal(True)
 
     def alphabet(self) -> Questions:
-        """The kinds are those of the environment, and each has a number of its own."""
-        yield z3.BoolVal(self.system.alphabet != tuple(sorted(ENVIRONMENTS[self.system.mode])))
+        """The kinds are all that there are, as the page states; each has a number of its own, and
+        each field and register a variable.
+        """
+        yield z3.BoolVal(self.system.alphabet != tuple(sorted(Kind)))
         yield z3.BoolVal({*self.event} != {*EVENT_FIELDS} - {"rest"} | {"kind"})
+        yield z3.BoolVal(not distinct(self.state, self.event))
 
     def events(self) -> Questions:
         """An event is possible exactly where it is faithful, kind by kind."""
         for is_kind in self.kinds.values():
-            yield z3.And(is_kind, differ(self.step.possible, self.faithful))
+            yield z3.And(is_kind, differ(self.step.possible, self.expected))
         yield z3.And(self.step.possible, z3.Not(z3.Or([*self.kinds.values()])))
 
     def registers(self) -> Questions:
@@ -198,29 +190,33 @@ class Reading:
         for made in (step.keeps, step.owing, step.exercised):
             yield z3.BoolVal({*made} != names)
         for o in self.bound:
-            yield differ(step.keeps[o.name], z3.Not(self._in(o, Verdict.VIOLATED)))
-            yield differ(step.owing[o.name], self._in(o, Verdict.PENDING))
-            yield differ(step.exercised[o.name], self._in(o, Verdict.SATISFIED))
+            yield differ(step.keeps[o.name], z3.Not(self.says(o, Verdict.VIOLATED)))
+            yield differ(step.owing[o.name], self.says(o, Verdict.PENDING))
+            yield differ(step.exercised[o.name], self.says(o, Verdict.SATISFIED))
 
-    def _in(self, observer: Observer, verdict: Verdict) -> Expr:
+    def says(self, observer: Observer, verdict: Verdict) -> Expr:
+        """After the event the observer is in a state of this verdict."""
         after = self.following[f"state.{observer.name}"]
         states = enumerate(observer.states)
         return z3.Or([after == number for number, each in states if each.verdict is verdict])
 
     def clauses(self) -> Questions:
-        """A clause must hold unless what it waits for is owed; it is compared where it says."""
-        stated = CLAUSES.get(self.system.mode, ())
-        yield z3.BoolVal([*self.step.clauses] != [clause.name for clause in stated])
-        places = {(clause.name, place) for clause in stated for place, _ in clause.tested}
-        yield z3.BoolVal({*self.step.compared} != places)
-        owes = {o.name: self._in(o, Verdict.PENDING) for o in self.bound}
-        for clause in stated:
-            waits = z3.Or([owes[name] for name in clause.settled if name in owes])
-            due = z3.Or(waits, self.term(clause.holds))
-            yield differ(self.step.clauses[clause.name], due)
-            for place, where in clause.tested:
-                due = z3.And(z3.Not(waits), self.term(where))
-                yield differ(self.step.compared[clause.name, place], due)
+        """The clauses are those of the page. Each must hold unless what it waits for is owed, and
+        is compared in its situations.
+        """
+        stated = page.CLAUSES[self.system.mode]
+        terms = {clause.name: clause for clause in CLAUSES.get(self.system.mode, ())}
+        yield z3.BoolVal([*self.step.clauses] != [*stated])
+        situations = {(name, where) for name, each in stated.items() for where in each.situations}
+        yield z3.BoolVal({*self.step.compared} != situations)
+        owes = {o.name: self.says(o, Verdict.PENDING) for o in self.bound}
+        for name, clause in stated.items():
+            waits = z3.Or([owes[each] for each in clause.waits if each in owes])
+            expected = z3.Or(waits, self.term(terms[name].holds))
+            yield differ(self.step.clauses[name], expected)
+            for where, term in terms[name].tested:
+                expected = z3.And(z3.Not(waits), self.term(term))
+                yield differ(self.step.compared[name, where], expected)
 
     def whole(self) -> Questions:
         """Kept and sound are conjunctions of all, and settled is that no report is owed."""
@@ -233,6 +229,12 @@ def whole(step: Step) -> Questions:
     yield differ(step.sound, z3.And([*step.clauses.values()]))
     yield differ(step.settled, z3.Not(z3.Or([*step.owing.values()])))
     yield from (z3.And(step.sound, z3.Not(clause)) for clause in step.clauses.values())
+
+
+def distinct(*named: Values) -> bool:
+    """Whether each name stands for a variable of its own."""
+    variables = [value for values in named for value in values.values()]
+    return len({value.get_id() for value in variables}) == len(variables)
 
 
 def _is(value: Expr, register: Register) -> Expr:

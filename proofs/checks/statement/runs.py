@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from spec.claims.states import Mode
     from spec.contract.modes import Bundle
 
-__all__ = ["DEPTH", "because", "unreached"]
+__all__ = ["DEPTH", "contradiction", "unreached"]
 
 DEPTH: Final = 12
 WIDTH: Final = 5
@@ -62,9 +62,9 @@ def _goals(run: Run, step: Step) -> dict[str, Expr]:
     return {**goals, _AFTER_COMMITMENT: run.states[-2][f"{first}was.committed"]}
 
 
-def because(mode: Mode, bundle: Bundle) -> list[str]:
-    """A smallest set of assumptions that leaves no event after a commitment; empty if there is one
-    within three events.
+def contradiction(mode: Mode, bundle: Bundle) -> list[str]:
+    """Assumptions that together leave no event after a commitment within three events, and of which
+    none can be left out; empty if there is such an event.
     """
     system = System(mode, bundle, Integers())
     solver = z3.SolverFor("QF_LIA")

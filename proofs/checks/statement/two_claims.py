@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Final
 
 import z3
 
-from proofs.checks.statement.reading import Reading, differ, whole
-from proofs.model.pair import FIRST_LOSS, OF_EACH, RANK
-from spec.contract.environments import ENVIRONMENTS
+from proofs.checks.statement.page import CLAUSES
+from proofs.checks.statement.reading import Reading, differ, distinct, whole
+from proofs.model.pair import FIRST_LOSS, RANK
 from spec.contract.ledgers import live, was
 from spec.events.alphabet import FACTS, Kind
 from spec.language.verdicts import Verdict
@@ -28,6 +28,8 @@ __all__ = ["TwoClaims"]
 _OTHER: Final = {"A": "B", "B": "A"}
 _NUMBERS: Final = {"A": 1, "B": 2}
 _FIRSTS: Final = ("lost_first", "said_first")
+_OF_BOTH: Final = (*_FIRSTS, "reset", "either")
+_OF_EACH: Final = ("mine", "named", "stored", "restorable")  # fields that differ by claim
 
 
 @dataclass(frozen=True)
@@ -48,14 +50,13 @@ class TwoClaims:
     def of(cls, pair: Pair, bundle: Bundle) -> TwoClaims:
         """The step from any state by any event."""
         state, event = pair.state(""), pair.event("")
-        kinds = sorted(ENVIRONMENTS[pair.mode])
-        evicted = event["kind"] == kinds.index(Kind.BLOCK_EVICTED)
+        evicted = event["kind"] == sorted(Kind).index(Kind.BLOCK_EVICTED)
         own = {side: _of_side(state, side) for side in _OTHER}
         alive = {side: pair.one.value(live(was), own[side]) for side in _OTHER}
         sides = {}
         for side, other in _OTHER.items():
             view = dict(event)
-            for name in ("mine", "named", *OF_EACH):
+            for name in _OF_EACH:
                 view[name] = event[f"{name}.{side}"]
             mine, theirs = state[f"{side}/priority"], state[f"{other}/priority"]
             there = alive[other]
@@ -83,8 +84,8 @@ class TwoClaims:
             z3.Not(event["here"]),
         ]
         known = z3.Or([*self.sides["A"].kinds.values()])
-        faithful = [side.faithful for side in self.sides.values()]
-        yield differ(self.step.possible, z3.And(known, *faithful, *apart))
+        expected = [side.expected for side in self.sides.values()]
+        yield differ(self.step.possible, z3.And(known, *expected, *apart))
         for name, side in self.sides.items():
             yield from side.registers()
             yield from side.observers()
@@ -96,6 +97,12 @@ class TwoClaims:
             yield differ(self.step.keeps[name], z3.And(one.keeps[name], two.keeps[name]))
             yield differ(self.step.owing[name], z3.Or(one.owing[name], two.owing[name]))
             yield differ(self.step.exercised[name], one.exercised[name])
+        registers = {
+            f"{name}/{each}" for name, side in self.sides.items() for each in side.following
+        }
+        registers |= {f"{name}/lost" for name in self.sides} | {*_OF_BOTH}
+        yield z3.BoolVal({*self.step.following} != registers)
+        yield z3.BoolVal(not distinct(self.state, self.event))
         yield from whole(self.step)
 
     def _initial(self) -> Expr:
@@ -143,12 +150,12 @@ class TwoClaims:
 
     def _clauses(self, after: Values) -> Questions:
         step = self.step
-        yield z3.BoolVal({*step.clauses} != {FIRST_LOSS.name, RANK.name})
+        yield z3.BoolVal([*step.clauses] != [*CLAUSES[self.pair.mode]])
         owed = [
-            side._in(o, Verdict.PENDING)
+            side.says(o, Verdict.PENDING)
             for side in self.sides.values()
             for o in side.bound
-            if o.name in FIRST_LOSS.settled
+            if o.name in CLAUSES[self.pair.mode][FIRST_LOSS.name].waits
         ]
         known = z3.Not(z3.Or(*owed, after["reset"]))
         due = z3.Or(z3.Not(known), after["lost_first"] == after["said_first"])

@@ -112,11 +112,6 @@ def _changed(node: ast.AST) -> Iterator[str]:
         case ast.Constant(value=int() as value):
             node.value = value + 1
             yield f"{value} is {value + 1}"
-        case ast.UnaryOp(op=ast.Invert() | ast.Not()):
-            inner = node.operand
-            node.op, node.operand = ast.Not(), ast.UnaryOp(ast.Not(), inner)
-            if isinstance(node.op, ast.Not) and isinstance(inner, ast.AST):
-                yield "a negation is left out"
         case ast.List(elts=parts) | ast.Tuple(elts=parts) if len(parts) >= _MANY:
             for at in range(len(parts)):
                 node.elts = [each for place, each in enumerate(parts) if place != at]
@@ -197,7 +192,8 @@ def _noticed(module: str, source: str) -> str:
 
 def main() -> None:
     """Plant the mistakes of a module."""
-    module, first, step, *_ = (*sys.argv[1:], "0", "1")
+    module, *numbers = [each for each in sys.argv[1:] if each != "-v"]
+    first, step = [*numbers, "0", "1"][:2] if len(numbers) != 1 else [*numbers, "1"]
     count = survived = 0
     for mistake in mistakes(module)[int(first) :: int(step)]:
         count += 1
