@@ -159,6 +159,7 @@ def test_followed(story: Story) -> None:
     assert story.told.endswith("(final)\n")
 
 
+@pytest.mark.deep
 def test_killed(tmp_path: Path) -> None:
     """A restore that fails is answered with a status and the claim; and where the engine is killed
     its trace is cut, which the check and whoever follows are told."""

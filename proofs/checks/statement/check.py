@@ -8,7 +8,7 @@ theorem by the same name. So the specification's terms are read once more (`Read
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import partial
+from functools import cache, partial
 from typing import TYPE_CHECKING, Final
 
 import z3
@@ -35,6 +35,7 @@ RLIMIT: Final = 40_000_000
 """Work for one question; some hundred times what the hardest one takes."""
 
 
+@cache
 def statement_of(mode: Mode, bundle: Bundle = Bundle.CONTRACT) -> list[Leaned]:
     """What each check of the statement of a mode's theorem came to."""
     model = Question(mode, bundle).model(Integers())

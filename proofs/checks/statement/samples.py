@@ -47,9 +47,12 @@ def sampled(reading: Reading) -> Questions:
         pairs = [(variable, _constant(values[name])) for name, variable in variables.items()]
         found = z3.simplify(z3.substitute(whole, *pairs)).children()
         then = dict(zip(names, found[len(terms) :], strict=True))
-        for (term, own), value in zip(terms, found, strict=False):
-            due = _due(reading, term, own, kind, values, then)
-            yield z3.BoolVal(not value.eq(_constant(due)))
+        yield z3.BoolVal(
+            any(
+                not value.eq(_constant(_due(reading, term, own, kind, values, then)))
+                for (term, own), value in zip(terms, found, strict=False)
+            )
+        )
 
 
 def _terms(reading: Reading) -> Iterator[tuple[Term, str]]:

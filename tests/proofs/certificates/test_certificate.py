@@ -173,6 +173,7 @@ class TestWriting:
         assert ["failed"] == [lemma.result for lemma in check.lemmas if lemma.name == "swap"]
         assert 1 == exit_code([check])
 
+    @pytest.mark.deep
     def test_an_unproved_theorem_writes_none(self, tmp_path: Path) -> None:
         """A bundle that is refuted has no certificate, and neither has one without a witness."""
         assert None is check_mode(Mode.EXPIRING, Bundle.PAPER, certificate=tmp_path).certificate

@@ -32,7 +32,7 @@ REACHED = 3_000
 
 ASKED = [
     pytest.param(Mode.HARD_PROTECTED, "claim_identity", marks=pytest.mark.deep),
-    (Mode.HARD_PROTECTED, "victim_exclusion_before_violation"),
+    pytest.param(Mode.HARD_PROTECTED, "victim_exclusion_before_violation", marks=pytest.mark.deep),
     pytest.param(Mode.HARD_PROTECTED, "claim_harm_attribution", marks=pytest.mark.deep),
     pytest.param(Mode.EXPIRING, "claim_expired_boundary", marks=pytest.mark.deep),
     (Mode.BEST_EFFORT, "claim_scoped_telemetry"),
