@@ -490,6 +490,7 @@ class Judge:
             name, oldest = self._ended.popitem(last=False)
             self.claims.pop(name, None)
             self._ids[name] = None
+            self.run.durations.distrust(oldest)
             self._forget(oldest)
             if len(self._ids) > self.limits.ids:
                 self._ids.popitem(last=False)

@@ -755,6 +755,7 @@ impl Judge {
                     state.gone.pop_first();
                 }
                 state.forgotten += 1;
+                durations::distrust(&mut state.run, &self.tables, oldest);
                 self.forget(oldest, false);
             }
         }

@@ -9,8 +9,10 @@ import pytest
 from monitor.__main__ import main
 from spec.events.canonical import as_jsonl
 from spec.language.verdicts import Verdict
+from spec.stream.claim import Claim
 from spec.stream.codes import Code
-from spec.stream.outcome import ModeVerdict
+from spec.stream.judge import Limits
+from spec.stream.outcome import ModeVerdict, outcome_of
 from tests.spec.stream.streams import claim, ended, event, judged, mark, of, verdict
 
 TWO_GROUPS = ((0, "full"), (1, "window", 1))
@@ -182,6 +184,15 @@ class TestSteps:
 
         (claim_of_the_first_run,) = judge.past
         assert Code.DURATION_UNTIMED is claim_of_the_first_run.unclear.code  # type: ignore[union-attr]
+
+    def test_forgotten(self) -> None:
+        """A claim that is forgotten before it is known whether ends are stated is not kept."""
+        forgotten: list[Claim] = []
+        lines = [*self._stream(stated=False), *claim("b"), *ended("b")]
+        judged(lines, limits=Limits(ended=1), forget=forgotten.append)
+
+        (first,) = map(outcome_of, forgotten)
+        assert ("a", ModeVerdict.INCONCLUSIVE) == (first.claim_id, first.verdict)
 
 
 class TestCopies:
