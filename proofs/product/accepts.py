@@ -25,9 +25,12 @@ from spec.language.errors import SpecError
 __all__ = ["LEFT_OUT", "LIMIT", "Accepted", "Bounded", "Rejected", "accepts", "is_run"]
 
 LEFT_OUT: Final = frozenset(
-    {"stream", "sequence", "time_ns", "cache_identity", "token_map", "predicate_id"}
+    {
+        *("stream", "sequence", "time_ns"),
+        *("cache_identity", "token_map", "predicate_id", "keys", "content_keys"),
+    }
 )
-"""The fields that are not compared, because models say nothing of them."""
+"""The fields that are not compared: models say nothing of them, or name contents by objects."""
 
 _PLACE: Final = frozenset({"stream", "sequence", "time_ns"})
 """The fields of an event that say where it is in a stream, and no more."""
@@ -41,7 +44,6 @@ _NAMED: Final[Mapping[str, str]] = {
     "blocking_claim_ids": "claim",
     "request_id": "request",
     "object_id": "object",
-    "content_keys": "content",
     "owner_scope": "scope",
     "by": "scope",
     "worker": "worker",

@@ -88,7 +88,9 @@ class Acceptance(msgspec.Struct, frozen=True):
 
 
 class _Stream:
-    """The events of one stream up to the first line from which on events may be missing."""
+    """The events of one stream up to the first line from which on events may be missing, without
+    those that are stated again.
+    """
 
     def __init__(self) -> None:
         self.total = 0
@@ -100,7 +102,8 @@ class _Stream:
 
     def take(self, record: Record) -> None:
         """Take in a line of the stream."""
-        self.total += len(record.events)
+        fresh = [(event, at) for event, at in record.events if not event.restated]
+        self.total += len(fresh)
         if record.stamp.observes is not None:
             self.unseen = FACTS - record.stamp.observes
         form = self._form = self._form or record.stamp.form
@@ -113,8 +116,8 @@ class _Stream:
         if why and self.ends is None:
             self.ends = record.at, why
         if self.ends is None:
-            self.events += (event for event, _ in record.events)
-            self.places += (at for _, at in record.events)
+            self.events += (event for event, _ in fresh)
+            self.places += (at for _, at in fresh)
 
     @property
     def whole(self) -> bool:
