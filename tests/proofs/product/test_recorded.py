@@ -92,6 +92,16 @@ class TestPlugin:
         assert any(Kind.CLAIM_MATERIALIZED in each for each in stream.instead)
         assert stream.taken < stream.events == len(lines) - 2
 
+    def test_what_models_do_not_state(self, accepted: Accept) -> None:
+        """Keys of a claim, and events that are stated again, are not compared."""
+        lines = lines_of("hard")
+        at = next(n for n, line in enumerate(lines) if line["kind"] == Kind.CLAIM_REGISTERED)
+        lines[at]["keys"] = ["h0", "h1"]
+        mark = {"kind": Mark.STREAM_RESTATED, "stream": lines[0].get("stream", "")}
+        lines[at + 1 : at + 1] = [mark, {**lines[at], "restated": True}]
+        numbered = [{**line, "sequence": number} for number, line in enumerate(lines)]
+        assert ACCEPTED == accepted("plugin:enforcing", numbered).verdict
+
     def test_the_line_is_quoted(self, tmp_path: Path, capsys: Capture) -> None:
         """A rejection names the line, quotes it, and says what the model could have done."""
         lines, line = without("hard", Kind.REQUEST_REFUSED)
