@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import msgspec
 import z3
 
-from proofs.engines.bounded.unrolling import Run
+from proofs.engines.bounded.unrolling import Run, reach
 from proofs.logic.connectives import all_of, equal
 from proofs.logic.encode import Bits, Integers
 from proofs.model.of_mode import model_of
@@ -146,17 +146,10 @@ def _search(model: Model, dead: set[str], depth: int) -> tuple[dict[str, int], l
         step = run.happen()
         solver.add(step.possible)
         goals = _goals(model, run.states[-1], step)
-        while left:
-            some = z3.Bool(f"one of {len(left)}@{length}")
-            solver.add(z3.Implies(some, z3.Or([goals[name] for name in sorted(left)])))
-            answer = solver.check(some)
-            if answer != z3.sat:
-                complete = complete and bool(answer == z3.unsat)
-                break
-            found = solver.model()
-            new = {n for n in left if z3.is_true(found.eval(goals[n], model_completion=True))}
-            fewest |= dict.fromkeys(new, length)
-            left -= new
+        new, answer = reach(solver, {name: goals[name] for name in left})
+        complete = complete and answer != z3.unknown
+        fewest |= dict.fromkeys(new, length)
+        left -= new
         if not left:
             break
         solver.add(step.kept)

@@ -15,7 +15,7 @@ import z3
 
 from proofs.checks.results import Leaned
 from proofs.checks.statement.freedom import UndecidedError, free
-from proofs.checks.statement.reading import Reading
+from proofs.checks.statement.reading import Reading, whole
 from proofs.checks.statement.runs import DEPTH, contradiction, unreached
 from proofs.checks.statement.samples import sampled
 from proofs.checks.statement.two_claims import TwoClaims
@@ -58,7 +58,10 @@ def each_check(mode: Mode, bundle: Bundle = Bundle.CONTRACT) -> Iterator[Leaned]
     if not isinstance(model, Pair):
         checks |= {
             "clauses": ("each clause is compared unless what it waits for is owed", one.clauses),
-            "whole": ("kept and sound are about every obligation and clause", one.whole),
+            "whole": (
+                "kept and sound are about every obligation and clause",
+                partial(whole, one.step),
+            ),
         }
     else:
         two = TwoClaims.of(model, bundle)

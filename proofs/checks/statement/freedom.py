@@ -7,13 +7,16 @@ theorem silent about the runs that it excludes.
 
 from __future__ import annotations
 
-from itertools import pairwise
+from graphlib import TopologicalSorter
+from itertools import pairwise, permutations
 from typing import TYPE_CHECKING, Final
 
 import z3
 
+from proofs.engines.bounded.unrolling import reach
+
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterable, Iterator
 
     from proofs.checks.statement.reading import Questions, Reading
     from proofs.logic.encode import Expr
@@ -48,30 +51,28 @@ def free(reading: Reading) -> Questions:
     solver.set("rlimit", RLIMIT)
     solver.add(reading.step.possible, *(value >= 0 for value in numbers.values()))
     orders = _orders()
-    left = [value == size for value in numbers.values() for size in SIZES]
-    left += [
-        numbers[one] < numbers[other]
-        for one in numbers
-        for other in numbers
-        if one != other and (other, one) not in orders
-    ]
-    while left and _occurs(solver, z3.Or(left)):
-        found = solver.model()
-        left = [goal for goal in left if not z3.is_true(found.eval(goal, model_completion=True))]
-    yield z3.BoolVal(bool(left))
+    goals = {f"{n} is {size}": numbers[n] == size for n in numbers for size in SIZES}
+    goals |= {
+        f"{one} is less than {other}": numbers[one] < numbers[other]
+        for one, other in permutations(numbers, 2)
+        if (other, one) not in orders
+    }
+    found, answer = reach(solver, goals)
+    _decided(answer)
+    yield z3.BoolVal(found != {*goals})
     for one, other in orders:
         yield z3.And(reading.step.possible, numbers[other] < numbers[one])
     for is_kind in reading.kinds.values():
-        for order in _opposite([*numbers]):
+        for order in _opposite(numbers):
             chain = [numbers[one] < numbers[other] for one, other in pairwise(order)]
-            yield z3.BoolVal(not _occurs(solver, is_kind, *chain))
+            answer = solver.check(is_kind, *chain)
+            _decided(answer)
+            yield z3.BoolVal(bool(answer == z3.unsat))
 
 
-def _occurs(solver: Expr, *goals: Expr) -> bool:
-    answer = solver.check(*goals)
+def _decided(answer: Expr) -> None:
     if answer == z3.unknown:
         raise UndecidedError
-    return bool(answer == z3.sat)
 
 
 def _numbers(reading: Reading) -> dict[str, Expr]:
@@ -89,12 +90,14 @@ def _orders() -> set[tuple[str, str]]:
     return found
 
 
-def _opposite(names: Sequence[str]) -> Iterator[list[str]]:
-    """Two orders of all numbers in which each two that are free are the other way round, as far as
-    the bound ones allow.
+def _opposite(names: Iterable[str]) -> Iterator[list[str]]:
+    """Two orders of all numbers: those that `ORDERS` does not name come before the others, and
+    then behind them the other way round.
     """
-    bound = ["e.shared_unblamed", "e.shared", "e.blamed_rest", "e.rest_since_arrival"]
-    bound += ["was.footprint", "was.rest"]
+    sorter = TopologicalSorter[str]()
+    for one, other in ORDERS:
+        sorter.add(other, one)
+    bound = [*sorter.static_order()]
     others = sorted(name for name in names if name not in bound)
     yield [*others, *bound]
     yield [*bound, *reversed(others)]

@@ -218,10 +218,6 @@ class Reading:
                 expected = z3.And(z3.Not(waits), self.term(term))
                 yield differ(self.step.compared[name, where], expected)
 
-    def whole(self) -> Questions:
-        """Kept and sound are conjunctions of all, and settled is that no report is owed."""
-        yield from whole(self.step)
-
 
 def whole(step: Step) -> Questions:
     """Kept and sound are conjunctions of all, and settled is that no report is owed."""

@@ -6,8 +6,9 @@ from typing import TYPE_CHECKING, Final
 
 import z3
 
+from proofs.checks.coverage import DEPTH, RLIMIT, WIDTH
 from proofs.checks.statement.reading import Reading
-from proofs.engines.bounded.unrolling import Run
+from proofs.engines.bounded.unrolling import Run, reach
 from proofs.logic.encode import Bits, Integers
 from proofs.model.environment import faithful
 from proofs.model.of_mode import model_of
@@ -22,9 +23,6 @@ if TYPE_CHECKING:
 
 __all__ = ["DEPTH", "contradiction", "unreached"]
 
-DEPTH: Final = 12
-WIDTH: Final = 5
-RLIMIT: Final = 400_000_000
 _SHORT: Final = 3  # events that a contradiction of assumptions is looked for in
 _AFTER_COMMITMENT: Final = "an event after a commitment"
 
@@ -34,20 +32,15 @@ def unreached(mode: Mode, bundle: Bundle) -> tuple[list[str], bool]:
     a clause is compared, an event after a commitment; and whether the solver decided that.
     """
     run = Run.of(model_of(mode, bundle, Bits(WIDTH)), RLIMIT)
-    left: set[str] | None = None
-    answer = z3.sat
+    reached: set[str] = set()
     for _ in range(DEPTH):
-        step = run.happen()
-        run.solver.add(step.possible, step.kept)
-        goals = _goals(run, step)
-        left = {*goals} if left is None else left
-        while left and answer != z3.unknown:
-            answer = run.solver.check(z3.Or([goals[name] for name in sorted(left)]))
-            if answer != z3.sat:
-                break
-            found = run.solver.model()
-            left -= {n for n in left if z3.is_true(found.eval(goals[n], model_completion=True))}
-    return sorted(left or ()), answer != z3.unknown
+        goals = _goals(run, run.extend())
+        left = {name: goal for name, goal in goals.items() if name not in reached}
+        new, answer = reach(run.solver, left)
+        reached |= new
+        if new == {*left} or answer == z3.unknown:
+            break
+    return sorted({*goals} - reached), answer != z3.unknown
 
 
 def _goals(run: Run, step: Step) -> dict[str, Expr]:

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from proofs.model.of_mode import Model
 
-__all__ = ["Found", "Run", "Stepper", "Value", "read_run", "value_of"]
+__all__ = ["Found", "Run", "Stepper", "Value", "reach", "read_run", "value_of"]
 
 Value = bool | int
 
@@ -101,6 +101,25 @@ class Run:
     def read(self, answer: Expr) -> Found:
         """The run that an answer of the solver describes."""
         return read_run(answer, self.events, self.states, self.steps[-1])
+
+
+def reach(solver: Expr, goals: Mapping[str, Expr]) -> tuple[set[str], Expr]:
+    """The goals of which each holds in some model of the solver, and its answer on the rest.
+
+    One model decides many goals. The answer is `sat` where none is left.
+    """
+    left, answer = dict(goals), z3.sat
+    while left:
+        answer = solver.check(z3.Or([left[name] for name in sorted(left)]))
+        if answer != z3.sat:
+            break
+        found = solver.model()
+        left = {
+            name: goal
+            for name, goal in left.items()
+            if not z3.is_true(found.eval(goal, model_completion=True))
+        }
+    return set(goals) - set(left), answer
 
 
 def read_run(

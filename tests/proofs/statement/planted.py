@@ -163,14 +163,14 @@ def noticed(module: str, source: str) -> str:
     if not child:
         os.close(reading)
         try:
-            told = _noticed(module, source)
+            answer = _noticed(module, source)
         except BaseException as fault:  # the mistake is noticed at once
-            told = f"{type(fault).__name__}"
-        os.write(writing, told.encode()[:4_000])
+            answer = f"{type(fault).__name__}"
+        os.write(writing, answer.encode()[:4_000])
         os._exit(0)
     os.close(writing)
-    with os.fdopen(reading, "rb") as told_by:
-        said = told_by.read().decode()
+    with os.fdopen(reading, "rb") as pipe:
+        said = pipe.read().decode()
     os.waitpid(child, 0)
     return said
 
