@@ -206,9 +206,11 @@ class Reading:
         """
         stated = page.CLAUSES[self.system.mode]
         terms = {clause.name: clause for clause in CLAUSES.get(self.system.mode, ())}
-        yield z3.BoolVal([*self.step.clauses] != [*stated])
         situations = {(name, where) for name, each in stated.items() for where in each.situations}
-        yield z3.BoolVal({*self.step.compared} != situations)
+        other = [*self.step.clauses] != [*stated] or {*self.step.compared} != situations
+        yield z3.BoolVal(other)
+        if other:
+            return
         owes = {o.name: self.says(o, Verdict.PENDING) for o in self.bound}
         for name, clause in stated.items():
             waits = z3.Or([owes[each] for each in clause.waits if each in owes])
