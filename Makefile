@@ -105,13 +105,11 @@ bench: $(STAMP) native-core ## Measure speed, as ratios to a baseline of the sam
 	$(BIN)/python -m tests.bench_start
 	@test ! -e $(VLLM_VENV)/.stamp || $(VLLM_VENV)/bin/python -m tests_vllm.bench
 
-mutate: $(STAMP) ## Change the specification in every way and see that each is noticed (minutes)
-	$(BIN)/python -m proofs mutate
+mutate: $(STAMP) ## Plant each mistake in what a proof rests on, and see that it is noticed (hours)
+	$(BIN)/python -m tests.mutation
 
-runs: $(STAMP) ## Record the runs that detect those changes, from the traces of the tests
-	@mkdir -p build
-	$(BIN)/python -m tests.streams.chains build/chains.jsonl
-	$(BIN)/python -m proofs.mutation.record build/chains.jsonl tests/obligations/traces/README.md
+runs: $(STAMP) ## Record what the specification makes of the recorded runs, and read the difference
+	$(BIN)/python -m tests.mutation.record
 
 lint: $(STAMP) ## Check style, formatting, types and imports between packages
 	$(BIN)/ruff check .

@@ -20,7 +20,6 @@ app = new_app(
         "counterexamples": "proofs.cli.counterexamples",
         "compare": "proofs.cli.runtimes",
         "accepts": "proofs.cli.accepts",
-        "mutate": "proofs.mutation.campaign.command",
         "lower": "proofs.labels.command",
     },
 )

@@ -45,7 +45,6 @@ class TestHelp:
                 "counterexamples",
                 "compare",
                 "accepts",
-                "mutate",
                 "lower",
                 "docs",
                 "schema",
@@ -76,7 +75,7 @@ class TestHelp:
         ("name", "command"),
         [
             *(("monitor", c) for c in ("check", "evidence")),
-            *(("proofs", c) for c in ("check", "explain", "mutate", "lower")),
+            *(("proofs", c) for c in ("check", "explain", "lower")),
         ],
     )
     def test_modes(self, name: str, command: str, capsys: Capture) -> None:

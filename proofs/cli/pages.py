@@ -7,7 +7,6 @@ from proofs.counterexamples.page import page as bad_lowerings
 from proofs.counterexamples.suite import suite_schema
 from proofs.labels.label_pages import pages as lowering_pages
 from proofs.lowering.results import lowering_schema
-from proofs.mutation.campaign.command import mutation_schema
 from proofs.report.results import proof_schema
 from spec.cli.common import json_page
 
@@ -21,7 +20,6 @@ def pages() -> dict[str, str]:
         "bad-lowerings.md": bad_lowerings(),
         "schema/frame.json": json_page(frame_schema()).decode(),
         "schema/lowering-proof.json": json_page(lowering_schema()).decode(),
-        "schema/mutation.json": json_page(mutation_schema()).decode(),
         "schema/proof.json": json_page(proof_schema()).decode(),
         "schema/suite.json": json_page(suite_schema()).decode(),
     }

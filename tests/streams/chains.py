@@ -1,12 +1,7 @@
-"""The stories in order, and chains of them: what follows from what.
-
-`python -m tests.streams.chains FILE` writes the chains as a trace, for `proofs.mutation.record`.
-"""
+"""The stories in order, and chains of them: what follows from what."""
 
 from __future__ import annotations
 
-import sys
-from pathlib import Path
 from typing import Final
 
 from msgspec.structs import replace
@@ -221,7 +216,3 @@ def trace() -> bytes:
                 stamped = replace(event, stream=f"scenario-{number}", sequence=sequence)
                 lines.append(EVENT_ENCODER.encode(stamped) + b"\n")
     return b"".join(lines)
-
-
-if __name__ == "__main__":
-    Path(sys.argv[1]).write_bytes(trace())

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Final
 
 import z3
 
+from proofs.checks.recorded.judge import recorded
 from proofs.checks.results import Leaned
 from proofs.checks.statement.freedom import UndecidedError, free
 from proofs.checks.statement.reading import Reading, whole
@@ -73,6 +74,7 @@ def each_check(mode: Mode, bundle: Bundle = Bundle.CONTRACT) -> Iterator[Leaned]
     checks |= {
         "numbers": ("numbers are free on events, but for the stated orders", partial(free, one)),
         "terms": ("Z3 computes each term as the interpreter does", partial(sampled, one)),
+        "recorded": ("recorded runs are possible and judged as recorded", partial(recorded, mode)),
     }
     for name, (says, asked) in checks.items():
         yield Leaned(name, says, _none(asked()), [])

@@ -11,8 +11,8 @@ import pytest
 import z3
 from hypothesis import HealthCheck, given, settings
 
+from proofs.checks.recorded.functions import CLAIM_REGISTERS, REQUEST_REGISTERS, expression
 from proofs.logic.encode import Bits, Integers, Numbers, encode, variable
-from proofs.mutation.runs.functions import CLAIM_REGISTERS, REQUEST_REGISTERS, expression
 from spec.contract.ledgers import CLAIM_FACTS, DECLARED, REQUEST_FACTS
 from spec.contract.obligations import OBLIGATIONS
 from spec.events.alphabet import Kind

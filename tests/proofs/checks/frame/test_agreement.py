@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from proofs.mutation.runs.functions import (
+from proofs.checks.recorded.functions import (
     ARGUMENTS,
     CLAIM_REGISTERS,
     REQUEST_REGISTERS,

@@ -1,0 +1,201 @@
+"""Judges recorded runs by a mode's terms, and compares what they make of them with what is pinned.
+
+The terms are evaluated as the functions that the judge generates, so neither Z3 nor
+`proofs.model.system` has a part in it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from functools import cache, cached_property
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
+
+import z3
+
+from proofs.checks.recorded.functions import (
+    ARGUMENTS,
+    CLAIM_REGISTERS,
+    REQUEST_REGISTERS,
+    expression,
+    following,
+    function,
+    step_of,
+)
+from proofs.checks.recorded.lines import read_run, runs
+from proofs.engines.bounded.minimise import CARRIES
+from proofs.model.auditor import BELIEFS
+from proofs.model.environment import POOL, faithful
+from proofs.model.theorems import CLAUSES
+from spec.contract.ledgers import CLAIM_FACTS, DECLARED, REQUEST_FACTS, kind
+from spec.contract.modes import MODES
+from spec.contract.vocabulary import EVENT_FIELDS, e
+from spec.language.terms import Const, Scope, Sort, Term, Var, conj, disj
+from spec.language.verdicts import Verdict
+from spec.stream.generate import CLAIM, REQUEST
+
+if TYPE_CHECKING:
+    from spec.claims.states import Mode
+    from spec.language.machine import Observer
+
+__all__ = ["Judge", "constants_of", "recorded", "well_formed"]
+
+_Step: TypeAlias = tuple[Any, ...]  # event, constants, and the ledgers before and after it
+_WHOM: Final = frozenset({"mine", "named", "here", "rest"})
+_BELIEVED: Final = {(Scope.BELIEVED, r.name): f"b[{i}]" for i, r in enumerate(BELIEFS.registers)}
+_BELIEVES: Final = {(Scope.BELIEVES, r.name): f"a[{i}]" for i, r in enumerate(BELIEFS.registers)}
+
+
+def constants_of(mode: Mode) -> str:
+    """The constants by which observers distinguish modes; modes with equal ones give equal
+    verdicts.
+    """
+    return "+".join(name for name, value in MODES[mode].constants.items() if value) or "plain"
+
+
+def recorded(mode: Mode) -> Iterator[z3.BoolRef]:
+    """That a mode's terms make of some recorded run something else than what is pinned of it."""
+    judge = Judge(mode)
+    yield z3.BoolVal(any(judge.pins(line) != judge.own(pins) for line, pins in runs().items()))
+
+
+class Judge:
+    """What the terms of one mode make of runs."""
+
+    def __init__(self, mode: Mode) -> None:
+        self.mode = mode
+        self.constants = constants_of(mode)
+        self._observers = {o.code: _Watched(o) for o in MODES[mode].bundle()}
+
+    def pins(self, line: str) -> dict[str, str]:
+        """What is pinned of a run in this mode: as `world` the first event that no faithful stream
+        can contain, for each obligation by its code how its verdict changes, and for each clause
+        the events at which it fails while nothing that it waits for is owed.
+        """
+        steps = self._steps(line)
+        unfaithful = self._unfaithful(steps)
+        found = {"world": str(unfaithful)} if unfaithful else {}
+        verdicts = {code: watched.verdicts(steps) for code, watched in self._observers.items()}
+        found |= {code: text for code, each in verdicts.items() if (text := trail(each))}
+        for name, waits, numbers in self._fails(steps):
+            owed = [verdicts[code] for code in self._observers.keys() & waits]
+            due = [n for n in numbers if all(v[n - 1] is not Verdict.PENDING for v in owed)]
+            if due:
+                found[f"{self.mode}.{name}"] = " ".join(map(str, due))
+        return found
+
+    def own(self, pins: Mapping[str, str]) -> dict[str, str]:
+        """Of the pins of a run those that are about this mode."""
+        found = {}
+        for key, pin in pins.items():
+            name, _, constants = key.partition("/")
+            about = name.startswith(f"{self.mode}.") or name in self._observers or name == "world"
+            if about and constants in {"", self.constants}:
+                found[name] = pin
+        return found
+
+    def _steps(self, line: str) -> list[_Step]:
+        run = read_run(line)
+        constants = {"threshold": run.threshold, **MODES[self.mode].constants}
+        was: Any = tuple(register.initial for register in CLAIM)
+        asked: Any = tuple(register.initial for register in REQUEST)
+        found = []
+        for event in run.events:
+            now = self._claim(event, constants, was)
+            asks = self._request(event, constants, was, now, asked)
+            found.append((event, constants, was, now, asked, asks))
+            was, asked = now, asks
+        return found
+
+    def _unfaithful(self, steps: Iterable[_Step]) -> int:
+        rest = next(r.initial for r in POOL.registers if r.name == "rest")
+        for number, step in enumerate(steps, start=1):
+            if step[0]["rest"] != rest or not self._faithful(*step):
+                return number
+            rest = self._rest(step[0])
+        return 0
+
+    def _fails(self, steps: Iterable[_Step]) -> Iterator[tuple[str, frozenset[str], list[int]]]:
+        before: Any = tuple(register.initial for register in BELIEFS.registers)
+        beliefs = []
+        for step in steps:
+            after = self._believe(step[0], before)
+            beliefs.append((before, after))
+            before = after
+        each = [(*step, *believed) for step, believed in zip(steps, beliefs, strict=True)]
+        for clause in CLAUSES.get(self.mode, ()):
+            holds = _clause(clause.holds)
+            codes = {o.code for o in MODES[self.mode].bundle() if o.name in clause.settled}
+            fails = [number for number, step in enumerate(each, start=1) if not holds(*step)]
+            yield clause.name, frozenset(codes), fails
+
+    @cached_property
+    def _claim(self) -> Callable[..., _Step]:
+        terms = {**CLAIM_FACTS.following, **DECLARED.following}
+        return following(CLAIM_REGISTERS, terms, Scope.NOW, "e, c, w")
+
+    @cached_property
+    def _request(self) -> Callable[..., _Step]:
+        return following(REQUEST_REGISTERS, REQUEST_FACTS.following, Scope.REQ, "e, c, w, n, r")
+
+    @cached_property
+    def _rest(self) -> Callable[..., int]:
+        return function("e", expression(POOL.following["rest"]))
+
+    @cached_property
+    def _faithful(self) -> Callable[..., bool]:
+        return function(ARGUMENTS, expression(faithful() & well_formed()))
+
+    @cached_property
+    def _believe(self) -> Callable[..., _Step]:
+        terms = (expression(BELIEFS.following[r.name], _BELIEVED) for r in BELIEFS.registers)
+        return function("e, b", f"({', '.join(terms)},)")
+
+
+@cache
+def _clause(term: Term) -> Callable[..., bool]:
+    return function(f"{ARGUMENTS}, b, a", expression(term, _BELIEVED | _BELIEVES))
+
+
+class _Watched:
+    """An observer as a function."""
+
+    def __init__(self, observer: Observer) -> None:
+        self._step = step_of(observer)
+        self._own = tuple(register.initial for register in observer.registers)
+        self._says = [state.verdict for state in observer.states]
+
+    def verdicts(self, steps: Iterable[_Step]) -> list[Verdict]:
+        """The verdict after each event."""
+        state, own, found = 0, self._own, []
+        for step in steps:
+            state, own = self._step(state, own, *step)
+            found.append(self._says[state])
+        return found
+
+
+def trail(found: Iterable[Verdict]) -> str:
+    """Verdicts as their changes, each by its initial: `3p 5v` is unexercised up to the second
+    event, pending from the third and violated from the fifth on.
+    """
+    last, changes = Verdict.UNEXERCISED, []
+    for number, verdict in enumerate(found, start=1):
+        if verdict is not last:
+            changes.append(f"{number}{verdict[0]}")
+            last = verdict
+    return " ".join(changes)
+
+
+@cache
+def well_formed() -> Term:
+    """The condition on the fields of an event by its kind: it has only those that its kind has."""
+    return conj(
+        e.mine | ~(e.lower_priority_available | e.higher_priority_kept),
+        *(_carried(name, sort) for name, (sort, _) in EVENT_FIELDS.items() if name not in _WHOM),
+    )
+
+
+def _carried(name: str, sort: Sort) -> Term:
+    """The field is plain on the kinds that do not carry it."""
+    kinds = {k for k, carried in CARRIES.items() if name in carried}
+    plain: bool | int = 0 if sort is Sort.INT else name == "authorised"
+    return disj(kind(*kinds), Var(Scope.EVENT, name, sort).eq(Const(plain)))

@@ -1,1 +1,0 @@
-"""Mutants of the specification, and the checks that must notice each of them."""

@@ -1,1 +1,0 @@
-"""What is mutated: terms, rules, shared definitions, delivery and the lowering tables."""

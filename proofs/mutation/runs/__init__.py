@@ -1,1 +1,0 @@
-"""The recorded runs, and what observers conclude of them."""

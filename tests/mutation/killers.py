@@ -1,0 +1,114 @@
+"""What notices a mistake: the checks of `python -m proofs check`, and the pinned probes.
+
+Each killer imports what it asks when it is asked, since a mistake is planted by loading every
+module again. It returns what noticed the mistake, or nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Final, TypeAlias
+
+__all__ = ["KILLERS", "TARGETS", "modes_of"]
+
+Modes: TypeAlias = tuple[str, ...]
+"""The modes that are asked."""
+
+_CONTRACT: Final = ("recorded", "unchanged", "statement")
+TARGETS: Final[dict[str, tuple[str, ...]]] = {
+    **dict.fromkeys(
+        (
+            *(
+                f"spec.contract.obligations.{name}"
+                for name in (
+                    *("ends", "harm", "identity", "offload", "pressure", "restoration"),
+                    *("routing", "telemetry", "_build", "_restore"),
+                )
+            ),
+            *("spec.contract.ledgers", "spec.contract.facts", "spec.contract.modes"),
+            *("proofs.model.environment", "proofs.model.theorems", "proofs.model.auditor"),
+            *("proofs.model.system", "proofs.model.pair"),
+            *("proofs.logic.encode", "proofs.logic.connectives"),
+        ),
+        _CONTRACT,
+    ),
+    "spec.stream.scopes": ("frame",),
+    **dict.fromkeys(
+        (f"spec.lowering.{name}" for name in ("depths", "obligations", "signals", "vocabulary")),
+        ("lowering", "probes"),
+    ),
+}
+"""The modules that hold mistakes, and what is asked of them, in this order."""
+
+
+def modes_of(module: str) -> tuple[str, ...]:
+    """The modes whose statement a module is a part of, those first that have most of it."""
+    return ("soft_priority",) if module == "proofs.model.pair" else _MODES
+
+
+_MODES: Final = (
+    *("hard_protected", "offloadable", "routed_reuse", "soft_priority"),
+    *("best_effort", "demotable", "expiring"),
+)
+
+
+def recorded(modes: Modes) -> str:
+    """A recorded run is judged otherwise than pinned."""
+    from proofs.checks.recorded.judge import recorded as differ
+    from spec.claims.states import Mode
+
+    for mode in modes:
+        if any(map(_true, differ(Mode(mode)))):
+            return f"recorded runs: {mode}"
+    return ""
+
+
+def _true(formula: Any) -> bool:
+    return str(formula) == "True"
+
+
+def statement(modes: Modes) -> str:
+    """The system of a mode is not its statement."""
+    from proofs.checks.statement.check import each_check
+    from spec.claims.states import Mode
+
+    for mode in modes:
+        for check in each_check(Mode(mode)):
+            if check.result != "proved":
+                return f"statement: {mode}, {check.name} {check.result}"
+    return ""
+
+
+def frame(_: Modes) -> str:
+    """A lemma of the frame theorem is not proved."""
+    from proofs.checks.frame.check import check_frame
+
+    for lemma in check_frame().lemmas:
+        if lemma.result != "proved":
+            return f"frame: {lemma.name} {lemma.result}"
+    return ""
+
+
+def lowering(_: Modes) -> str:
+    """A theorem of the lowering relation is not proved."""
+    from proofs.lowering.prove import prove
+    from proofs.lowering.theorems import theorems
+
+    for theorem in theorems():
+        if (proof := prove(theorem)).result != "proved":
+            return f"lowering: {proof.name} {proof.result}"
+    return ""
+
+
+def probes(_: Modes) -> str:
+    """A descriptor that tests one entry of the tables gets another answer."""
+    import tests.mutation.probes as asked
+
+    found, pinned = asked.probes(), asked.rows()
+    other = [each for each in {**pinned, **found} if found.get(each) != pinned.get(each)]
+    return f"probes: {other[0]}" if other else ""
+
+
+KILLERS: Final[dict[str, Callable[[Modes], str]]] = {
+    each.__name__: each for each in (recorded, statement, frame, lowering, probes)
+}

@@ -1,0 +1,128 @@
+"""Mistakes are planted as the generator says, and noticed, shown to change nothing, or printed."""
+
+from __future__ import annotations
+
+import sys
+
+import pytest
+
+from tests.mutation.__main__ import fate, main
+from tests.mutation.comparison import Original
+from tests.mutation.killers import TARGETS, modes_of
+from tests.mutation.mistakes import Mistake, mistakes, path_of
+from tests.mutation.planting import planted
+
+WORLD = "proofs.model.environment"
+PAIR = "proofs.model.pair"
+
+
+def replaced(module: str, there: str, mistake: str) -> Mistake:
+    """A mistake by hand."""
+    source = path_of(module).read_text(encoding="utf-8")
+    assert 1 == source.count(there)
+    return Mistake(0, "by hand", source.replace(there, mistake))
+
+
+class TestMistakes:
+    def test_operators(self) -> None:
+        """A term has its operators, its parts, its kinds and its numbers changed."""
+        found = {m.says for m in mistakes("spec.contract.obligations.ends")}
+
+        assert {
+            *(
+                "BitAnd is BitOr",
+                "1 is 2",
+                "now is was",
+                "the guard is negated",
+                "e.mine is left out",
+            ),
+            *("CLAIM_COMMITTED is CLAIM_RETIRED", "'ordered' is violated", "sets is left out"),
+            *("argument 0 is left out", "part 0 is left out", "ne is eq"),
+        } <= found
+
+    @pytest.mark.parametrize("module", ["spec.contract.facts", "proofs.logic.connectives"])
+    def test_one_thing(self, module: str) -> None:
+        """Each mistake is another source, which can be compiled."""
+        sources = [m.source for m in mistakes(module)]
+
+        assert len(sources) == len({*sources}) > 10
+        for source in sources:
+            compile(source, module, "exec")
+
+    def test_targets(self) -> None:
+        """Each target is a module, and some mistake can be made in it."""
+        for module in TARGETS:
+            assert path_of(module).exists()
+        assert mistakes("spec.lowering.obligations")
+
+
+class TestPlanted:
+    def test_answers(self) -> None:
+        """The answer, an exception and the end of the time are told apart."""
+        module, source = WORLD, path_of(WORLD).read_text(encoding="utf-8")
+
+        def late() -> str:
+            while True:
+                pass
+
+        assert "fine" == planted(module, source, lambda: "fine")
+        assert "raised: KeyError" == planted(module, source, lambda: {}["x"])
+        assert "raised: SyntaxError" == planted(module, "(", _imports)
+        assert "ended: signal 14" == planted(module, source, late, seconds=1)
+        assert WORLD in sys.modules
+
+
+def _imports() -> str:
+    import proofs.model.environment as world
+
+    return str(world)
+
+
+class TestFate:
+    def test_nothing(self) -> None:
+        """Without a mistake nothing is noticed, and nothing is changed."""
+        for module in (WORLD, PAIR):
+            source = path_of(module).read_text(encoding="utf-8")
+            original = Original(modes_of(module))
+            assert "unchanged" == fate(module, Mistake(0, "none", source), original)
+
+    def test_recorded(self) -> None:
+        """An assumption on events of the claim that is given up is noticed by a recorded run."""
+        mistake = replaced(WORLD, "was.lead <= e.lead", "was.lead < e.lead")
+
+        assert fate(WORLD, mistake, None).startswith("recorded runs: ")
+
+    def test_statement(self) -> None:
+        """A system that does not judge the second claim is not the statement of its page."""
+        there = "{name: z3.And(kept, b.keeps[name]) for name, kept in a.keeps.items()}"
+        found = fate(PAIR, replaced(PAIR, there, "a.keeps"), Original(("soft_priority",)))
+
+        assert "statement: soft_priority, two claims failed" == found
+
+    def test_unchanged(self) -> None:
+        """A mistake that changes no step of a mode's system is shown to change nothing."""
+        mistake = replaced(WORLD, "e.shared <= was.footprint,", "was.footprint >= e.shared,")
+
+        assert "unchanged" == fate(WORLD, mistake, Original(("routed_reuse",)))
+
+    def test_shown(self) -> None:
+        """One that changes something has a run that shows it."""
+        mistake = replaced(WORLD, "~req_was.seen)", "~req_was.arrived)")
+        original = Original(("routed_reuse",))
+
+        def ask() -> str:
+            return f"{original.differs()}: {original.shown('routed_reuse')}"
+
+        found = planted(WORLD, mistake.source, ask)
+        assert found.startswith("routed_reuse, possible: ")
+        assert "request_arrived" in found
+
+    @pytest.mark.deep
+    @pytest.mark.parametrize("module", [m for m in TARGETS if m != "spec.stream.scopes"])
+    def test_some(self, module: str, monkeypatch: pytest.MonkeyPatch) -> None:
+        """Of some mistakes in each module none survives."""
+        monkeypatch.setattr(sys, "argv", ["", module, "--every", "40", "--from", "7"])
+        with pytest.raises(SystemExit) as ended:
+            main()
+
+        assert 0 == ended.value.code
