@@ -28,7 +28,6 @@ class Sound(msgspec.Struct, frozen=True):
 
     `refuted` comes with the clauses that fail and a shortest run that shows it, of `bound` events;
     where that run could not be written as events, `trace` is empty and `story` still tells it.
-    `possibly_unreachable` is a state out of which induction could not go on: it refutes nothing.
     """
 
     result: str
@@ -42,7 +41,6 @@ class Sound(msgspec.Struct, frozen=True):
     trace: list[Event]
     story: list[Line]
     reason: str = ""
-    possibly_unreachable: dict[str, bool | int] = {}
 
 
 class PaperClause(msgspec.Struct, frozen=True):

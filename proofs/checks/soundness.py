@@ -44,7 +44,6 @@ def sound_by(engine: EngineName, mode: Mode, bundle: Bundle, depth: int) -> tupl
             trace=to_events(shown.model, shown.found) if shown and shown.readable else [],
             story=tell(shown.model, shown.found) if shown else [],
             reason=answer.reason,
-            possibly_unreachable=answer.possibly_unreachable,
         ),
         answer,
     )

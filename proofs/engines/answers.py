@@ -5,7 +5,7 @@ The question: does every clause of a mode's theorem hold in every run that keeps
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
 from proofs.engines.invariants.recheck import ProofResult
@@ -14,7 +14,7 @@ from spec.contract.modes import Bundle
 from spec.contract.obligations import OBLIGATIONS
 
 if TYPE_CHECKING:
-    from proofs.engines.bounded.unrolling import Found, Value
+    from proofs.engines.bounded.unrolling import Found
     from proofs.engines.invariants.recheck import Proof
     from proofs.engines.names import EngineName
     from proofs.logic.encode import Numbers
@@ -68,9 +68,8 @@ class Answer:
     """The answer of an engine.
 
     The answer covers runs of up to `bound` events with counts of up to `blocks`; None is any
-    number. A refutation has
-    the length of its shortest run as `bound`, or None where no run was found. `proved` requires
-    that the proof was checked again; `proof` then has the invariant, if there is one.
+    number. A refutation has the length of its shortest run as `bound`, or None where no run was
+    found. `proved` requires that the invariant, `proof`, was checked again.
     """
 
     result: ProofResult
@@ -80,7 +79,6 @@ class Answer:
     reason: str = ""
     proof: Proof | None = None
     shown: Shown | None = None
-    possibly_unreachable: dict[str, Value] = field(default_factory=dict)
 
 
 class Engine(Protocol):

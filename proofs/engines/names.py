@@ -16,7 +16,5 @@ class EngineName(StrEnum):
 
     AUTO = "auto"
     SEARCH = "search"
-    INDUCTION = "induction"
     RECORDED = "recorded"
     SPACER = "spacer"
-    EXPLICIT = "explicit"

@@ -1,7 +1,6 @@
-"""The engines, and the portfolio `auto`, which tries several of them.
+"""The engines, and the portfolio `auto`, which tries one after another.
 
-Work is bounded by the solver's resource limit, or by a number of states; at the limit the answer is
-`unknown`.
+Work is bounded by the solver's resource limit; at the limit the answer is `unknown`.
 """
 
 from __future__ import annotations
@@ -11,20 +10,17 @@ from typing import TYPE_CHECKING
 
 from proofs.engines.answers import Answer, Shown
 from proofs.engines.bounded.search import RLIMIT, WIDTH, find_refutation
-from proofs.engines.explicit.state_space import STATES, Bounds, explore, machine_of
-from proofs.engines.induction.k_induction import DEEPEST, induct
 from proofs.engines.invariants.recheck import ProofResult
 from proofs.engines.invariants.recorded import recall
 from proofs.engines.invariants.spacer import RLIMIT as SPACER_RLIMIT
 from proofs.engines.invariants.spacer import prove
 from proofs.engines.names import EngineName
 from proofs.logic.encode import Bits, Integers
-from spec.claims.states import Mode
 
 if TYPE_CHECKING:
     from proofs.engines.answers import Engine, Question
 
-__all__ = ["Auto", "Explicit", "Induction", "Recorded", "Search", "Spacer", "engine_named"]
+__all__ = ["Auto", "Recorded", "Search", "Spacer", "engine_named"]
 
 _LIMIT = "the work limit was reached"
 
@@ -86,64 +82,8 @@ class Spacer:
 
 
 @dataclass(frozen=True)
-class Induction:
-    """k-induction over mathematical integers, for k up to `deepest`."""
-
-    deepest: int = DEEPEST
-    rlimit: int = RLIMIT
-
-    def answer(self, question: Question) -> Answer:
-        """`proved` or `refuted` with some k, or `unknown`."""
-        found = induct(question.model(Integers()), self.deepest, self.rlimit)
-        reason = found.reason
-        if found.tried:
-            over = f"{found.kept} invariants, of {found.tried} candidates"
-            reason = f"{reason or f'k = {found.k}'}, over {over}"
-        refuted = found.result is ProofResult.REFUTED
-        given = Answer(
-            found.result,
-            EngineName.INDUCTION,
-            bound=found.k if refuted else None,
-            reason=reason,
-            possibly_unreachable=found.possibly_unreachable,
-        )
-        return _shown(question, given, found.k)
-
-
-@dataclass(frozen=True)
-class Explicit:
-    """Every state of a small instance, one at a time, without Z3."""
-
-    blocks: int | None = None
-    states: int = STATES
-
-    def answer(self, question: Question) -> Answer:
-        """`bounded` if every state of the instance was explored, `refuted`, or `unknown`."""
-        bounds = Bounds(self.blocks or 1 + (question.mode in _TWO_BLOCKS), states=self.states)
-        seen = explore(machine_of(question.model(Integers())), bounds)
-        count = f"{seen.states:,} states and {seen.transitions:,} transitions"
-        limits = f"counts of harm up to {bounds.counted}, {bounds.ranks + 1} ranks, costs, workers"
-        if seen.failed:
-            reason = f"after {count}"
-            given = Answer(ProofResult.REFUTED, EngineName.EXPLICIT, seen.depth, reason=reason)
-            return _shown(question, given, seen.depth)
-        if not seen.complete:
-            return Answer(
-                ProofResult.UNKNOWN, EngineName.EXPLICIT, reason=f"{_LIMIT} after {count}"
-            )
-        return Answer(
-            ProofResult.BOUNDED,
-            EngineName.EXPLICIT,
-            blocks=bounds.blocks,
-            reason=f"{count}; {limits}",
-        )
-
-
-@dataclass(frozen=True)
 class Auto:
-    """The recorded invariant, then Spacer, then bounded search for a counterexample, then
-    k-induction.
-    """
+    """The recorded invariant, then Spacer, then bounded search for a counterexample."""
 
     depth: int
 
@@ -160,10 +100,7 @@ class Auto:
         searched = Search(self.depth).answer(question)
         if searched.result is ProofResult.REFUTED:
             return searched
-        induced = Induction().answer(question)
-        if induced.result in (ProofResult.PROVED, ProofResult.REFUTED):
-            return induced
-        tried = "; ".join(filter(None, (given.reason, induced.reason, searched.reason)))
+        tried = "; ".join(filter(None, (given.reason, searched.reason)))
         return replace(searched, reason=tried)
 
 
@@ -180,10 +117,6 @@ def engine_named(name: EngineName, depth: int) -> Engine:
             return Recorded()
         case EngineName.SPACER:
             return Spacer(depth)
-        case EngineName.INDUCTION:
-            return Induction()
-        case EngineName.EXPLICIT:
-            return Explicit()
         case EngineName.AUTO:
             return Auto(depth)
 
@@ -196,7 +129,3 @@ def _shown(question: Question, given: Answer, depth: int) -> Answer:
     if run.shown is None:
         return replace(given, reason=f"no run of up to {run.bound} events shows it")
     return replace(given, bound=given.bound or run.bound, shown=run.shown)
-
-
-_TWO_BLOCKS = (Mode.BEST_EFFORT, Mode.DEMOTABLE, Mode.EXPIRING)
-"""Where every state of an instance with two blocks is seen in half a minute."""

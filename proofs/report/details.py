@@ -13,7 +13,7 @@ from proofs.report.cores import print_cores
 from proofs.report.layout import indented
 from proofs.report.results import NOT_FOUND
 from proofs.report.runs import print_run
-from proofs.report.soundness import counterexample_to_induction, how
+from proofs.report.soundness import how
 from proofs.report.verdict import sentence
 from spec.contract.modes import Bundle
 from spec.language.prose import counted, printable
@@ -188,8 +188,6 @@ def _print_sound(console: Console, sound: Sound) -> None:
             console, Text("A shortest run that keeps every obligation and breaks the theorem:")
         )
         print_run(console, sound.story)
-    if sound.possibly_unreachable:
-        indented(console, Text(counterexample_to_induction(sound)))
 
 
 def _print_paper(console: Console, check: Check, paper: Paper, *, story: bool) -> None:

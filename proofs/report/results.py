@@ -16,7 +16,7 @@ from spec.events.canonical import Event
 
 __all__ = ["NOT_FOUND", "SCHEMA", "Added", "Check", "Checks", "Consistent", "proof_schema"]
 
-SCHEMA = "resident-claims/proof/1"
+SCHEMA = "resident-claims/proof/2"
 NOT_FOUND = "not found"
 """The result where no witness is as short as was asked; a longer one may exist."""
 

@@ -7,14 +7,12 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from proofs.checks.results import Sound
 
-__all__ = ["by", "counterexample_to_induction", "how"]
+__all__ = ["by", "how"]
 
 _ENGINES = {
     "search": "bounded search",
-    "induction": "k-induction",
     "recorded": "recorded invariant",
     "spacer": "Spacer",
-    "explicit": "explicit states",
 }
 
 
@@ -22,8 +20,6 @@ def by(sound: Sound) -> str:
     """The engine that answered, and what was checked again."""
     if sound.result != "proved":
         return _ENGINES[sound.engine]
-    if sound.engine == "induction":
-        return f"k-induction ({sound.reason}); base and step were checked again by plain Z3"
     found = "a recorded invariant" if sound.engine == "recorded" else "an invariant of Spacer"
     return f"{found}, checked again by plain Z3"
 
@@ -36,8 +32,6 @@ def how(sound: Sound) -> str:
         case "proved":
             checked = "the invariant was checked again by plain Z3: initiation, consecution"
             checked += ", implication"
-            if sound.engine == "induction":
-                checked = f"{sound.reason}; base and step were checked again by plain Z3"
             return (
                 "for runs of every length and any number of blocks, one claim among arbitrary "
                 f"others ({by}; {checked}). Clauses (the auditor reads only reports):"
@@ -52,16 +46,3 @@ def how(sound: Sound) -> str:
         case "refuted":
             return f"the obligations do not imply every clause ({by}{reason}):"
     return f"neither proved nor refuted ({by}{reason}):"
-
-
-def counterexample_to_induction(sound: Sound) -> str:
-    """The state from which a clause can fail, without the variables that are false or 0."""
-    state = sound.possibly_unreachable
-    values = [
-        name if value is True else f"{name} = {value}" for name, value in state.items() if value
-    ]
-    return (
-        "A counterexample to induction, possibly unreachable (it refutes nothing): after events "
-        f"that break no clause lead to this state, the next event can break one. "
-        f"{', '.join(values)}."
-    )

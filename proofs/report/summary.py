@@ -51,11 +51,8 @@ def print_summary(console: Console, check: Check, *, certified: bool = False) ->
 
 
 def _rows(check: Check, *, certified: bool) -> Iterator[tuple[str, str]]:
-    sound = check.sound
     yield "statement", _statement(check.statement)
     yield "theorem", _theorem(check)
-    if sound.possibly_unreachable:
-        yield "", "a counterexample to induction, possibly unreachable (-v)"
     if check.lemmas:
         yield "lemmas", _lemmas(check.lemmas)
     if check.receptive is not None:

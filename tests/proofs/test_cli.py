@@ -104,7 +104,7 @@ class TestCheck:
 
         document = json.loads(out)
         assert 0 == code
-        assert "resident-claims/proof/1" == document["schema"]
+        assert "resident-claims/proof/2" == document["schema"]
         (only,) = document["checks"]
         assert "expiring" == only["mode"]
         assert "witnessed" == only["consistent"]["result"]

@@ -1,1 +1,0 @@
-"""Explicit-state search over small instances, without Z3."""

@@ -1,1 +1,0 @@
-"""k-induction over mathematical integers, with candidate invariants from the specification."""
