@@ -16,8 +16,9 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 import z3
 
-from proofs.certificates.write import read
+from proofs.certificates.write import read, strays
 from spec import __version__
+from spec.claims.states import Mode
 from spec.cli.common import Code
 from spec.digest import spec_digest
 from spec.installed import how_to_install
@@ -72,7 +73,9 @@ class Answer(msgspec.Struct, frozen=True):
 class Recheck(msgspec.Struct, frozen=True):
     """The published form of `python -m proofs recheck`: `holds`, `fails` or `unknown`.
 
-    `answers` has one for each page of each mode.
+    `answers` has one for each page of each mode; `lacks` are the modes that the certificate is not
+    about, and `unasked` the files in its folder that it does not name. `tool`, `spec` and `version`
+    say what answered here, and bind nothing.
     """
 
     schema: str
@@ -82,6 +85,8 @@ class Recheck(msgspec.Struct, frozen=True):
     version: str
     result: str
     answers: list[Answer]
+    lacks: list[str] = []
+    unasked: list[str] = []
 
     @property
     def code(self) -> Code:
@@ -108,13 +113,24 @@ def recheck(
         SolverMissing: the solver is not installed.
     """
     answers, version = [], z3.get_version_string() if solver is Solver.Z3 else _version()
-    for mode, pages in read(folder).items():
+    certified = read(folder)
+    for mode, pages in certified.items():
         for name, page in pages.items():
             answers.append(solved(mode, name, page, solver, rlimit))
             progress(answers[-1])
     found = {answer.answer for answer in answers}
     result = "holds" if found == {"unsat"} else "fails" if "sat" in found else "unknown"
-    return Recheck(SCHEMA, __version__, spec_digest(), solver, version, result, answers)
+    return Recheck(
+        schema=SCHEMA,
+        tool=__version__,
+        spec=spec_digest(),
+        solver=solver,
+        version=version,
+        result=result,
+        answers=answers,
+        lacks=[mode for mode in Mode if mode not in certified],
+        unasked=strays(folder),
+    )
 
 
 def solved(

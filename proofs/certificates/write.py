@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import stat
+from itertools import islice
 from typing import TYPE_CHECKING, Final, TypeVar
 
 import msgspec
@@ -63,6 +64,9 @@ LIMIT = 1 << 20
 THEOREM, LEMMAS, WITNESS, FRAME = Theorem(), Lemmas(), Witness(), FrameTheorem()
 PARTS: Final[tuple[Part, ...]] = (THEOREM, LEMMAS, WITNESS, Strategy(), FRAME)
 """Of what a certificate consists."""
+
+_FOLDERS: Final = frozenset(part.folder.rstrip("/") for part in PARTS)
+_MANY: Final = 100
 
 _T = TypeVar("_T")
 
@@ -156,6 +160,14 @@ def read(folder: Path) -> dict[Mode, dict[str, Page]]:
     if not entries:
         raise CertificateError(f"{folder / MANIFEST} proves no mode", _again())
     return {Mode(entry.mode): _checked(folder, entry) for entry in entries}
+
+
+def strays(folder: Path) -> list[str]:
+    """The files below `folder` that its manifest does not name, at most a hundred of them."""
+    named = {file.name for entry in _manifest(folder) for file in entry.files.values()}
+    below = (path.relative_to(folder).as_posix() for path in folder.rglob("*"))
+    others = (name for name in below if name not in named | _FOLDERS | {MANIFEST})
+    return sorted(islice(others, _MANY))
 
 
 def _present(folder: Path) -> list[Entry]:

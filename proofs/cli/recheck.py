@@ -2,21 +2,25 @@
 
 from __future__ import annotations
 
+import textwrap
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Final
 
 import typer
 
-from proofs.certificates.recheck import Answer, Recheck, Solver, recheck
+from proofs.certificates.recheck import Recheck, Solver, recheck
 from spec.cli.arguments import path
-from spec.cli.common import Code, Format, FormatOption, print_json
+from spec.cli.common import Code, Format, FormatOption, console, print_json
 from spec.digest import short_digest
+from spec.language.prose import printable
 from spec.language.suggest import resolve
 
 __all__ = ["register"]
 
 
 _EXAMPLE = "Example: python -m proofs recheck build/certificate"
+_SHOWN: Final = 7  # names, of many
 
 
 def register(app: typer.Typer) -> None:
@@ -41,35 +45,51 @@ def _recheck(
     specification. 3: unknown.
     """
     chosen = Solver(resolve(solver, list(Solver), what="solver"))
-    text = output is Format.TEXT
-    found = recheck(folder, chosen, progress=_print if text else lambda _: None)
-    if text:
-        typer.echo(_summary(found))
+    spinner = console(stderr=True)
+    spinner.quiet = not spinner.is_terminal
+    with spinner.status("recheck") as status:
+        found = recheck(
+            folder, chosen, progress=lambda a: status.update(f"recheck: {a.mode} {a.page}")
+        )
+    if output is Format.TEXT:
+        _print(found)
     else:
         print_json(found)
     if found.code is not Code.OK:
         raise typer.Exit(found.code)
 
 
-def _print(answer: Answer) -> None:
-    seconds = f"{answer.seconds:.2f} s"
-    unsat = f"{answer.unsat} of {answer.asked} unsat"
-    page = answer.page.removesuffix(".smt2")
-    typer.echo(f"{answer.mode:<14} {page:<39} {unsat:>16} {seconds:>8}")
-    for said, names in (("sat", answer.sat), ("unknown", answer.unknown)):
-        for name in names:
-            typer.echo(f"    {said}: {name}")
-
-
-def _summary(found: Recheck) -> str:
-    unsat = sum(answer.unsat for answer in found.answers)
+def _print(found: Recheck) -> None:
+    """The answer in a sentence, what it took, what was not asked, and each page."""
     asked = sum(answer.asked for answer in found.answers)
+    unsat = sum(answer.unsat for answer in found.answers)
     seconds = sum(answer.seconds for answer in found.answers)
+    modes = list(dict.fromkeys(answer.mode for answer in found.answers))
+    of = "the theorems of all seven modes" if not found.lacks else f"the theorem of {_and(modes)}"
     says = {
-        "holds": "the certificate holds",
-        "fails": "the certificate FAILS: where sat, what is written does not show it",
-    }.get(found.result, "UNKNOWN: the work limit was reached")
-    return (
-        f"{unsat} of {asked} unsat by {found.solver} {found.version} in "
-        f"{seconds:.1f} s, specification {short_digest()}:\n{says}"
+        "holds": f"holds: the certificate proves {of}.",
+        "fails": f"fails: the certificate does not prove {of}.",
+    }
+    typer.echo(says.get(found.result, f"unknown: a work limit was reached before {of}."))
+    typer.echo(f"  questions    {unsat} of {asked} unsat, in {seconds:.1f} s")
+    if found.lacks:
+        typer.echo(f"  not in it    {_and(found.lacks)}")
+    if found.unasked:
+        typer.echo(f"  not asked    {_and(found.unasked)}")
+    typer.echo(
+        f"  answered by  {found.solver} {found.version}, of specification {short_digest()}\n"
     )
+    for answer in found.answers:
+        page = answer.page.removesuffix(".smt2")
+        said = f"{answer.unsat} of {answer.asked} unsat"
+        typer.echo(f"{answer.mode:<14} {page:<39} {said:>16} {answer.seconds:>6.2f} s")
+        for answered, names in (("sat", answer.sat), ("unknown", answer.unknown)):
+            for name in names:
+                typer.echo(f"    {answered}: {name}")
+
+
+def _and(names: Sequence[str]) -> str:
+    """Names as a list, at most seven of them, on indented lines."""
+    some = [*names[:_SHOWN], *(["others"] if len(names) > _SHOWN else [])]
+    text = ", ".join(some[:-1]) + (" and " if some[1:] else "") + some[-1]
+    return textwrap.fill(printable(text), 64, subsequent_indent=" " * 15)

@@ -32,8 +32,6 @@ from tests.proofs.certificates.written import (
     written,
 )
 
-pytestmark = pytest.mark.slow
-
 solvers = pytest.mark.parametrize("solver", Solver)
 
 
@@ -49,6 +47,7 @@ def folder(tmp_path: Path) -> Path:
     return tmp_path
 
 
+@pytest.mark.slow
 class TestRoundTrip:
     @pytest.mark.parametrize("mode", Mode)
     @pytest.mark.deep
@@ -138,6 +137,7 @@ def _stem(lemma: str) -> str:
     return f"lemma.{lemma.replace(' ', '-')}."
 
 
+@pytest.mark.slow
 class TestWriting:
     def test_a_foreign_folder_is_left_alone(self, folder: Path) -> None:
         """A certificate of another specification is not mixed with one of this."""
@@ -181,6 +181,7 @@ class TestWriting:
         assert [] == list(tmp_path.iterdir())
 
 
+@pytest.mark.slow
 class TestSolverDecides:
     """Certificates that are all in order, except that they prove nothing."""
 
@@ -212,16 +213,28 @@ class TestSolverDecides:
 
 class TestCommand:
     def test_text(self, folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
-        """A line for each page with its time, and what it all says, in 80 columns."""
+        """First what it says, then what it took, what is not in it, and a line for each page."""
         assert 0 == called(folder)
 
-        lines = capsys.readouterr().out.splitlines()
-        pages = [name.removesuffix(".smt2") for name in QUESTIONS]
-        assert pages == [line.split()[1] for line in lines[:-2]]
-        assert all(line.startswith(SMALL) and line.endswith(" s") for line in lines[:-2])
-        assert " unsat by z3 " in lines[-2]
-        assert "the certificate holds" == lines[-1]
+        first, *lines = capsys.readouterr().out.splitlines()
+        head, pages = lines[: lines.index("")], lines[lines.index("") + 1 :]
+        assert f"holds: the certificate proves the theorem of {SMALL}." == first
+        assert head[0].startswith("  questions    ")
+        assert " unsat, in " in head[0]
+        assert "hard_protected" in " ".join(head)
+        assert "not asked" not in " ".join(head)
+        assert [name.removesuffix(".smt2") for name in QUESTIONS] == [p.split()[1] for p in pages]
+        assert all(line.startswith(SMALL) and line.endswith(" s") for line in pages)
         assert all(len(line) <= 80 for line in lines)
+
+    def test_unasked(self, folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+        """A file that the certificate does not name is named, and no part of the answer."""
+        (folder / "frame" / "more\x1b[31m.smt2").write_text("(assert false)", encoding="utf-8")
+
+        assert 0 == called(folder)
+        out = capsys.readouterr().out
+        assert "  not asked    frame/more" in out
+        assert "\x1b" not in out
 
     def test_json(self, folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
         """The JSON decodes by its published form."""
@@ -233,6 +246,8 @@ class TestCommand:
             found.result,
             found.solver,
         )
+        assert [mode for mode in Mode if mode != SMALL] == found.lacks
+        assert [] == found.unasked
 
     def test_failing(self, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
         """A certificate whose invariant is none exits 1 and says that it fails."""
@@ -241,7 +256,7 @@ class TestCommand:
         assert 1 == called(tmp_path)
         out = capsys.readouterr().out
         assert "    sat: implication\n" in out
-        assert "the certificate FAILS" in out
+        assert out.startswith("fails: the certificate does not prove the theorem of ")
 
     def test_unknown_solver(self, folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
         """An unknown solver exits 2 and suggests one."""
