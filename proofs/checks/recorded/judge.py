@@ -53,9 +53,18 @@ def constants_of(mode: Mode) -> str:
 
 
 def recorded(mode: Mode) -> Iterator[z3.BoolRef]:
-    """That a mode's terms make of some recorded run something else than what is pinned of it."""
-    judge = Judge(mode)
-    yield z3.BoolVal(any(judge.pins(line) != judge.own(pins) for line, pins in runs().items()))
+    """That a mode's terms make of some recorded run something else than what is pinned of it.
+
+    An obligation of which nothing is pinned is a new one, and is not compared.
+    """
+    judge, known = Judge(mode), {key.partition("/")[0] for pins in runs().values() for key in pins}
+    new = judge.obligations - known
+    yield z3.BoolVal(
+        any(
+            judge.own(pins) != {n: pin for n, pin in judge.pins(line).items() if n not in new}
+            for line, pins in runs().items()
+        )
+    )
 
 
 class Judge:
@@ -82,6 +91,11 @@ class Judge:
             if due:
                 found[f"{self.mode}.{name}"] = " ".join(map(str, due))
         return found
+
+    @property
+    def obligations(self) -> frozenset[str]:
+        """The codes of the mode's obligations."""
+        return frozenset(self._observers)
 
     def own(self, pins: Mapping[str, str]) -> dict[str, str]:
         """Of the pins of a run those that are about this mode."""

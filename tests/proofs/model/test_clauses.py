@@ -7,6 +7,7 @@ import pytest
 
 from proofs.check import check_mode
 from proofs.checks.coverage import reachable
+from proofs.checks.statement.check import statement_of
 from proofs.engines.bounded.search import find_refutation
 from proofs.engines.invariants.recheck import ProofResult
 from proofs.engines.invariants.spacer import prove
@@ -133,8 +134,13 @@ class TestCompared:
                 ),
             ),
         )
-        check = check_mode(Mode.EXPIRING, full=True)
+        statement_of.cache_clear()
+        try:
+            check = check_mode(Mode.EXPIRING, full=True)
+        finally:
+            statement_of.cache_clear()
 
+        assert ["clauses"] == [each.name for each in check.statement if each.result == "failed"][:1]
         assert check.consistent.reached is not None
         assert ["responsibility: owed"] == check.consistent.reached.uncompared
         assert 1 == exit_code([check])
