@@ -7,7 +7,7 @@ soft_priority's comparison of runs is not vacuous.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, TypeAlias
 
@@ -15,9 +15,11 @@ import z3
 
 from proofs.checks import other_claims
 from proofs.checks.control import CONTROLS, Control, find
+from proofs.engines.bounded.search import find_refutation
+from proofs.engines.bounded.unrolling import value_of
 from proofs.engines.invariants.recheck import Invariant, ProofResult
 from proofs.engines.invariants.recorded import prove
-from proofs.logic.encode import Expr, Integers
+from proofs.logic.encode import Bits, Expr, Integers
 from proofs.model.pair import swap_lemma
 from proofs.model.system import System
 from proofs.model.theorems import Clause
@@ -31,43 +33,79 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from proofs.engines.bounded.unrolling import Found
+    from proofs.logic.encode import Numbers
 
-__all__ = ["LEMMAS", "Always", "Lemma", "Proven", "Runs", "Valid", "lemmas_of"]
+__all__ = ["LEMMAS", "Always", "Lemma", "Proven", "Runs", "Statement", "Valid", "lemmas_of"]
 
 RLIMIT = 200_000_000
 """Work for one part of a lemma; some hundred times what the hardest one takes."""
+_SHORT, _WIDTH = 8, 7  # events, as the runs of *control* have, and bits of numbers
 
 
 @dataclass(frozen=True)
 class Always:
-    """Holds in every run that keeps the contract of hard_protected, however long."""
+    """Holds in every run that keeps the contract of hard_protected, however long.
+
+    A run that keeps the contract `without` one obligation breaks it.
+    """
 
     clause: Clause
+    without: str
 
     def model(self) -> System:
         """The contract, with the statement in the place of the theorem's clauses."""
-        system = System(Mode.HARD_PROTECTED, Bundle.CONTRACT, Integers())
+        return self._system(Integers())
+
+    def _system(self, numbers: Numbers, without: frozenset[str] = frozenset()) -> System:
+        system = System(Mode.HARD_PROTECTED, Bundle.CONTRACT, numbers, without=without)
         system.clauses = (self.clause,)
         return system
+
+    def excludes(self) -> bool:
+        """Whether there is such a run, of a few events."""
+        system = self._system(Bits(_WIDTH), frozenset({self.without}))
+        return find_refutation(system, _SHORT, rlimit=RLIMIT).found is not None
 
 
 @dataclass(frozen=True)
 class Valid:
-    """Formulas with names that hold whatever their variables are: the cases of an induction."""
+    """Formulas with names that hold whatever their variables are: the cases of an induction.
+
+    Each is an implication. With the values `but`, all others false or 0, the conclusion of the one
+    called `part` is false, and so must its premise be: that is what the lemma excludes.
+    """
 
     parts: Callable[[], Mapping[str, Expr]]
+    part: str
+    but: Mapping[str, bool | int]
 
     @cached_property
     def formulas(self) -> Mapping[str, Expr]:
         """Each part, made once: that takes longer than to prove it."""
         return self.parts()
 
+    def excludes(self) -> bool:
+        """Whether premise and conclusion are false where they should be."""
+        solver = z3.SolverFor("QF_LIA")
+        for name, value in self.but.items():
+            solver.add((z3.Bool if isinstance(value, bool) else z3.Int)(name) == value)
+        if solver.check() != z3.sat:
+            return False
+        sides = self.formulas[self.part].children()
+        model = solver.model()
+        return [value_of(model, side) for side in sides] == [False, False]
+
 
 @dataclass(frozen=True)
 class Runs:
-    """Runs that there are, each of which shows something."""
+    """Runs that there are, each of which shows something; and one that there is not."""
 
     controls: tuple[Control, ...]
+    none: Control
+
+    def excludes(self) -> bool:
+        """Whether there is no run of a few events of the one kind."""
+        return find([self.none], _SHORT) == ({}, True)
 
 
 Statement: TypeAlias = "Always | Valid | Runs"
@@ -86,7 +124,11 @@ class Proven:
 
 @dataclass(frozen=True)
 class Lemma:
-    """A statement that the theorems of some modes depend on."""
+    """A statement that the theorems of some modes depend on.
+
+    Each names what it excludes: a run or an assignment that would break it. A statement that this
+    does not break says too little, and fails.
+    """
 
     name: str
     says: str
@@ -94,7 +136,13 @@ class Lemma:
     states: Statement
 
     def prove(self) -> Proven:
-        """Prove the lemma with Z3."""
+        """Prove the lemma with Z3; `failed` where it does not exclude what it should."""
+        proven = self._prove()
+        if proven.result == "proved" and not self.states.excludes():
+            return replace(proven, result="failed")
+        return proven
+
+    def _prove(self) -> Proven:
         match self.states:
             case Always() as always:
                 proof = prove(f"lemma {self.name}", always.model())
@@ -102,7 +150,7 @@ class Lemma:
             case Valid() as valid:
                 answers = [_valid(formula) for formula in valid.formulas.values()]
                 return Proven(next((a for a in answers if a != "proved"), "proved"))
-            case Runs(controls):
+            case Runs(controls=controls):
                 runs, complete = find(controls)
                 missing = "failed" if complete else "unknown"
                 return Proven(missing if len(runs) < len(controls) else "proved", runs=runs)
@@ -113,7 +161,7 @@ class Lemma:
         match self.states:
             case Valid() as valid:
                 return tuple(valid.formulas)
-            case Runs(controls):
+            case Runs(controls=controls):
                 return tuple(control.name for control in controls)
         return ()
 
@@ -139,6 +187,12 @@ _LEDGER = Clause("ledger", "", (_judged & was.responsible).implies(was.declared.
 _ONE_LIFE = Clause("one life", "", ~(e.mine & kind(Kind.CLAIM_COMMITTED) & was.committed))
 _OWNER = Clause("owner", "", ~(e.mine & ends & ~e.authorised))
 
+_TWO_APART = {"responsible.A": True, "responsible.B": True, "blocks.1000": 1, "blocks.0100": 1}
+_NOT_THE_LEAST = {**_TWO_APART, "named": True, "blocks.0001": 2, "least": 0}
+"""A blamed claim frees two blocks, and the least that one frees is said to be none."""
+_A_STRANGER = {**_TWO_APART, "needed": 1, "named": True, "invalid_blocker": True}
+"""A claim that frees nothing is blamed."""
+
 _HARD, _SOFT = frozenset({Mode.HARD_PROTECTED}), frozenset({Mode.SOFT_PRIORITY})
 LEMMAS: tuple[Lemma, ...] = (
     Lemma(
@@ -146,53 +200,58 @@ LEMMAS: tuple[Lemma, ...] = (
         "when a request is acted on or ends, a responsible claim's declared footprint is its "
         "committed one",
         _HARD,
-        Always(_LEDGER),
+        Always(_LEDGER, without="footprint_accounting"),
     ),
     Lemma(
         "sums",
         "so the sum over any number of other claims is the same in both ledgers",
         _HARD,
-        Valid(other_claims.sums),
+        Valid(other_claims.sums, "step", {"responsible": True, "theirs": 3, "held": 2}),
     ),
     Lemma(
         "least",
         "every blamed claim is needed exactly if the one that frees least is, however many there "
         "are",
         _HARD,
-        Valid(other_claims.least),
+        Valid(other_claims.least, "step", {"every": True, "so_far": 1, "bound": 2, "share": 3}),
     ),
     Lemma(
         "fields",
         "what the world takes for granted of these sums and of the least holds of any pool",
         _HARD,
-        Valid(other_claims.fields),
+        Valid(other_claims.fields, "any pool", _NOT_THE_LEAST),
     ),
     Lemma(
         "two claims",
         "two claims that are judged apart, among any number of others, agree with each other and "
         "with what is true of all who are blamed",
         _HARD,
-        Valid(other_claims.two_claims),
+        Valid(other_claims.two_claims, "what is seen is true", _A_STRANGER),
     ),
-    Lemma("one life", "a claim is never committed a second time", _HARD, Always(_ONE_LIFE)),
+    Lemma(
+        "one life",
+        "a claim is never committed a second time",
+        _HARD,
+        Always(_ONE_LIFE, without="ordered_lifecycle_events"),
+    ),
     Lemma(
         "owner",
         "nobody but the owner, or the runtime within its rights, ends a claim",
         _HARD,
-        Always(_OWNER),
+        Always(_OWNER, without="ordered_lifecycle_events"),
     ),
     Lemma(
         "swap",
         "runs that each keep the ranks lose in swapped order when priorities are swapped",
         _SOFT,
-        Valid(swap_lemma),
+        Valid(swap_lemma, "swapped", {"p": 1, "q": 2, "first": 1, "second": 1}),
     ),
     Lemma(
         "control",
         "there are such runs, original and swapped; and with equal priorities neither order of "
         "losses is promised: either has a run that keeps every obligation",
         _SOFT,
-        Runs(CONTROLS),
+        Runs(CONTROLS, none=Control("against the ranks", "<", "B")),
     ),
 )
 

@@ -160,7 +160,7 @@ class TestWriting:
         self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         """Where a lemma fails nothing is written, and the check exits 1."""
-        broken = Valid(lambda: {"swapped": z3.Int("p") == z3.Int("q")})
+        broken = Valid(lambda: {"swapped": z3.Int("p") == z3.Int("q")}, "swapped", {})
         monkeypatch.setattr(
             lemmas,
             "LEMMAS",

@@ -4,20 +4,22 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from z3 import BoolVal, Implies
 
 from monitor.__main__ import main
 from proofs.checks import control, lemmas, other_claims
 from proofs.checks.control import CONTROLS, Control, find
-from proofs.checks.lemmas import LEMMAS, Always, Lemma, Runs, lemmas_of
+from proofs.checks.lemmas import LEMMAS, Always, Lemma, Runs, Statement, Valid, lemmas_of
 from proofs.engines.bounded.unrolling import Found
 from proofs.logic.encode import Expr
+from proofs.model.theorems import Clause
 from proofs.traces.replay import to_events
 from spec.claims.states import Mode
 from spec.contract.ledgers import was
 from spec.contract.obligations.pressure import blame_is_right
 from spec.contract.vocabulary import e
 from spec.events.canonical import as_jsonl
-from spec.language.terms import And, Compare, Ite, Not, Or, Term
+from spec.language.terms import TRUE, And, Compare, Ite, Not, Or, Term
 
 # The questions of which a lemma consists.
 PARTS = {
@@ -40,6 +42,17 @@ def named(name: str) -> Lemma:
     return next(lemma for lemma in LEMMAS if lemma.name == name)
 
 
+def saying_nothing(states: Statement) -> Statement:
+    """The same kind of statement, of which nothing is excluded."""
+    match states:
+        case Always():
+            return replace(states, clause=Clause("nothing", "", TRUE))
+        case Valid(parts=parts, part=part):
+            premise = parts()[part].children()[0]
+            return replace(states, parts=lambda: {part: Implies(premise, BoolVal(True))})
+    return replace(states, none=CONTROLS[0])
+
+
 def failing(name: str) -> list[str]:
     """The parts of an induction that do not hold."""
     states = named(name).states
@@ -48,8 +61,7 @@ def failing(name: str) -> list[str]:
 
 
 def holds(formula: Expr) -> bool:
-    states = lemmas.Valid(lambda: {"it": formula})
-    return Lemma("it", "", frozenset(), states).holds()
+    return "proved" == lemmas._valid(formula)
 
 
 def weaker(term: Term, number: int) -> tuple[Term, int]:
@@ -81,6 +93,14 @@ class TestLemmas:
         """Each lemma is proved by Z3, and has the parts that it is printed with."""
         assert "proved" == lemma.prove().result
         assert PARTS.get(lemma.name, ()) == lemma.parts
+
+    @pytest.mark.parametrize("lemma", LEMMAS, ids=lambda lemma: lemma.name)
+    def test_excludes(self, lemma: Lemma) -> None:
+        """Each is broken by what it excludes; one that says nothing is not, and fails."""
+        assert lemma.states.excludes()
+
+        nothing = replace(lemma, states=saying_nothing(lemma.states))
+        assert "failed" == nothing.prove().result
 
     def test_of_modes(self) -> None:
         """hard_protected leans on seven lemmas and soft_priority on two."""
@@ -207,7 +227,8 @@ class TestControl:
 
     def test_missing_run_fails(self, monkeypatch: pytest.MonkeyPatch) -> None:
         """A control without a run fails the lemma, and so the check."""
-        against = replace(named("control"), states=Runs((Control("against", "<", "B"),)))
+        against = Control("against", "<", "B")
+        lemma = replace(named("control"), states=Runs((against,), none=against))
         monkeypatch.setattr(control, "DEPTH", 6)
 
-        assert "failed" == against.prove().result
+        assert "failed" == lemma.prove().result
