@@ -39,7 +39,8 @@ __all__ = ["page", "scenarios"]
 _HEAD: Final = """\
 # Runs, and what is pinned of them: for each obligation, by its code, how its verdict changes; for
 # each clause of a mode's theorem the events at which it fails; and as `world` the first event that
-# the most general runtime cannot produce, where there is one.
+# the most general runtime cannot produce, where there is one. Before them, how often each clause is
+# compared in each situation, in all runs.
 # `make runs` writes the pins; their form is in proofs/checks/recorded/judge.py.
 """
 
@@ -120,7 +121,9 @@ def page(lines: Iterable[str]) -> str:
     """The text of the file: these runs, each with what the specification makes of it today."""
     judges = [Pinned(mode) for mode in Mode]
     each = ((line, _pins(line, judges)) for line in lines)
-    return _HEAD + "".join(f"{line}\n  {pins}\n" if pins else f"{line}\n" for line, pins in each)
+    text = "".join(f"{line}\n  {pins}\n" if pins else f"{line}\n" for line, pins in each)
+    counts = "".join(f"= {name} {n}\n" for judge in judges for name, n in judge.compared.items())
+    return _HEAD + counts + text
 
 
 def _pins(line: str, judges: Iterable[Pinned]) -> str:

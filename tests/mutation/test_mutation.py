@@ -5,9 +5,11 @@ from __future__ import annotations
 import sys
 
 import pytest
+import z3
 
+from proofs.logic.encode import Integers
 from tests.mutation.__main__ import fate, main
-from tests.mutation.comparison import Original
+from tests.mutation.comparison import Original, _model
 from tests.mutation.killers import TARGETS, modes_of
 from tests.mutation.mistakes import Mistake, mistakes, path_of
 from tests.mutation.planting import planted
@@ -98,6 +100,27 @@ class TestFate:
         found = fate(PAIR, replaced(PAIR, there, "a.keeps"), Original(("soft_priority",)))
 
         assert "statement: soft_priority, two claims failed" == found
+
+    def test_certificate(self) -> None:
+        """A certificate that asks consecution of the state before the event is noticed."""
+        module = "proofs.certificates.theorem"
+        mistake = replaced(
+            module, "for n, expr in after.items()}", "for n, expr in self._state.items()}"
+        )
+
+        assert "certificate: consecution.smt2 asks something else" == fate(module, mistake, None)
+
+    def test_counts(self) -> None:
+        """Numbers of states are never negative, which the comparison of steps takes for granted."""
+        for mode in ("hard_protected", "soft_priority"):
+            model = _model(mode, Integers())
+            state = model.state("")
+            step, solver = model.step(state, model.event("")), z3.SolverFor("QF_LIA")
+            numbers = [value for value in state.values() if z3.is_int(value)]
+            solver.add(step.possible, *(value >= 0 for value in numbers))
+            assert z3.unsat == solver.check(
+                z3.Or([value < 0 for value in step.following.values() if z3.is_int(value)])
+            )
 
     def test_unchanged(self) -> None:
         """A mistake that changes no step of a mode's system is shown to change nothing."""

@@ -6,6 +6,7 @@ The terms are evaluated as the functions that the judge generates, so neither Z3
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import cache, cached_property
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
@@ -21,7 +22,7 @@ from proofs.checks.recorded.functions import (
     function,
     step_of,
 )
-from proofs.checks.recorded.lines import read_run, runs
+from proofs.checks.recorded.lines import compared, read_run, runs
 from proofs.engines.bounded.minimise import CARRIES
 from proofs.model.auditor import BELIEFS
 from proofs.model.environment import POOL, faithful
@@ -64,6 +65,7 @@ def recorded(mode: Mode) -> Iterator[z3.BoolRef]:
             judge.own(pins) != {n: pin for n, pin in judge.pins(line).items() if n not in new}
             for line, pins in runs().items()
         )
+        or any(compared()[each] != count for each, count in judge.compared.items())
     )
 
 
@@ -73,7 +75,10 @@ class Judge:
     def __init__(self, mode: Mode) -> None:
         self.mode = mode
         self.constants = constants_of(mode)
-        self._observers = {o.code: _Watched(o) for o in MODES[mode].bundle()}
+        self.compared = Counter[str]()
+        """Events after which each clause is compared in each situation, of all runs judged."""
+        self._bundle = MODES[mode].bundle()
+        self._observers = {o.code: _Watched(o) for o in self._bundle}
 
     def pins(self, line: str) -> dict[str, str]:
         """What is pinned of a run in this mode: as `world` the first event that no faithful stream
@@ -85,11 +90,19 @@ class Judge:
         found = {"world": str(unfaithful)} if unfaithful else {}
         verdicts = {code: watched.verdicts(steps) for code, watched in self._observers.items()}
         found |= {code: text for code, each in verdicts.items() if (text := trail(each))}
-        for name, waits, numbers in self._fails(steps):
-            owed = [verdicts[code] for code in self._observers.keys() & waits]
-            due = [n for n in numbers if all(v[n - 1] is not Verdict.PENDING for v in owed)]
-            if due:
-                found[f"{self.mode}.{name}"] = " ".join(map(str, due))
+        believed = self._beliefs(steps)
+        for clause in CLAUSES.get(self.mode, ()):
+            owed = [verdicts[o.code] for o in self._bundle if o.name in clause.settled]
+            due = {
+                number: step
+                for number, step in enumerate(believed, start=1)
+                if all(each[number - 1] is not Verdict.PENDING for each in owed)
+            }
+            name, holds = f"{self.mode}.{clause.name}", _clause(clause.holds)
+            if fails := [str(number) for number, step in due.items() if not holds(*step)]:
+                found[name] = " ".join(fails)
+            for where, term in clause.tested:
+                self.compared[f"{name}: {where}"] += sum(_clause(term)(*s) for s in due.values())
         return found
 
     @property
@@ -128,19 +141,15 @@ class Judge:
             rest = self._rest(step[0])
         return 0
 
-    def _fails(self, steps: Iterable[_Step]) -> Iterator[tuple[str, frozenset[str], list[int]]]:
+    def _beliefs(self, steps: Iterable[_Step]) -> list[_Step]:
+        """Each step with what the auditor believes before and after it."""
         before: Any = tuple(register.initial for register in BELIEFS.registers)
-        beliefs = []
+        found = []
         for step in steps:
             after = self._believe(step[0], before)
-            beliefs.append((before, after))
+            found.append((*step, before, after))
             before = after
-        each = [(*step, *believed) for step, believed in zip(steps, beliefs, strict=True)]
-        for clause in CLAUSES.get(self.mode, ()):
-            holds = _clause(clause.holds)
-            codes = {o.code for o in MODES[self.mode].bundle() if o.name in clause.settled}
-            fails = [number for number, step in enumerate(each, start=1) if not holds(*step)]
-            yield clause.name, frozenset(codes), fails
+        return found
 
     @cached_property
     def _claim(self) -> Callable[..., _Step]:

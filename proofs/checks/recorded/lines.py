@@ -9,6 +9,7 @@ belongs to the request, where its kind can; every other field has its plain valu
 
 from __future__ import annotations
 
+from collections import Counter
 from functools import cache
 from importlib.resources import files
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias
@@ -25,6 +26,7 @@ __all__ = [
     "RUNS",
     "Fields",
     "Run",
+    "compared",
     "read_run",
     "runs",
     "usual",
@@ -100,6 +102,14 @@ def runs() -> dict[str, dict[str, str]]:
     for line in RUNS.read_text(encoding="utf-8").splitlines():
         if line.startswith(" "):
             found[run] = dict(pin.split(": ") for pin in line.strip().split("; "))
-        elif not line.startswith("#"):
+        elif not line.startswith(("#", "=")):
             found[run := line] = {}
     return found
+
+
+@cache
+def compared() -> Counter[str]:
+    """How often each clause is compared in each situation, in all runs."""
+    lines = RUNS.read_text(encoding="utf-8").splitlines()
+    parts = (line[2:].rpartition(" ") for line in lines if line.startswith("= "))
+    return Counter({name: int(count) for name, _, count in parts})
