@@ -74,8 +74,8 @@ class Recheck(msgspec.Struct, frozen=True):
     """The published form of `python -m proofs recheck`: `holds`, `fails` or `unknown`.
 
     `answers` has one for each page of each mode; `lacks` are the modes that the certificate is not
-    about, and `unasked` the files in its folder that it does not name. `tool`, `spec` and `version`
-    say what answered here, and bind nothing.
+    about, and `unasked` the files in its folder that it does not name, at most a hundred. `tool`,
+    `spec` and `version` say what answered here, and bind nothing.
     """
 
     schema: str
@@ -113,7 +113,7 @@ def recheck(
         SolverMissing: the solver is not installed.
     """
     answers, version = [], z3.get_version_string() if solver is Solver.Z3 else _version()
-    certified = read(folder)
+    certified, unasked = read(folder), strays(folder)
     for mode, pages in certified.items():
         for name, page in pages.items():
             answers.append(solved(mode, name, page, solver, rlimit))
@@ -129,7 +129,7 @@ def recheck(
         result=result,
         answers=answers,
         lacks=[mode for mode in Mode if mode not in certified],
-        unasked=strays(folder),
+        unasked=unasked,
     )
 
 

@@ -8,6 +8,7 @@ the current specification generates from the invariants and runs.
 from __future__ import annotations
 
 import hashlib
+import os
 import stat
 from itertools import islice
 from typing import TYPE_CHECKING, Final, TypeVar
@@ -65,7 +66,6 @@ THEOREM, LEMMAS, WITNESS, FRAME = Theorem(), Lemmas(), Witness(), FrameTheorem()
 PARTS: Final[tuple[Part, ...]] = (THEOREM, LEMMAS, WITNESS, Strategy(), FRAME)
 """Of what a certificate consists."""
 
-_FOLDERS: Final = frozenset(part.folder.rstrip("/") for part in PARTS)
 _MANY: Final = 100
 
 _T = TypeVar("_T")
@@ -165,9 +165,13 @@ def read(folder: Path) -> dict[Mode, dict[str, Page]]:
 def strays(folder: Path) -> list[str]:
     """The files below `folder` that its manifest does not name, at most a hundred of them."""
     named = {file.name for entry in _manifest(folder) for file in entry.files.values()}
-    below = (path.relative_to(folder).as_posix() for path in folder.rglob("*"))
-    others = (name for name in below if name not in named | _FOLDERS | {MANIFEST})
-    return sorted(islice(others, _MANY))
+    below = (
+        os.path.relpath(os.path.join(at, name), folder)
+        for at, _, names in os.walk(folder)
+        for name in names
+    )
+    others = islice((name for name in below if name not in named | {MANIFEST}), _MANY)
+    return sorted(os.fsencode(name).decode(errors="backslashreplace") for name in others)
 
 
 def _present(folder: Path) -> list[Entry]:

@@ -3,9 +3,10 @@
     python -m tests.mutation [MODULE ...] [--every N] [--from K] [--add] [-v]
 
 Each mistake of each module of `tests.mutation.killers.TARGETS`, or of those named; with `--every N`
-each Nth, from the Kth on. A mistake is noticed, or shown to change nothing, or it is printed as NOT
-NOTICED, with what differs and a run that shows it. `--add` adds these runs to the recorded ones;
-`make runs` then writes what the specification makes of them.
+each Nth, from the Kth on. A mistake is noticed, or no step of a mode's system differs, which Z3
+proves, or it is printed as NOT NOTICED, with what differs and a run that shows it, if one is found.
+`--add` adds these runs to the recorded ones; `make runs` then writes what the specification makes
+of them.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ __all__ = ["fate"]
 
 
 def fate(module: str, mistake: Mistake, original: Original | None) -> str:
-    """What became of a mistake: what noticed it, `unchanged`, or `NOT NOTICED`, with what differs
+    """What became of a mistake: what noticed it, `same`, or `NOT NOTICED`, with what differs
     from the original and a run that shows it, where there is one to compare with.
     """
 
@@ -36,10 +37,10 @@ def fate(module: str, mistake: Mistake, original: Original | None) -> str:
                 if found := KILLERS[name](modes):
                     return found
             elif name == "compared":
-                return "unchanged"
+                return "same"
             elif original is not None:
                 if not (differs := original.differs()):
-                    return "unchanged"
+                    return "same"
                 modes = (differs.partition(",")[0],)
         shown = original.shown(modes[0]) if original is not None else ""
         return f"NOT NOTICED: {differs}: {shown}"
@@ -67,13 +68,21 @@ def _campaign(modules: Iterable[str], first: int, every: int, *, verbose: bool) 
 
 def main() -> None:
     """Plant them."""
-    parser = argparse.ArgumentParser(prog="python -m tests.mutation", description=__doc__)
-    parser.add_argument("modules", nargs="*", metavar="MODULE", choices=[*TARGETS, []])
-    parser.add_argument("--every", type=int, default=1, metavar="N")
-    parser.add_argument("--from", type=int, default=0, metavar="K", dest="first")
-    parser.add_argument("-v", "--verbose", action="store_true")
-    parser.add_argument("--add", action="store_true")
+    parser = argparse.ArgumentParser(
+        prog="python -m tests.mutation",
+        description="Plant mistakes, and say which are not noticed (docs/mutation.md).",
+        epilog="Example: python -m tests.mutation proofs.model.environment --every 20",
+    )
+    parser.add_argument("modules", nargs="*", metavar="MODULE", help="default: every target")
+    parser.add_argument("--every", type=int, default=1, metavar="N", help="each Nth mistake")
+    parser.add_argument("--from", type=int, default=0, metavar="K", dest="first", help="the first")
+    parser.add_argument("--add", action="store_true", help="record the runs that show mistakes")
+    parser.add_argument("-v", "--verbose", action="store_true", help="print each mistake")
     given = parser.parse_args()
+    if strange := {*given.modules} - {*TARGETS}:
+        parser.error(f"{min(strange)} is none of {', '.join(TARGETS)}")
+    if given.every < 1 or given.first < 0:
+        parser.error("N is at least 1, and K at least 0")
     shown = _campaign(given.modules or TARGETS, given.first, given.every, verbose=given.verbose)
     if given.add:
         with open(str(RUNS), "a", encoding="utf-8") as file:

@@ -25,7 +25,7 @@ _WIDTH: Final = 8
 _DEPTH: Final = 5
 _RLIMIT: Final = 10_000_000
 _ONE: Final = ("following", "keeps", "owing", "exercised", "clauses", "compared")
-_SEEN: Final = ("keeps", "owing", "exercised", "clauses")
+_SEEN: Final = ("keeps", "owing", "exercised", "clauses", "compared")
 """What is recorded of a run."""
 _REPLAYED: Final = frozenset({"was.other", "was.new_loss", "was.rest_since_arrival"})
 """Read only by runs that are written as traces, each of which the monitor judges."""
@@ -67,6 +67,7 @@ def _step(mode: str) -> dict[str, Any]:
     step = model.step(state, model.event(""))
     found = {"initial": model.initial(state), "possible": step.possible}
     found["counts"] = z3.And([value >= 0 for value in state.values() if z3.is_int(value)])
+    found |= {"kept": step.kept, "sound": step.sound, "settled": step.settled}
     return found | {f"{part} {name}": formula for part, name, formula in _named(step, _ONE)}
 
 
@@ -111,8 +112,11 @@ class _Small:
             events.append(event)
             solver.add(self._carried(event))
             one, two = self.stepper.of(mine, event), other.stepper.of(theirs, event)
+            others = {(part, name): formula for part, name, formula in _named(two, _SEEN)}
             says = [
-                formula != getattr(two, part)[name] for part, name, formula in _named(one, _SEEN)
+                formula != others[part, name]
+                for part, name, formula in _named(one, _SEEN)
+                if (part, name) in others
             ]
             apart = z3.Or(
                 one.possible != two.possible, z3.And(one.possible, two.possible, z3.Or(says))
@@ -121,6 +125,8 @@ class _Small:
                 solver.add(apart)
                 return self._line(solver, events, states)
             solver.add(one.possible, two.possible)
+            if {*one.following} != {*two.following}:
+                return ""
             mine, theirs = self.system.state(f"@{number}"), other.system.state(f"@{number}'")
             for after, step in ((mine, one), (theirs, two)):
                 solver.add(*(equal(after[name], v) for name, v in step.following.items()))

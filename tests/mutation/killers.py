@@ -7,7 +7,7 @@ module again. It returns what noticed the mistake, or nothing.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, Final, TypeAlias
+from typing import Final, TypeAlias
 
 __all__ = ["KILLERS", "TARGETS", "modes_of"]
 
@@ -59,17 +59,13 @@ _MODES: Final = (
 
 def recorded(modes: Modes) -> str:
     """A recorded run is judged otherwise than pinned."""
-    from proofs.checks.recorded.judge import recorded as differ
+    from proofs.checks.recorded.judge import differs
     from spec.claims.states import Mode
 
     for mode in modes:
-        if any(map(_true, differ(Mode(mode)))):
+        if differs(Mode(mode)):
             return f"recorded runs: {mode}"
     return ""
-
-
-def _true(formula: Any) -> bool:
-    return str(formula) == "True"
 
 
 def statement(modes: Modes) -> str:

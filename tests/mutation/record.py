@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Final
 from monitor.core import line_of
 from monitor.input.sources import read
 from proofs.checks.recorded.judge import Judge as Pinned
-from proofs.checks.recorded.lines import RUNS, runs, write_run
+from proofs.checks.recorded.lines import RUNS, read_run, runs, write_run
 from proofs.engines.bounded.minimise import CARRIES
 from spec.claims.states import Mode
 from spec.contract.modes import MODES
@@ -39,8 +39,8 @@ __all__ = ["page", "scenarios"]
 _HEAD: Final = """\
 # Runs, and what is pinned of them: for each obligation, by its code, how its verdict changes; for
 # each clause of a mode's theorem the events at which it fails; and as `world` the first event that
-# the most general runtime cannot produce, where there is one. Before them, how often each clause is
-# compared in each situation, in all runs.
+# the most general runtime cannot produce, where there is one. Before them, the obligations of each
+# mode, and how often each clause is compared in each situation, in all runs.
 # `make runs` writes the pins; their form is in proofs/checks/recorded/judge.py.
 """
 
@@ -122,8 +122,9 @@ def page(lines: Iterable[str]) -> str:
     judges = [Pinned(mode) for mode in Mode]
     each = ((line, _pins(line, judges)) for line in lines)
     text = "".join(f"{line}\n  {pins}\n" if pins else f"{line}\n" for line, pins in each)
+    had = "".join(f"= {judge.mode}: {' '.join(sorted(judge.obligations))}\n" for judge in judges)
     counts = "".join(f"= {name} {n}\n" for judge in judges for name, n in judge.compared.items())
-    return _HEAD + counts + text
+    return _HEAD + had + counts + text
 
 
 def _pins(line: str, judges: Iterable[Pinned]) -> str:
@@ -142,12 +143,21 @@ def _pins(line: str, judges: Iterable[Pinned]) -> str:
     return "; ".join(f"{name}: {pin}" for name, pin in pins.items())
 
 
+def _readable(line: str) -> bool:
+    try:
+        read_run(line)
+    except ValueError as problem:
+        print(f"left out, since {problem}: {line}")
+        return False
+    return True
+
+
 def main() -> None:
     """Write the file; runs that are recorded already stay where they are."""
     with TemporaryDirectory() as folder:
         path = Path(folder) / "chains.jsonl"
         path.write_bytes(chains.trace())
-        every = dict.fromkeys([*runs(), *scenarios(path)])
+        every = dict.fromkeys([*filter(_readable, runs()), *scenarios(path)])
     write_bytes(Path(str(RUNS)), page(every).encode())
     write_bytes(ROWS, rows_page().encode())
 

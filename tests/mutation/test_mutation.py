@@ -1,4 +1,4 @@
-"""Mistakes are planted as the generator says, and noticed, shown to change nothing, or printed."""
+"""Mistakes are planted as the generator says, and noticed, shown to change no step, or printed."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ class TestPlanted:
         assert "fine" == planted(module, source, lambda: "fine")
         assert "raised: KeyError" == planted(module, source, lambda: {}["x"])
         assert "raised: SyntaxError" == planted(module, "(", _imports)
-        assert "ended: signal 14" == planted(module, source, late, seconds=1)
+        assert "NOT NOTICED: ended by signal 14: " == planted(module, source, late, seconds=1)
         assert WORLD in sys.modules
 
 
@@ -86,7 +86,7 @@ class TestFate:
         for module in (WORLD, PAIR):
             source = path_of(module).read_text(encoding="utf-8")
             original = Original(modes_of(module))
-            assert "unchanged" == fate(module, Mistake(0, "none", source), original)
+            assert "same" == fate(module, Mistake(0, "none", source), original)
 
     def test_recorded(self) -> None:
         """An assumption on events of the claim that is given up is noticed by a recorded run."""
@@ -123,10 +123,10 @@ class TestFate:
             )
 
     def test_unchanged(self) -> None:
-        """A mistake that changes no step of a mode's system is shown to change nothing."""
+        """A mistake that changes no step of a mode's system is told from others."""
         mistake = replaced(WORLD, "e.shared <= was.footprint,", "was.footprint >= e.shared,")
 
-        assert "unchanged" == fate(WORLD, mistake, Original(("routed_reuse",)))
+        assert "same" == fate(WORLD, mistake, Original(("routed_reuse",)))
 
     def test_shown(self) -> None:
         """One that changes something has a run that shows it."""

@@ -53,14 +53,13 @@ def following(
     terms: Mapping[str, Term],
     after: Scope,
     arguments: str,
-    names: Mapping[tuple[Scope, str], str] | None = None,
 ) -> Callable[..., tuple[Any, ...]]:
     """The registers of a scope after an event, with the registers that they read substituted.
 
     Raises:
         ValueError: a register depends on itself.
     """
-    known = dict(names or {})
+    known: dict[tuple[Scope, str], str] = {}
 
     def work_in(name: str, within: tuple[str, ...] = ()) -> str:
         if name in within:

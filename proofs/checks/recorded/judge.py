@@ -1,17 +1,15 @@
 """Judges recorded runs by a mode's terms, and compares what they make of them with what is pinned.
 
-The terms are evaluated as the functions that the judge generates, so neither Z3 nor
+The terms are evaluated by the expressions that `spec.stream` generates, so neither Z3 nor
 `proofs.model.system` has a part in it.
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from functools import cache, cached_property
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
-
-import z3
 
 from proofs.checks.recorded.functions import (
     ARGUMENTS,
@@ -22,7 +20,7 @@ from proofs.checks.recorded.functions import (
     function,
     step_of,
 )
-from proofs.checks.recorded.lines import compared, read_run, runs
+from proofs.checks.recorded.lines import compared, had, read_run, runs
 from proofs.engines.bounded.minimise import CARRIES
 from proofs.model.auditor import BELIEFS
 from proofs.model.environment import POOL, faithful
@@ -38,7 +36,7 @@ if TYPE_CHECKING:
     from spec.claims.states import Mode
     from spec.language.machine import Observer
 
-__all__ = ["Judge", "constants_of", "recorded", "well_formed"]
+__all__ = ["Judge", "differs", "well_formed"]
 
 _Step: TypeAlias = tuple[Any, ...]  # event, constants, and the ledgers before and after it
 _WHOM: Final = frozenset({"mine", "named", "here", "rest"})
@@ -46,27 +44,25 @@ _BELIEVED: Final = {(Scope.BELIEVED, r.name): f"b[{i}]" for i, r in enumerate(BE
 _BELIEVES: Final = {(Scope.BELIEVES, r.name): f"a[{i}]" for i, r in enumerate(BELIEFS.registers)}
 
 
-def constants_of(mode: Mode) -> str:
-    """The constants by which observers distinguish modes; modes with equal ones give equal
-    verdicts.
+def differs(mode: Mode) -> bool:
+    """Whether a mode's terms make of some recorded run something else than what is pinned of it, or
+    the mode lacks an obligation that it had.
+
+    A further obligation is not compared until something is pinned of it.
     """
-    return "+".join(name for name, value in MODES[mode].constants.items() if value) or "plain"
-
-
-def recorded(mode: Mode) -> Iterator[z3.BoolRef]:
-    """That a mode's terms make of some recorded run something else than what is pinned of it.
-
-    An obligation of which nothing is pinned is a new one, and is not compared.
-    """
-    judge, known = Judge(mode), {key.partition("/")[0] for pins in runs().values() for key in pins}
+    judge, known = Judge(mode), had().get(mode, frozenset())
+    if not known or known - judge.obligations:
+        return True
     new = judge.obligations - known
-    yield z3.BoolVal(
-        any(
+    try:
+        other = any(
             judge.own(pins) != {n: pin for n, pin in judge.pins(line).items() if n not in new}
             for line, pins in runs().items()
         )
-        or any(compared()[each] != count for each, count in judge.compared.items())
-    )
+    except ValueError:  # a line is no run
+        return True
+    counts = {name: n for name, n in compared().items() if name.startswith(f"{mode}.")}
+    return other or not runs() or judge.compared != Counter(counts)
 
 
 class Judge:
@@ -74,7 +70,7 @@ class Judge:
 
     def __init__(self, mode: Mode) -> None:
         self.mode = mode
-        self.constants = constants_of(mode)
+        self.constants = _constants(mode)
         self.compared = Counter[str]()
         """Events after which each clause is compared in each situation, of all runs judged."""
         self._bundle = MODES[mode].bundle()
@@ -177,6 +173,13 @@ class Judge:
 @cache
 def _clause(term: Term) -> Callable[..., bool]:
     return function(f"{ARGUMENTS}, b, a", expression(term, _BELIEVED | _BELIEVES))
+
+
+def _constants(mode: Mode) -> str:
+    """The constants by which observers distinguish modes; modes with equal ones give equal
+    verdicts.
+    """
+    return "+".join(name for name, value in MODES[mode].constants.items() if value) or "plain"
 
 
 class _Watched:

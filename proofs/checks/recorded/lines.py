@@ -20,13 +20,14 @@ from spec.events.fields import REQUEST_KINDS
 from spec.language.terms import Sort
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable, Iterator, Mapping
 
 __all__ = [
     "RUNS",
     "Fields",
     "Run",
     "compared",
+    "had",
     "read_run",
     "runs",
     "usual",
@@ -110,6 +111,17 @@ def runs() -> dict[str, dict[str, str]]:
 @cache
 def compared() -> Counter[str]:
     """How often each clause is compared in each situation, in all runs."""
-    lines = RUNS.read_text(encoding="utf-8").splitlines()
-    parts = (line[2:].rpartition(" ") for line in lines if line.startswith("= "))
+    parts = (text.rpartition(" ") for text in _stated() if text[-1].isdigit())
     return Counter({name: int(count) for name, _, count in parts})
+
+
+@cache
+def had() -> dict[str, frozenset[str]]:
+    """The obligations of each mode, by their codes."""
+    parts = (text.partition(": ") for text in _stated() if not text[-1].isdigit())
+    return {mode: frozenset(codes.split()) for mode, _, codes in parts}
+
+
+def _stated() -> Iterator[str]:
+    lines = RUNS.read_text(encoding="utf-8").splitlines()
+    return (line[2:] for line in lines if line.startswith("= "))

@@ -6,10 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from proofs.checks.recorded import lines
-from proofs.checks.recorded.judge import Judge
+from proofs.checks.recorded import judge, lines
+from proofs.checks.recorded.judge import Judge, differs
 from proofs.checks.statement.page import CLAUSES
 from spec.claims.states import Mode
+from spec.contract.modes import MODES
 from tests.mutation import probes, record
 from tests.streams import chains
 
@@ -20,11 +21,11 @@ class TestRuns:
         assert record.page(lines.runs()) == lines.RUNS.read_text(encoding="utf-8")
 
     def test_each_obligation(self) -> None:
-        """Something is pinned of each obligation of each mode, and of each clause but some."""
+        """Something is pinned of each obligation of a mode, and of each clause of one claim."""
         known = {key.partition("/")[0] for pins in lines.runs().values() for key in pins}
         named = {f"{mode}.{name}" for mode in Mode for name in CLAUSES[mode]}
 
-        assert all(Judge(mode).obligations <= known for mode in Mode)
+        assert all(lines.had()[mode] == Judge(mode).obligations <= known for mode in Mode)
         assert {"soft_priority.first loss", "soft_priority.promise"} == named - known
 
     def test_fresh(self, tmp_path: Path) -> None:
@@ -49,6 +50,21 @@ class TestRuns:
 
         pins = Judge(Mode.DEMOTABLE).pins(line)
         assert {"A": "2p 3v", "demotable.responsibility": "3"} == pins
+
+    def test_differs(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        """A mode that lacks an obligation differs, and so does any where no run is recorded."""
+        names = MODES[Mode.HARD_PROTECTED].bundle()
+        assert not differs(Mode.HARD_PROTECTED)
+
+        for gone in names:
+            rest = tuple(each for each in names if each is not gone)
+            with monkeypatch.context() as patch:
+                patch.setattr(type(MODES[Mode.HARD_PROTECTED]), "bundle", lambda *_, r=rest: r)
+                assert differs(Mode.HARD_PROTECTED)
+        monkeypatch.setattr(judge, "runs", dict)
+        assert differs(Mode.BEST_EFFORT)
+        monkeypatch.setattr(judge, "runs", lambda: {"2 claim_sung": {}})
+        assert differs(Mode.BEST_EFFORT)
 
     def test_words(self) -> None:
         """A line is read and written back the same; a word that means nothing is refused."""
