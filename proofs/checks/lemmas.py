@@ -190,7 +190,7 @@ _OWNER = Clause("owner", "", ~(e.mine & ends & ~e.authorised))
 _TWO_APART = {"responsible.A": True, "responsible.B": True, "blocks.1000": 1, "blocks.0100": 1}
 _NOT_THE_LEAST = {**_TWO_APART, "named": True, "blocks.0001": 2, "least": 0}
 """A blamed claim frees two blocks, and the least that one frees is said to be none."""
-_A_STRANGER = {**_TWO_APART, "needed": 1, "named": True, "invalid_blocker": True}
+_NOT_RESPONSIBLE = {**_TWO_APART, "needed": 1, "named": True, "invalid_blocker": True}
 """A claim that frees nothing is blamed."""
 
 _HARD, _SOFT = frozenset({Mode.HARD_PROTECTED}), frozenset({Mode.SOFT_PRIORITY})
@@ -226,7 +226,7 @@ LEMMAS: tuple[Lemma, ...] = (
         "two claims that are judged apart, among any number of others, agree with each other and "
         "with what is true of all who are blamed",
         _HARD,
-        Valid(other_claims.two_claims, "what is seen is true", _A_STRANGER),
+        Valid(other_claims.two_claims, "what is seen is true", _NOT_RESPONSIBLE),
     ),
     Lemma(
         "one life",

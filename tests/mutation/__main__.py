@@ -79,8 +79,8 @@ def main() -> None:
     parser.add_argument("--add", action="store_true", help="record the runs that show mistakes")
     parser.add_argument("-v", "--verbose", action="store_true", help="print each mistake")
     given = parser.parse_args()
-    if strange := {*given.modules} - {*TARGETS}:
-        parser.error(f"{min(strange)} is none of {', '.join(TARGETS)}")
+    if others := {*given.modules} - {*TARGETS}:
+        parser.error(f"{min(others)} is none of {', '.join(TARGETS)}")
     if given.every < 1 or given.first < 0:
         parser.error("N is at least 1, and K at least 0")
     shown = _campaign(given.modules or TARGETS, given.first, given.every, verbose=given.verbose)
