@@ -24,7 +24,6 @@ if TYPE_CHECKING:
 
 __all__ = [
     "RUNS",
-    "Fields",
     "Run",
     "compared",
     "had",
