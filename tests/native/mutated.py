@@ -237,7 +237,7 @@ def _told(chance: Random) -> tuple[str, bytes, Mode | None]:
     for line in lines:
         if name == "stories" and line.get("mode") == "demotable":
             line["mode"] = mode
-    for _ in range(chance.randrange(3)):
+    for _ in range(chance.randrange(3) if lines else 0):
         chance.choice(_FEW)(lines, chance)
     _numbered(lines)
     return name, b"\n".join(json.dumps(line).encode() for line in lines), None
