@@ -369,7 +369,8 @@ class Judge:
             claim.distrust(Reason(Code.TERMS_MISSING, text, line.at))
         if event.kind in TERMS:
             last = self.order.time_ns
-            self.run.durations.start(claim, event, line, last_ns=last, number=self._count)
+            with self.run.capacity.resized([claim]):  # unknown where its end is not timed
+                self.run.durations.start(claim, event, line, last_ns=last, number=self._count)
 
     @staticmethod
     def _is_whole(claim: Claim) -> bool:

@@ -211,3 +211,26 @@ class TestDurations:
         """Before the commitment the first registration counts."""
         trace = timed((0, self.ASKED), (5, self.ASKED), (11, self.ELAPSED))
         assert found(trace)[1] == []
+
+
+class TestUntimed:
+    """What a claim takes is unknown once it is unknown whether its duration is over."""
+
+    @pytest.mark.parametrize(
+        ("duration", "verdict"), [({}, "satisfied"), ({"duration": "3 s"}, "inconclusive")]
+    )
+    def test_beside_it(self, duration: dict[str, str], verdict: str) -> None:
+        """An acceptance states a duration that the entry lacks: what conflicts is undetermined."""
+        other = canonical_claim("claim:b", mode="expiring")
+        trace = [
+            *canonical_claim(mode="hard_protected"),
+            *other[:3],
+            canonical("request_arrived", request_id="q", needed=2, usable=9),
+            about("claim_accepted", "claim:b", footprint=4, **duration),
+            canonical("request_deferred", request_id="q", blocking_claim_ids=[CLAIM]),
+            canonical("request_finished", request_id="q"),
+            *ENDS,
+        ]
+        report = judge(trace, None)
+        assert [] == report.breaks
+        assert verdict == report.claims[0].obligations["blocking_claim_ids"].verdict

@@ -521,7 +521,9 @@ impl Judge {
             claim.distrust_for(Code::TermsMissing, text, line.at);
         }
         let clock = self.state.order.time_ns;
+        let counted = self.state.run.capacity.uncount(vec![number]);
         durations::start(&mut self.state.run, &tables, clock, number, event, line);
+        self.state.run.recount(&counted, &tables);
         Ok(())
     }
 
