@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import textwrap
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated, Final
@@ -13,7 +12,7 @@ from proofs.certificates.recheck import Recheck, Solver, recheck
 from spec.cli.arguments import path
 from spec.cli.common import Code, Format, FormatOption, console, print_json
 from spec.digest import short_digest
-from spec.language.prose import printable
+from spec.language.prose import printable, wrap
 from spec.language.suggest import resolve
 
 __all__ = ["register"]
@@ -65,17 +64,18 @@ def _print(found: Recheck) -> None:
     unsat = sum(answer.unsat for answer in found.answers)
     seconds = sum(answer.seconds for answer in found.answers)
     modes = list(dict.fromkeys(answer.mode for answer in found.answers))
-    of = "the theorems of all seven modes" if not found.lacks else f"the theorem of {_and(modes)}"
+    several = "theorems" if modes[1:] else "theorem"
+    of = f"the {several} of {_and(modes) if found.lacks else 'all seven modes'}"
     says = {
         "holds": f"holds: the certificate proves {of}.",
         "fails": f"fails: the certificate does not prove {of}.",
     }
-    typer.echo(says.get(found.result, f"unknown: a work limit was reached before {of}."))
+    typer.echo(wrap(says.get(found.result, f"unknown: a work limit was reached before {of}.")))
     typer.echo(f"  questions    {unsat} of {asked} unsat, in {seconds:.1f} s")
     if found.lacks:
-        typer.echo(f"  not in it    {_and(found.lacks)}")
+        typer.echo(wrap(f"  not in it    {_and(found.lacks)}", hanging=15))
     if found.unasked:
-        typer.echo(f"  not asked    {_and(found.unasked)}")
+        typer.echo(wrap(f"  not asked    {_and(found.unasked)}", hanging=15))
     typer.echo(
         f"  answered by  {found.solver} {found.version}, of specification {short_digest()}\n"
     )
@@ -89,7 +89,6 @@ def _print(found: Recheck) -> None:
 
 
 def _and(names: Sequence[str]) -> str:
-    """Names as a list, at most seven of them, on indented lines."""
+    """Names as a list, at most seven of them."""
     some = [*names[:_SHOWN], *(["others"] if len(names) > _SHOWN else [])]
-    text = ", ".join(some[:-1]) + (" and " if some[1:] else "") + some[-1]
-    return textwrap.fill(printable(text), 64, subsequent_indent=" " * 15)
+    return printable(", ".join(some[:-1]) + (" and " if some[1:] else "") + some[-1])

@@ -9,11 +9,12 @@ import msgspec
 import pytest
 import z3
 
-from proofs.certificates.recheck import RLIMIT, Recheck, Solver, recheck
+from proofs.certificates.recheck import RLIMIT, Answer, Recheck, Solver, recheck
 from proofs.certificates.write import SCHEMA, CertificateError, read, write_certificate
 from proofs.check import check_mode
 from proofs.checks import lemmas
 from proofs.checks.lemmas import Valid, lemmas_of
+from proofs.cli.recheck import _print
 from proofs.logic.encode import Integers
 from proofs.model.of_mode import model_of
 from proofs.report.verdict import exit_code
@@ -225,6 +226,16 @@ class TestCommand:
         assert "not asked" not in " ".join(head)
         assert [name.removesuffix(".smt2") for name in QUESTIONS] == [p.split()[1] for p in pages]
         assert all(line.startswith(SMALL) and line.endswith(" s") for line in pages)
+        assert all(len(line) <= 80 for line in lines)
+
+    def test_several_modes(self, capsys: pytest.CaptureFixture[str]) -> None:
+        """The first sentence names the modes that were proved, in 80 columns, too."""
+        *modes, last = Mode
+        answers = [Answer(mode, "initiation.smt2", 1, 1, [], [], 0.0) for mode in modes]
+        _print(Recheck("", "", "", "z3", "", "holds", answers, [last]))
+
+        lines = capsys.readouterr().out.splitlines()
+        assert "holds: the certificate proves the theorems of best_effort, " in lines[0]
         assert all(len(line) <= 80 for line in lines)
 
     def test_unasked(self, folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
