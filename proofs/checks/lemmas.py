@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, TypeAlias
 import z3
 
 from proofs.checks import other_claims
-from proofs.checks.control import CONTROLS, Control, find
+from proofs.checks.control import CONTROLS, WIDTH, Control, find
 from proofs.engines.bounded.search import find_refutation
 from proofs.engines.bounded.unrolling import value_of
 from proofs.engines.invariants.recheck import Invariant, ProofResult
@@ -39,7 +39,7 @@ __all__ = ["LEMMAS", "Always", "Lemma", "Proven", "Runs", "Statement", "Valid", 
 
 RLIMIT = 200_000_000
 """Work for one part of a lemma; some hundred times what the hardest one takes."""
-_SHORT, _WIDTH = 8, 7  # events, as the runs of *control* have, and bits of numbers
+_SHORT = 8  # events, as the runs of *control* have
 
 
 @dataclass(frozen=True)
@@ -63,7 +63,7 @@ class Always:
 
     def excludes(self) -> bool:
         """Whether there is such a run, of a few events."""
-        system = self._system(Bits(_WIDTH), frozenset({self.without}))
+        system = self._system(Bits(WIDTH), frozenset({self.without}))
         return find_refutation(system, _SHORT, rlimit=RLIMIT).found is not None
 
 
@@ -190,7 +190,7 @@ _OWNER = Clause("owner", "", ~(e.mine & ends & ~e.authorised))
 _TWO_APART = {"responsible.A": True, "responsible.B": True, "blocks.1000": 1, "blocks.0100": 1}
 _NOT_THE_LEAST = {**_TWO_APART, "named": True, "blocks.0001": 2, "least": 0}
 """A blamed claim frees two blocks, and the least that one frees is said to be none."""
-_NOT_RESPONSIBLE = {**_TWO_APART, "needed": 1, "named": True, "invalid_blocker": True}
+_FREES_NOTHING = {**_TWO_APART, "needed": 1, "named": True, "invalid_blocker": True}
 """A claim that frees nothing is blamed."""
 
 _HARD, _SOFT = frozenset({Mode.HARD_PROTECTED}), frozenset({Mode.SOFT_PRIORITY})
@@ -226,7 +226,7 @@ LEMMAS: tuple[Lemma, ...] = (
         "two claims that are judged apart, among any number of others, agree with each other and "
         "with what is true of all who are blamed",
         _HARD,
-        Valid(other_claims.two_claims, "what is seen is true", _NOT_RESPONSIBLE),
+        Valid(other_claims.two_claims, "what is seen is true", _FREES_NOTHING),
     ),
     Lemma(
         "one life",

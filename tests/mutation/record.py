@@ -102,7 +102,7 @@ class _Recording(Judge):
 
 
 def scenarios(path: Path) -> list[str]:
-    """The first run of each stream of a trace by each mode, where it is faithful in some mode."""
+    """The runs of the first claim of each stream by each mode, where faithful in some mode."""
     streams: dict[str, list[Record]] = {}
     for record in read([str(path)]):
         streams.setdefault(record.stamp.stream, []).append(record)

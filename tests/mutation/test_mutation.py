@@ -60,7 +60,7 @@ class TestMistakes:
 
 class TestPlanted:
     def test_answers(self) -> None:
-        """The answer, an exception and the end of the time are told apart."""
+        """The answer, an exception and the end of the time are different."""
         module, source = WORLD, path_of(WORLD).read_text(encoding="utf-8")
 
         def late() -> str:
@@ -123,7 +123,7 @@ class TestFate:
             )
 
     def test_unchanged(self) -> None:
-        """A mistake that changes no step of a mode's system is told from others."""
+        """A mistake that changes no step of a mode's system is the same."""
         mistake = replaced(WORLD, "e.shared <= was.footprint,", "was.footprint >= e.shared,")
 
         assert "same" == fate(WORLD, mistake, Original(("routed_reuse",)))

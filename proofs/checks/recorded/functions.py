@@ -6,8 +6,10 @@ every kind.
 
 from __future__ import annotations
 
+from functools import cache
 from typing import TYPE_CHECKING, Any, Final
 
+from spec.contract.ledgers import CLAIM_FACTS, DECLARED, REQUEST_FACTS
 from spec.contract.vocabulary import CONSTANTS
 from spec.language.terms import Scope, Term, Var, variables
 from spec.stream.generate import CLAIM, REQUEST, own_places, source
@@ -22,8 +24,8 @@ __all__ = [
     "CLAIM_REGISTERS",
     "REQUEST_REGISTERS",
     "expression",
-    "following",
     "function",
+    "ledgers",
     "step_of",
 ]
 
@@ -48,7 +50,7 @@ def function(arguments: str, body: str) -> Callable[..., Any]:
     return made
 
 
-def following(
+def _following(
     registers: Iterable[str],
     terms: Mapping[str, Term],
     after: Scope,
@@ -70,6 +72,18 @@ def following(
         return expression(terms[name], known)
 
     return function(arguments, f"({', '.join(work_in(name) for name in registers)},)")
+
+
+@cache
+def ledgers() -> tuple[Callable[..., tuple[Any, ...]], Callable[..., tuple[Any, ...]]]:
+    """The registers of a claim after an event, by `e, c, w`, and those of a request, by
+    `e, c, w, n, r`.
+    """
+    claim = {**CLAIM_FACTS.following, **DECLARED.following}
+    return (
+        _following(CLAIM_REGISTERS, claim, Scope.NOW, "e, c, w"),
+        _following(REQUEST_REGISTERS, REQUEST_FACTS.following, Scope.REQ, "e, c, w, n, r"),
+    )
 
 
 def step_of(observer: Observer) -> Callable[..., tuple[int, tuple[Any, ...]]]:

@@ -13,11 +13,9 @@ from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from proofs.checks.recorded.functions import (
     ARGUMENTS,
-    CLAIM_REGISTERS,
-    REQUEST_REGISTERS,
     expression,
-    following,
     function,
+    ledgers,
     step_of,
 )
 from proofs.checks.recorded.lines import compared, had, read_run, runs
@@ -25,7 +23,7 @@ from proofs.engines.bounded.minimise import CARRIES
 from proofs.model.auditor import BELIEFS
 from proofs.model.environment import POOL, faithful
 from proofs.model.theorems import CLAUSES
-from spec.contract.ledgers import CLAIM_FACTS, DECLARED, REQUEST_FACTS, kind
+from spec.contract.ledgers import kind
 from spec.contract.modes import MODES
 from spec.contract.vocabulary import EVENT_FIELDS, e
 from spec.language.terms import Const, Scope, Sort, Term, Var, conj, disj
@@ -121,10 +119,10 @@ class Judge:
         constants = {"threshold": run.threshold, **MODES[self.mode].constants}
         was: Any = tuple(register.initial for register in CLAIM)
         asked: Any = tuple(register.initial for register in REQUEST)
-        found = []
+        (claim, request), found = ledgers(), []
         for event in run.events:
-            now = self._claim(event, constants, was)
-            asks = self._request(event, constants, was, now, asked)
+            now = claim(event, constants, was)
+            asks = request(event, constants, was, now, asked)
             found.append((event, constants, was, now, asked, asks))
             was, asked = now, asks
         return found
@@ -146,15 +144,6 @@ class Judge:
             found.append((*step, before, after))
             before = after
         return found
-
-    @cached_property
-    def _claim(self) -> Callable[..., _Step]:
-        terms = {**CLAIM_FACTS.following, **DECLARED.following}
-        return following(CLAIM_REGISTERS, terms, Scope.NOW, "e, c, w")
-
-    @cached_property
-    def _request(self) -> Callable[..., _Step]:
-        return following(REQUEST_REGISTERS, REQUEST_FACTS.following, Scope.REQ, "e, c, w, n, r")
 
     @cached_property
     def _rest(self) -> Callable[..., int]:

@@ -99,7 +99,7 @@ def runs() -> dict[str, dict[str, str]]:
     """Every run, by its line, with what is pinned of it."""
     found: dict[str, dict[str, str]] = {}
     run = ""
-    for line in RUNS.read_text(encoding="utf-8").splitlines():
+    for line in _lines():
         if line.startswith(" "):
             found[run] = dict(pin.split(": ") for pin in line.strip().split("; "))
         elif not line.startswith(("#", "=")):
@@ -122,5 +122,9 @@ def had() -> dict[str, frozenset[str]]:
 
 
 def _stated() -> Iterator[str]:
-    lines = RUNS.read_text(encoding="utf-8").splitlines()
-    return (line[2:] for line in lines if line.startswith("= "))
+    return (line[2:] for line in _lines() if line.startswith("= "))
+
+
+@cache
+def _lines() -> list[str]:
+    return RUNS.read_text(encoding="utf-8").splitlines()

@@ -16,12 +16,11 @@ from proofs.checks.recorded.functions import (
     CLAIM_REGISTERS,
     REQUEST_REGISTERS,
     expression,
-    following,
     function,
+    ledgers,
     step_of,
 )
 from spec.claims.states import Mode
-from spec.contract.ledgers import CLAIM_FACTS, DECLARED, REQUEST_FACTS
 from spec.contract.modes import MODES
 from spec.contract.vocabulary import EVENT_FIELDS
 from spec.events.alphabet import CONFLICT_ACTIONS, Kind
@@ -57,11 +56,10 @@ class Made:
 @cache
 def made_of(mode: Mode) -> Made:
     """The functions of a mode."""
-    observers, claims = MODES[mode].bundle(), {**CLAIM_FACTS.following, **DECLARED.following}
+    observers = MODES[mode].bundle()
     return Made(
         observers,
-        following(CLAIM_REGISTERS, claims, Scope.NOW, "e, c, w"),
-        following(REQUEST_REGISTERS, REQUEST_FACTS.following, Scope.REQ, "e, c, w, n, r"),
+        *ledgers(),
         tuple(map(step_of, observers)),
     )
 
