@@ -100,7 +100,7 @@ def _runs(mode: Mode, bundle: Bundle) -> Leaned:
 
 def _none(questions: Questions) -> str:
     """`proved` where no formula is satisfiable, and there is one; `failed` where one is."""
-    solver = z3.SolverFor("QF_LIA")
+    solver = z3.SimpleSolver()
     solver.set("rlimit", RLIMIT)
     answers = set()
     try:

@@ -61,7 +61,7 @@ def recheck(system: Model, invariant: Invariant) -> str:
         "implication": [*run, z3.Not(step.sound)],
     }
     for name, question in questions.items():
-        solver = z3.Solver()
+        solver = z3.SimpleSolver()
         solver.set("rlimit", RLIMIT)
         solver.add(*question)
         if solver.check() != z3.unsat:
