@@ -23,8 +23,11 @@ from proofs.checks.results import Lacking, Leaned, Paper
 from proofs.checks.soundness import sound_by
 from proofs.checks.statement.check import statement_of
 from proofs.engines.background import Task
-from proofs.engines.bounded.assumption_bmc import AssumptionBmc, readable_contract
+from proofs.engines.bounded.assumption_bmc import WIDTH, AssumptionBmc
+from proofs.engines.bounded.search import find_witness
 from proofs.engines.names import DEPTH, EngineName
+from proofs.logic.encode import Bits
+from proofs.model.of_mode import model_of
 from proofs.report.results import NOT_FOUND, SCHEMA, Added, Check, Checks, Consistent, proof_schema
 from proofs.report.verdict import exit_code
 from proofs.traces.itf import write_trace
@@ -127,7 +130,7 @@ def check_mode(
     known = answer.proof if same else None  # which would otherwise be computed again
     apart, spec = _apart(mode, depth, plain, known or proof_of(mode), full=full), MODES[mode]
     progress(f"{mode}: finding runs that exercise every obligation")
-    found, readable = runs.result(), readable_contract(mode)
+    found, readable = runs.result(), _readable(mode, bundle)
     witnessed = found.witness.found
     shown = None if witnessed is None else (readable, witnessed)
     if answer.shown is not None:
@@ -166,8 +169,7 @@ def check_mode(
 
 def _runs(mode: Mode, bundle: Bundle, depth: int, *, full: bool, wanted: bool) -> _Runs:
     started = time.perf_counter()
-    added = frozenset(MODES[mode].added)
-    witness = AssumptionBmc(mode).witness(depth, added if bundle is Bundle.PAPER else frozenset())
+    witness = find_witness(_readable(mode, bundle), depth, plain=True)
     seconds = round(time.perf_counter() - started, 3)
     proofs = {lemma.name: lemma.prove() for lemma in lemmas_of(mode)}
     lemmas = [
@@ -192,6 +194,11 @@ def _runs(mode: Mode, bundle: Bundle, depth: int, *, full: bool, wanted: bool) -
         lemmas,
         written,
     )
+
+
+def _readable(mode: Mode, bundle: Bundle) -> Model:
+    """The bundle of a mode, in runs that can be written as events."""
+    return model_of(mode, bundle, Bits(WIDTH), replay=True)
 
 
 def _framed(mode: Mode, written: dict[str, bytes]) -> Leaned:

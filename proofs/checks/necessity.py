@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from proofs.checks.results import Lacking
 from proofs.engines.answers import Question
 from proofs.engines.invariants.recheck import ProofResult
-from proofs.engines.invariants.recorded import recall
+from proofs.engines.invariants.recorded import file_of, recall
 from proofs.engines.invariants.spacer import prove
 from proofs.logic.encode import Integers
 from proofs.traces.narrative import tell
@@ -77,7 +77,8 @@ def _spare(runs: AssumptionBmc, names: tuple[str, ...]) -> set[str]:
     mode, clauses = runs.model.mode, runs.model.clauses
     used = set[str]().union(*(runs.rests.get(clause.name, names) for clause in clauses))
     questions = {name: question_without(mode, name) for name in names if name in used}
-    known = {n for n, q in questions.items() if recall(q.name, q.model(Integers())) is not None}
+    recorded = {name: q for name, q in questions.items() if file_of(q.name).is_file()}
+    known = {n for n, q in recorded.items() if recall(q.name, q.model(Integers())) is not None}
     return (set(names) - used) | known
 
 

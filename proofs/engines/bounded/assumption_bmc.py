@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import z3
 
 from proofs.engines.bounded.minimise import plainest
-from proofs.engines.bounded.search import RLIMIT, Outcome
+from proofs.engines.bounded.search import RLIMIT
 from proofs.engines.bounded.unrolling import Found, Run
 from proofs.logic.encode import Bits, Expr
 from proofs.model.of_mode import model_of
@@ -24,12 +24,11 @@ from spec.language.verdicts import Verdict
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Set
 
-    from proofs.model.of_mode import Model
     from proofs.model.system import Step
     from spec.claims.states import Mode
     from spec.language.machine import Observer
 
-__all__ = ["AssumptionBmc", "guards_of", "readable_contract"]
+__all__ = ["WIDTH", "AssumptionBmc", "guards_of"]
 
 WIDTH = 5
 """Bits for the numbers of these runs: room for what they need, at half the work of one bit more."""
@@ -45,17 +44,10 @@ def guards_of(observer: Observer) -> tuple[str, ...]:
     )
 
 
-def readable_contract(mode: Mode) -> Model:
-    """The contract of a mode with a switch for each part, restricted to runs that can be written as
-    events.
-    """
-    return model_of(mode, Bundle.CONTRACT, Bits(WIDTH), replay=True, switched=True)
-
-
 class AssumptionBmc:
-    """Runs of the most general runtime under a mode's contract, or under less of it.
+    """Runs of the most general runtime under less than a mode's contract.
 
-    Witnesses and counterexamples are minimised (`proofs.engines.bounded.minimise`).
+    Counterexamples are minimised (`proofs.engines.bounded.minimise`).
 
     Args:
         plain: also minimise runs without an obligation or rule; that takes longer than finding
@@ -72,7 +64,7 @@ class AssumptionBmc:
         rlimit: int = RLIMIT,
     ) -> None:
         self._plain, self.rests = plain, rests or {}
-        self.model = readable_contract(mode)
+        self.model = model_of(mode, Bundle.CONTRACT, Bits(WIDTH), replay=True, switched=True)
         self.obligations = tuple(o.name for o in self.model.observers)
         self.guards = tuple(g for o in self.model.observers for g in guards_of(o))
         self._run = Run.of(self.model, rlimit)
@@ -80,20 +72,6 @@ class AssumptionBmc:
         for o in self.model.observers:
             rest = {f"{o.name}.{rule.name}" for rule in o.rules} - set(self.guards)
             self._run.solver.add(*(switch(name) for name in sorted(rest)))
-
-    def witness(self, depth: int, off: frozenset[str] = _NONE) -> Outcome:
-        """A shortest readable run that exercises and satisfies every active obligation."""
-        for length in range(1, depth + 1):
-            step = self._step(length)
-            goal = [step.settled, *step.clauses.values()]
-            goal += [done for name, done in step.exercised.items() if name not in off]
-            assumed = self._assumed(length, f"witness {sorted(off)}", z3.And(goal), off)
-            answer = self._run.solver.check(*assumed)
-            if answer == z3.sat:
-                return Outcome(self._read(length, assumed, plain=True), length, True)
-            if answer == z3.unknown:
-                return Outcome(None, length - 1, False)
-        return Outcome(None, depth, True)
 
     def breaks(
         self, length: int, off: frozenset[str], clauses: Iterable[str], *, replay: bool
