@@ -15,6 +15,7 @@ import z3
 from proofs.engines.bounded.assumption_bmc import guards_of
 from proofs.engines.bounded.search import RLIMIT
 from proofs.engines.invariants.houdini import conjuncts
+from proofs.logic.connectives import substituted
 from proofs.logic.encode import Integers
 from proofs.model.of_mode import model_of
 from proofs.model.system import switch
@@ -120,4 +121,4 @@ class ProofCores:
         """A lemma after the event."""
         following = self._step.following
         pairs = [(v, following[n]) for n, v in self._state.items() if n in following]
-        return z3.substitute(self._lemmas[number], *pairs)
+        return substituted(self._lemmas[number], pairs)

@@ -32,6 +32,7 @@ from spec.language.terms import (
 )
 
 __all__ = [
+    "KINDS_IN_ORDER",
     "Look",
     "Truth",
     "Value",
@@ -54,10 +55,15 @@ Truth: TypeAlias = tuple[bool, bool]
 Numbers: TypeAlias = tuple[int, ...]
 
 Look: TypeAlias = Callable[[Scope, str], tuple[Value, ...]]
-"""The values of a variable at the corners; one value where it is the same at all."""
+"""The values of a variable at the corners; one value where it is the same at all.
+
+The kind of the event is a number, its place in `KINDS_IN_ORDER`; terms by `at_kind` do not ask it.
+"""
 
 Truths: TypeAlias = Callable[[Look], Truth]
 Counts: TypeAlias = Callable[[Look], Numbers]
+
+KINDS_IN_ORDER: Final = tuple(sorted(Kind))
 
 _T = TypeVar("_T")
 _TRUE: Final = (True, True)
@@ -102,7 +108,7 @@ def _with(term: Term, leaf: Callable[[Term], Term]) -> Term:
 
 
 def evaluate(term: Term, look: Look) -> Truth:
-    """Whether a boolean term holds, by `at_kind`, where `look` gives variables."""
+    """Whether a boolean term holds, where `look` gives variables."""
     return truth_of(term)(look)
 
 
@@ -132,7 +138,7 @@ def truth_of(term: Term) -> Truths:
     """What `evaluate` applies.
 
     Raises:
-        TypeError: it is not a boolean term of one kind of event.
+        TypeError: it is not a boolean term.
     """
     match term:
         case Var(scope, name, _):
@@ -151,7 +157,9 @@ def truth_of(term: Term) -> Truths:
             return partial(_choose, truth_of(cond), truth_of(then), truth_of(otherwise))
         case Const(value):
             return partial(_constant, _TRUE if value else _FALSE)
-    raise TypeError(f"not a boolean term of one kind of event: {term!r}")
+        case KindIn(kinds):
+            return partial(_is_one_of, frozenset(map(KINDS_IN_ORDER.index, kinds)))
+    raise TypeError(f"not a boolean term: {term!r}")
 
 
 def number_of(term: Term) -> Counts:
@@ -178,6 +186,10 @@ def _constant(value: _T, look: Look) -> _T:
 
 def _look(scope: Scope, name: str, look: Look) -> Numbers:
     return look(scope, name)
+
+
+def _is_one_of(kinds: frozenset[int], look: Look) -> Truth:
+    return _TRUE if look(Scope.EVENT, "kind")[0] in kinds else _FALSE
 
 
 def _variable(scope: Scope, name: str, look: Look) -> Truth:

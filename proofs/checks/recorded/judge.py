@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from functools import cache, cached_property
-from typing import TYPE_CHECKING, Any, Final, TypeAlias
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias
 
 from proofs.checks.recorded.functions import (
     ARGUMENTS,
@@ -31,6 +31,7 @@ from spec.language.verdicts import Verdict
 from spec.stream.generate import CLAIM, REQUEST
 
 if TYPE_CHECKING:
+    from proofs.model.theorems import Clause
     from spec.claims.states import Mode
     from spec.language.machine import Observer
 
@@ -73,6 +74,7 @@ class Judge:
         """Events after which each clause is compared in each situation, of all runs judged."""
         self._bundle = MODES[mode].bundle()
         self._observers = {o.code: _Watched(o) for o in self._bundle}
+        self._clauses = [self._read(clause) for clause in CLAUSES.get(mode, ())]
 
     def pins(self, line: str) -> dict[str, str]:
         """What is pinned of a run in this mode: as `world` the first event that no faithful stream
@@ -84,20 +86,28 @@ class Judge:
         found = {"world": str(unfaithful)} if unfaithful else {}
         verdicts = {code: watched.verdicts(steps) for code, watched in self._observers.items()}
         found |= {code: text for code, each in verdicts.items() if (text := trail(each))}
-        believed = self._beliefs(steps)
-        for clause in CLAUSES.get(self.mode, ()):
-            owed = [verdicts[o.code] for o in self._bundle if o.name in clause.settled]
-            due = {
-                number: step
-                for number, step in enumerate(believed, start=1)
-                if all(each[number - 1] is not Verdict.PENDING for each in owed)
-            }
-            name, holds = f"{self.mode}.{clause.name}", _clause(clause.holds)
-            if fails := [str(number) for number, step in due.items() if not holds(*step)]:
-                found[name] = " ".join(fails)
-            for where, term in clause.tested:
-                self.compared[f"{name}: {where}"] += sum(_clause(term)(*s) for s in due.values())
+        numbered = dict(enumerate(self._beliefs(steps), start=1))
+        owing = {
+            code: {n for n, verdict in enumerate(each, start=1) if verdict is Verdict.PENDING}
+            for code, each in verdicts.items()
+        }
+        for clause in self._clauses:
+            owed = set[int]().union(*(owing[code] for code in clause.waits))
+            due = {n: step for n, step in numbered.items() if n not in owed}
+            if fails := [str(n) for n, step in due.items() if not clause.holds(*step)]:
+                found[clause.name] = " ".join(fails)
+            for where, is_tested in clause.tested.items():
+                self.compared[where] += sum(is_tested(*step) for step in due.values())
         return found
+
+    def _read(self, clause: Clause) -> _Clause:
+        name = f"{self.mode}.{clause.name}"
+        return _Clause(
+            name,
+            _function(clause.holds),
+            [o.code for o in self._bundle if o.name in clause.settled],
+            {f"{name}: {where}": _function(term) for where, term in clause.tested},
+        )
 
     @property
     def obligations(self) -> frozenset[str]:
@@ -159,8 +169,16 @@ class Judge:
         return function("e, b", f"({', '.join(terms)},)")
 
 
-@cache
-def _clause(term: Term) -> Callable[..., bool]:
+class _Clause(NamedTuple):
+    """A clause of the theorem as functions, with the obligations that it waits for by code."""
+
+    name: str
+    holds: Callable[..., bool]
+    waits: list[str]
+    tested: dict[str, Callable[..., bool]]
+
+
+def _function(term: Term) -> Callable[..., bool]:
     return function(f"{ARGUMENTS}, b, a", expression(term, _BELIEVED | _BELIEVES))
 
 

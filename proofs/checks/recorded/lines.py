@@ -65,6 +65,7 @@ def write_run(threshold: int, events: Iterable[tuple[Kind, Mapping[str, Any]]]) 
     return " ".join((str(threshold), *(_word(kind, fields) for kind, fields in events)))
 
 
+@cache
 def _event(word: str) -> Fields:
     name, *stated = word.split(":")
     fields = usual(Kind(name))

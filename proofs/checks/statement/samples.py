@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING, Final
 
 import z3
 
+from proofs.logic.connectives import substituted
 from proofs.model.environment import faithful
 from proofs.model.theorems import CLAUSES
-from spec.contract.interpret import at_kind, value_of
+from spec.contract.interpret import KINDS_IN_ORDER, reading_of
 from spec.contract.modes import MODES
-from spec.events.alphabet import Kind
 from spec.language.terms import And, Scope, Term
 
 if TYPE_CHECKING:
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from proofs.checks.statement.reading import Questions, Reading
+    from spec.contract.interpret import Look
 
 __all__ = ["sampled"]
 
@@ -34,25 +35,21 @@ def sampled(reading: Reading) -> Questions:
     """Z3 evaluates each term of the statement as the interpreter does."""
     terms = [*_terms(reading)]
     encoded = [reading.term(term, own) for term, own in terms]
+    read = [(reading_of(term), own) for term, own in terms]
     after = reading.following
     names = [*after]
     pack = z3.Function("all", *(e.sort() for e in (*encoded, *after.values())), z3.BoolSort())
     whole = pack(*encoded, *after.values())
     variables = {**reading.state, **{f"e.{name}": value for name, value in reading.event.items()}}
-    kinds = sorted(Kind)
     chance = random.Random(0)
-    for number, kind in enumerate(kinds):
+    for number in range(len(KINDS_IN_ORDER)):
         values = {name: _value(variable, chance) for name, variable in variables.items()}
         values["e.kind"] = number
         pairs = [(variable, _constant(values[name])) for name, variable in variables.items()]
-        found = z3.simplify(z3.substitute(whole, *pairs)).children()
+        found = z3.simplify(substituted(whole, pairs)).children()
         then = dict(zip(names, found[len(terms) :], strict=True))
-        yield z3.BoolVal(
-            any(
-                not value.eq(_constant(_due(reading, term, own, kind, values, then)))
-                for (term, own), value in zip(terms, found, strict=False)
-            )
-        )
+        due = (_constant(term(_look(reading, own, values, then))[0]) for term, own in read)
+        yield z3.BoolVal(any(not value.eq(at) for value, at in zip(found, due, strict=False)))
 
 
 def _terms(reading: Reading) -> Iterator[tuple[Term, str]]:
@@ -81,15 +78,10 @@ def _constant(value: bool | int) -> Any:
     return z3.BoolVal(value) if isinstance(value, bool) else z3.IntVal(value)
 
 
-def _due(
-    reading: Reading,
-    term: Term,
-    own: str,
-    kind: Kind,
-    values: Mapping[str, bool | int],
-    then: Mapping[str, Any],
-) -> bool | int:
-    """The value of a term, by the interpreter; registers after the event are as Z3 computed."""
+def _look(
+    reading: Reading, own: str, values: Mapping[str, bool | int], then: Mapping[str, Any]
+) -> Look:
+    """What the interpreter reads; registers after the event are as Z3 computed them."""
 
     def look(scope: Scope, name: str) -> tuple[bool | int, ...]:
         if scope is Scope.CLAIM:
@@ -104,4 +96,4 @@ def _due(
             return (z3.is_true(found) if z3.is_bool(found) else found.as_long(),)
         return (values[f"{scope.value}.{name}"],)
 
-    return value_of(at_kind(term, kind), look)
+    return look

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import z3
 
-from proofs.logic.connectives import equal
+from proofs.logic.connectives import equal, substituted
 from proofs.logic.encode import Bits, Expr
 from proofs.model.system import Step
 
@@ -46,7 +46,7 @@ class Stepper:
         """What `system.step` gives."""
         pairs = [(variable, state[name]) for name, variable in self._state.items()]
         pairs += [(variable, event[name]) for name, variable in self._event.items()]
-        possible, *parts = z3.substitute(self._whole, *pairs).children()
+        possible, *parts = substituted(self._whole, pairs).children()
         rest = iter(parts)
         return Step(possible, *({name: next(rest) for name in named} for named in self._named))
 

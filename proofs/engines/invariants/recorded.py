@@ -15,6 +15,7 @@ import z3
 from proofs.engines.invariants import spacer
 from proofs.engines.invariants.recheck import Invariant, Proof, ProofResult, recheck
 from proofs.engines.invariants.spacer import RLIMIT
+from proofs.logic.connectives import substituted
 from proofs.logic.smtlib import INVARIANT, SmtlibError, invariant_body, show, sort_of
 
 if TYPE_CHECKING:
@@ -58,6 +59,6 @@ def _read(path: Path, system: Model) -> Invariant | None:
     (formula,) = z3.parse_smt2_string(text, decls={n: v.decl() for n, v in given.items()})
 
     def at(there: dict[str, Expr]) -> Expr:
-        return z3.substitute(formula, *((state[name], there[name]) for name in state))
+        return substituted(formula, ((state[name], there[name]) for name in state))
 
     return Invariant(at)

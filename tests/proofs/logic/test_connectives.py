@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 import z3
 
-from proofs.logic.connectives import all_of, any_of, choice, equal, negation
+from proofs.logic.connectives import all_of, any_of, choice, equal, negation, substituted
 
 PARTS = [z3.Bool("a"), z3.Int("x") <= 3, z3.BoolVal(False), z3.Not(z3.Bool("b"))]
 
@@ -46,6 +46,13 @@ class TestSame:
         theirs, ours = z3.If(z3.Bool("c"), *pair), choice(z3.Bool("c"), *pair)
         assert theirs.eq(ours)
         assert type(theirs) is type(ours)
+
+    def test_substituted(self) -> None:
+        """Each variable is replaced at once, as by z3, which replaces none in what it put there."""
+        a, b, x, y = z3.Bool("a"), z3.Bool("b"), z3.Int("x"), z3.Int("y")
+        formula, pairs = z3.And(a, z3.Not(b), x < y + 1), [(a, b), (b, a), (x, y + 2), (y, x)]
+        assert z3.substitute(formula, *pairs).eq(substituted(formula, pairs))
+        assert z3.And(b, z3.Not(a), y + 2 < x + 1).eq(substituted(formula, pairs))
 
     def test_context(self) -> None:
         """A formula is of the context of its parts."""

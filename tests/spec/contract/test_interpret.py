@@ -7,7 +7,15 @@ from collections.abc import Callable
 import pytest
 from hypothesis import given, settings
 
-from spec.contract.interpret import Truth, Value, at_kind, count, evaluate, value_of
+from spec.contract.interpret import (
+    KINDS_IN_ORDER,
+    Truth,
+    Value,
+    at_kind,
+    count,
+    evaluate,
+    value_of,
+)
 from spec.contract.ledgers import kind, was
 from spec.contract.obligations import OBLIGATIONS
 from spec.contract.vocabulary import c, e
@@ -45,6 +53,15 @@ class TestKinds:
         assert FALSE == at_kind(e.mine & lost, Kind.BLOCK_CACHED)
         assert e.mine == at_kind(e.mine | ~lost, Kind.BLOCK_LOST)
         assert e.lead == at_kind(lost.ite(e.lead, was.lead), Kind.BLOCK_LOST)
+
+    def test_by_number(self) -> None:
+        """A term has the value of `at_kind` where the kind of the event is looked up."""
+        term, known = (e.mine & kind(Kind.BLOCK_LOST)).ite(e.lead, e.needed), (True, 3, 7)
+        values: dict[str, Value] = dict(zip(("mine", "lead", "needed"), known, strict=True))
+        for number, of in enumerate(KINDS_IN_ORDER):
+            found = value_of(term, looking(kind=number, **values))
+            assert found == value_of(at_kind(term, of), looking(**values))
+            assert found == (3 if of is Kind.BLOCK_LOST else 7)
 
     @settings(max_examples=80, deadline=None)
     @given(terms(Sort.BOOL), assignments())
