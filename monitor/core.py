@@ -2,20 +2,27 @@
 
 from __future__ import annotations
 
-from functools import cache
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING
 
 from monitor.input.plain import form_of, plain_record
-from monitor.input.records import At, at_line
-from monitor.results import Ended, News, Occurred, StreamFound, left_of, limits_reached
+from monitor.input.records import At, at_line, line_of
+from monitor.results import (
+    TROUBLED,
+    USUAL,
+    Ended,
+    News,
+    Occurred,
+    StreamFound,
+    left_of,
+    limits_reached,
+)
 from spec.contract.modes import Bundle
-from spec.contract.obligations import OBLIGATIONS
-from spec.events.canonical import Event, StreamMark
+from spec.events.canonical import Event
 from spec.language.verdicts import Verdict
-from spec.stream.breaks import Line
-from spec.stream.claim import verdicts_of
-from spec.stream.judge import Judge, Limits
-from spec.stream.outcome import ClaimOutcome, ModeVerdict, outcome_of
+from spec.stream.breaks import Limits, Line
+from spec.stream.claim import outcome_of, verdicts_of
+from spec.stream.judge import Judge
+from spec.stream.outcome import ClaimOutcome, ModeVerdict
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -23,72 +30,10 @@ if TYPE_CHECKING:
     from monitor.input.errors import InputError
     from monitor.input.records import Form, Record
     from spec.claims.states import Mode
-    from spec.stream.claim import Claim, Finding
+    from spec.stream.claim import Claim
     from spec.stream.codes import Reason
 
-__all__ = [
-    "ENDED",
-    "IDS",
-    "TROUBLED",
-    "USUAL",
-    "Limits",
-    "Said",
-    "Stream",
-    "Streams",
-    "is_violated",
-    "limits_asked",
-    "line_of",
-    "obligation_said",
-]
-
-ENDED: Final = 10_000
-"""Claims of a stream that are listed after they have ended; others are counted."""
-
-USUAL: Final = Limits(ended=ENDED)
-"""How much of a stream is followed."""
-
-IDS: Final = USUAL.ids
-"""Ids of ended claims that are remembered."""
-
-TROUBLED: Final = 1_000
-"""Claims of a stream that are listed though they ended long ago: they were not kept."""
-
-
-class Said(NamedTuple):
-    """What is said of a finding: why, what was expected instead, and the reason's code and name."""
-
-    why: str
-    allowed: str = ""
-    code: str = ""
-    reason: str = ""
-
-
-def obligation_said(name: str, found: Finding) -> Said:
-    """What one obligation of a claim came to, in words."""
-    if (reason := found.reason) is not None:
-        return Said(reason.text, "", reason.code.number, reason.code.title)
-    return _said(name, found.verdict, found.rule)
-
-
-@cache
-def _said(name: str, verdict: Verdict, number: int | None) -> Said:
-    observer = OBLIGATIONS[name]
-    if number is None:
-        return Said(observer.states[0].says)
-    rule = observer.rules[number]
-    why = rule.why if verdict is Verdict.VIOLATED else observer.state(rule.to).says
-    return Said(why, rule.allowed)
-
-
-def limits_asked(live: int | None, requests: int | None, ids: int, *, ended: int = ENDED) -> Limits:
-    """The limits of each stream; None for as many as are followed by default."""
-    usual = Limits()
-    return Limits(
-        live=usual.live if live is None else live,
-        ended=ended,
-        ids=ids,
-        requests=usual.requests if requests is None else requests,
-    )
+__all__ = ["Stream", "Streams", "is_violated"]
 
 
 def is_violated(claim: Claim) -> bool:
@@ -354,27 +299,3 @@ class Streams:
         """Every stream is over."""
         for stream in self:
             stream.judge.finish()
-
-
-def line_of(record: Record, *, foreign: bool = False) -> Line:
-    """A record as a judge takes it; a `foreign` one has another form than the first."""
-    stamp, mark = record.stamp, None
-    if stamp.mark is not None:
-        mark = StreamMark(kind=stamp.mark, groups=stamp.groups)
-    events = tuple([event for event, _ in record.events])
-    lost = record.lost or stamp.alone
-    doubts = tuple([(each.claim_id, each.only, each.why) for each in record.doubts])
-    form = stamp.form
-    return Line(
-        record.at,
-        events,
-        stamp.sequence,
-        stamp.time_ns,
-        form.skips,
-        mark,
-        stamp.observes,
-        doubts,
-        form.derived,
-        foreign,
-        lost,
-    )

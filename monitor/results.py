@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import dataclass, field
+from functools import cache
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from monitor.input.records import CANONICAL
+from spec.contract.obligations import OBLIGATIONS
 from spec.events.alphabet import FACTS, Kind
 from spec.language.verdicts import Verdict
+from spec.stream.breaks import Limits
 from spec.stream.codes import Code, Reason
 from spec.stream.outcome import ClaimOutcome, ModeVerdict
 
@@ -17,12 +20,39 @@ if TYPE_CHECKING:
 
     from monitor.input.records import At, Form, Record
     from spec.claims.states import Mode
-    from spec.stream.judge import Limits
+    from spec.stream.outcome import Finding
 
-__all__ = ["Ended", "News", "Occurred", "StreamFound", "left_of", "limits_reached", "owes_nothing"]
+__all__ = [
+    "ENDED",
+    "IDS",
+    "TROUBLED",
+    "USUAL",
+    "Ended",
+    "News",
+    "Occurred",
+    "Said",
+    "StreamFound",
+    "left_of",
+    "limits_asked",
+    "limits_reached",
+    "obligation_said",
+    "owes_nothing",
+]
 
 _IDS: Final = "ids of claims that ended were forgotten: a claim of such an id that begins again is "
 _IDS_REST: Final = "taken for a new one"
+
+ENDED: Final = 10_000
+"""Claims of a stream that are listed after they have ended; others are counted."""
+
+USUAL: Final = Limits(ended=ENDED)
+"""How much of a stream is followed."""
+
+IDS: Final = USUAL.ids
+"""Ids of ended claims that are remembered."""
+
+TROUBLED: Final = 1_000
+"""Claims of a stream that are listed though they ended long ago: they were not kept."""
 
 
 @dataclass
@@ -193,3 +223,40 @@ def limits_reached(breaks: Iterable[Reason], forgotten: int, limits: Limits) -> 
 def owes_nothing(outcome: ClaimOutcome) -> bool:
     """Whether a claim states no mode and was rejected: then no mode owes it anything."""
     return outcome.turned_away and outcome.mode is None and outcome.stated_mode is None
+
+
+def limits_asked(live: int | None, requests: int | None, ids: int, *, ended: int = ENDED) -> Limits:
+    """The limits of each stream; None for as many as are followed by default."""
+    usual = Limits()
+    return Limits(
+        live=usual.live if live is None else live,
+        ended=ended,
+        ids=ids,
+        requests=usual.requests if requests is None else requests,
+    )
+
+
+class Said(NamedTuple):
+    """What is said of a finding: why, what was expected instead, and the reason's code and name."""
+
+    why: str
+    allowed: str = ""
+    code: str = ""
+    reason: str = ""
+
+
+def obligation_said(name: str, found: Finding) -> Said:
+    """What one obligation of a claim came to, in words."""
+    if (reason := found.reason) is not None:
+        return Said(reason.text, "", reason.code.number, reason.code.title)
+    return _said(name, found.verdict, found.rule)
+
+
+@cache
+def _said(name: str, verdict: Verdict, number: int | None) -> Said:
+    observer = OBLIGATIONS[name]
+    if number is None:
+        return Said(observer.states[0].says)
+    rule = observer.rules[number]
+    why = rule.why if verdict is Verdict.VIOLATED else observer.state(rule.to).says
+    return Said(why, rule.allowed)

@@ -9,17 +9,26 @@ from collections import Counter
 from functools import partial
 from typing import TYPE_CHECKING, Final, TypeAlias
 
-from monitor.core import TROUBLED, USUAL, Limits, Streams, line_of
 from monitor.input.errors import is_utf8
-from monitor.input.plain import text_of
-from monitor.input.records import CANONICAL, at_line
+from monitor.input.records import CANONICAL, at_line, line_of, text_of
 from monitor.native import CoreError, Refused, core
-from monitor.results import Ended, News, Occurred, StreamFound, left_of, limits_reached
+from monitor.results import (
+    TROUBLED,
+    USUAL,
+    Ended,
+    News,
+    Occurred,
+    StreamFound,
+    left_of,
+    limits_reached,
+)
 from spec.contract.modes import Bundle
+from spec.stream.breaks import Limits
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from monitor.core import Streams
     from monitor.input.errors import InputError
     from monitor.input.records import At, Form, Record
     from monitor.native.judge import NativeStream
@@ -212,9 +221,13 @@ class NativeStreams:
         )
 
 
-AnyStreams: TypeAlias = Streams | NativeStreams
+AnyStreams: TypeAlias = "Streams | NativeStreams"
 
 
 def streams_of(file: str) -> type[Streams] | partial[NativeStreams]:
     """What makes the streams of one source, by the judge that runs; CoreError where none does."""
-    return partial(NativeStreams, file) if core() == "native" else Streams
+    if core() == "native":
+        return partial(NativeStreams, file)
+    from monitor.core import Streams
+
+    return Streams

@@ -20,12 +20,12 @@ from typing import Any, Final, NamedTuple
 
 import msgspec
 
-from monitor.core import Limits
 from monitor.follow.counts import Counts
 from monitor.follow.judge import ENDED, Judge
 from monitor.follow.verdict_line import ClaimLine, LimitLine
 from spec.claims.states import Mode
 from spec.events.canonical import EVENT_ENCODER
+from spec.stream.breaks import Limits
 from tests.bench_memory import resident
 from tests.streams.traffic import Traffic, as_events
 

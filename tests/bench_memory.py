@@ -20,13 +20,14 @@ from typing import Any, Final, NamedTuple
 from monitor.check.conclude import Asked, concluded
 from monitor.check.files import check
 from monitor.check.found import found_in
-from monitor.core import ENDED, Limits
 from monitor.report.verdict import Report
+from monitor.results import ENDED
 from monitor.streams import streams_of
 from spec.claims.states import Mode
 from spec.contract.modes import Bundle
 from spec.events.alphabet import Kind
 from spec.events.canonical import Event
+from spec.stream.breaks import Limits
 from tests.streams.traffic import Traffic, write
 
 MODE: Final = Mode.HARD_PROTECTED

@@ -7,8 +7,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple
 
 from monitor.check.found import torn
-from monitor.core import USUAL, Limits, obligation_said
-from monitor.input.resequencer import Disorder
+from monitor.input.records import Disorder
 from monitor.report.verdict import (
     SCHEMA,
     Applies,
@@ -26,7 +25,7 @@ from monitor.report.verdict import (
     Unjudged,
     UnjudgedClaim,
 )
-from monitor.results import Ended, owes_nothing
+from monitor.results import USUAL, Ended, obligation_said, owes_nothing
 from spec import __version__
 from spec.claims.states import Mode
 from spec.contract.modes import MODES, Bundle
@@ -34,18 +33,17 @@ from spec.digest import spec_digest
 from spec.events.alphabet import FACTS, Kind
 from spec.language.prose import counted
 from spec.language.verdicts import Verdict, pool
+from spec.stream.breaks import Limits
 from spec.stream.outcome import ModeVerdict, decide
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from monitor.check.found import Found
-    from monitor.input.records import At
-    from monitor.input.sources import Account
+    from monitor.input.records import Account, At
     from monitor.results import StreamFound
-    from spec.stream.claim import Finding
     from spec.stream.codes import Reason
-    from spec.stream.outcome import ClaimOutcome
+    from spec.stream.outcome import ClaimOutcome, Finding
 
 __all__ = ["Asked", "absent_of", "concluded", "obligation_report", "place_of", "text_of"]
 

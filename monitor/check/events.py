@@ -11,11 +11,10 @@ from monitor.check.by_name import claim_asked
 from monitor.check.conclude import Asked, concluded, obligation_report
 from monitor.check.found import found_in
 from monitor.check.snapshots import restored, snapshot
-from monitor.core import ENDED, IDS, limits_asked
 from monitor.input.errors import InputError, did_you_mean, shown
 from monitor.input.given import record_of
-from monitor.input.records import at_line
-from monitor.input.sources import Account
+from monitor.input.records import Account, at_line
+from monitor.results import ENDED, IDS, limits_asked
 from monitor.streams import streams_of
 from spec.claims.states import Mode
 from spec.contract.modes import Bundle

@@ -15,7 +15,7 @@ import yaml
 
 from monitor.check.conclude import Asked, absent_of, concluded, obligation_report
 from monitor.check.found import found_in
-from monitor.core import Limits, Streams
+from monitor.core import Streams
 from monitor.input.errors import InputError
 from monitor.input.lines import STDIN
 from monitor.input.sources import read
@@ -30,6 +30,7 @@ from spec.language.verdicts import Verdict
 from spec.lowering.evidence import MOST_FILES, SCHEMA, EvidenceFile, Shown, TraceFile, Unshown
 from spec.lowering.obligations import RELEVANT_ORDER
 from spec.lowering.vocabulary import Order
+from spec.stream.breaks import Limits
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence

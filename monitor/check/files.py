@@ -7,13 +7,12 @@ from typing import TYPE_CHECKING, BinaryIO, Final, Protocol
 
 from monitor.check.conclude import Asked, concluded
 from monitor.check.found import found_in
-from monitor.core import USUAL, Streams
 from monitor.durable.collector import seldom
+from monitor.input.engines import engines_in
 from monitor.input.errors import InputError
 from monitor.input.lines import STDIN
-from monitor.input.merged import Merged, engines_in
-from monitor.input.reordered import Reordered
 from monitor.native import core
+from monitor.results import USUAL
 from spec.stream.outcome import ModeVerdict
 
 if TYPE_CHECKING:
@@ -21,14 +20,14 @@ if TYPE_CHECKING:
 
     from monitor.check.found import Found
     from monitor.check.jobs import Judge
-    from monitor.core import Limits
-    from monitor.input.merged import Engines
-    from monitor.input.records import Record
+    from monitor.core import Streams
+    from monitor.input.engines import Engines
+    from monitor.input.records import Account, Record
     from monitor.input.reorder_window import Window
-    from monitor.input.sources import Account
     from monitor.report.verdict import Report
     from spec.claims.states import Mode
     from spec.contract.modes import Bundle
+    from spec.stream.breaks import Limits
 
 __all__ = ["EXIT_CODES", "Records", "check"]
 
@@ -120,7 +119,9 @@ def _judge_files(
     stdin: BinaryIO | None = None,
     progress: Callable[[int], None] | None = None,
 ) -> Found:
-    """What is found in some files, with the arguments of `check`."""
+    """What is found in some files by the judge in Python, with the arguments of `check`."""
+    from monitor.core import Streams
+
     streams = Streams(asked.mode, asked.bundle, limits=asked.limits, only=asked.claim)
     source = _source_of(streams, paths, lenient, stdin, window, engines)
     for number, record in enumerate(source):
@@ -156,6 +157,9 @@ def _source_of(
     window: Window | None,
     engines: Engines,
 ) -> Records:
+    from monitor.input.merged import Merged
+    from monitor.input.reordered import Reordered
+
     reject = streams.reject
     if engines.merged and window is not None:
         hint = "leave out --reorder: ranks are put into order by their times"

@@ -13,7 +13,7 @@ from spec.contract.modes import MODES
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from monitor.input.sources import Account
+    from monitor.input.records import Account
     from monitor.results import Occurred, StreamFound
     from monitor.streams import AnyStreams
     from spec.claims.states import Mode

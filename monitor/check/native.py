@@ -8,11 +8,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, BinaryIO
 
 from monitor.check.found import Found, found_in
-from monitor.input.dialects import Reader
+from monitor.input.engines import explained
 from monitor.input.errors import InputError
 from monitor.input.lines import Fault, Lines
-from monitor.input.merged import explained
-from monitor.input.sources import Account
+from monitor.input.records import Account
 from monitor.results import Occurred
 from monitor.streams import NativeStreams
 
@@ -20,6 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from monitor.check.conclude import Asked
+    from monitor.input.dialects import Reader
 
 __all__ = ["judge_natively"]
 
@@ -63,7 +63,8 @@ class _File:
     """One file, and the streams of it."""
 
     def __init__(self, asked: Asked, path: str, *, lenient: bool) -> None:
-        self._account, self._lenient, self._reader = Account(path), lenient, Reader(path)
+        self._account, self._lenient = Account(path), lenient
+        self._reader: Reader | None = None  # of lines that the core does not read
         self._streams = NativeStreams(
             path, asked.mode, asked.bundle, limits=asked.limits, only=asked.claim
         )
@@ -72,7 +73,7 @@ class _File:
         """Judge whole lines from this number on; return the number of the next line."""
         at = 0
         while at < len(block):
-            if self._reader.is_canonical:
+            if self._reader is None or self._reader.is_canonical:
                 taken, lines = self._streams.judge.feed(block, number, at)
                 self._account.lines += lines
                 number += block.count(b"\n", at, at + taken)
@@ -102,7 +103,7 @@ class _File:
 
     def finish(self, sha256: str) -> Found:
         """What was found; `sha256` is of the file."""
-        for record in self._reader.flush():
+        for record in () if self._reader is None else self._reader.flush():
             self._streams.take(explained(record, {}))
         self._account.sha256 = sha256
         self._streams.finish()
@@ -111,6 +112,10 @@ class _File:
     def _read(self, line: bytes, number: int) -> None:
         """A line that the core leaves to the reader in Python."""
         self._account.lines += 1
+        if self._reader is None:
+            from monitor.input.dialects import Reader
+
+            self._reader = Reader(self._account.file)
         try:
             for record in self._reader.feed(line, number):
                 self._streams.take(explained(record, {}))

@@ -12,12 +12,10 @@ from typing import TYPE_CHECKING, Any, Final
 import msgspec
 
 from monitor.check.conclude import Asked
-from monitor.core import Limits, Stream, Streams
+from monitor.core import Stream, Streams
 from monitor.durable.frame import CorruptSnapshot, framed, unframed
 from monitor.input.errors import InputError
-from monitor.input.records import CANONICAL, At, Form, at_line
-from monitor.input.resequencer import Disorder
-from monitor.input.sources import Account
+from monitor.input.records import CANONICAL, Account, At, Disorder, Form, at_line
 from monitor.native import CoreError
 from monitor.results import Occurred
 from monitor.streams import NativeStreams
@@ -25,6 +23,7 @@ from spec.claims.states import Mode
 from spec.contract.modes import Bundle
 from spec.events.alphabet import Kind
 from spec.language.verdicts import Verdict
+from spec.stream.breaks import Limits
 from spec.stream.outcome import ModeVerdict
 from spec.stream.state import load, of_plain, plain, save
 

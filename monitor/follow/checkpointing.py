@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 import msgspec
 
-from monitor.core import USUAL, Limits
 from monitor.durable.checkpoints import Saved
+from monitor.results import USUAL
 from spec.language.errors import SpecError
+from spec.stream.breaks import Limits
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping

@@ -34,7 +34,6 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
-    from monitor.core import Limits
     from monitor.follow.buffer import WhenFull
     from monitor.follow.poster import Poster
     from monitor.follow.verdict_line import VerdictLine
@@ -42,6 +41,7 @@ if TYPE_CHECKING:
     from monitor.input.reorder_window import Window
     from monitor.report.verdict import Report
     from spec.claims.states import Mode
+    from spec.stream.breaks import Limits
 
 __all__ = ["Asked", "follow_events"]
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
 from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple, TypeAlias
+
+from msgspec.structs import asdict
 
 from spec.events.alphabet import Kind
 

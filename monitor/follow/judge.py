@@ -11,15 +11,15 @@ import msgspec
 
 from monitor.check.conclude import place_of
 from monitor.check.events import EventMonitor
-from monitor.core import USUAL, obligation_said
 from monitor.follow.judge_state import JudgeState, Stated, claim_line, standing_of
 from monitor.follow.verdict_line import LimitLine, ViolationLine, key_of
 from monitor.input.errors import InputError
 from monitor.input.given import records_of_line
 from monitor.input.lines import BOM, LINE_LIMIT
 from monitor.input.plain import event_of, plain_record
-from monitor.input.records import at_line
-from monitor.input.resequencer import Disorder, Resequencer
+from monitor.input.records import Disorder, at_line
+from monitor.input.resequencer import Resequencer
+from monitor.results import USUAL, obligation_said
 from spec.events.canonical import Mark
 from spec.language.errors import SpecError
 from spec.language.verdicts import Verdict
@@ -27,7 +27,6 @@ from spec.language.verdicts import Verdict
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
 
-    from monitor.core import Limits
     from monitor.follow.counts import Counts
     from monitor.follow.judge_state import Merging
     from monitor.follow.splitting import Line
@@ -37,6 +36,7 @@ if TYPE_CHECKING:
     from monitor.report.verdict import Report
     from monitor.results import News
     from spec.claims.states import Mode
+    from spec.stream.breaks import Limits
     from spec.stream.outcome import ClaimOutcome
 
 __all__ = ["DROPPED", "ENDED", "STREAMS", "Judge"]

@@ -7,16 +7,15 @@ from typing import TYPE_CHECKING, Final, Protocol, cast
 import msgspec
 
 from monitor.check.conclude import place_of
-from monitor.core import obligation_said
 from monitor.follow.verdict_line import ClaimLine, Reason, key_of
+from monitor.results import obligation_said
 from spec.language.verdicts import Verdict
 from spec.stream.outcome import ModeVerdict
 
 if TYPE_CHECKING:
     from monitor.follow.verdict_line import VerdictLine
     from monitor.input.records import At, Record
-    from spec.stream.claim import Finding
-    from spec.stream.outcome import ClaimOutcome
+    from spec.stream.outcome import ClaimOutcome, Finding
 
 __all__ = ["JudgeState", "Merging", "Stated", "claim_line", "standing_of"]
 

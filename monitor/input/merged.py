@@ -2,135 +2,26 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, Final
 
-import msgspec
-
-from monitor.input.dialects.canonical import MOST_RANKS
+from monitor.input.engines import HINT, explained
 from monitor.input.errors import InputError
-from monitor.input.lines import STDIN, Lines
 from monitor.input.rank_lines import fault_of
 from monitor.input.rank_merge import RankMerge
-from monitor.input.resequencer import Disorder
+from monitor.input.records import Disorder
 from monitor.input.sources import Source, read
-from spec.events.canonical import Mark, StreamMark
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterator, Sequence
     from typing import BinaryIO
 
-    from monitor.input.records import Record
-    from monitor.input.sources import Account
+    from monitor.input.engines import Engines, Rank
+    from monitor.input.records import Account, Record
 
-__all__ = ["HINT", "Engines", "Merged", "Rank", "engines_in", "explained"]
+__all__ = ["Merged"]
 
 _HELD: Final = 1_000
 """Lines that may be held back: more than the few of each rank, which is read as it is needed."""
-
-HINT: Final = "the file of a rank has nothing but its own lines, and time_ns on each event"
-
-
-class Rank(NamedTuple):
-    """A file that begins with the mark of one rank; what it observes is None where that is all."""
-
-    rank: int
-    ranks: int
-    engine: str
-    path: str
-    observes: frozenset[str] | None
-    stream: str
-
-
-class Engines(NamedTuple):
-    """The ranks among some files: those of whole engines, which are merged, each once; and the
-    files of others, with why they are not.
-    """
-
-    merged: list[tuple[Rank, ...]]
-    apart: dict[str, str]
-
-    def __bool__(self) -> bool:
-        return bool(self.merged or self.apart)
-
-
-def engines_in(paths: Sequence[str]) -> Engines:
-    """The ranks among some files, of which the first lines are read. Of one file none is read: it
-    says itself that it is a rank, and is no whole engine.
-    """
-    found = Engines([], {})
-    if len({*paths}) == 1:
-        return found
-    for ranks in _by_engine(paths):
-        if why := _problem(ranks):
-            found.apart.update((each.path, f"{_says(each)}, and {why}") for each in ranks)
-        else:
-            found.merged.append(ranks)
-    return found
-
-
-def _by_engine(paths: Sequence[str]) -> list[tuple[Rank, ...]]:
-    found: dict[str, list[Rank]] = {}
-    for path in dict.fromkeys(paths):
-        if (rank := _rank_of(path)) is not None:
-            found.setdefault(rank.engine, []).append(rank)
-    return [tuple(sorted(ranks, key=lambda each: each.rank)) for ranks in found.values()]
-
-
-def _problem(ranks: Sequence[Rank]) -> str:
-    """Why the files of one engine are not merged; empty where they are."""
-    first, numbers = ranks[0], [each.rank for each in ranks]
-    if other := next((each for each in ranks if each.ranks != first.ranks), None):
-        one = f"line 1 of {first.path} states {first.ranks} ranks, line 1 of {other.path}"
-        return f"{one} {other.ranks}: all ranks of an engine state one number"
-    if twice := next((each for n, each in enumerate(ranks) if each.rank in numbers[:n]), None):
-        both = " and ".join(f"line 1 of {e.path}" for e in ranks if e.rank == twice.rank)
-        what = f"{both} are all rank {twice.rank}"
-        return f"{what}: number the ranks from 0 to {first.ranks - 1}, each once"
-    if gone := [str(rank) for rank in range(first.ranks) if rank not in numbers]:
-        which = f"rank {gone[0]}" if len(gone) == 1 else f"ranks {', '.join(gone)}"
-        return f"no file of {which} is checked: name those of all ranks, or follow what they share"
-    return ""
-
-
-def _says(rank: Rank) -> str:
-    return f"line 1 of {rank.path} is rank {rank.rank} of {rank.ranks} of {rank.engine}"
-
-
-def _rank_of(path: str) -> Rank | None:
-    """Which rank the first line of a file says that it is, if any."""
-    if path == STDIN:
-        return None
-    lines = Lines(path).blocks()
-    try:
-        block = next(lines, b"")
-        first = block.splitlines()[0] if isinstance(block, bytes) and block else b""
-        mark = msgspec.json.decode(first, type=StreamMark)
-    except (InputError, msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
-        return None  # whoever reads the file finds what is wrong
-    finally:
-        lines.close()  # type: ignore[attr-defined]
-    opens = mark.kind is Mark.STREAM_OPENED and mark.sequence in (None, 0)
-    rank, ranks = mark.rank, mark.ranks or 0
-    if not opens or rank is None or not rank < ranks <= MOST_RANKS or ranks == 1:
-        return None
-    observes = None if mark.observes is None else frozenset(mark.observes)
-    engine = mark.engine or mark.stream
-    return Rank(rank, ranks, engine, path, observes, mark.stream)
-
-
-def explained(record: Record, apart: Mapping[str, str]) -> Record:
-    """The record, with what is known of why nothing is concluded from its rank by itself.
-
-    Args:
-        apart: why the rank of a file is not merged with others, as `Engines` has it.
-    """
-    stamp, file = record.stamp, record.at.file
-    if not stamp.alone or stamp.rank is None:
-        return record
-    rank = Rank(stamp.rank, stamp.ranks, stamp.engine, file, None, stamp.stream)
-    why = apart.get(file) or f"{_says(rank)}, and {_problem([rank])}"
-    stamp = msgspec.structs.replace(stamp, alone=why)
-    return msgspec.structs.replace(record, stamp=stamp)
 
 
 class Merged:

@@ -29,7 +29,7 @@ from spec.language.errors import PredicateError
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-__all__ = ["event_of", "form_of", "plain_record", "text_of"]
+__all__ = ["event_of", "form_of", "plain_record"]
 
 _MOST: Final = 2**63 - 1
 _LONG: Final = LINE_LIMIT // 2  # for another way to write it may take more bytes
@@ -66,21 +66,6 @@ def form_of(event: Event) -> Event | None:
     except Exception:  # whatever stands in a field: the reader says what is wrong with it
         return None
     return found if _is_sound(found) else None
-
-
-def text_of(event: Event) -> bytes:
-    """The line of an event, which may yet be refused; empty where JSON has no type for a value."""
-    values = astuple(event)
-    if not _PLAIN.issuperset(map(type, values)):
-        return b""
-    for many in _MANY(values):
-        if many and not _ITEMS.issuperset(map(type, many)):
-            return b""
-    try:
-        line = _ENCODE(event)
-    except ValueError:  # a text that UTF-8 cannot encode
-        return b""
-    return line if len(line) <= LINE_LIMIT else b""
 
 
 def event_of(line: bytes) -> Event | None:
@@ -176,13 +161,6 @@ _OWN: Final = {
     for kind, form in _EACH.items()
 }
 """Of the fields of an event those that an event of its kind has."""
-
-_PLAIN: Final = {str, int, bool, tuple, NoneType, Kind, Mode}
-_ITEMS: Final = {str, int}
-_MANY: Final = itemgetter(
-    *(at for at, field in enumerate(_FIELDS) if isinstance(field.default, tuple))
-)
-"""Of the fields of an event those that hold several values."""
 
 _DECODER: Final[msgspec.json.Decoder[Any]] = msgspec.json.Decoder(_FORMS)
 _DECODE, _ENCODE = _DECODER.decode, EVENT_ENCODER.encode

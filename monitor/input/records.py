@@ -1,31 +1,40 @@
-"""Defines the records that sources pass to the engine: canonical events with their location."""
+"""Defines the records that sources pass to a judge: canonical events with their location, and
+writes events as lines.
+"""
 
 from __future__ import annotations
 
 from functools import lru_cache
-from typing import TYPE_CHECKING, Final
+from operator import itemgetter
+from types import NoneType
+from typing import Final
 
 import msgspec
+from msgspec.structs import astuple
 
+from monitor.input.errors import InputError
+from monitor.input.lines import LINE_LIMIT
 from spec.claims.states import Mode
 from spec.events.alphabet import Kind
-from spec.events.canonical import CacheGroup, Event, Mark
-
-if TYPE_CHECKING:
-    from spec.events.canonical import StreamMark
+from spec.events.canonical import EVENT_ENCODER, CacheGroup, Event, Mark, StreamMark
+from spec.stream.breaks import Line
 
 __all__ = [
     "CANONICAL",
     "OUT_OF_ORDER",
+    "Account",
     "At",
+    "Disorder",
     "Doubt",
     "Form",
     "Record",
     "Source",
     "Stamp",
     "at_line",
+    "line_of",
     "source_of",
     "stamp_of",
+    "text_of",
 ]
 
 
@@ -154,3 +163,79 @@ class Record(msgspec.Struct, frozen=True):
     unknown: str | None = None
     doubts: tuple[Doubt, ...] = ()
     lost: str = ""
+
+
+def line_of(record: Record, *, foreign: bool = False) -> Line:
+    """A record as a judge takes it; a `foreign` one has another form than the first."""
+    stamp, mark = record.stamp, None
+    if stamp.mark is not None:
+        mark = StreamMark(kind=stamp.mark, groups=stamp.groups)
+    events = tuple([event for event, _ in record.events])
+    lost = record.lost or stamp.alone
+    doubts = tuple([(each.claim_id, each.only, each.why) for each in record.doubts])
+    form = stamp.form
+    return Line(
+        record.at,
+        events,
+        stamp.sequence,
+        stamp.time_ns,
+        form.skips,
+        mark,
+        stamp.observes,
+        doubts,
+        form.derived,
+        foreign,
+        lost,
+    )
+
+
+class Disorder(msgspec.Struct):
+    """How many lines were repeated and dropped, came early and were held back, came later than the
+    window and were dropped, and had the number of another line and another content.
+    """
+
+    duplicates: int = 0
+    held: int = 0
+    late: int = 0
+    contradicting: int = 0
+
+
+class Account(msgspec.Struct):
+    """What was read of one file.
+
+    `sha256` (hexadecimal, of the bytes on disk, compressed ones where it is compressed) is empty
+    until the file has been read to its end. `lines` counts those that are not blank, rejected ones
+    included; `rejection` is the first of the rejected. `disorder` is known where lines were put in
+    order.
+    """
+
+    file: str
+    sha256: str = ""
+    lines: int = 0
+    rejected: int = 0
+    rejection: InputError | None = None
+    disorder: Disorder | None = None
+
+
+_PLAIN: Final = {str, int, bool, tuple, NoneType, Kind, Mode}
+_ITEMS: Final = {str, int}
+_DEFAULTS: Final = Event.__struct_defaults__  # of the last fields
+_MANY: Final = itemgetter(
+    *(n for n, default in enumerate(_DEFAULTS, -len(_DEFAULTS)) if isinstance(default, tuple))
+)
+"""Of the fields of an event those that hold several values."""
+
+
+def text_of(event: Event) -> bytes:
+    """The line of an event, which may yet be refused; empty where JSON has no type for a value."""
+    values = astuple(event)
+    if not _PLAIN.issuperset(map(type, values)):
+        return b""
+    for many in _MANY(values):
+        if many and not _ITEMS.issuperset(map(type, many)):
+            return b""
+    try:
+        line = EVENT_ENCODER.encode(event)
+    except ValueError:  # a text that UTF-8 cannot encode
+        return b""
+    return line if len(line) <= LINE_LIMIT else b""

@@ -11,9 +11,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
     from monitor.input.errors import InputError
-    from monitor.input.records import Record
+    from monitor.input.records import Account, Record
     from monitor.input.reorder_window import Window
-    from monitor.input.sources import Account
 
 __all__ = ["Reordered"]
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 import msgspec
 
-from monitor.input.records import CANONICAL, OUT_OF_ORDER, Doubt, Record
+from monitor.input.records import CANONICAL, OUT_OF_ORDER, Disorder, Doubt, Record
 from spec.language.errors import SpecError
 
 if TYPE_CHECKING:
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from monitor.input.reorder_window import Window
 
-__all__ = ["Disorder", "Resequencer"]
+__all__ = ["Resequencer"]
 
 REMEMBERED: Final = 10_000
 """Lines of a stream of which a repetition is recognised, the last ones; also its gaps."""
@@ -33,18 +33,6 @@ HELD_BYTES: Final = 256 << 20
 
 _TOO_LATE: Final = "an event that names it came too late"
 _ENCODER: Final = msgspec.msgpack.Encoder()
-
-
-@dataclass(slots=True)
-class Disorder:
-    """How many lines were repeated and dropped, came early and were held back, came later than the
-    window and were dropped, and had the number of another line and another content.
-    """
-
-    duplicates: int = 0
-    held: int = 0
-    late: int = 0
-    contradicting: int = 0
 
 
 class _Said(NamedTuple):

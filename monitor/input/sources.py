@@ -2,39 +2,20 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, BinaryIO
 
 from monitor.input.dialects import Reader
 from monitor.input.errors import InputError
 from monitor.input.lines import Lines
 from monitor.input.plain import event_of, plain_record
+from monitor.input.records import Account
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from monitor.input.records import Record
-    from monitor.input.resequencer import Disorder
 
-__all__ = ["Account", "Source", "read"]
-
-
-@dataclass(slots=True)
-class Account:
-    """What was read of one file.
-
-    `sha256` (hexadecimal, of the bytes on disk, compressed ones where it is compressed) is empty
-    until the file has been read to its end. `lines` counts those that are not blank, rejected ones
-    included; `rejection` is the first of the rejected. `disorder` is known where lines were put in
-    order.
-    """
-
-    file: str
-    sha256: str = ""
-    lines: int = 0
-    rejected: int = 0
-    rejection: InputError | None = None
-    disorder: Disorder | None = None
+__all__ = ["Source", "read"]
 
 
 class Source:

@@ -8,12 +8,13 @@ from typing import TYPE_CHECKING, Final, cast
 
 import msgspec
 
-from monitor.core import Limits, obligation_said
 from monitor.input.records import Record, at_line, stamp_of
 from monitor.live.lines import LiveLimit, LiveVerdict
+from monitor.results import obligation_said
 from monitor.streams import streams_of
 from spec.events.canonical import Event
 from spec.language.verdicts import Verdict, pool
+from spec.stream.breaks import Limits
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

@@ -19,11 +19,9 @@ from spec.claims.states import ClaimState, Mode
 from spec.contract.modes import Bundle
 from spec.events.alphabet import Kind
 from spec.language.verdicts import Verdict
-from spec.stream.breaks import Line
-from spec.stream.claim import Finding, names_of
+from spec.stream.breaks import Limits, Line
 from spec.stream.codes import Code, Reason
-from spec.stream.judge import Limits
-from spec.stream.outcome import ClaimOutcome, ModeVerdict, absence, decide
+from spec.stream.outcome import ClaimOutcome, Finding, ModeVerdict, absence, decide, names_of
 
 __all__ = ["NativeJudge", "NativeStream", "PlaceOf"]
 

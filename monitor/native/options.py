@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from spec.claims.states import Mode
 from spec.events.alphabet import Kind
-from spec.stream.judge import Limits
+from spec.stream.breaks import Limits
 
 __all__ = ["i64", "kinds_of", "many", "maybe", "options", "text", "u8", "u32", "u64"]
 

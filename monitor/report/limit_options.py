@@ -6,7 +6,7 @@ from typing import Annotated, Final, TypeAlias
 
 import typer
 
-from monitor.core import IDS, limits_asked
+from monitor.results import IDS, limits_asked
 
 __all__ = ["IDS", "MOST_IDS", "IdsOption", "LiveOption", "RequestsOption", "limits_asked"]
 

@@ -15,8 +15,8 @@ from spec.contract.modes import MODES
 from spec.contract.obligations import OBLIGATIONS
 from spec.language.verdicts import Verdict
 from spec.stream.breaks import line_of
-from spec.stream.claim import Finding
 from spec.stream.judge import Judge
+from spec.stream.outcome import Finding
 
 if TYPE_CHECKING:
     from collections.abc import Callable

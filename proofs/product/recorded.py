@@ -13,7 +13,7 @@ from models.framework.lineage import Parted, Untried
 from models.loading import load_inferred
 from models.registry import parts, runtime
 from monitor.check.conclude import place_of, text_of
-from monitor.core import line_of
+from monitor.input.records import line_of
 from monitor.input.sources import read
 from proofs.product.accepts import LIMIT, Accepted, Bounded, Rejected, accepts
 from spec.events.alphabet import FACTS

@@ -15,11 +15,12 @@ import msgspec
 from monitor.check.conclude import Asked, concluded
 from monitor.check.files import Records
 from monitor.check.found import found_in
-from monitor.core import Streams, obligation_said
+from monitor.core import Streams
 from monitor.input.errors import InputError
 from monitor.input.records import Record, Stamp, at_line
 from monitor.input.sources import read
 from monitor.report.verdict import ModeChoice, UnjudgedClaim
+from monitor.results import obligation_said
 from proofs.traces.itf import ITF, events_of
 from spec import __version__
 from spec.claims.states import ClaimState, Mode
@@ -37,8 +38,7 @@ from spec.stream.outcome import ModeVerdict
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
-    from monitor.input.records import At
-    from monitor.input.sources import Account
+    from monitor.input.records import Account, At
     from monitor.report.verdict import Report
     from spec.events.canonical import Event
     from spec.stream.claim import Claim

@@ -12,7 +12,7 @@ from spec.events.alphabet import Kind
 from spec.events.canonical import Event, Mark, StreamMark
 from spec.stream.codes import Code, Reason
 
-__all__ = ["Contradiction", "Line", "Order", "Step", "line_of"]
+__all__ = ["Contradiction", "Limits", "Line", "Order", "Step", "line_of"]
 
 
 class Contradiction(Exception):
@@ -25,6 +25,18 @@ class Contradiction(Exception):
     def at(self, place: object) -> Reason:
         """The reason, at the place of a line."""
         return Reason(self.code, self.text, place)
+
+
+class Limits(NamedTuple):
+    """How much of a stream is kept: claims in hand, ended claims, ids of others, requests.
+
+    More claims or requests in hand than this break the stream.
+    """
+
+    live: int = 1_000_000
+    ended: int = 10_000
+    ids: int = 1_000_000
+    requests: int = 1_000_000
 
 
 class Line(NamedTuple):

@@ -20,6 +20,7 @@ from spec.events.fields import IDENTITY
 from spec.language.verdicts import Verdict, pool
 from spec.stream.codes import Code, Reason
 from spec.stream.generate import CLAIM, REQUEST, Values
+from spec.stream.outcome import ClaimOutcome, Finding, absence, decide, names_of
 from spec.stream.pool import Block, Object
 
 __all__ = [
@@ -28,12 +29,10 @@ __all__ = [
     "TERMS",
     "UNSTATED",
     "Claim",
-    "Finding",
     "Scope",
     "duration_of",
     "identity_of",
-    "is_longer",
-    "names_of",
+    "outcome_of",
     "verdicts_of",
 ]
 
@@ -77,25 +76,6 @@ def identity_of(event: Event) -> dict[str, str]:
     if "predicate" in stated:
         stated["predicate"] = predicate_of(stated["predicate"]).plain
     return stated
-
-
-class Finding(NamedTuple):
-    """What one obligation of one claim came to.
-
-    `at` is the place of the line that decided; `rule` the number of the rule, in the order of its
-    observer, and `reason` why nothing is concluded, where that is so.
-    """
-
-    verdict: Verdict
-    at: object = None
-    rule: int | None = None
-    reason: Reason | None = None
-
-
-@cache
-def names_of(mode: Mode, bundle: Bundle = Bundle.CONTRACT) -> tuple[str, ...]:
-    """The obligations of a mode."""
-    return MODES[mode].names(bundle)
 
 
 @cache
@@ -487,16 +467,41 @@ class Claim:
         return next(each for each in found if each.verdict is verdict)
 
 
-def is_longer(stated: str | None, held: str | None) -> bool | None:
-    """Whether a duration is longer than another, if both are stated; None if their units differ."""
-    if stated is None or held is None:
-        return False
-    one, other = duration_of(stated), duration_of(held)
-    return one.exact > other.exact if one.unit is other.unit else None
-
-
 def _finding(name: str, stand: Stand) -> Finding:
     verdict = verdicts_of(name)[stand.state]
     if verdict is Verdict.UNEXERCISED or (verdict is Verdict.SATISFIED and not stand.exercised):
         return Finding(Verdict.UNEXERCISED)
     return Finding(verdict, stand.at, stand.rule)
+
+
+def outcome_of(claim: Claim) -> ClaimOutcome:
+    """What a claim came to so far."""
+    findings = claim.findings()
+    if not claim.entered:
+        findings = {name: _unentered(found) for name, found in findings.items()}
+    verdicts = {name: found.verdict for name, found in findings.items()}
+    verdict, why = decide(verdicts, absence(claim.mode, entered=claim.entered))
+    return ClaimOutcome(
+        claim.claim_id,
+        claim.mode,
+        claim.stated_mode,
+        claim.other_mode,
+        claim.state,
+        claim.entered,
+        claim.final,
+        verdict,
+        why,
+        findings,
+        claim.period,
+        _is_turned_away(claim),
+    )
+
+
+def _is_turned_away(claim: Claim) -> bool:
+    more = claim.accepted or claim.known or claim.named or claim.requests
+    return claim.state is ClaimState.REFUSED and not more
+
+
+def _unentered(found: Finding) -> Finding:
+    """A claim that nothing was owed to cannot show that an obligation was kept."""
+    return Finding(Verdict.UNEXERCISED) if found.verdict is Verdict.SATISFIED else found

@@ -18,7 +18,7 @@ from spec.contract.vocabulary import EVENT_FIELDS
 from spec.events.alphabet import FACTS, Kind
 from spec.events.fields import ROUTE_REPORTS, RUNTIME
 from spec.stream.capacity import Blame, Capacity
-from spec.stream.claim import AT, Claim, is_longer
+from spec.stream.claim import AT, Claim, duration_of
 from spec.stream.pool import Touch
 
 if TYPE_CHECKING:
@@ -197,7 +197,7 @@ def overstates(at: Moment, claim: Claim) -> bool | None:
         return False
     if event.footprint is not None and held is not None and held < event.footprint:
         return True
-    return is_longer(event.duration or claim.asked, claim.duration)
+    return _is_longer(event.duration or claim.asked, claim.duration)
 
 
 def rest(at: Moment, claim: Claim) -> int | None:
@@ -389,3 +389,11 @@ FIELDS: Final[Mapping[str, Callable[[Moment, Claim], Any]]] = MappingProxyType(
     {name: _SIMPLE.get(name) or globals()[name] for name in EVENT_FIELDS}
 )
 """One function a field, in the order of the vocabulary."""
+
+
+def _is_longer(stated: str | None, held: str | None) -> bool | None:
+    """Whether a duration is longer than another, if both are stated; None if their units differ."""
+    if stated is None or held is None:
+        return False
+    one, other = duration_of(stated), duration_of(held)
+    return one.exact > other.exact if one.unit is other.unit else None

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
 from functools import cache
 from typing import Final
 
@@ -15,7 +14,7 @@ from spec.contract.observed import facts_of
 from spec.events.alphabet import CONFLICT_ACTIONS, ENVIRONMENT, FACTS, REPORTS, Kind
 from spec.events.canonical import Event, Mark
 from spec.language.verdicts import Verdict
-from spec.stream.breaks import Contradiction, Line, Order
+from spec.stream.breaks import Contradiction, Limits, Line, Order
 from spec.stream.claim import AT, BEGINS, TERMS, Claim, identity_of, verdicts_of
 from spec.stream.codes import Code, Reason
 from spec.stream.concern import OPENS_MANY, about, concerned
@@ -28,8 +27,9 @@ from spec.stream.pool import Group
 from spec.stream.request import OF_REQUESTS
 from spec.stream.run import Run
 
-__all__ = ["Judge", "Limits"]
+__all__ = ["Judge"]
 
+_USUAL: Final = Limits()
 _RETIRED: Final = Kind.CLAIM_RETIRED
 _REUSED: Final = Kind.PREFIX_REUSED
 _CACHED: Final = Kind.BLOCK_CACHED
@@ -42,19 +42,6 @@ _RANKED: Final = frozenset(mode for mode in Mode if MODES[mode].constants["ranke
 _MODES: Final = {mode.value: mode for mode in Mode}
 _UNREGISTERED: Final = "a report names the claim before it is registered"
 _EARLY: Final = REPORTS - CONFLICT_ACTIONS - {Kind.CLAIM_REJECTED, Kind.CLAIM_ACCEPTED}
-
-
-@dataclass(frozen=True)
-class Limits:
-    """How much of a stream is kept: claims in hand, ended claims, ids of others, requests.
-
-    More claims or requests in hand than this break the stream.
-    """
-
-    live: int = 1_000_000
-    ended: int = 10_000
-    ids: int = 1_000_000
-    requests: int = 1_000_000
 
 
 class Judge:
@@ -77,7 +64,7 @@ class Judge:
         bundle: Bundle = Bundle.CONTRACT,
         *,
         first: tuple[int, ...] = (0,),
-        limits: Limits = Limits(),
+        limits: Limits = _USUAL,
         forget: Callable[[Claim], None] = lambda claim: None,
     ) -> None:
         self.default, self.bundle, self.limits, self._forget = default, bundle, limits, forget

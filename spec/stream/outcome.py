@@ -4,14 +4,24 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from enum import StrEnum
-from typing import NamedTuple
+from functools import cache
+from typing import TYPE_CHECKING, NamedTuple
 
 from spec.claims.states import ClaimState, Mode
-from spec.contract.modes import MODES
+from spec.contract.modes import MODES, Bundle
 from spec.language.verdicts import Verdict
-from spec.stream.claim import Claim, Finding
 
-__all__ = ["ClaimOutcome", "ModeVerdict", "absence", "decide", "outcome_of"]
+if TYPE_CHECKING:
+    from spec.stream.codes import Reason
+
+__all__ = [
+    "ClaimOutcome",
+    "Finding",
+    "ModeVerdict",
+    "absence",
+    "decide",
+    "names_of",
+]
 
 
 class ModeVerdict(StrEnum):
@@ -20,6 +30,19 @@ class ModeVerdict(StrEnum):
     KEPT = "kept"
     VIOLATED = "violated"
     INCONCLUSIVE = "inconclusive"
+
+
+class Finding(NamedTuple):
+    """What one obligation of one claim came to.
+
+    `at` is the place of the line that decided; `rule` the number of the rule, in the order of its
+    observer, and `reason` why nothing is concluded, where that is so.
+    """
+
+    verdict: Verdict
+    at: object = None
+    rule: int | None = None
+    reason: Reason | None = None
 
 
 class ClaimOutcome(NamedTuple):
@@ -48,37 +71,10 @@ class ClaimOutcome(NamedTuple):
     turned_away: bool = False
 
 
-def outcome_of(claim: Claim) -> ClaimOutcome:
-    """What a claim came to so far."""
-    findings = claim.findings()
-    if not claim.entered:
-        findings = {name: _unentered(found) for name, found in findings.items()}
-    verdicts = {name: found.verdict for name, found in findings.items()}
-    verdict, why = decide(verdicts, absence(claim.mode, entered=claim.entered))
-    return ClaimOutcome(
-        claim.claim_id,
-        claim.mode,
-        claim.stated_mode,
-        claim.other_mode,
-        claim.state,
-        claim.entered,
-        claim.final,
-        verdict,
-        why,
-        findings,
-        claim.period,
-        _is_turned_away(claim),
-    )
-
-
-def _is_turned_away(claim: Claim) -> bool:
-    more = claim.accepted or claim.known or claim.named or claim.requests
-    return claim.state is ClaimState.REFUSED and not more
-
-
-def _unentered(found: Finding) -> Finding:
-    """A claim that nothing was owed to cannot show that an obligation was kept."""
-    return Finding(Verdict.UNEXERCISED) if found.verdict is Verdict.SATISFIED else found
+@cache
+def names_of(mode: Mode, bundle: Bundle = Bundle.CONTRACT) -> tuple[str, ...]:
+    """The obligations of a mode."""
+    return MODES[mode].names(bundle)
 
 
 def absence(mode: Mode | None, *, entered: bool) -> str:

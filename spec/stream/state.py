@@ -6,17 +6,17 @@ What `past` and `news` hold is not saved: it belongs to the caller.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import astuple
 from typing import Any, Final, TypeAlias
 
 from spec.claims.states import ClaimState, Mode
 from spec.contract.modes import Bundle
 from spec.events.alphabet import Kind
 from spec.language.verdicts import Verdict
-from spec.stream.claim import Claim, Finding, Stand
+from spec.stream.breaks import Limits
+from spec.stream.claim import Claim, Stand
 from spec.stream.codes import Code, Reason
-from spec.stream.judge import Judge, Limits
-from spec.stream.outcome import ClaimOutcome, ModeVerdict
+from spec.stream.judge import Judge
+from spec.stream.outcome import ClaimOutcome, Finding, ModeVerdict
 from spec.stream.pool import Group
 from spec.stream.value import thaw, whole
 
@@ -42,7 +42,7 @@ _MADE: Final[dict[str, Callable[[Any], Any]]] = {
 
 def save(judge: Judge, place: Place) -> dict[str, Any]:
     """The state of a judge between two lines."""
-    settings = judge.default, judge.bundle, judge.order.first, astuple(judge.limits)
+    settings = judge.default, judge.bundle, judge.order.first, tuple(judge.limits)
     so_far = judge.period, tuple(judge.breaks), judge.left
     return {"version": VERSION, "state": plain((settings, so_far, whole(judge)), place)}
 

@@ -14,10 +14,11 @@ from operator import attrgetter
 from typing import Any, Final, NamedTuple, TypeAlias
 
 from spec.events.alphabet import Kind
-from spec.stream.claim import Claim, Finding, Scope, Stand
+from spec.stream.claim import Claim, Scope, Stand
 from spec.stream.codes import Code, Reason
 from spec.stream.fields import number
 from spec.stream.judge import Judge
+from spec.stream.outcome import Finding
 from spec.stream.pool import Key, Object, Pool
 from spec.stream.request import Request
 

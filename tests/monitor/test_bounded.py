@@ -9,12 +9,13 @@ import pytest
 
 from monitor.check.conclude import Asked, concluded
 from monitor.check.found import found_in
-from monitor.core import Limits, Streams
+from monitor.core import Streams
 from monitor.input.records import Record, at_line, stamp_of
 from spec.claims.states import Mode
 from spec.contract.modes import MODES
 from spec.events.alphabet import Kind
 from spec.events.canonical import Event
+from spec.stream.breaks import Limits
 from spec.stream.outcome import ModeVerdict
 
 if TYPE_CHECKING:

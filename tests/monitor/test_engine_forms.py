@@ -8,8 +8,7 @@ from pathlib import Path
 import pytest
 
 from monitor.check.files import check
-from monitor.core import line_of
-from monitor.input.records import CANONICAL, Form, Record, Stamp, at_line
+from monitor.input.records import CANONICAL, Form, Record, Stamp, at_line, line_of
 from spec.claims.states import Mode
 from spec.contract.modes import Bundle
 from spec.stream.breaks import Order

@@ -11,7 +11,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any, Final
 
-from monitor.core import line_of
+from monitor.input.records import line_of
 from monitor.input.sources import read
 from proofs.checks.recorded.judge import Judge as Pinned
 from proofs.checks.recorded.lines import RUNS, read_run, runs, write_run

@@ -8,18 +8,17 @@ from typing import Any, Final, NamedTuple
 
 import msgspec
 
-from monitor.core import TROUBLED, Stream
+from monitor.core import Stream
 from monitor.input.dialects._json import parse
 from monitor.input.dialects.canonical import CanonicalDialect, recognises
 from monitor.input.errors import InputError
 from monitor.input.records import CANONICAL
 from monitor.native.judge import NativeJudge, NativeStream
-from monitor.results import Ended, left_of
+from monitor.results import TROUBLED, Ended, left_of
 from spec.claims.states import Mode
 from spec.contract.modes import Bundle
 from spec.events.canonical import Event, StreamMark
-from spec.stream.breaks import line_of
-from spec.stream.judge import Limits
+from spec.stream.breaks import Limits, line_of
 
 __all__ = ["Difference", "Judged", "compared", "differs", "lines_of", "native_of", "read"]
 

@@ -7,7 +7,7 @@ import time
 from collections import Counter
 
 from spec.claims.states import Mode
-from spec.stream.judge import Limits
+from spec.stream.breaks import Limits
 from tests.native.differential import Difference, differs
 from tests.native.mutated import mutated
 

@@ -19,8 +19,9 @@ from spec.claims.claim import CacheIdentity, Mode
 from spec.events.canonical import EVENT_ENCODER, Event, Mark, StreamMark
 from spec.language.verdicts import Verdict, pool
 from spec.stream.breaks import line_of
+from spec.stream.claim import outcome_of
 from spec.stream.judge import Judge
-from spec.stream.outcome import ClaimOutcome, ModeVerdict, decide, outcome_of
+from spec.stream.outcome import ClaimOutcome, ModeVerdict, decide
 
 IDENTITY = CacheIdentity(
     key_domain="test", model_id="tiny", tokenizer_domain="none", namespace="", block_size=32

@@ -8,6 +8,7 @@ from typing import Final, NoReturn
 import msgspec
 
 from monitor.input.dialects._json import kind_in, predicate_in, struct
+from monitor.input.engines import MOST_RANKS
 from monitor.input.errors import InputError, did_you_mean, shown
 from monitor.input.records import At, Record, Stamp, at_line, stamp_of
 from spec.claims.durations import Duration
@@ -17,9 +18,8 @@ from spec.events.canonical import Event, Mark, StreamMark
 from spec.events.fields import FIELDS, FLAGS, IDENTITY, STAMP, fields_of, one_of, required_of
 from spec.language.errors import ClaimError
 
-__all__ = ["DIALECT", "MOST_RANKS", "CanonicalDialect", "duration_fault", "recognises"]
+__all__ = ["DIALECT", "CanonicalDialect", "duration_fault", "recognises"]
 
-MOST_RANKS: Final = 64
 _KINDS: Final = frozenset(kind.value for kind in Kind)
 _MARKS: Final = frozenset(mark.value for mark in Mark)
 _NAMES: Final = sorted(_KINDS | _MARKS)

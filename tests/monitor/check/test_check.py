@@ -11,7 +11,6 @@ import msgspec
 import pytest
 
 from monitor.check.files import EXIT_CODES, check
-from monitor.core import Limits
 from monitor.input.errors import InputError
 from monitor.report.report_text import as_text
 from monitor.report.verdict import Report, verdict_schema
@@ -20,6 +19,7 @@ from spec.claims.states import Mode
 from spec.cli.common import console
 from spec.contract.modes import MODES, Bundle
 from spec.digest import spec_digest
+from spec.stream.breaks import Limits
 from spec.stream.outcome import ModeVerdict
 from tests.monitor.traces import CLAIM, OTHER, RUN, Trace, at, judge, text, write
 from tests.monitor.traces_allocator import (

@@ -17,7 +17,7 @@ from monitor.report.verdict import Report
 from spec.claims.states import Mode
 from spec.contract.modes import Bundle
 from spec.events.canonical import as_jsonl
-from spec.stream.judge import Limits
+from spec.stream.breaks import Limits
 from tests.golden.traces import Case, of_files
 from tests.streams.traffic import Traffic, as_events
 

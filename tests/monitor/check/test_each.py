@@ -15,7 +15,6 @@ import pytest
 
 from monitor.check.events import EventMonitor
 from monitor.check.files import check
-from monitor.core import Limits
 from monitor.input.dialects import Reader
 from monitor.input.errors import InputError
 from monitor.report.verdict import ClaimReport, ModeChoice, Report
@@ -23,7 +22,7 @@ from spec.claims.states import Mode
 from spec.contract.modes import Bundle
 from spec.events.canonical import EVENT_ENCODER, Event
 from spec.events.fields import IDENTITY, fields_of
-from spec.stream.breaks import Line
+from spec.stream.breaks import Limits, Line
 from tests.monitor.traces import CLAIM, OTHER, RUN, Trace, text, write
 from tests.monitor.traces_allocator import allocator, allocator_refusal
 from tests.monitor.traces_canonical import about, canonical, canonical_claim, canonical_refusal

@@ -23,13 +23,13 @@ import pytest
 from monitor.check import jobs as module
 from monitor.check.files import check
 from monitor.check.jobs import _context
-from monitor.core import Limits
 from monitor.input.errors import InputError
 from monitor.input.reorder_window import Window
 from monitor.report.limit_options import IDS, limits_asked
 from monitor.samples import sample
 from spec.claims.states import Mode
 from spec.contract.modes import Bundle
+from spec.stream.breaks import Limits
 from tests.streams.rotated import rotated
 from tests.streams.traffic import Traffic, write
 

@@ -9,10 +9,11 @@ from hypothesis import strategies as st
 from monitor.check.conclude import Asked, concluded
 from monitor.check.events import EventMonitor
 from monitor.check.found import found_in
-from monitor.core import Limits, Streams
+from monitor.core import Streams
 from monitor.report.verdict import Report
 from spec.claims.states import Mode
 from spec.language.errors import SpecError
+from spec.stream.breaks import Limits
 from tests.monitor.input.test_resequencer import records_of
 from tests.monitor.test_trace_writer import KEPT
 from tests.streams.strategies import Stamped, streams

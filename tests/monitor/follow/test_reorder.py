@@ -19,8 +19,8 @@ from monitor.follow.follower import Follower
 from monitor.follow.growing_file import GrowingFile
 from monitor.follow.judge import Judge
 from monitor.follow.verdict_line import VerdictLine, ViolationLine
+from monitor.input.records import Disorder
 from monitor.input.reorder_window import Window
-from monitor.input.resequencer import Disorder
 from spec.contract.modes import Bundle
 from spec.language.errors import SpecError
 from spec.stream.outcome import ModeVerdict

@@ -17,9 +17,9 @@ from monitor.__main__ import main
 from monitor.check.events import EventMonitor
 from monitor.check.files import check
 from monitor.input import rank_order
+from monitor.input.engines import engines_in
 from monitor.input.errors import InputError
 from monitor.input.given import record_of
-from monitor.input.merged import engines_in
 from monitor.input.rank_order import commute
 from monitor.input.reorder_window import Window
 from monitor.report.verdict import Report

@@ -15,8 +15,8 @@ from hypothesis import strategies as st
 from monitor.input import sources
 from monitor.input.errors import InputError
 from monitor.input.lines import LINE_LIMIT
-from monitor.input.records import Record
-from monitor.input.sources import Account, Source, read
+from monitor.input.records import Account, Record
+from monitor.input.sources import Source, read
 from monitor.samples import sample
 from spec.claims.states import Mode
 from spec.events.alphabet import Kind

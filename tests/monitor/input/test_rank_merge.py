@@ -15,8 +15,9 @@ from hypothesis import strategies as st
 from monitor.check.events import EventMonitor
 from monitor.check.files import check
 from monitor.input import rank_order
+from monitor.input.engines import engines_in
 from monitor.input.given import record_of_line
-from monitor.input.merged import Merged, engines_in
+from monitor.input.merged import Merged
 from monitor.input.rank_merge import RankMerge
 from monitor.input.records import Record
 from monitor.report.verdict import Report

@@ -14,10 +14,9 @@ from monitor.check.conclude import Asked, concluded
 from monitor.check.found import found_in
 from monitor.core import Streams
 from monitor.input import resequencer
-from monitor.input.records import OUT_OF_ORDER, Record, at_line, stamp_of
+from monitor.input.records import OUT_OF_ORDER, Account, Disorder, Record, at_line, stamp_of
 from monitor.input.reorder_window import MOST_LINES, Window
-from monitor.input.resequencer import Disorder, Resequencer
-from monitor.input.sources import Account
+from monitor.input.resequencer import Resequencer
 from spec.claims.states import Mode
 from spec.events.alphabet import Kind
 from spec.events.canonical import Event, Mark, StreamMark

@@ -8,11 +8,11 @@ from pathlib import Path
 import pytest
 
 from monitor.__main__ import main
-from monitor.core import Limits
 from monitor.report.junit import as_junit
 from monitor.report.verdict import Report
 from spec.claims.states import Mode
 from spec.contract.modes import MODES
+from spec.stream.breaks import Limits
 from tests.monitor.traces import CLAIM, OTHER, judge, write
 from tests.monitor.traces_allocator import allocator
 from tests.monitor.traces_canonical import about, canonical, canonical_claim, canonical_refusal

@@ -13,7 +13,6 @@ from hypothesis import strategies as st
 from rich.console import Console
 
 from monitor.check.files import check
-from monitor.core import Limits
 from monitor.report.headline import headline
 from monitor.report.report_text import as_text
 from monitor.report.tally import tallies
@@ -32,6 +31,7 @@ from spec.claims.states import Mode
 from spec.contract.modes import MODES, Bundle
 from spec.events.canonical import EVENT_ENCODER
 from spec.language.verdicts import Verdict, pool
+from spec.stream.breaks import Limits
 from spec.stream.outcome import ModeVerdict, decide
 from tests.monitor.traces import CLAIM, OTHER, judge
 from tests.monitor.traces_canonical import about, canonical_claim, canonical_refusal

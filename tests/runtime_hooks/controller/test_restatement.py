@@ -14,8 +14,9 @@ from runtime_hooks.settings.config import TAKEN
 from runtime_hooks.trace.journal import Line
 from spec.claims.states import ClaimState, Mode
 from spec.events.canonical import Event, Mark, StreamMark
+from spec.stream.claim import outcome_of
 from spec.stream.judge import Judge
-from spec.stream.outcome import ClaimOutcome, ModeVerdict, outcome_of
+from spec.stream.outcome import ClaimOutcome, ModeVerdict
 from tests.runtime_hooks.requests import KEYS, RequestSteps, load, offloaded, on
 from tests.runtime_hooks.tiny import NS, TinyEngine, TinyTier, claim, judged, keys_of, outcomes
 

@@ -9,8 +9,9 @@ from spec.events.alphabet import Kind
 from spec.events.canonical import CacheGroup, Event, Mark, StreamMark
 from spec.language.verdicts import Verdict
 from spec.stream.breaks import Line, line_of
+from spec.stream.claim import outcome_of
 from spec.stream.judge import Judge
-from spec.stream.outcome import ClaimOutcome, ModeVerdict, outcome_of
+from spec.stream.outcome import ClaimOutcome, ModeVerdict
 
 __all__ = ["claim", "ended", "event", "judged", "mark", "of", "verdict"]
 

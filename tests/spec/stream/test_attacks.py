@@ -9,10 +9,10 @@ import pytest
 from monitor.__main__ import main
 from spec.events.canonical import as_jsonl
 from spec.language.verdicts import Verdict
-from spec.stream.claim import Claim
+from spec.stream.breaks import Limits
+from spec.stream.claim import Claim, outcome_of
 from spec.stream.codes import Code
-from spec.stream.judge import Limits
-from spec.stream.outcome import ModeVerdict, outcome_of
+from spec.stream.outcome import ModeVerdict
 from tests.spec.stream.streams import claim, ended, event, judged, mark, of, verdict
 
 TWO_GROUPS = ((0, "full"), (1, "window", 1))

@@ -6,9 +6,11 @@ import pytest
 
 from spec.events.canonical import Event, StreamMark
 from spec.language.verdicts import Verdict
+from spec.stream.breaks import Limits
+from spec.stream.claim import outcome_of
 from spec.stream.codes import Code
-from spec.stream.judge import Judge, Limits
-from spec.stream.outcome import ModeVerdict, outcome_of
+from spec.stream.judge import Judge
+from spec.stream.outcome import ModeVerdict
 from tests.spec.stream.streams import claim, ended, event, judged, mark, of, verdict
 
 KEPT, VIOLATED, INCONCLUSIVE = ModeVerdict.KEPT, ModeVerdict.VIOLATED, ModeVerdict.INCONCLUSIVE

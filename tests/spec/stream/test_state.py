@@ -11,9 +11,8 @@ from random import Random
 import msgspec
 import pytest
 
-from monitor.core import line_of
 from monitor.input.errors import InputError
-from monitor.input.records import At, at_line
+from monitor.input.records import At, at_line, line_of
 from monitor.input.sources import read
 from spec.claims.states import Mode
 from spec.stream.claim import Claim
