@@ -7,7 +7,10 @@ from collections.abc import Mapping, Set
 from dataclasses import fields, is_dataclass
 from enum import Enum
 from functools import cache
+from types import NoneType
+from typing import Any
 
+from msgspec import Struct
 from msgspec.json import encode
 
 from spec.claims.states import (
@@ -34,35 +37,46 @@ SHORT = 12
 """Characters of the digest that are shown to people."""
 
 
-_PLAIN = frozenset({bool, int, str})
+_PLAIN = frozenset({NoneType, bool, int, str})
 
 
 def canonical(value: object) -> object:
     """`value` as JSON that depends on nothing but what it says.
 
-    A dataclass (a term too) is its class name and its fields, an enum member its value; sets and
-    mappings are sorted. Raises TypeError for anything else.
+    A struct (a term too) or a dataclass is its class name and its fields, an enum member its value;
+    sets and mappings are sorted. Raises TypeError for anything else.
     """
-    kind = type(value)
-    if value is None or kind in _PLAIN:
-        return value
-    if isinstance(value, Enum):
-        return [kind.__name__, value.value]
-    if is_dataclass(kind):
-        return [kind.__name__, {name: canonical(getattr(value, name)) for name in _names(kind)}]
-    if isinstance(value, tuple | list):
-        return [canonical(item) for item in value]
-    if isinstance(value, Mapping):
-        pairs = ([canonical(key), canonical(item)] for key, item in value.items())
-        return ["map", sorted(pairs, key=encode)]
-    if isinstance(value, Set):
-        return ["set", sorted((canonical(item) for item in value), key=encode)]
-    raise TypeError(f"no canonical form of a {kind.__name__}")
+    known: dict[int, object] = {}  # by the ids of values: terms share many parts
+
+    def go(value: object) -> object:
+        if type(value) in _PLAIN:
+            return value
+        if id(value) not in known:
+            known[id(value)] = made(value, type(value))
+        return known[id(value)]
+
+    def made(value: object, kind: type) -> object:
+        if isinstance(value, Struct) or is_dataclass(kind):
+            return [kind.__name__, {name: go(getattr(value, name)) for name in _names(kind)}]
+        if isinstance(value, Enum):
+            return [kind.__name__, value.value]
+        if isinstance(value, tuple | list):
+            return [go(item) for item in value]
+        if isinstance(value, Mapping):
+            pairs = ([go(key), go(item)] for key, item in value.items())
+            return ["map", sorted(pairs, key=lambda pair: encode(pair[0]))]
+        if isinstance(value, Set):
+            return ["set", sorted((go(item) for item in value), key=encode)]
+        raise TypeError(f"no canonical form of a {kind.__name__}")
+
+    return go(value)
 
 
 @cache
-def _names(kind: type) -> tuple[str, ...]:
-    """The fields of a dataclass."""
+def _names(kind: Any) -> tuple[str, ...]:
+    """The fields of a struct or of a dataclass."""
+    if issubclass(kind, Struct):
+        return tuple(kind.__struct_fields__)
     return tuple(field.name for field in fields(kind))
 
 

@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING, Final
 
 import msgspec
 
-from spec.claims.durations import Duration, TimeUnit
 from spec.language.errors import ClaimError, SpecError
 
 if TYPE_CHECKING:
@@ -61,6 +60,8 @@ class Window(msgspec.Struct, frozen=True):
 
 
 def _nanoseconds(part: str, text: str) -> int:
+    from spec.claims.durations import Duration, TimeUnit
+
     try:
         duration = Duration.parse(part)
     except ClaimError as error:

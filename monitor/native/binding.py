@@ -7,10 +7,11 @@ specification that they were made from.
 from __future__ import annotations
 
 import ctypes
-import json
 from contextlib import suppress
 from functools import cache
 from typing import Any
+
+import msgspec
 
 from monitor.native import CHOICE, CoreError, library
 from spec.contract.modes import Bundle
@@ -46,7 +47,7 @@ def loaded() -> ctypes.CDLL:
 @cache
 def vocabulary() -> dict[str, list[str]]:
     """The names that the core knows, by what they name; their places are their numbers."""
-    names: dict[str, list[str]] = json.loads(loaded().rc_vocabulary())
+    names: dict[str, list[str]] = msgspec.json.decode(loaded().rc_vocabulary())
     return names
 
 

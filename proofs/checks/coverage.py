@@ -7,11 +7,11 @@ vacuous, even if the bundle is sound.
 from __future__ import annotations
 
 import time
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import msgspec
 import z3
+from msgspec.structs import replace
 
 from proofs.engines.bounded.unrolling import Run, reach
 from proofs.logic.connectives import all_of, equal

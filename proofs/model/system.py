@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING
 
 import z3
+from msgspec.structs import replace
 
 from proofs.logic.connectives import all_of, any_of, choice, equal, negation
 from proofs.logic.encode import Expr, Numbers, encode, variable

@@ -6,8 +6,9 @@ nothing is concluded from there on: it is a break (`spec.stream.breaks`).
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
+
+from msgspec import Struct
 
 from spec.contract.ledgers import kind, was
 from spec.contract.observed import facts_behind
@@ -21,8 +22,7 @@ if TYPE_CHECKING:
 __all__ = ["FACTS_ARE_FACTS", "ROOM", "Assumption", "facts_are_facts"]
 
 
-@dataclass(frozen=True, slots=True)
-class Assumption:
+class Assumption(Struct, frozen=True):
     """`holds` of each event of a faithful stream; `broken` says what contradicts where it fails."""
 
     name: str

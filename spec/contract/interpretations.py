@@ -6,8 +6,9 @@ object with a name that outputs cite.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
+
+from msgspec import Struct
 
 from spec.contract.ledgers import chosen, kind
 from spec.contract.vocabulary import e
@@ -19,8 +20,7 @@ if TYPE_CHECKING:
 __all__ = ["CLOSES", "INTERPRETATIONS", "Interpretation"]
 
 
-@dataclass(frozen=True, slots=True)
-class Interpretation:
+class Interpretation(Struct, frozen=True):
     """An interpretation: what was chosen, in a line and in full, and what goes wrong otherwise."""
 
     name: str

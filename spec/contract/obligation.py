@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
+
+from msgspec import Struct
 
 from spec.contract.supply import Depth
 
@@ -19,8 +20,7 @@ if TYPE_CHECKING:
 __all__ = ["Answer", "Obligation", "Place", "Refusal", "While"]
 
 
-@dataclass(frozen=True, slots=True)
-class Place:
+class Place(Struct, frozen=True):
     """The place of an obligation in the bundle of one mode.
 
     Args:
@@ -40,15 +40,14 @@ class Place:
     critical: bool = False
     rejects: bool = False
     redundant: str = ""
-    unreached: Mapping[str, str] = field(default_factory=dict)
+    unreached: Mapping[str, str] = {}
 
     def __post_init__(self) -> None:
         if (self.printed > 0) == bool(self.added):
             raise ValueError(f"{self.mode}: printed in the paper's bundle, or added with a reason")
 
 
-@dataclass(frozen=True, slots=True)
-class Answer:
+class Answer(Struct, frozen=True):
     """What a runtime reports of a claim while the observer is in one of `states`.
 
     It is a move of the strategy by which receptiveness is proved, so it must settle what is owed.
@@ -63,13 +62,12 @@ class Answer:
     name: str
     kind: Kind
     states: tuple[str, ...]
-    fields: Mapping[str, Term] = field(default_factory=dict)
+    fields: Mapping[str, Term] = {}
     stages: tuple[ClaimState, ...] = ()
     of_request: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class Refusal:
+class Refusal(Struct, frozen=True):
     """States of the observer in which the strategy refuses the request in hand.
 
     Args:
@@ -82,8 +80,7 @@ class Refusal:
     for_restore: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class While:
+class While(Struct, frozen=True):
     """A fact that holds whenever the observer is in one of `states` and nothing is violated.
 
     Receptiveness is proved from these, and proves each: at the start and after every event.
@@ -98,8 +95,7 @@ class While:
     holds: Term
 
 
-@dataclass(frozen=True, slots=True)
-class Obligation:
+class Obligation(Struct, frozen=True):
     """An obligation: its observer, and what cannot be derived from it.
 
     Args:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from functools import cache
 from typing import TYPE_CHECKING
+
+from msgspec.structs import replace
 
 from spec.contract.interpret import in_mode
 from spec.contract.ledgers import CLAIM_FACTS, DECLARED, REQUEST_FACTS

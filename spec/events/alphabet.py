@@ -11,7 +11,7 @@ Names are vLLM's and the papers' where they have one.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from msgspec import Struct
 
 from spec.events.kinds import Kind
 from spec.events.row import Role
@@ -31,8 +31,7 @@ __all__ = [
 ]
 
 
-@dataclass(frozen=True, slots=True)
-class KindInfo:
+class KindInfo(Struct, frozen=True):
     """The meaning and the role of a kind of event."""
 
     kind: Kind

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import Enum
+
+from msgspec import Struct
 
 __all__ = ["By", "Names", "Role", "Row"]
 
@@ -41,8 +42,7 @@ class By(Enum):
     POOL = "every claim of the pool, about which it is not"
 
 
-@dataclass(frozen=True, slots=True)
-class Row:
+class Row(Struct, frozen=True):
     """All that is stated of a kind; the tables of kinds and fields are made from these.
 
     Args:

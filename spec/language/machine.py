@@ -5,9 +5,10 @@ The same value is drawn as a diagram, encoded for Z3 and compiled for the monito
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import TYPE_CHECKING
+
+from msgspec import Struct
 
 from spec.language.terms import Scope, Sort, Term, variables
 from spec.language.verdicts import Verdict
@@ -30,8 +31,7 @@ class Guard(StrEnum):
     MOOT = "moot"  # what was owed is no longer owed, and nothing was violated
 
 
-@dataclass(frozen=True, slots=True)
-class Register:
+class Register(Struct, frozen=True):
     """A variable of an observer or a ledger, with its value before any event."""
 
     name: str
@@ -39,8 +39,7 @@ class Register:
     initial: bool | int
 
 
-@dataclass(frozen=True, slots=True)
-class State:
+class State(Struct, frozen=True):
     """A state of an observer: its verdict, and its meaning as text."""
 
     name: str
@@ -48,8 +47,7 @@ class State:
     says: str
 
 
-@dataclass(frozen=True, slots=True)
-class Rule:
+class Rule(Struct, frozen=True):
     """In one of `source` (if empty, any state not violated), where `when` holds, go to `to`.
 
     `why` completes "because ..." for people; `allowed` says what was expected instead.
@@ -61,12 +59,11 @@ class Rule:
     to: str
     why: str
     source: tuple[str, ...] = ()
-    sets: Mapping[str, Term] = field(default_factory=dict)
+    sets: Mapping[str, Term] = {}
     allowed: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class Ledger:
+class Ledger(Struct, frozen=True):
     """Registers updated together at each event: every `following` term reads the old values."""
 
     name: str
@@ -74,8 +71,7 @@ class Ledger:
     following: Mapping[str, Term]
 
 
-@dataclass(frozen=True)
-class Observer:
+class Observer(Struct, frozen=True):
     """One obligation: a deterministic automaton over the events that concern one claim.
 
     Rules are tried in order and the first that applies is taken; where none applies nothing

@@ -9,9 +9,10 @@ what was generated equals the terms.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import Enum
 from typing import TYPE_CHECKING
+
+from msgspec import Struct
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -70,8 +71,7 @@ class Scope(Enum):
     __hash__ = object.__hash__  # as of `Sort`
 
 
-@dataclass(frozen=True, slots=True)
-class Term:
+class Term(Struct, frozen=True):
     """A typed expression. Combine with `& | ~ < <= > >= + -`, `.eq`, `.ne`, `.implies`, `.ite`."""
 
     @property
@@ -126,8 +126,7 @@ class Term:
         return Ite(self, number(then), number(otherwise))
 
 
-@dataclass(frozen=True, slots=True)
-class Const(Term):
+class Const(Term, frozen=True):
     """A constant."""
 
     value: bool | int
@@ -138,8 +137,7 @@ class Const(Term):
         return Sort.BOOL if isinstance(self.value, bool) else Sort.INT
 
 
-@dataclass(frozen=True, slots=True)
-class Var(Term):
+class Var(Term, frozen=True):
     """A variable of some scope."""
 
     scope: Scope
@@ -152,36 +150,31 @@ class Var(Term):
         return self.of
 
 
-@dataclass(frozen=True, slots=True)
-class KindIn(Term):
+class KindIn(Term, frozen=True):
     """The event's kind is one of these: the only membership test that guards need."""
 
     kinds: frozenset[Kind]
 
 
-@dataclass(frozen=True, slots=True)
-class Not(Term):
+class Not(Term, frozen=True):
     """Negation."""
 
     arg: Term
 
 
-@dataclass(frozen=True, slots=True)
-class And(Term):
+class And(Term, frozen=True):
     """Conjunction."""
 
     args: tuple[Term, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Or(Term):
+class Or(Term, frozen=True):
     """Disjunction."""
 
     args: tuple[Term, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Compare(Term):
+class Compare(Term, frozen=True):
     """Comparison of two terms of one sort."""
 
     op: str  # "<", "<=" on integers, "==" on either sort
@@ -195,8 +188,7 @@ class Compare(Term):
             _expect(self.left, Sort.INT)
 
 
-@dataclass(frozen=True, slots=True)
-class Arith(Term):
+class Arith(Term, frozen=True):
     """Sum or difference of two integers."""
 
     op: str  # "+" or "-"
@@ -213,8 +205,7 @@ class Arith(Term):
         return Sort.INT
 
 
-@dataclass(frozen=True, slots=True)
-class Ite(Term):
+class Ite(Term, frozen=True):
     """One of two terms of one sort, selected by a condition."""
 
     cond: Term

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from monitor.__main__ import main as monitor
+from monitor.native import core
 from proofs.__main__ import main as proofs
 from runtime_hooks.__main__ import main as runtime_hooks
 from spec.__main__ import main as spec
@@ -88,6 +89,16 @@ class TestHelp:
         loaded = set(call("-c", code, *words, cwd=tmp_path).stdout.splitlines()[-1].split())
         assert "spec.cli.console" in loaded
         assert set() == loaded & set(without.split())
+
+    @pytest.mark.skipif(core() != "native", reason="the native core is not built")
+    def test_native(self, tmp_path: Path) -> None:
+        """Where the native core reads every line, no reader and no judge in Python is imported."""
+        code = "import sys; from spec.cli.console import main; main(sys.argv[1:])"
+        code += "; print(*sys.modules)"
+        loaded = set(call("-c", code, "check", VIOLATED, cwd=tmp_path).stdout.split())
+        assert "monitor.native.judge" in loaded
+        others = "monitor.core monitor.input.dialects monitor.input.plain spec.stream.judge"
+        assert set() == loaded & {*others.split(), "spec.stream.claim", "spec.stream.generate"}
 
     def test_version(self, capsys: Capture) -> None:
         """The version is that of every package."""

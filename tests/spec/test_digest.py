@@ -4,9 +4,9 @@ import os
 import re
 import subprocess
 import sys
-from dataclasses import replace
 
 import pytest
+from msgspec.structs import replace
 
 from spec import digest
 from spec.contract.ledgers import kind
