@@ -1,8 +1,7 @@
 """Tests of the records of obligations, and of what is derived from observers."""
 
-from dataclasses import replace
-
 import pytest
+from msgspec.structs import replace
 
 from spec.claims.states import Mode
 from spec.contract.modes import MODES
