@@ -125,7 +125,7 @@ def faithful() -> Term:
         e.blamed_rest <= e.rest,
         (e.blamed_rest >= 1).implies(e.blamed_least >= 1),
         e.accuses.eq(disj(e.blamed, e.blamed_least >= 1, e.invalid_blocker)),
-        # Ranks: only the loss of a block is a choice among blocks.
+        # Outcomes: there is one at most.
         _if(e.refusal | e.harm, e.outcome & ~(e.refusal & e.harm)),
     )
 
