@@ -19,6 +19,7 @@ from spec.claims.states import Mode
 from spec.contract.modes import Bundle
 from spec.events.canonical import Event, StreamMark
 from spec.stream.breaks import Limits, line_of
+from spec.stream.outcome import ModeVerdict
 
 __all__ = ["Difference", "Judged", "compared", "differs", "lines_of", "native_of", "read"]
 
@@ -81,12 +82,18 @@ def native_of(mode: Mode | None, limits: Limits = USUAL) -> NativeJudge:
 
 
 def differs(
-    text: bytes, mode: Mode | None, limits: Limits = USUAL, *, packed: bool = False
+    text: bytes,
+    mode: Mode | None,
+    limits: Limits = USUAL,
+    *,
+    packed: bool = False,
+    honest: bool = False,
 ) -> Difference | None:
     """The first difference of the two judges on a stream in the canonical form.
 
     Args:
         packed: lines are read in Python, and given to the native judge as they were read.
+        honest: a claim that is found violated is a difference, too.
     """
     streams, native = Judged(mode, limits), native_of(mode, limits)
     for number, line in lines_of(text):
@@ -105,6 +112,10 @@ def differs(
     for stream in streams.values():
         stream.judge.finish()
     native.finish()
+    if honest:
+        for each in (each for stream in streams.values() for each in stream.outcomes()):
+            if each.verdict is ModeVerdict.VIOLATED:
+                return Difference(0, each, "the stream is honest")
     return compared(streams, native, 0)
 
 

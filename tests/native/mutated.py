@@ -18,10 +18,12 @@ from tests.golden.traces import Case, cases
 from tests.streams import stories
 from tests.streams.mixed import mixed
 
-__all__ = ["canonical", "mutated"]
+__all__ = ["HONEST", "canonical", "mutated"]
 
 Lines = list[dict[str, Any]]
 _LONGEST: Final = 120
+HONEST: Final = "honest"
+"""The name of a stream of a runtime that keeps its promises, which no judge may accuse."""
 _NAMES: Final = ("a", "b", "claim:a", "claim:b", "claim-1", "x")
 _VALUES: Final[dict[str, tuple[Any, ...]]] = {
     "claim_id": _NAMES,
@@ -224,15 +226,21 @@ def _numbered(lines: Lines) -> None:
             now = line["time_ns"] = max(now, line["time_ns"])
 
 
+def _honest(chance: Random, lies: int | None = 0) -> list[Event]:
+    """The beginning of a stream of a runtime that keeps its promises, but for some lies."""
+    taken = mixed(chance, chance.choice([*Mode]), lies)
+    events = [event for line in taken for event in line.events][:_LONGEST]
+    return [replace(event, sequence=at) for at, event in enumerate(events)]
+
+
 def _told(chance: Random) -> tuple[str, bytes, Mode | None]:
     """A stream of a runtime that mostly keeps its promises, or of stories, with few changes."""
     mode = chance.choice([*Mode])
     if chance.random() < 0.5:
-        taken = mixed(chance, mode, chance.choice((0, 0, None)))
-        events, name = [event for line in taken for event in line.events], "mixed"
+        events, name = _honest(chance, chance.choice((0, 0, None))), "mixed"
     else:
-        events, name = [*_stories(chance)], "stories"
-    events = [replace(event, sequence=at) for at, event in enumerate(events[:_LONGEST])]
+        told = [*_stories(chance)][:_LONGEST]
+        events, name = [replace(event, sequence=at) for at, event in enumerate(told)], "stories"
     lines: Lines = [json.loads(line) for line in as_jsonl(events).splitlines()]
     for line in lines:
         if name == "stories" and line.get("mode") == "demotable":
@@ -260,9 +268,13 @@ def _is_story(name: str, of: Any) -> bool:
 
 
 def mutated(seed: int) -> tuple[str, bytes, Mode | None]:
-    """The stream of a seed: its name, its lines, and the mode that judges it."""
+    """The stream of a seed: its name, its lines, and the mode that judges it. Every third is
+    honest.
+    """
     chance = Random(seed)
-    if seed % 3 == 1:
+    if seed % 3 == 0:
+        return HONEST, as_jsonl(_honest(chance)), None
+    if seed % 6 == 1:
         return _told(chance)
     case = chance.choice(canonical())
     lines: Lines = [json.loads(line) for line in case.lines.splitlines() if line.strip()]

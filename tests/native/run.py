@@ -9,7 +9,7 @@ from collections import Counter
 from spec.claims.states import Mode
 from spec.stream.breaks import Limits
 from tests.native.differential import Difference, differs
-from tests.native.mutated import mutated
+from tests.native.mutated import HONEST, mutated
 
 __all__ = ["compared", "run"]
 
@@ -18,15 +18,18 @@ _TIGHT = Limits(live=3, ended=2, ids=2, requests=2)
 
 def compared(seed: int) -> tuple[str, Mode | None, Difference | None]:
     """The stream of a seed, and the first difference on it; every tenth is judged in little room,
-    and every third line by line as Python read it.
+    and every fourth line by line as Python read it.
     """
     name, lines, mode = mutated(seed)
     limits = _TIGHT if seed % 10 == 9 else Limits()
-    return name, mode, differs(lines, mode, limits, packed=seed % 3 == 2)
+    differ = differs(lines, mode, limits, packed=seed % 4 == 3, honest=name == HONEST)
+    return name, mode, differ
 
 
 def run(count: int, first: int = 0, *, shown: int = 10) -> Counter[str]:
-    """Compare so many streams, and print differences; return how many agree and differ."""
+    """Compare so many streams, and print differences; return how many agree, how many differ, and
+    how many are honest.
+    """
     found: Counter[str] = Counter()
     for seed in range(first, first + count):
         try:
@@ -38,6 +41,7 @@ def run(count: int, first: int = 0, *, shown: int = 10) -> Counter[str]:
             found[kind] += 1
             continue
         found["agree" if difference is None else "differ"] += 1
+        found[HONEST] += name == HONEST
         if difference is not None and found["differ"] <= shown:
             sys.stdout.write(f"seed {seed}: {name}, judged by {mode}: {difference}\n")
     return found
