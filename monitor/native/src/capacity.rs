@@ -24,7 +24,7 @@ record! {
     pub struct Capacity {
         sizes: Map<u32, Size>,
         owners: Hashed<Key, Few<u32>>,
-        spans: Hashed<u32, Set<u32>>,
+        spans: Hashed<u32, Few<u32>>,
         behind: Hashed<u32, i64>,
         spanned: i64,
         unknown: Map<u32, u64>,
@@ -135,7 +135,7 @@ impl Capacity {
     /// Count the blocks behind the stated contents of an object.
     fn measure(&mut self, object: u32) {
         self.spanned -= self.behind.remove(&object).unwrap_or(0);
-        if self.spans.get(&object).is_some_and(Set::is_empty) {
+        if self.spans.get(&object).is_some_and(Few::is_empty) {
             self.spans.remove(&object);
         }
         let behind = self.span(object, ALWAYS);
@@ -147,7 +147,7 @@ impl Capacity {
 
     /// The blocks behind the stated contents that claims take which took them by then.
     fn span(&self, object: u32, until: u64) -> i64 {
-        let on = self.spans.get(&object).into_iter().flat_map(Set::keys);
+        let on = self.spans.get(&object).into_iter().flat_map(Few::iter);
         let sizes = on.filter_map(|each| self.sizes.get(each)).filter(|s| s.took <= until);
         let (least, most) = sizes.fold((i64::MAX, 0), |(a, b), s| (a.min(s.start()), b.max(s.end)));
         (most - least).max(0)
@@ -192,16 +192,16 @@ impl Capacity {
             return;
         }
         let Some(on) = self.spans.get(&size.object) else { return };
-        if on.len() == 1 {
+        if on.iter().nth(1).is_none() {
             return each(size.end - start, &mut std::iter::once(number));
         }
         let of = |claim: u32| self.sizes.get(claim).map_or((0, 0), |s| (s.start(), s.end));
         let own = start..=size.end;
-        let edges = on.keys().flat_map(|claim| <[i64; 2]>::from(of(claim)));
+        let edges = on.iter().flat_map(|claim| <[i64; 2]>::from(of(claim)));
         let edges: BTreeSet<i64> = edges.filter(|edge| own.contains(edge)).collect();
         for (low, high) in edges.iter().zip(edges.iter().skip(1)) {
             let takes = |claim: &u32| of(*claim).0 <= *low && *high <= of(*claim).1;
-            each(high - low, &mut on.keys().filter(takes));
+            each(high - low, &mut on.iter().filter(takes));
         }
     }
 

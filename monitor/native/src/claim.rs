@@ -5,7 +5,7 @@ use std::ops::{Index, IndexMut};
 
 use crate::breaks::{Code, Place, Reason};
 use crate::event::{self, Event, Kind, Kinds};
-use crate::map::Set;
+use crate::map::Few;
 use crate::names::{Name, Names};
 use crate::record;
 use crate::tables::{
@@ -95,16 +95,16 @@ record! {
         accepted: bool,
         retired: bool,
         took: u64,
-        least: Option<i128>,
-        end: Option<i128>,
+        least: Option<u64>,
+        end: Option<u64>,
         untimed: Place,
         elapsed: bool,
         early: bool,
         pressed: i64,
         computed: BTreeSet<u64>,
-        waiting: Set<Name>,
+        waiting: Few<Name>,
         routes: Vec<((Option<Name>, Kind), VecDeque<i64>)>,
-        lost: Set<Option<Name>>,
+        lost: Few<Option<Name>>,
         copies: Vec<(Name, u64)>,
         state: u8,
         facts: Vec<i64>,
@@ -462,7 +462,7 @@ impl Claim {
 record! {
     /// Claims by number; the numbers of claims that are forgotten are used again.
     #[derive(Default)]
-    pub struct Claims { rows: Vec<Claim>, free: Vec<u32>, made: u64 }
+    pub struct Claims { rows: Vec<Box<Claim>>, free: Vec<u32>, made: u64 }
 }
 
 impl Claims {
@@ -473,7 +473,7 @@ impl Claims {
                 number
             }
             None => {
-                self.rows.push(claim);
+                self.rows.push(Box::new(claim));
                 self.rows.len() as u32 - 1
             }
         }

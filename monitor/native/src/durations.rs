@@ -9,13 +9,14 @@ use crate::map::Set;
 use crate::record;
 use crate::run::Run;
 use crate::tables::Tables;
+use crate::texts::Duration;
 
 record! {
     /// The claims whose durations run, and when each is over, with the number of the event that
     /// began it; and whether the stream states ends that are counted in steps.
     #[derive(Default)]
     pub struct Durations {
-        ends: BTreeSet<((i128, u64), (u64, u32))>,
+        ends: BTreeSet<((u64, u64), (u64, u32))>,
         timed: Set<u32>,
         steps_stated: bool,
     }
@@ -23,7 +24,7 @@ record! {
 
 /// Take the next claim whose duration is over by this time.
 pub fn over_by(run: &mut Run, now: i64) -> Option<u32> {
-    while run.durations.ends.first().is_some_and(|row| row.0 .0 <= i128::from(now)) {
+    while run.durations.ends.first().is_some_and(|row| i128::from(row.0 .0) <= i128::from(now)) {
         let ((end, _), (serial, number)) = run.durations.ends.pop_first()?;
         let claim = &run.claims[number];
         let runs = claim.serial == serial && run.durations.timed.contains(number);
@@ -60,6 +61,12 @@ pub fn distrust(run: &mut Run, tables: &Tables, number: u32) {
     }
 }
 
+/// When a duration is over that begins now; no line has the largest time.
+fn after(now: i64, duration: Duration) -> u64 {
+    let end = i128::from(now).saturating_add(duration.nanoseconds());
+    u64::try_from(end).unwrap_or(u64::MAX)
+}
+
 /// The duration of a claim runs from its commitment.
 pub fn start(
     run: &mut Run, tables: &Tables, clock: Option<i64>, number: u32, event: &Event, line: &Line,
@@ -77,7 +84,7 @@ pub fn start(
     let Some(duration) = claim.duration else { return };
     let first = event.kind == event::CLAIM_REGISTERED && claim.least.is_none();
     if let Some(now) = clock.filter(|_| (commits || first) && !duration.steps) {
-        claim.least = Some(i128::from(now).saturating_add(duration.nanoseconds()));
+        claim.least = Some(after(now, duration));
     }
     if !commits {
         return;
@@ -87,7 +94,7 @@ pub fn start(
         claim.untimed = line.at;
         return;
     };
-    let end = i128::from(now).saturating_add(duration.nanoseconds());
+    let end = after(now, duration);
     claim.end = Some(end);
     run.durations.timed.add(number);
     run.durations.ends.insert(((end, run.count), (claim.serial, number)));
@@ -96,7 +103,7 @@ pub fn start(
 /// A duration elapses once it is over by the clock of the stream.
 pub fn check(claim: &Claim, line: &Line, tables: &Tables) -> Fine {
     let others = claim.mode != 0 && claim.mode != tables.named.expiring;
-    let early = |time: i64| i128::from(time) < claim.least.max(claim.end).unwrap_or(0);
+    let early = |time: i64| i128::from(time) < claim.least.max(claim.end).unwrap_or(0).into();
     let why = if claim.introduced && claim.duration.is_none() && others {
         "the duration of a claim elapses that has none"
     } else if claim.elapsed || (line.time_ns.is_none() && claim.end.is_none()) {

@@ -4,6 +4,7 @@ use crate::claim::TERMS;
 use crate::event::{self, Event, Kind};
 use crate::facts::Effect;
 use crate::fields::{self, route_value};
+use crate::map::Few;
 use crate::names::{Name, Names};
 use crate::run::Run;
 use crate::tables::Tables;
@@ -19,7 +20,7 @@ pub fn follow_claim(
         if !(touch.gained.is_empty() && touch.lost.is_empty() && touch.brought.is_empty()) {
             let lost = !touch.lost.is_empty();
             if tables.sets.gone.has(kind) && lost && claim.live(tables) {
-                claim.lost.extend(touch.blocks.keys().map(Some));
+                touch.blocks.keys().for_each(|block| claim.lost.add(Some(block)));
                 if touch.blocks.is_empty() {
                     claim.lost.add(None);
                 }
@@ -46,7 +47,7 @@ pub fn follow_claim(
     let claim = &mut run.claims[number];
     if kind == event::CLAIM_BLOCK_LOST {
         if event.block_ids.is_empty() {
-            claim.lost.clear();
+            claim.lost = Few::default();
         }
         event.block_ids.iter().for_each(|block| {
             claim.lost.remove(Some(*block));
@@ -56,7 +57,7 @@ pub fn follow_claim(
         return;
     }
     if kind == event::CLAIM_RESTORED {
-        claim.waiting.clear();
+        claim.waiting = Few::default();
     }
     if let Some(name) = event.request_id.filter(|_| kind == event::CLAIM_RESTORE_REQUIRED) {
         claim.waiting.add(name);

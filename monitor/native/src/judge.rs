@@ -586,7 +586,7 @@ impl Judge {
                 loads.extend_from_slice(here);
             }
             if direct || claim.facts[tables.at.host] == 1 {
-                let more = claim.waiting.keys().filter(|name| !(direct && here.contains(name)));
+                let more = claim.waiting.iter().filter(|name| !(direct && here.contains(name)));
                 loads.extend(more);
             }
         }

@@ -69,9 +69,9 @@ record! {
     /// The objects of a stream, and the objects that hold each content, with its position.
     #[derive(Default)]
     pub struct Objects {
-        all: Hashed<u32, Object>,
+        all: Hashed<u32, Box<Object>>,
         count: u32,
-        by_id: Hashed<Name, Vec<u32>>,
+        by_id: Hashed<Name, Few<u32>>,
         idle: Set<u32>,
         users: Hashed<Key, Map<u32, Few<u64>>>,
         none: Object,
@@ -93,12 +93,12 @@ impl Objects {
 
     /// An object; an empty one where it is no longer known.
     pub fn get(&self, number: u32) -> &Object {
-        self.all.get(&number).unwrap_or(&self.none)
+        self.all.get(&number).map_or(&self.none, |object| object)
     }
 
     fn made(&mut self, of: Object) -> u32 {
         self.count = self.count.checked_add(1).expect("fewer than 2^32 objects");
-        self.all.insert(self.count, Object { number: self.count, ..of });
+        self.all.insert(self.count, Box::new(Object { number: self.count, ..of }));
         self.count
     }
 
@@ -128,15 +128,15 @@ impl Objects {
 
     /// The objects of this id that agree with what else is stated.
     pub fn find(&self, about: (Name, Option<Name>, Option<Name>)) -> Vec<u32> {
-        let named = self.by_id.get(&about.0).into_iter().flatten();
-        named.copied().filter(|number| self.get(*number).agrees(about.1, about.2)).collect()
+        let named = self.by_id.get(&about.0).into_iter().flat_map(Few::iter);
+        named.filter(|number| self.get(*number).agrees(about.1, about.2)).collect()
     }
 
     /// A new object of this id, cache identity and map of positions.
     pub fn add(&mut self, (id, identity, token_map): (Name, Option<Name>, Option<Name>)) -> u32 {
         let of = Object { object_id: Some(id), identity, token_map, ..Object::default() };
         let number = self.made(of);
-        self.by_id.entry(id).or_default().push(number);
+        self.by_id.entry(id).or_default().add(number);
         self.rest(number);
         number
     }
@@ -150,7 +150,7 @@ impl Objects {
                 let id = self.get(oldest).object_id;
                 self.discard(oldest);
                 if let Some(named) = id.and_then(|id| self.by_id.get_mut(&id)) {
-                    named.retain(|each| *each != oldest);
+                    named.remove(oldest);
                     if named.is_empty() {
                         id.map(|id| self.by_id.remove(&id));
                     }

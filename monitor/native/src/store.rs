@@ -51,7 +51,7 @@ macro_rules! whole {
         }
     })*};
 }
-whole!(u8, u16, u32, u64, i64, i128);
+whole!(u8, u16, u32, u64, i32, i64, i128);
 
 impl Store for bool {
     fn put(&self, out: &mut Vec<u8>) {

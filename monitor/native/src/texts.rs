@@ -13,7 +13,7 @@ record! {
 record! {
     /// `digits` times ten to the power of `exponent`, in seconds or in steps; no zeros at the end.
     #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-    pub struct Duration { steps: bool, digits: u64, exponent: i64 }
+    pub struct Duration { steps: bool, digits: u64, exponent: i32 }
 }
 
 fn is_space(c: char) -> bool {
@@ -100,6 +100,7 @@ impl Duration {
             let scale = 10i128.checked_pow(exponent.max(0) as u32)?;
             i128::from(digits) * scale <= i128::from(i64::MAX)
         };
+        let exponent = i32::try_from(exponent).ok()?;
         (digits > 0 && fits && (whole || !steps)).then_some(Self { steps, digits, exponent })
     }
 
@@ -108,7 +109,7 @@ impl Duration {
         let places = |of: Self| i64::from(of.digits.ilog10());
         let most = places(self).max(places(other));
         let scaled = |of: Self| u128::from(of.digits) * 10u128.pow((most - places(of)) as u32);
-        let size = |of: Self| (places(of) + of.exponent, scaled(of));
+        let size = |of: Self| (places(of) + i64::from(of.exponent), scaled(of));
         (self.steps == other.steps).then(|| size(self) > size(other))
     }
 
