@@ -7,8 +7,8 @@ from typing import Annotated, Final
 
 import typer
 
-from models.framework.consistent import Facts
 from models.framework.explore import simulate
+from models.framework.stepper import Stepper
 from models.loading import load, load_inferred
 from models.registry import RUNTIMES, parts, runtime
 from models.report.pages import pages
@@ -111,7 +111,7 @@ def simulate_model(
     """
     check_target(output)
     model, shim = load_inferred(name, inference)
-    lines = as_jsonl(trace_of(simulate(model, seed, steps, Facts(model, shim)), shim))
+    lines = as_jsonl(trace_of(simulate(model, seed, steps, Stepper(model, shim)), shim))
     if output is None:
         typer.echo(lines, nl=False)
     else:

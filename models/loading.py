@@ -6,7 +6,7 @@ from collections.abc import Callable
 from functools import cache
 from typing import Any
 
-from models.framework.consistent import check_facts
+from models.framework.explore import check_facts
 from models.framework.inference import Inference
 from models.framework.model import Model
 from models.framework.shims import PLAIN, Shim

@@ -1,4 +1,9 @@
-"""Walks a model by itself: all its reachable states, or one random run."""
+"""Walks a model: all its reachable states, one random run, or a part that is checked for facts.
+
+A model that emits facts which contradict each other is refused. The rule is that of the judge
+(`spec.stream`): what breaks a stream. It is applied by one reader, because a shim decides which
+claims facts are about.
+"""
 
 from __future__ import annotations
 
@@ -8,15 +13,20 @@ from collections.abc import Hashable, Iterator
 from dataclasses import dataclass
 from typing import Any, Final, NamedTuple, TypeVar
 
-from models.framework.consistent import Facts
-from models.framework.model import Action, Emitted, Model, step
+from models.framework.model import Action, Emitted, Model, fault, step
+from models.framework.shims import PLAIN, Shim
+from models.framework.stepper import FIRST, Names, Stepper
+from spec.claims.states import Mode
 from spec.language.errors import SpecError
 
-__all__ = ["LIMIT", "Reach", "Step", "reach", "simulate"]
+__all__ = ["LIMIT", "LOADED", "Reach", "Step", "check_facts", "reach", "simulate"]
 
 State = TypeVar("State", bound=Hashable)
 
 LIMIT: Final = 1_000_000
+
+LOADED: Final = 500
+"""States, each with what was emitted before, in which a model is checked when it is loaded."""
 
 
 @dataclass(frozen=True)
@@ -89,7 +99,7 @@ def _itself(state: State) -> tuple[State, tuple[int, ...]]:
 
 
 def simulate(
-    model: Model[Any], seed: int, steps: int, facts: Facts | None = None
+    model: Model[Any], seed: int, steps: int, facts: Stepper | None = None
 ) -> Iterator[Step]:
     """A random run of at most so many actions; the same seed makes the same run.
 
@@ -98,14 +108,53 @@ def simulate(
     """
     chance = random.Random(seed)
     state = chance.choice(list(model.initial()))
-    known = None if facts is None else facts.first
+    known = FIRST
     for _ in range(steps):
         actions = list(model.actions(state))
         if not actions:
             return
         action = chance.choice(actions)
         after, emits = step(model, state, action)
-        if facts is not None and known is not None:
-            known = facts.after(known, state, action, emits)
+        if facts is not None:
+            known = _known(model, facts, known, state, action, emits)
         state = after
         yield Step(action, state, emits)
+
+
+def check_facts(
+    model: Model[Any], shim: Shim = PLAIN, mode: Mode | None = None, limit: int = LOADED
+) -> None:
+    """Follow a model breadth first, until so many states are known, before anything is concluded.
+
+    Raises:
+        SpecError: an action emits what is no event, or what `Stepper.path` refuses; it is named.
+    """
+    facts = Stepper(model, shim, mode)
+    todo = deque((state, FIRST) for state in dict.fromkeys(model.initial()))
+    found = set(todo)
+    while todo and len(found) <= limit:
+        state, known = todo.popleft()
+        for action in model.actions(state):
+            reached, emits = step(model, state, action)
+            following = _known(model, facts, known, state, action, emits)
+            reached, blocks = model.canonical(reached)
+            if blocks:
+                following = facts.renamed(following, Names(blocks))
+            if (reached, following) not in found:
+                found.add((reached, following))
+                todo.append((reached, following))
+
+
+def _known(
+    model: Model[Any],
+    facts: Stepper,
+    known: int,
+    state: object,
+    action: Action,
+    emits: tuple[Emitted, ...],
+) -> int:
+    """What is known after what an action in a state emitted."""
+    try:
+        return facts.path(known, emits)[-1]
+    except SpecError as error:
+        raise fault(model, state, action, error) from None

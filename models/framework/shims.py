@@ -29,7 +29,7 @@ from spec.events.alphabet import Kind
 from spec.events.canonical import Event
 from spec.events.fields import IDENTITY, fields_of
 
-__all__ = ["PLAIN", "Shim", "claim_of", "stream_of"]
+__all__ = ["PLAIN", "Shim", "claim_of", "events_of", "stream_of"]
 
 
 def claim_of(holder: str) -> str:
@@ -64,12 +64,16 @@ PLAIN: Final = Shim()
 """Relabels nothing: for models of runtimes that have claims."""
 
 
+def events_of(shim: Shim, emits: Iterable[Emitted]) -> list[Event]:
+    """The events that a reader writes for what was emitted."""
+    return [event for each in emits for event in shim.events(each)]
+
+
 def stream_of(shim: Shim, emits: Iterable[Emitted], name: str) -> list[Event]:
-    """What a reader writes for all that was emitted: a complete stream, numbered from 0."""
-    events = (event for each in emits for event in shim.events(each))
+    """The same as a complete stream, numbered from 0."""
     return [
         msgspec.structs.replace(event, stream=name, sequence=number)
-        for number, event in enumerate(events)
+        for number, event in enumerate(events_of(shim, emits))
     ]
 
 

@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from proofs.product.runs import STREAM, events_of
+from models.framework.shims import events_of
+from proofs.product.runs import STREAM
 from spec import __version__
 from spec.digest import spec_digest
 

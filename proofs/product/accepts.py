@@ -15,8 +15,7 @@ from dataclasses import dataclass
 from typing import Any, Final, NamedTuple, TypeAlias
 
 from models.framework.model import Action, Model, step
-from models.framework.shims import PLAIN, Shim
-from proofs.product.runs import events_of
+from models.framework.shims import PLAIN, Shim, events_of
 from spec.events.alphabet import Kind
 from spec.events.canonical import Event
 from spec.events.fields import RUNTIME

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from models.framework.model import Action, Emitted, Model, fault, step
+from models.framework.stepper import Names
 from models.framework.symmetry import relabelled_state, renamings
 
 if TYPE_CHECKING:
@@ -12,15 +13,7 @@ if TYPE_CHECKING:
 
     from spec.language.errors import SpecError
 
-__all__ = ["Edge", "Graph", "Names"]
-
-
-class Names(NamedTuple):
-    """The names that blocks have from a state on, and what claims and requests are called."""
-
-    blocks: tuple[int, ...] = ()
-    labels: tuple[tuple[str, str], ...] = ()
-
+__all__ = ["Edge", "Graph"]
 
 Edge: TypeAlias = tuple[int, tuple[Emitted, ...], Action, Names | None]
 """The state reached, what is emitted, what is done, and new names, where any are others."""

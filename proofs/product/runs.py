@@ -9,15 +9,10 @@ from models.framework.model import Action, Emitted
 from models.framework.shims import Shim, stream_of
 from spec.events.canonical import Event
 
-__all__ = ["STREAM", "Run", "events_of", "plainness"]
+__all__ = ["STREAM", "Run", "plainness"]
 
 STREAM: Final = "run"
 """The name of the stream of a run."""
-
-
-def events_of(shim: Shim, emits: tuple[Emitted, ...]) -> list[Event]:
-    """The events that a reader writes for what an action emitted."""
-    return [event for each in emits for event in shim.events(each)]
 
 
 @dataclass(frozen=True)

@@ -16,12 +16,12 @@ from enum import StrEnum
 from functools import partial
 from typing import Any, Final, TypeAlias
 
-from models.framework.consistent import check_facts
+from models.framework.explore import check_facts
 from models.framework.model import Action, Emitted, Model, renamed
 from models.framework.shims import Shim
+from models.framework.stepper import FIRST, Names, Stepper
 from models.framework.symmetry import relabelled, relabelled_emission
-from proofs.product.graph import Edge, Graph, Names
-from proofs.product.observed import FIRST, Observed
+from proofs.product.graph import Edge, Graph
 from proofs.product.runs import Run, plainness
 from spec.claims.states import Mode
 from spec.contract.modes import MODES, Bundle
@@ -70,7 +70,6 @@ class Outcome:
     answer: Answer
     states: int
     transitions: int
-    configurations: int
     longest: int
     run: Run | None = None
 
@@ -85,7 +84,7 @@ def search(
     limit: int = LIMIT,
     progress: Progress | None = None,
     symmetric: bool = True,
-    observed: Observed | None = None,
+    explored: tuple[Graph, Stepper] | None = None,
 ) -> Outcome:
     """Whether every run of a model keeps an obligation to the claim of a holder.
 
@@ -94,20 +93,20 @@ def search(
     Args:
         symmetric: states that differ in names alone, of blocks and of what is interchangeable
             without the claim, are one.
-        observed: the claim as others have followed it in the model.
+        explored: the model and what the judge knows of it, as other searches left them.
 
     Raises:
         SpecError: the model emits facts that contradict each other; the action is named.
     """
-    if observed is None:
+    if explored is None:
         graph = Graph(model, symmetric=symmetric, fixed=(tracked,))
-        observed = Observed(graph, shim, mode, tracked)
+        explored = graph, Stepper(model, shim, mode, tracked)
     collects = gc.isenabled()
     gc.disable()  # the collector would look at every state again and again
     try:
-        return _Search(observed, obligation, limit).run(progress)
+        return _Search(*explored, obligation, limit).run(progress)
     except KeyboardInterrupt:
-        return Outcome(obligation, Answer.STOPPED, 0, 0, 0, 0)
+        return Outcome(obligation, Answer.STOPPED, 0, 0, 0)
     finally:
         if collects:
             gc.enable()
@@ -130,17 +129,17 @@ def search_each(
     Raises:
         SpecError: an action emits what is no event, or facts that contradict each other.
     """
-    observed = Observed(Graph(model, fixed=(tracked,)), shim, mode, tracked)
+    explored = Graph(model, fixed=(tracked,)), Stepper(model, shim, mode, tracked)
     found: dict[str, Outcome] = {}
     names = MODES[mode].names(Bundle.CONTRACT)
     try:
         check_facts(model, shim, mode)
     except KeyboardInterrupt:
-        return {names[0]: Outcome(names[0], Answer.STOPPED, 0, 0, 0, 0)}
+        return {names[0]: Outcome(names[0], Answer.STOPPED, 0, 0, 0)}
     for name in names:
         report = None if progress is None else partial(progress, name)
         found[name] = search(
-            model, shim, mode, name, tracked, limit=limit, progress=report, observed=observed
+            model, shim, mode, name, tracked, limit=limit, progress=report, explored=explored
         )
         if found[name].answer is Answer.STOPPED:
             break
@@ -150,10 +149,9 @@ def search_each(
 class _Search:
     """A search of the product of a model with a judge, for one obligation."""
 
-    def __init__(self, observed: Observed, obligation: str, limit: int) -> None:
-        self.graph, self.observed, self.limit = observed.graph, observed, limit
-        self.obligation, self.place = obligation, observed.obligations.index(obligation)
-        graph = self.graph
+    def __init__(self, graph: Graph, judge: Stepper, obligation: str, limit: int) -> None:
+        self.graph, self.judge, self.limit = graph, judge, limit
+        self.obligation, self.place = obligation, judge.obligations.index(obligation)
         first = [(number, FIRST) for number in graph.first]
         self.parents: dict[_Node, tuple[_Node, Edge] | None] = dict.fromkeys(first)
         self.costs: dict[_Node, int] = dict.fromkeys(first, 0)
@@ -185,13 +183,13 @@ class _Search:
 
     def _visit(self, cost: int, progress: Progress | None) -> None:
         """Visit what is reached by so many events; what it costs no event to reach is among it."""
-        after, leaves, place = self.observed.after, self.graph.leaving, self.place
+        after, leaves, place = self.judge.after, self.graph.leaving, self.place
         costs, parents, todo = self.costs, self.parents, self.todo
         for node in todo[cost]:
             if costs[node] < cost:
                 continue
             state, configuration = node
-            verdict = self.observed.verdict(configuration, place)
+            verdict = self.judge.verdict(configuration, place)
             if verdict is Verdict.VIOLATED:
                 self.broken.append(node)
                 continue
@@ -204,7 +202,7 @@ class _Search:
                 except SpecError as error:
                     raise self.graph.fault(state, edge[2], error) from None
                 if names is not None:
-                    following = self.observed.renamed(following, names)
+                    following = self.judge.renamed(following, names)
                 new, price = (reached, following), cost + events
                 if price < costs.get(new, price + 1):
                     costs[new], parents[new] = price, (node, edge)
@@ -223,9 +221,8 @@ class _Search:
             answer,
             len(self.costs),
             self.transitions,
-            len(self.observed),
             self.longest,
-            min(runs, key=lambda run: plainness(run, self.observed.shim)) if runs else None,
+            min(runs, key=lambda run: plainness(run, self.judge.shim)) if runs else None,
         )
 
     def _run_to(self, node: _Node) -> Run:

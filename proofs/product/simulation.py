@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Final
 
 import msgspec
 
-from models.framework.consistent import Facts
-from models.framework.explore import simulate
+from models.framework.explore import check_facts, simulate
 from models.framework.shims import claim_of
+from models.framework.stepper import Stepper
 from proofs.product.runs import Run
 from spec.contract.modes import MODES, Bundle
 from spec.contract.obligations import OBLIGATIONS
@@ -64,7 +64,7 @@ class _Found:
         self.rules: set[tuple[str, int]] = set()
         self.broken: dict[str, tuple[str, ...]] = {}
 
-    def take(self, subject: Subject, seed: int, facts: Facts) -> None:
+    def take(self, subject: Subject, seed: int, facts: Stepper) -> None:
         """Judge one random run."""
         steps = list(simulate(subject.model, seed, STEPS, facts))
         run = Run(None, tuple((step.action, step.emits) for step in steps))
@@ -107,10 +107,11 @@ def simulated(
     Raises:
         SpecError: an action emits what is no event, or facts that contradict each other.
     """
-    facts = Facts(subject.model, subject.shim, subject.mode)
+    read = subject.model, subject.shim, subject.mode
+    facts = Stepper(*read)
     found, complete = _Found(), True
     try:
-        facts.check()
+        check_facts(*read)
         for number in range(runs):
             found.take(subject, seed + number, facts)
             if progress is not None:

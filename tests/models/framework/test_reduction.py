@@ -10,9 +10,8 @@ from hypothesis import strategies as st
 
 from models.framework.explore import simulate
 from models.framework.reduction import read, reduce
-from models.framework.shims import Shim, claim_of
+from models.framework.shims import Shim, claim_of, events_of
 from models.runtimes.vllm_pool import Prompt, VllmPool
-from proofs.product.runs import events_of
 from spec.claims.states import Mode
 from spec.contract.ledgers import CLAIM_FACTS
 from spec.contract.modes import Bundle

@@ -7,8 +7,8 @@ from typing import Any
 
 from models.framework.model import Model
 from models.framework.shims import PLAIN
+from models.framework.stepper import FIRST, Stepper
 from proofs.product.graph import Graph
-from proofs.product.observed import FIRST, Observed
 from spec.claims.states import Mode
 from spec.contract.modes import MODES, Bundle
 from spec.language.verdicts import Verdict
@@ -20,18 +20,18 @@ def verdicts(model: Model[Any], mode: Mode, tracked: str) -> dict[str, set[Verdi
     A verdict that is pending counts where the model can do nothing more.
     """
     graph = Graph(model, symmetric=False)
-    observed = Observed(graph, PLAIN, mode, tracked)
+    judge = Stepper(model, PLAIN, mode, tracked)
     todo = deque((state, FIRST) for state in graph.first)
     seen, came = set(todo), defaultdict[str, set[Verdict]](set)
     while todo:
         state, configuration = todo.popleft()
         leaving = graph.leaving(state)
-        for place, name in enumerate(observed.obligations):
-            verdict = observed.verdict(configuration, place)
+        for place, name in enumerate(judge.obligations):
+            verdict = judge.verdict(configuration, place)
             if verdict is not Verdict.PENDING or not leaving:
                 came[name].add(verdict)
         for reached, emits, _, _ in leaving:
-            node = reached, observed.path(configuration, emits)[-1]
+            node = reached, judge.path(configuration, emits)[-1]
             if node not in seen:
                 seen.add(node)
                 todo.append(node)

@@ -11,10 +11,10 @@ from typing import Final, TypeAlias
 
 import pytest
 
+from models.framework.shims import events_of
+from models.framework.stepper import FIRST, Stepper
 from proofs.counterexamples.suite import Row
 from proofs.product.graph import Graph
-from proofs.product.observed import FIRST, Observed
-from proofs.product.runs import events_of
 from spec.events.canonical import Event
 from spec.language.verdicts import Verdict
 from tests.proofs.counterexamples import test_recorded as recorded
@@ -38,18 +38,18 @@ def shortest(row: Row, limit: int) -> tuple[int, tuple[int, ...]]:
     """The events of a shortest run that breaks what the row shows, and the fewest names of one."""
     inference = recorded.INFERENCES[row.inference]
     graph = Graph(inference.model(), symmetric=False)
-    observed = Observed(graph, inference.shim, inference.mode, inference.tracked)
-    place = observed.obligations.index(recorded.shown(row))
+    judge = Stepper(inference.model(), inference.shim, inference.mode, inference.tracked)
+    place = judge.obligations.index(recorded.shown(row))
     todo = defaultdict(list, {0: [(number, FIRST, NOTHING) for number in graph.first]})
     seen = set(todo[0])
     for length in range(limit + 1):
         found = []
         for state, configuration, names in todo[length]:
-            if observed.verdict(configuration, place) is Verdict.VIOLATED:
+            if judge.verdict(configuration, place) is Verdict.VIOLATED:
                 found.append(tuple(map(len, names)))
                 continue
             for reached, emits, _, _ in graph.leaving(state):
-                following, count = observed.after(configuration, emits, place)
+                following, count = judge.after(configuration, emits, place)
                 more = named(events_of(inference.shim, emits)[:count])
                 names_now = tuple(one | other for one, other in zip(names, more, strict=True))
                 new = reached, following, names_now

@@ -10,12 +10,11 @@ import pytest
 
 from models.framework.explore import simulate
 from models.framework.model import Action, Model, Next
-from models.framework.shims import PLAIN
+from models.framework.shims import PLAIN, events_of
 from models.runtimes.plugin.model import TAKES, VARIANTS, Plugin
 from models.runtimes.plugin.of_trace import plugin_of
 from models.runtimes.plugin.state import State
 from proofs.product.accepts import Accepted, Bounded, Rejected, accepts
-from proofs.product.runs import events_of
 from spec.claims.states import Mode
 from spec.events.alphabet import Kind
 from spec.events.canonical import Event, Mark

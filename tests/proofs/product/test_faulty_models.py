@@ -13,9 +13,9 @@ from typing import Any, Final
 import pytest
 
 from models.__main__ import main as models
-from models.framework.consistent import LOADED, Facts, check_facts
-from models.framework.explore import Step, simulate
+from models.framework.explore import LOADED, Step, check_facts, simulate
 from models.framework.model import Action, Emitted, Event, Fact, Model, Next, fact, signal
+from models.framework.stepper import Stepper
 from models.registry import RUNTIMES, model_of, runtime
 from models.runtimes.vllm_pool import INFERENCES, VllmPool
 from models.runtimes.vllm_pool.model import Prompt
@@ -235,7 +235,7 @@ def test_a_run_is_refused_at_the_action() -> None:
     """Of a random run each step is given until the one that contradicts those before it."""
     model, steps = EndsTwice(), list[Step]()
     with pytest.raises(SpecError, match=r"action finish\(r\d\)"):
-        steps.extend(simulate(model, 0, 60, Facts(model)))
+        steps.extend(simulate(model, 0, 60, Stepper(model)))
     assert steps
     assert steps == list(simulate(model, 0, len(steps)))
     assert "finish" not in {step.action.name for step in steps}

@@ -13,7 +13,7 @@ import pytest
 
 from models.framework.hooked import Hooked, HookedState, facts_of
 from models.framework.model import Action
-from models.framework.shims import PLAIN
+from models.framework.shims import PLAIN, events_of
 from models.runtimes.plugin.model import Plugin
 from models.runtimes.plugin.of_trace import plugins_of
 from models.runtimes.plugin.state import Prompt as Part
@@ -22,7 +22,6 @@ from models.runtimes.vllm_pool.of_trace import pools_of
 from proofs.__main__ import main
 from proofs.product.accepts import Accepted, Rejected, accepts
 from proofs.product.recorded import ACCEPTED, REJECTED, UNDECIDED, StreamAcceptance, acceptance
-from proofs.product.runs import events_of
 from spec.events.alphabet import Kind
 from spec.events.canonical import Event, Mark, as_jsonl
 from spec.language.errors import SpecError

@@ -10,10 +10,9 @@ import pytest
 
 from models.framework.explore import reach, simulate
 from models.framework.model import Action, Next, fact
-from models.framework.shims import Shim, claim_of
+from models.framework.shims import Shim, claim_of, events_of
 from models.runtimes.vllm_pool import Prompt, VllmPool
 from proofs.product.accepts import is_run
-from proofs.product.runs import events_of
 from proofs.product.search import Answer, search, search_each
 from spec.claims.states import Mode
 from spec.contract.modes import MODES, Bundle

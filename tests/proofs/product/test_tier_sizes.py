@@ -10,10 +10,9 @@ import pytest
 
 from models.framework.hooked import Hooked, Watch
 from models.framework.model import Action
-from models.framework.shims import PLAIN
+from models.framework.shims import PLAIN, events_of
 from models.runtimes.vllm_offload.model import VllmOffload
 from proofs.__main__ import main
-from proofs.product.runs import events_of
 from spec.events.alphabet import Kind
 from spec.events.canonical import Event, as_jsonl
 from tests.recordings import OBSERVED

@@ -12,10 +12,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from models.framework.explore import simulate
-from models.framework.shims import Shim
+from models.framework.shims import Shim, events_of
 from models.framework.symmetry import relabelled as relabelled_names
 from models.runtimes.vllm_pool import Prompt, VllmPool
-from proofs.product.runs import events_of
 from spec.claims.states import Mode
 from spec.events.alphabet import Kind
 from spec.events.canonical import Event

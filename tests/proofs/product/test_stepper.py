@@ -11,10 +11,9 @@ from hypothesis import strategies as st
 from models.framework.explore import simulate
 from models.framework.model import Model
 from models.framework.shims import PLAIN, Shim, claim_of
+from models.framework.stepper import FIRST, Stepper
 from models.registry import runtime
 from models.runtimes.vllm_pool import Policy, Prompt, VllmPool
-from proofs.product.graph import Graph
-from proofs.product.observed import FIRST, Observed
 from proofs.product.runs import Run
 from spec.claims.states import Mode
 from spec.language.errors import SpecError
@@ -38,15 +37,15 @@ def follow(model: Model[Any], shim: Shim, mode: Mode, seed: int, length: int) ->
     the whole stream.
     """
     tracked = model.holders[0]
-    observed = Observed(Graph(model), shim, mode, tracked)
+    judge = Stepper(model, shim, mode, tracked)
     configuration, steps = FIRST, []
     for step in simulate(model, seed, length):
-        configuration = observed.path(configuration, step.emits)[-1]
+        configuration = judge.path(configuration, step.emits)[-1]
         steps.append((step.action, step.emits))
         claim = judged(Run(None, tuple(steps)).events(shim), mode).claims.get(claim_of(tracked))
-        for place, name in enumerate(observed.obligations if claim is not None else ()):
+        for place, name in enumerate(judge.obligations if claim is not None else ()):
             expected = claim.findings()[name].verdict  # type: ignore[union-attr]
-            found = observed.verdict(configuration, place)
+            found = judge.verdict(configuration, place)
             assert expected == found, (name, [str(action) for action, _ in steps])
 
 
@@ -81,21 +80,21 @@ def test_other_claims_are_followed_for_their_blocks() -> None:
     model, mode = VllmPool(6, PROMPTS, {"a": 2, "b": 2}), Mode.HARD_PROTECTED
     shim, sizes = Shim(mode, frozenset({"keep"})), []
     for tracked in ("a", "nobody"):
-        observed = Observed(Graph(model), shim, mode, tracked)
+        judge = Stepper(model, shim, mode, tracked)
         for seed in range(60):
             configuration = FIRST
             for step in simulate(model, seed, 40):
-                configuration = observed.path(configuration, step.emits)[-1]
-        sizes.append(len(observed))
+                configuration = judge.path(configuration, step.emits)[-1]
+        sizes.append(len(judge))
     assert sizes[1] < sizes[0]
 
 
 def test_a_claim_that_is_not_followed_is_refused() -> None:
     """An event that names a claim of no holder of the model is an error that names it."""
     mode, shim = Mode.DEMOTABLE, Shim(Mode.DEMOTABLE, frozenset({"keep"}))
-    observed = Observed(Graph(VllmPool()), shim, mode, "a")
+    judge = Stepper(VllmPool(), shim, mode, "a")
     strange = VllmPool(objects={"z": 1})
     (state,) = strange.initial()
     keep = next(action for action in strange.actions(state) if action.name == "keep")
     with pytest.raises(SpecError, match="claim:z"):
-        observed.path(FIRST, strange.apply(state, keep).emits)
+        judge.path(FIRST, strange.apply(state, keep).emits)
