@@ -1,8 +1,8 @@
-"""Writes and reads runs in the Informal Trace Format of Apalache and Quint.
+"""Writes runs in the Informal Trace Format of Apalache and Quint.
 
 There is one state before any event and one after each. The variant `event` is the event; facts,
 beliefs and observer states are records. The canonical events that a monitor reads are in the
-`#meta` of the states, which viewers ignore.
+`#meta` of the states, which viewers ignore; only these are read back.
 """
 
 from __future__ import annotations
@@ -11,10 +11,8 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import msgspec
-import z3
 
 from proofs.engines.bounded.minimise import CARRIES
-from proofs.engines.bounded.unrolling import Found
 from proofs.traces.replay import to_events
 from spec import __version__
 from spec.cli.common import json_page
@@ -28,11 +26,11 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
     from pathlib import Path
 
-    from proofs.engines.bounded.unrolling import Value
+    from proofs.engines.bounded.unrolling import Found, Value
     from proofs.model.of_mode import Model
     from spec.events.alphabet import Kind
 
-__all__ = ["ITF", "JSONL", "check_suffix", "events_of", "from_itf", "to_itf", "write_trace"]
+__all__ = ["ITF", "JSONL", "check_suffix", "events_of", "to_itf", "write_trace"]
 
 ITF = ".itf.json"
 JSONL = ".jsonl"
@@ -121,21 +119,6 @@ def to_itf(
     }
 
 
-def from_itf(model: Model, document: Mapping[str, Any]) -> Found:
-    """The run that `to_itf` wrote; raises SpecError for a document of another kind or version."""
-    _check(document)
-    try:
-        states, events = [], []
-        for number, state in enumerate(document["states"]):
-            states.append({n: _read(model, n, state[v][f]) for n, v, f in _places(model)})
-            if number:
-                events.append(_read_event(model, state["event"]))
-        failed = tuple(document["#meta"]["clauses"])
-    except (KeyError, TypeError, ValueError) as problem:
-        raise SpecError(f"the trace is corrupt: {problem!r}", "write it again") from None
-    return Found(tuple(events), tuple(states), failed)
-
-
 def events_of(document: Mapping[str, Any]) -> list[Event]:
     """The canonical events that the states carry.
 
@@ -186,23 +169,10 @@ def _places(model: Model) -> Iterator[tuple[str, str, str]]:
 
 
 def _written(model: Model, name: str, value: Value) -> Any:
-    observer = _observed(model, name)
-    return _number(value) if observer is None else model.observers[observer].states[value].name
-
-
-def _read(model: Model, name: str, value: Any) -> Value:
-    observer = _observed(model, name)
-    if observer is None:
-        return _value(value)
-    return [state.name for state in model.observers[observer].states].index(value)
-
-
-def _observed(model: Model, name: str) -> int | None:
-    """The observer whose state a variable is."""
-    rest = name.rpartition("/")[2]
-    if not rest.startswith("state."):
-        return None
-    return [o.name for o in model.observers].index(rest.removeprefix("state."))
+    kind, _, observer = name.rpartition("/")[2].partition(".")
+    if kind != "state":
+        return _number(value)
+    return next(each.states for each in model.observers if each.name == observer)[value].name
 
 
 def _event(model: Model, event: Mapping[str, Value]) -> dict[str, Any]:
@@ -219,32 +189,10 @@ def _belongs(name: str, value: Value, kind: Kind) -> bool:
     if name == "kind":
         return False
     carried = name in CARRIES.get(kind, ()) or name.partition(".")[0] in _WHOM
-    return carried or value != _plain(name)
-
-
-def _plain(name: str) -> bool:
-    return name == "authorised"
-
-
-def _read_event(model: Model, variant: Mapping[str, Any]) -> dict[str, Value]:
-    said = {name: _value(value) for name, value in variant["value"].items()}
-    event: dict[str, Value] = {}
-    for name, variable in model.event("").items():
-        plain: Value = _plain(name) if z3.is_bool(variable) else 0
-        event[name] = said.get(name, plain)
-    event["kind"] = [str(kind) for kind in model.alphabet].index(variant["tag"])
-    return event
+    return carried or value != (name == "authorised")  # what it is unless it is stated
 
 
 def _number(value: Value) -> Any:
     if isinstance(value, bool) or abs(value) <= _SAFE:
         return value
     return {"#bigint": str(value)}
-
-
-def _value(value: Any) -> Value:
-    if isinstance(value, dict):
-        return int(value["#bigint"])
-    if not isinstance(value, bool | int):
-        raise TypeError(f"{value!r} is not a value")
-    return value

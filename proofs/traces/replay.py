@@ -8,16 +8,14 @@ from typing import TYPE_CHECKING, Any
 from spec.contract.modes import MODES
 from spec.events.alphabet import CONFLICT_ACTIONS, Kind
 from spec.events.canonical import CapacityProof, Event
-from spec.language.verdicts import Verdict
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from proofs.engines.bounded.search import Found
     from proofs.model.of_mode import Model
-    from spec.language.machine import Observer
 
-__all__ = ["OTHER", "TRACKED", "predicted", "to_events"]
+__all__ = ["OTHER", "TRACKED", "to_events"]
 
 TRACKED = "claim:tracked"
 OTHER = "claim:other"
@@ -209,15 +207,3 @@ def _about_request(
 
 def _given(fields: Mapping[str, Any]) -> dict[str, Any]:
     return {name: value for name, value in fields.items() if value is not None}
-
-
-def predicted(model: Model, found: Found) -> dict[str, str]:
-    """The verdict of each obligation about the tracked claim at the end of the run."""
-    prefix = next(iter(model.sides.values()))
-
-    def verdict(o: Observer) -> Verdict:
-        seen = [o.states[int(s[f"{prefix}state.{o.name}"])].verdict for s in found.states]
-        once = Verdict.SATISFIED in seen and seen[-1] is Verdict.UNEXERCISED
-        return Verdict.SATISFIED if once else seen[-1]
-
-    return {o.name: str(verdict(o)) for o in model.observers}

@@ -13,9 +13,11 @@ from proofs.logic.encode import Bits
 from proofs.model.of_mode import Model, model_of
 from spec.claims.states import Mode
 from spec.contract.modes import Bundle
+from spec.language.machine import Observer
+from spec.language.verdicts import Verdict
 from tests.once import once
 
-__all__ = ["checked", "refutation", "witness"]
+__all__ = ["checked", "predicted", "refutation", "witness"]
 
 
 @cache
@@ -38,6 +40,18 @@ def refutation(mode: Mode, *, plain: bool = False) -> tuple[Model, Found]:
     found = once(f"refutation-{mode}-{plain}", lambda: search().found)
     assert found is not None
     return model, found
+
+
+def predicted(model: Model, found: Found) -> dict[str, str]:
+    """The verdict of each obligation about the tracked claim at the end of the run."""
+    prefix = next(iter(model.sides.values()))
+
+    def verdict(o: Observer) -> Verdict:
+        seen = [o.states[int(s[f"{prefix}state.{o.name}"])].verdict for s in found.states]
+        once = Verdict.SATISFIED in seen and seen[-1] is Verdict.UNEXERCISED
+        return Verdict.SATISFIED if once else seen[-1]
+
+    return {o.name: str(verdict(o)) for o in model.observers}
 
 
 def checked(

@@ -6,11 +6,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import z3
 
 from proofs.engines.bounded.search import Found, find_refutation
 from proofs.logic.encode import Bits, Integers
 from proofs.model.of_mode import Model, model_of
-from proofs.traces.itf import events_of, from_itf, to_itf, write_trace
+from proofs.traces.itf import _places, events_of, to_itf, write_trace
 from proofs.traces.replay import to_events
 from spec.claims.states import Mode
 from spec.contract.modes import Bundle
@@ -27,6 +28,30 @@ def witness(mode: Mode) -> tuple[Model, Found]:
     return model, deepcopy(found)
 
 
+def read(model: Model, document: Any) -> Found:
+    """The run that a document states."""
+    observers = {each.name: [state.name for state in each.states] for each in model.observers}
+
+    def value(stated: Any, name: str = "") -> bool | int:
+        if isinstance(stated, dict):
+            return int(stated["#bigint"])
+        _, state, observer = name.rpartition("/")[2].partition("state.")
+        return observers[observer].index(stated) if state else stated
+
+    states, events = [], []
+    for number, state in enumerate(document["states"]):
+        states.append({name: value(state[var][at], name) for name, var, at in _places(model)})
+        if number:
+            stated = state["event"]
+            event = {
+                n: n == "authorised" if z3.is_bool(v) else 0 for n, v in model.event("").items()
+            }
+            event |= {name: value(each) for name, each in stated["value"].items()}
+            event["kind"] = [str(kind) for kind in model.alphabet].index(stated["tag"])
+            events.append(event)
+    return Found(tuple(events), tuple(states), tuple(document["#meta"]["clauses"]))
+
+
 class TestForm:
     @pytest.mark.parametrize("mode", Mode)
     def test_round_trip(self, mode: Mode) -> None:
@@ -35,14 +60,14 @@ class TestForm:
 
         document = json.loads(json.dumps(to_itf(model, found, META)))
 
-        assert found == from_itf(model, document)
+        assert found == read(model, document)
         assert to_events(model, found) == events_of(document)
 
     def test_noisy_run(self) -> None:
         """Fields that say nothing are kept where they are not plain."""
         model, found = shared.witness(Mode.OFFLOADABLE)
 
-        assert found == from_itf(model, to_itf(model, found, META))
+        assert found == read(model, to_itf(model, found, META))
 
     def test_meta(self) -> None:
         """What the run shows, of which specification and by which tool, stands in its head."""
@@ -82,7 +107,7 @@ class TestForm:
         try:
             document = to_itf(model, found, META, readable=False)
             assert {"#bigint": str(2**60)} == document["states"][0]["claim"]["threshold"]
-            assert 2**60 == from_itf(model, document).states[0]["c.threshold"]
+            assert 2**60 == read(model, document).states[0]["c.threshold"]
         finally:
             found.states[0]["c.threshold"] = 1
 
@@ -95,9 +120,6 @@ class TestRefused:
             (lambda d: d["#meta"].pop("spec"), "names no specification"),
             (lambda d: d.pop("#meta"), "not an ITF trace"),
             (lambda d: d.pop("states"), "not an ITF trace"),
-            (lambda d: d["states"][1].pop("event"), "corrupt"),
-            (lambda d: d["states"][1]["claim"].update(lead="x"), "corrupt"),
-            (lambda d: d["states"][1]["obligations"].update(claim_identity="x"), "corrupt"),
         ],
     )
     def test_foreign_or_damaged(self, spoil: Any, said: str) -> None:
@@ -107,7 +129,7 @@ class TestRefused:
         spoil(document)
 
         with pytest.raises(SpecError, match=said):
-            from_itf(model, document)
+            events_of(document)
 
     def test_no_events(self) -> None:
         """A run that no monitor can read carries no events."""
@@ -135,7 +157,7 @@ class TestFiles:
 
         write_trace(tmp_path / "run.itf.json", model, found, META)
 
-        assert found == from_itf(model, json.loads((tmp_path / "run.itf.json").read_bytes()))
+        assert found == read(model, json.loads((tmp_path / "run.itf.json").read_bytes()))
 
     @pytest.mark.parametrize("name", ["run", "run.json", "run.txt"])
     def test_unknown_suffix(self, name: str, tmp_path: Path) -> None:
@@ -154,4 +176,4 @@ class TestFiles:
         write_trace(tmp_path / "run.itf.json", model, found, META, events=[])
         with pytest.raises(SpecError, match=r"ends in \.itf\.json"):
             write_trace(tmp_path / "run.jsonl", model, found, META, events=[])
-        assert found == from_itf(model, json.loads((tmp_path / "run.itf.json").read_bytes()))
+        assert found == read(model, json.loads((tmp_path / "run.itf.json").read_bytes()))

@@ -9,12 +9,12 @@ from monitor.__main__ import main
 from proofs.engines.bounded.search import Found, find_refutation
 from proofs.logic.encode import Bits
 from proofs.model.of_mode import Model, model_of
-from proofs.traces.replay import TRACKED, predicted, to_events
+from proofs.traces.replay import TRACKED, to_events
 from spec.claims.states import Mode
 from spec.contract.modes import MODES, Bundle
 from spec.events.canonical import as_jsonl
 from spec.language.verdicts import Verdict, pool
-from tests.proofs.shared import refutation, witness
+from tests.proofs.shared import predicted, refutation, witness
 
 # No file of events shows these: the first two are redundant (docs/findings.md), the third needs a
 # failure that is answered only for another request, the last a report under another claim's name.

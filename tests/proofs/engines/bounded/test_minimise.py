@@ -13,14 +13,14 @@ from proofs.engines.bounded.search import Found, find_witness
 from proofs.engines.bounded.unrolling import Run
 from proofs.logic.encode import Bits
 from proofs.model.of_mode import Model, model_of
-from proofs.traces.replay import TRACKED, predicted, to_events
+from proofs.traces.replay import TRACKED, to_events
 from spec.claims.states import Mode
 from spec.contract.modes import MODES, Bundle
 from spec.contract.vocabulary import EVENT_FIELDS
 from spec.events.alphabet import Kind
 from spec.events.canonical import as_jsonl
 from spec.language.verdicts import pool
-from tests.proofs.shared import refutation, witness
+from tests.proofs.shared import predicted, refutation, witness
 
 PAPER = [mode for mode in Mode if MODES[mode].added]
 _WHOM = ("kind", "mine", "named", "here")
