@@ -5,16 +5,11 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING
 
-from rich.padding import Padding
-from rich.table import Table
 from rich.text import Text
 
-from proofs.report.cores import print_cores
-from proofs.report.layout import indented
+from proofs.report.layout import grid, indented, print_run
 from proofs.report.results import NOT_FOUND
-from proofs.report.runs import print_run
-from proofs.report.soundness import how
-from proofs.report.verdict import sentence
+from proofs.report.verdict import how, sentence
 from spec.contract.modes import Bundle
 from spec.language.prose import counted, printable
 
@@ -84,7 +79,7 @@ def print_check(
         else:
             _print_guards(console, check.guards)
     if check.core:
-        print_cores(console, check)
+        _print_cores(console, check)
     indented(console, Text("Assumed: the instrumentation is faithful (docs/theorem.md)."))
     indented(
         console,
@@ -150,15 +145,13 @@ def _print_each(console: Console, name: str, found: Sequence[Leaned], says: str)
     results = {each.result for each in found}
     result = next((r for r in ("failed", "unknown") if r in results), "proved")
     _headline(console, name, result, says)
-    rows = Table.grid(padding=(0, 1))
-    for _ in range(3):
-        rows.add_column(overflow="fold")
+    rows = grid(3)
     for each in found:
         says = f"{each.says} ({'; '.join(each.parts)})" if each.parts else each.says
         style = _STYLE.get(each.result, "yellow")
         sign = "holds" if each.result == "proved" else each.result
         rows.add_row(Text(sign, style=style), Text(each.name, style="bold"), Text(says))
-    console.print(Padding(rows, (0, 0, 0, 4), expand=False))
+    indented(console, rows, 4)
 
 
 def _print_receptive(console: Console, found: Receptive) -> None:
@@ -174,15 +167,13 @@ def _print_receptive(console: Console, found: Receptive) -> None:
 
 def _print_sound(console: Console, sound: Sound) -> None:
     _headline(console, "Sound", sound.result, how(sound))
-    rows = Table.grid(padding=(0, 1))
-    for _ in range(3):
-        rows.add_column(overflow="fold")
+    rows = grid(3)
     for name, says in sound.clauses.items():
         failed = name in sound.failed
         sign = _SIGNS.get(sound.result, "?") if not failed else "violated"
         style = "red" if failed else "green" if sound.result == "proved" else ""
         rows.add_row(Text(sign, style=style), Text(name, style="bold"), Text(says))
-    console.print(Padding(rows, (0, 0, 0, 4), expand=False))
+    indented(console, rows, 4)
     if sound.story:
         indented(
             console, Text("A shortest run that keeps every obligation and breaks the theorem:")
@@ -255,6 +246,27 @@ def _print_guards(console: Console, found: Mapping[str, Lacking]) -> None:
         indented(console, Text(f"unknown: {', '.join(unknown)}"), 4)
 
 
+def _print_cores(console: Console, check: Check) -> None:
+    """Print a numbered column for each clause; nothing if cores were not computed."""
+    core, in_every = check.core or {}, check.in_every_core or {}
+    numbers = {clause: str(number) for number, clause in enumerate(core, start=1)}
+    legend = "each clause is proved from only the obligations marked in its column. X: in every "
+    legend += "sufficient set; x: another set suffices without it."
+    indented(console, Text(f"Cores: {legend}"))
+    rows = grid(len(numbers) + 1, whole=len(numbers) + 1)
+    rows.add_row("", *numbers.values())
+    for name in check.necessary:
+        rows.add_row(name, *(_mark(name, core[clause], in_every[clause]) for clause in core))
+    indented(console, rows, 4)
+    indented(console, Text(", ".join(f"{n} {clause}" for clause, n in numbers.items())), 4)
+
+
+def _mark(name: str, core: Sequence[str], in_every: Sequence[str]) -> str:
+    if name not in core:
+        return "."
+    return "X" if name in in_every else "x"
+
+
 def _length(found: PaperClause | Lacking) -> str:
     if found.length is None:
         return found.reason
@@ -269,11 +281,7 @@ def _print_results(console: Console, found: Mapping[str, tuple[str, str, str]]) 
     """Print result, name, length and clause in one line each, or two if they do not fit."""
     columns = list(zip(*((name, *row) for name, row in found.items()), strict=True))
     wide = sum(max(map(len, column)) + 1 for column in columns) > console.width - _INDENT
-    rows = Table.grid(padding=(0, 1))
-    for _ in range(2 if wide else 3):
-        rows.add_column(no_wrap=True)
-    if not wide:
-        rows.add_column(overflow="fold")
+    rows = grid(2, whole=2) if wide else grid(4, whole=3)
     for name, (result, length, clause) in found.items():
         first = Text(result, style=_STYLE.get(result, "yellow"))
         if wide:
@@ -282,7 +290,7 @@ def _print_results(console: Console, found: Mapping[str, tuple[str, str, str]]) 
                 rows.add_row("", Text(f"  {length} {clause}".rstrip()))
         else:
             rows.add_row(first, Text(name), Text(length), Text(clause))
-    console.print(Padding(rows, (0, 0, 0, _INDENT), expand=False))
+    indented(console, rows, _INDENT)
 
 
 def _headline(console: Console, title: str, result: str, text: str) -> None:

@@ -5,14 +5,11 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING
 
-from rich.padding import Padding
-from rich.table import Table
 from rich.text import Text
 
+from proofs.report.layout import grid, indented, print_run
 from proofs.report.results import NOT_FOUND
-from proofs.report.runs import print_run
-from proofs.report.soundness import by
-from proofs.report.verdict import sentence, verdict
+from proofs.report.verdict import by, sentence, verdict
 from spec.contract.modes import Bundle
 from spec.events.alphabet import Kind
 from spec.language.prose import counted, printable
@@ -42,12 +39,10 @@ def print_summary(console: Console, check: Check, *, certified: bool = False) ->
     head.stylize(STYLES[said], 0, len(said))
     console.print(head)
     print_run(console, check.sound.story)
-    rows = Table.grid(padding=(0, 2))
-    rows.add_column(no_wrap=True)
-    rows.add_column(overflow="fold")
+    rows = grid(2, whole=1, gap=2)
     for name, text in _rows(check, certified=certified):
         rows.add_row(Text(name, style="bold"), Text(text))
-    console.print(Padding(rows, (0, 0, 0, 2), expand=False))
+    indented(console, rows)
 
 
 def _rows(check: Check, *, certified: bool) -> Iterator[tuple[str, str]]:

@@ -1,4 +1,7 @@
-"""Decides the verdict on a checked mode (holds, refuted or undecided) and words it."""
+"""Decides the verdict on a checked mode (holds, refuted or undecided) and words it.
+
+It also says how a theorem was decided, and within which bounds.
+"""
 
 from __future__ import annotations
 
@@ -14,10 +17,16 @@ if TYPE_CHECKING:
     from proofs.checks.results import Sound
     from proofs.report.results import Check, Consistent
 
-__all__ = ["FAR", "exit_code", "refuting", "sentence", "undecided", "verdict"]
+__all__ = ["FAR", "by", "exit_code", "how", "refuting", "sentence", "undecided", "verdict"]
 
 FAR = "for runs of every length and any number of blocks"
 """How far a proof goes."""
+
+_ENGINES = {
+    "search": "bounded search",
+    "recorded": "recorded invariant",
+    "spacer": "Spacer",
+}
 
 
 def exit_code(checks: list[Check]) -> int:
@@ -110,6 +119,33 @@ def undecided(check: Check) -> list[str]:
         for name in check.redundancy.undecided
     ]
     return why
+
+
+def by(sound: Sound) -> str:
+    """The engine that answered, and what was checked again."""
+    if sound.result != "proved":
+        return _ENGINES[sound.engine]
+    found = "a recorded invariant" if sound.engine == "recorded" else "an invariant of Spacer"
+    return f"{found}, checked again by plain Z3"
+
+
+def how(sound: Sound) -> str:
+    """The text after "Sound: RESULT, "."""
+    by = f"{_ENGINES[sound.engine]}, {sound.seconds:.1f} s"
+    reason = f": {sound.reason}" if sound.reason else ""
+    match sound.result:
+        case "proved":
+            checked = "the invariant was checked again by plain Z3: initiation, consecution"
+            checked += ", implication"
+            return (
+                "for runs of every length and any number of blocks, one claim among arbitrary "
+                f"others ({by}; {checked}). Clauses (the auditor reads only reports):"
+            )
+        case "bounded":
+            return f"not proved: {_how_far(sound)} ({by}{reason}):"
+        case "refuted":
+            return f"the obligations do not imply every clause ({by}{reason}):"
+    return f"neither proved nor refuted ({by}{reason}):"
 
 
 def _broken(check: Check) -> str:
