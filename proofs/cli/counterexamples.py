@@ -10,8 +10,7 @@ from rich.text import Text
 
 from models.registry import RUNTIMES, runtime
 from proofs.cli.progress import progress
-from proofs.counterexamples.folder import check_folder, write_folder
-from proofs.counterexamples.reading import read_index
+from proofs.counterexamples.folder import check_folder, read_index, write_folder
 from proofs.counterexamples.refute import Refutation, refute
 from proofs.counterexamples.suite import SCHEMA, Row, Suite, files, row_of
 from proofs.counterexamples.verify import Change, compared, selection

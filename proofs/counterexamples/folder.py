@@ -1,21 +1,90 @@
-"""Writes a suite to a folder, and nothing over what is of no suite."""
+"""Reads and writes the folder of a suite, and writes nothing over what is of no suite."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
-from proofs.counterexamples.reading import read_suite
-from proofs.counterexamples.suite import INDEX, file_name
+from proofs.counterexamples.suite import INDEX, SCHEMA, Row, Suite, file_name
+from spec.events.canonical import Event
+from spec.files.json_text import decode_json
+from spec.files.plain import open_plain
 from spec.files.writing import check_target, write_bytes
+from spec.language.called import called
 from spec.language.errors import OutputError, SpecError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path
 
-__all__ = ["check_folder", "write_folder"]
+__all__ = ["check_folder", "events_in", "read_file", "read_index", "read_suite", "write_folder"]
 
+_LARGEST: Final = 64 << 20
 _BESIDE: Final = (INDEX, "index.md", "index.csv")
+
+
+def read_file(path: Path) -> bytes:
+    """What a file holds; raises OSError or ValueError, where it is none or is too large."""
+    with open_plain(path) as file:
+        content = file.read(_LARGEST + 1)
+    if len(content) > _LARGEST:
+        raise ValueError(f"it has more than {_LARGEST >> 20} MiB")
+    return content
+
+
+def events_in(content: bytes) -> list[Event]:
+    """The events of a trace of a suite; raises ValueError at a line that is none."""
+    return [decode_json(line, Event) for line in content.splitlines()]
+
+
+def read_suite(folder: Path) -> Suite:
+    """The index of a suite.
+
+    Raises:
+        SpecError: there is none, it is none of this form, or a trace lies elsewhere.
+    """
+    path = folder / INDEX
+    try:
+        suite = decode_json(read_file(path), Suite)
+    except (OSError, ValueError) as problem:
+        raise _unreadable(path, problem) from None
+    _check_form(path, suite.schema, suite.rows)
+    for row in suite.rows:
+        _check_place(row)
+    return suite
+
+
+def read_index(folder: Path) -> dict[str, Any]:
+    """The index of a suite as it is written, with whatever fields; its rows are a list.
+
+    Raises:
+        SpecError: there is none, or it is no index of a suite.
+    """
+    path = folder / INDEX
+    try:
+        index: dict[str, Any] = decode_json(read_file(path), dict[str, Any])
+    except (OSError, ValueError) as problem:
+        raise _unreadable(path, problem) from None
+    rows = index.get("rows")
+    _check_form(path, index.get("schema"), rows if isinstance(rows, list) else [])
+    return index
+
+
+def _check_form(path: Path, schema: object, rows: Any) -> None:
+    if schema != SCHEMA:
+        raise SpecError(f"{path} is no {SCHEMA}", "write it again with this version")
+    if not rows:
+        raise SpecError(f"{path} has no rows", "write it again")
+
+
+def _check_place(row: Row) -> None:
+    """Raise SpecError where the trace of a row is no file of the folder."""
+    if row.trace is not None and (set("/\\\0") & {*row.trace} or row.trace.startswith(".")):
+        raise SpecError(f"the trace {row.trace!r} is not in the folder of the suite")
+
+
+def _unreadable(path: Path, problem: Exception) -> SpecError:
+    cause = f"cannot read {path}: {' '.join(str(problem).split())}"
+    return SpecError(cause, f"{called('proofs counterexamples -o DIR')} writes a suite")
 
 
 def check_folder(folder: Path, *, force: bool) -> None:

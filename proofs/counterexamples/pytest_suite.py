@@ -91,7 +91,7 @@ class _Index(pytest.File):
     """The runs of a suite."""
 
     def collect(self) -> Iterator[pytest.Item]:
-        from proofs.counterexamples.reading import read_suite
+        from proofs.counterexamples.folder import read_suite
         from spec.language.errors import SpecError
 
         try:
@@ -143,7 +143,7 @@ class _Run(pytest.Item):
         """Write and read the events of the run, and compare the verdicts."""
         from monitor.check.events import EventMonitor
         from monitor.input.errors import InputError
-        from proofs.counterexamples.reading import events_in, read_file
+        from proofs.counterexamples.folder import events_in, read_file
         from spec.language.errors import SpecError
 
         try:

@@ -13,7 +13,7 @@ import msgspec
 
 from models.registry import RUNTIMES, inferences, runtime
 from monitor import InputError, check_files
-from proofs.counterexamples.reading import events_in, read_file
+from proofs.counterexamples.folder import events_in, read_file
 from proofs.counterexamples.suite import INDEX, Row, Suite, file_name
 from proofs.product.accepts import is_run
 from spec.digest import spec_digest

@@ -7,7 +7,7 @@ import pytest
 
 from monitor import check_files
 from proofs.__main__ import main
-from proofs.counterexamples.reading import read_suite
+from proofs.counterexamples.folder import read_suite
 from spec.digest import spec_digest
 from spec.language.errors import SpecError
 

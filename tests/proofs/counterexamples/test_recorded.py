@@ -11,9 +11,9 @@ from models.framework.premises import patched
 from models.framework.shims import claim_of
 from models.registry import inferences, runtime
 from monitor.check.events import EventMonitor
+from proofs.counterexamples.folder import read_index
 from proofs.counterexamples.labels import labelled
 from proofs.counterexamples.page import RECORDED, recorded
-from proofs.counterexamples.reading import read_index
 from proofs.counterexamples.refute import refute
 from proofs.counterexamples.suite import Row, concludes_of, files
 from proofs.counterexamples.verify import compared

@@ -10,7 +10,7 @@ import msgspec
 import pytest
 
 from models.registry import runtime
-from proofs.counterexamples.reading import read_index
+from proofs.counterexamples.folder import read_index
 from proofs.counterexamples.refute import refute
 from proofs.counterexamples.suite import Row, Suite, file_name, files
 from proofs.counterexamples.verify import Change, compared, selection
