@@ -9,9 +9,16 @@ from rich.text import Text
 
 from models.registry import RUNTIMES, runtime
 from proofs.cli.progress import progress
-from proofs.product.check import NOT_SUPPLIED, SCHEMA, Checked, check_runtime, code_of
-from proofs.product.compare import SCHEMA as COMPARE
-from proofs.product.compare import Compared, compare
+from proofs.product.check import (
+    COMPARE,
+    NOT_SUPPLIED,
+    SCHEMA,
+    Checked,
+    Compared,
+    check_runtime,
+    code_of,
+    compare,
+)
 from proofs.product.search import Answer
 from proofs.product.simulation import SCHEMA as SIMULATION
 from proofs.product.simulation import Simulated, simulated

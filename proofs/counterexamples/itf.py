@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from models.framework.shims import events_of
-from proofs.product.runs import STREAM
+from proofs.product.graph import STREAM
 from spec import __version__
 from spec.digest import spec_digest
 

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     from models.framework.inference import Inference
     from models.framework.model import Model
-    from proofs.product.runs import Run
+    from proofs.product.graph import Run
     from spec.events.canonical import Event
 
 __all__ = ["Refutation", "refute", "verdict_of"]

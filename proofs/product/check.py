@@ -1,4 +1,7 @@
-"""Checks a runtime's model in a mode: each obligation, and the label that follows."""
+"""Checks a runtime's model in a mode: each obligation, and the label that follows.
+
+That label is compared with the one of the curated descriptor, too.
+"""
 
 from __future__ import annotations
 
@@ -6,20 +9,35 @@ from typing import TYPE_CHECKING, Final
 
 import msgspec
 
+from models.catalog import descriptor
+from models.registry import runtime
 from proofs.product.evidence import derived
 from proofs.product.search import LIMIT, Answer, Outcome, search_each
+from proofs.product.subject import subjects
 from spec.cli.common import Code
 from spec.events.alphabet import REPORTS
 from spec.lowering.relation import lower
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable, Iterator
 
     from proofs.product.subject import Subject
+    from spec.claims.states import Mode
 
-__all__ = ["NOT_SUPPLIED", "SCHEMA", "Checked", "ObligationCheck", "check_runtime", "code_of"]
+__all__ = [
+    "COMPARE",
+    "NOT_SUPPLIED",
+    "SCHEMA",
+    "Checked",
+    "Compared",
+    "ObligationCheck",
+    "check_runtime",
+    "code_of",
+    "compare",
+]
 
 SCHEMA: Final = "resident-claims/runtime-check/1"
+COMPARE: Final = "resident-claims/compare/1"
 
 NOT_SUPPLIED: Final = "not supplied"
 """The answer where nothing is broken, and the runtime reports nothing about claims."""
@@ -117,3 +135,57 @@ def code_of(checked: Checked) -> Code:
     if Answer.BROKEN in answers:
         return Code.VIOLATED
     return Code.OK if answers == {Answer.KEPT} else Code.INCONCLUSIVE
+
+
+class Compared(msgspec.Struct, frozen=True):
+    """The two labels of a runtime in a mode, and what each rests on: without an adapter, or at the
+    depth of the one by which it takes claims.
+
+    `lacks` are obligations that the descriptor does not supply, `broken` those that the model
+    breaks, with the actions of a shortest run of the first.
+    """
+
+    runtime: str
+    mode: str
+    inference: str | None
+    descriptor: str
+    derived: str
+    curated: str
+    agree: bool
+    lacks: tuple[str, ...]
+    broken: tuple[str, ...]
+    run: tuple[str, ...]
+
+
+def compare(
+    names: Iterable[str], progress: Callable[[str, int, int, int], None] | None = None
+) -> Iterator[Compared]:
+    """The labels of these runtimes, one by one, in each mode that their features tempt to."""
+    for name in names:
+        found = runtime(name)
+        if found.descriptor is None:
+            continue
+        for mode in _modes(name):
+            for subject in subjects(name, mode):
+                checked, _ = check_runtime(subject, progress=progress)
+                if not checked.complete:
+                    raise KeyboardInterrupt
+                row = lower(descriptor(found.descriptor), mode, subject.model.depth)
+                broken = [each for each in checked.obligations if each.answer == "broken"]
+                yield Compared(
+                    name,
+                    str(mode),
+                    subject.inference,
+                    found.descriptor,
+                    checked.label,
+                    str(row.label),
+                    checked.label == str(row.label),
+                    row.missing,
+                    tuple(each.obligation for each in broken),
+                    broken[0].run if broken else (),
+                )
+
+
+def _modes(name: str) -> list[Mode]:
+    found = runtime(name)
+    return list(found.takes or dict.fromkeys(each.mode for each in found.inferences))

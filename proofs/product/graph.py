@@ -1,19 +1,25 @@
-"""Explores a model as searches ask for it, once for all of them."""
+"""Explores a model as searches ask for it, once for all of them, and defines a run of it."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, TypeAlias
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from models.framework.model import Action, Emitted, Model, fault, step
+from models.framework.shims import Shim, stream_of
 from models.framework.stepper import Names
 from models.framework.symmetry import relabelled_state, renamings
 
 if TYPE_CHECKING:
     from collections.abc import Collection
 
+    from spec.events.canonical import Event
     from spec.language.errors import SpecError
 
-__all__ = ["Edge", "Graph"]
+__all__ = ["STREAM", "Edge", "Graph", "Run", "plainness"]
+
+STREAM: Final = "run"
+"""The name of the stream of a run."""
 
 Edge: TypeAlias = tuple[int, tuple[Emitted, ...], Action, Names | None]
 """The state reached, what is emitted, what is done, and new names, where any are others."""
@@ -84,3 +90,44 @@ class Graph:
     def fault(self, number: int, action: Action, error: SpecError) -> SpecError:
         """The error where an action in a state does what cannot be."""
         return fault(self.model, self.states[number], action, error)
+
+
+@dataclass(frozen=True)
+class Run:
+    """A run of a model: its first state, its actions, and what each of them emitted."""
+
+    start: Any
+    steps: tuple[tuple[Action, tuple[Emitted, ...]], ...]
+
+    @property
+    def actions(self) -> tuple[Action, ...]:
+        """What was done."""
+        return tuple(action for action, _ in self.steps)
+
+    def events(self, shim: Shim) -> list[Event]:
+        """What a reader writes for it: a complete stream, numbered from 0."""
+        return stream_of(shim, (each for _, emits in self.steps for each in emits), STREAM)
+
+    def until(self, shim: Shim, events: int) -> Run:
+        """The run up to the emission in which a reader writes the event of this number, from 1."""
+        steps, left = [], events
+        for action, emits in self.steps:
+            kept = []
+            for each in emits:
+                if left > 0:
+                    kept.append(each)
+                    left -= len(shim.events(each))
+            steps.append((action, tuple(kept)))
+            if left <= 0:
+                break
+        return Run(self.start, tuple(steps))
+
+
+def plainness(run: Run, shim: Shim) -> tuple[int, int, int, int, tuple[str, ...]]:
+    """Orders runs of one length: by their claims, requests, blocks, actions and names."""
+    events = run.events(shim)
+    claims = {event.claim_id for event in events if event.claim_id is not None}
+    requests = {event.request_id for event in events if event.request_id is not None}
+    blocks = {block for event in events for block in event.block_ids}
+    names = tuple(map(str, run.actions))
+    return len(claims), len(requests), len(blocks), len(names), names

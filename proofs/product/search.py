@@ -21,8 +21,7 @@ from models.framework.model import Action, Emitted, Model, renamed
 from models.framework.shims import Shim
 from models.framework.stepper import FIRST, Names, Stepper
 from models.framework.symmetry import relabelled, relabelled_emission
-from proofs.product.graph import Edge, Graph
-from proofs.product.runs import Run, plainness
+from proofs.product.graph import Edge, Graph, Run, plainness
 from spec.claims.states import Mode
 from spec.contract.modes import MODES, Bundle
 from spec.language.errors import SpecError

@@ -13,7 +13,7 @@ import msgspec
 from models.framework.explore import check_facts, simulate
 from models.framework.shims import claim_of
 from models.framework.stepper import Stepper
-from proofs.product.runs import Run
+from proofs.product.graph import Run
 from spec.contract.modes import MODES, Bundle
 from spec.contract.obligations import OBLIGATIONS
 from spec.language.verdicts import Verdict

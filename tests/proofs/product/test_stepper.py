@@ -14,7 +14,7 @@ from models.framework.shims import PLAIN, Shim, claim_of
 from models.framework.stepper import FIRST, Stepper
 from models.registry import runtime
 from models.runtimes.vllm_pool import Policy, Prompt, VllmPool
-from proofs.product.runs import Run
+from proofs.product.graph import Run
 from spec.claims.states import Mode
 from spec.language.errors import SpecError
 from tests.proofs.judging import judged
