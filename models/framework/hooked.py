@@ -68,7 +68,7 @@ class Hooked(Model[HookedState]):
         inner: the model. Its states have `cached` and `running`; with a tier, `loading`, `tier` and
             `storing`, too. What a request computes of its own is named as the request.
         watches: the claims of the trace, in the order in which they come; so do its requests.
-        loses: whether failures take single blocks out of the cache.
+        events: those of the trace: failures take single blocks out of the cache if they do here.
     """
 
     name: ClassVar = "hooked"
@@ -77,10 +77,10 @@ class Hooked(Model[HookedState]):
     left_out: ClassVar = "requests that are aborted"
 
     def __init__(
-        self, inner: Model[Any], watches: Iterable[Watch] = (), *, loses: bool = False
+        self, inner: Model[Any], watches: Iterable[Watch] = (), events: Iterable[Event] = ()
     ) -> None:
         self.inner: Any = inner
-        self.loses = loses
+        self.loses = any(e.kind is Kind.BLOCK_LOST and e.block_ids for e in events)
         self.watches: Mapping[str, Watch] = {each.claim_id: each for each in watches}
         self.requests, self.holders = inner.requests, tuple(self.watches)
 

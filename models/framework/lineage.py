@@ -22,7 +22,7 @@ from spec.events.alphabet import Kind
 from spec.events.canonical import Event
 from spec.language.errors import SpecError
 
-__all__ = ["Lineage", "Parted", "Seen", "TooMany", "Untried", "lineages_of"]
+__all__ = ["Lineage", "Parted", "Seen", "Untried", "lineages_of"]
 
 _MOST: Final = 64
 """Possibilities that are tried."""
@@ -37,10 +37,6 @@ class Untried(SpecError):
 
 class Parted(Untried):
     """Prompts may be other than the model can have, unless the name of an instance excludes it."""
-
-
-class TooMany(Untried):
-    """A trace leaves open more possibilities than are tried."""
 
 
 class Seen(NamedTuple):
@@ -62,18 +58,18 @@ class Seen(NamedTuple):
 
 
 class Lineage(NamedTuple):
-    """The prompts in the order of their arrival, and the claims."""
+    """The prompts in the order of their arrival, the claims, and the blocks of the pool."""
 
     prompts: tuple[Seen, ...]
     watches: tuple[Watch, ...]
+    usable: int
 
 
 def lineages_of(events: Sequence[Event]) -> Iterator[Lineage]:
     """What the prompts of a trace may hold: each possibility, the likeliest first.
 
     Raises:
-        TooMany: there are more than are tried.
-        Untried: there may be others, in the end.
+        Untried: there are more than are tried, or may be others, in the end.
         SpecError: no request arrives, or what a prompt or a claim is about is undetermined.
     """
     arrivals = [event for event in events if event.kind is Kind.REQUEST_ARRIVED]
@@ -92,12 +88,13 @@ def lineages_of(events: Sequence[Event]) -> Iterator[Lineage]:
         {event.request_id or "" for event in events if event.kind is Kind.REQUEST_DEFERRED},
         limits,
     )
+    usable = max(event.usable or 0 for event in arrivals)
     facts = [event for _, event in facts_of(events)]
     for number, guess in enumerate(_guesses(facts, Guess(known))):
         if number == _MOST:
-            raise TooMany(f"prompts may begin alike in more than {_MOST} ways")
+            raise Untried(f"prompts may begin alike in more than {_MOST} ways")
         prompts = tuple(_seen(each, known) for each in guess.prompts.values())
-        yield Lineage(prompts, watches)
+        yield Lineage(prompts, watches, usable)
     if unshown:
         raise Untried(unshown)
 
@@ -110,7 +107,7 @@ def _guesses(facts: Sequence[Event], first: Guess) -> Iterator[Guess]:
         guess, chosen, option = waiting.pop()
         choices += 1
         if choices > _CHOICES:
-            raise TooMany(f"prompts may begin alike in more than {_CHOICES} ways")
+            raise Untried(f"prompts may begin alike in more than {_CHOICES} ways")
         if chosen >= 0:
             guess.take(facts[chosen], option)
         for at in range(chosen + 1, len(facts)):

@@ -12,8 +12,8 @@ from monitor.report.layout import place
 from monitor.report.quote import quotes, shortened
 from monitor.report.verdict import Input
 from proofs.cli.progress import progress
-from proofs.product.accepts import LIMIT
-from proofs.product.recorded import ACCEPTED, REJECTED, Acceptance, StreamAcceptance, acceptance
+from proofs.product.accepts import ACCEPTED, LIMIT, REJECTED
+from proofs.product.recorded import Acceptance, StreamAcceptance, acceptance
 from spec.cli.arguments import file_name
 from spec.cli.common import Code, Format, FormatOption, page, print_json
 from spec.language.errors import SpecError

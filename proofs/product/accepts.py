@@ -21,7 +21,7 @@ from spec.events.canonical import Event
 from spec.events.fields import RUNTIME
 from spec.language.errors import SpecError
 
-__all__ = ["LEFT_OUT", "LIMIT", "Accepted", "Bounded", "Rejected", "accepts", "is_run"]
+__all__ = ["ACCEPTED", "LEFT_OUT", "LIMIT", "REJECTED", "UNDECIDED", "Found", "accepts", "is_run"]
 
 LEFT_OUT: Final = frozenset(
     {
@@ -33,6 +33,10 @@ LEFT_OUT: Final = frozenset(
 
 _PLACE: Final = frozenset({"stream", "sequence", "time_ns"})
 """The fields of an event that say where it is in a stream, and no more."""
+
+ACCEPTED: Final = "accepted"
+REJECTED: Final = "rejected"
+UNDECIDED: Final = "undecided"
 
 LIMIT: Final = 100_000
 """The most states that the model may be in after an event."""
@@ -60,43 +64,23 @@ _Path: TypeAlias = tuple[Action, "_Path"] | None
 
 
 @dataclass(frozen=True)
-class Accepted:
-    """The stream is a run of the model: these actions make it.
+class Found:
+    """Whether a stream is a run of a model; it is undecided where there are too many states.
 
-    `complete` says that it ends where an action of the model does, and not within one; then `owed`
-    is empty, else what the last action has to emit next. `most` is the largest number of states
-    that the model could be in.
+    `taken` events are a run, by these `actions`. `complete` says that they end where an action of
+    the model does, and not within one. `instead` is what the model could have emitted next, each
+    with its action: where that is of the kind of the next event, with the first field in which they
+    differ. `near` says that some are of its kind. `most` is the largest number of states that the
+    model could be in.
     """
 
-    events: int
-    actions: tuple[Action, ...]
-    complete: bool
-    most: int
-    owed: tuple[str, ...] = ()
-
-
-@dataclass(frozen=True)
-class Rejected:
-    """No run of the model makes the stream: the event at this index is none that could follow.
-
-    `instead` are the actions that the model could have taken, each with what it would have emitted
-    next; where that is of the kind of the event, with the first field in which they differ.
-    `near` says that some are of its kind. `actions` make the stream up to the event.
-    """
-
-    at: int
-    event: Event
-    instead: tuple[str, ...]
-    near: bool
-    actions: tuple[Action, ...]
-
-
-@dataclass(frozen=True)
-class Bounded:
-    """Undecided: before the event at this index the model can be in more states than the limit."""
-
-    at: int
-    limit: int
+    verdict: str
+    taken: int
+    actions: tuple[Action, ...] = ()
+    complete: bool = False
+    most: int = 0
+    instead: tuple[str, ...] = ()
+    near: bool = False
 
 
 class _TooMany(Exception):
@@ -121,7 +105,7 @@ def accepts(
     own_names: bool = False,
     limit: int = LIMIT,
     progress: Callable[[int, int], None] | None = None,
-) -> Accepted | Rejected | Bounded:
+) -> Found:
     """Whether a stream of events is a run of a model, up to names and the fields that are left out.
 
     Args:
@@ -153,20 +137,19 @@ def accepts(
                 after = _Config(config.state, tuple(rest), frozenset(names.items()))
                 found.setdefault(after, path)
         except _TooMany:
-            return Bounded(count - 1, limit)
+            return Found(UNDECIDED, count - 1)
         if not found:
             instead = dict.fromkeys(_say(*each, event) for each in could)
-            path = next(iter(configs.values()), None)
+            actions = _actions(next(iter(configs.values()), None))
             near = any(differs != "kind" for _, _, differs in could)
-            return Rejected(count - 1, event, tuple(instead), near, _actions(path))
+            return Found(REJECTED, count - 1, actions, instead=tuple(instead), near=near, most=most)
         configs, most = found, max(most, len(found))
         if progress is not None:
             progress(count, len(found))
     ended = [path for config, path in configs.items() if not config.pending]
-    if ended:
-        return Accepted(count, _actions(ended[0]), True, most)
-    owed = dict.fromkeys(_say(*each) for each in configs.items())
-    return Accepted(count, _actions(next(iter(configs.values()))), False, most, tuple(owed))
+    owed = () if ended else tuple(dict.fromkeys(_say(*each) for each in configs.items()))
+    actions = _actions([*ended, *configs.values()][0])
+    return Found(ACCEPTED, count, actions, bool(ended), most, owed)
 
 
 def is_run(model: Model[Any], shim: Shim, events: Iterable[Event]) -> bool:
@@ -175,10 +158,10 @@ def is_run(model: Model[Any], shim: Shim, events: Iterable[Event]) -> bool:
     Names count as they are. Raises SpecError where the model can be in too many states to decide.
     """
     found = accepts(model, events, shim=shim, left_out=_PLACE, own_names=True)
-    if isinstance(found, Bounded):
-        cause = f"{model.name} can be in more than {found.limit} states before event {found.at}"
+    if found.verdict == UNDECIDED:
+        cause = f"{model.name} can be in more than {LIMIT} states before event {found.taken}"
         raise SpecError(cause, "make it smaller")
-    return isinstance(found, Accepted)
+    return found.verdict == ACCEPTED
 
 
 def _moves(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import re
+from collections import Counter
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final, cast
 
@@ -15,38 +15,25 @@ from models.registry import parts, runtime
 from monitor.check.conclude import place_of, text_of
 from monitor.input.records import line_of
 from monitor.input.sources import read
-from proofs.product.accepts import LIMIT, Accepted, Bounded, Rejected, accepts
+from proofs.product.accepts import ACCEPTED, LIMIT, REJECTED, UNDECIDED, Found, accepts
 from spec.events.alphabet import FACTS
 from spec.language.errors import SpecError
 from spec.language.suggest import resolve
 from spec.stream.breaks import Order
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator
 
     from models.framework.model import Model
-    from models.framework.shims import Shim
     from models.registry import Runtime
     from monitor.input.records import At, Form, Record
     from monitor.report.verdict import Place
     from spec.events.alphabet import Kind
     from spec.events.canonical import Event
 
-__all__ = [
-    "ACCEPTED",
-    "REJECTED",
-    "SCHEMA",
-    "UNDECIDED",
-    "Acceptance",
-    "StreamAcceptance",
-    "acceptance",
-]
+__all__ = ["SCHEMA", "Acceptance", "StreamAcceptance", "acceptance"]
 
 SCHEMA: Final = "resident-claims/acceptance/1"
-
-ACCEPTED: Final = "accepted"
-REJECTED: Final = "rejected"
-UNDECIDED: Final = "undecided"
 
 
 class StreamAcceptance(msgspec.Struct, frozen=True):
@@ -162,64 +149,44 @@ def acceptance(
     if variant and inference is None:
         known = [*found.instances, *found.variants]
         variant = resolve(variant, known, what="variant", listed="models list")
-    fixed, shim, left_out = _fixed(found, variant, inference)
+    sized = inference is None and found.of_trace is not None and variant not in found.variants
+    named = found.name if sized or not variant else f"{found.name}:{variant}"
+    usual, shim = load_inferred(named, inference)
     source, streams = read([trace]), dict[str, _Stream]()
     for record in source:
         streams.setdefault(record.stamp.stream, _Stream()).take(record)
 
-    def compare(model: Model[Any], stream: _Stream) -> Accepted | Rejected | Bounded:
-        hooked = isinstance(model, Hooked)
-        facts = facts_of(stream.events) if hooked else list(enumerate(stream.events))
-        found = accepts(
-            model,
-            [event for _, event in facts],
-            shim=shim,
-            unseen=stream.unseen,
-            limit=limit,
-            progress=progress,
-        )
-        return _in_events(found, [number for number, _ in facts], stream.events)
+    def compare(model: Model[Any], stream: _Stream) -> Found:
+        events = stream.events
+        facts = facts_of(events) if isinstance(model, Hooked) else list(enumerate(events))
+        given = [event for _, event in facts]
+        unseen = stream.unseen
+        found = accepts(model, given, shim=shim, unseen=unseen, limit=limit, progress=progress)
+        ends = found.taken == len(facts)
+        return replace(found, taken=len(events) if ends else facts[found.taken][0])
 
     judged = tuple(
-        _judged(each, stream, fixed.items() or _of_size(found, variant, stream), compare)
+        _judged(
+            each,
+            stream,
+            _of_size(found, variant, stream) if sized else [("", usual)],
+            compare,
+            f"the model can be in more than {limit} states",
+        )
         for each, stream in streams.items()
     )
-    verdicts = {each.verdict for each in judged}
-    worst = next((each for each in (REJECTED, UNDECIDED) if each in verdicts), ACCEPTED)
+    verdicts = {each.verdict for each in judged} or {UNDECIDED}
+    worst = next(each for each in (REJECTED, UNDECIDED, ACCEPTED) if each in verdicts)
     return Acceptance(
         SCHEMA,
         name,
         inference,
         text_of(trace),
         source.accounts[0].sha256,
-        worst if judged else UNDECIDED,
+        worst,
         judged,
-        left_out,
+        usual.left_out,
     )
-
-
-def _in_events(
-    found: Accepted | Rejected | Bounded, numbers: Sequence[int], events: Sequence[Event]
-) -> Accepted | Rejected | Bounded:
-    """What was found of facts, in the events that they are of."""
-    if isinstance(found, Accepted):
-        return replace(found, events=len(events))
-    at = numbers[found.at]
-    if isinstance(found, Rejected):
-        return replace(found, at=at, event=events[at])
-    return replace(found, at=at)
-
-
-def _fixed(
-    found: Runtime, variant: str, inference: str | None
-) -> tuple[Mapping[str, Model[Any]], Shim, str]:
-    """The instance that does not depend on the stream, if there is one, the shim, and what the
-    model leaves out.
-    """
-    sized = inference is None and found.of_trace is not None and variant not in found.variants
-    named = found.name if sized or not variant else f"{found.name}:{variant}"
-    model, shim = load_inferred(named, inference)
-    return {} if sized else {"": model}, shim, model.left_out
 
 
 def _of_size(found: Runtime, variant: str, stream: _Stream) -> Iterator[tuple[str, Model[Any]]]:
@@ -229,17 +196,14 @@ def _of_size(found: Runtime, variant: str, stream: _Stream) -> Iterator[tuple[st
     a name, the usual instance of a runtime without claims follows.
     """
     refusal: SpecError | None = None
-    names: dict[str, None] = {}
+    names = Counter[str]()
     try:
         for name, model in () if found.of_trace is None else found.of_trace(stream.events):
-            plain = re.sub(r"-\d+$", "", name)
-            names[plain] = None
-            if variant in ("", plain):
-                yield name, model
+            names[name] += 1
+            if variant in ("", name):
+                yield name if names[name] == 1 else f"{name}-{names[name]}", model
     except SpecError as error:
-        refusal = error
-        if isinstance(error, Parted) and variant in names:
-            refusal = None
+        refusal = None if isinstance(error, Parted) and variant in names else error
     if not found.takes and not variant:
         usual, make = next(iter(found.variants.items()))
         yield usual, make()
@@ -251,81 +215,51 @@ def _judged(
     name: str,
     stream: _Stream,
     instances: Iterable[tuple[str, Model[Any]]],
-    compare: Callable[[Model[Any], _Stream], Accepted | Rejected | Bounded],
+    compare: Callable[[Model[Any], _Stream], Found],
+    too_many: str,
 ) -> StreamAcceptance:
     """The verdict of one that accepts, else of an undecided one, else of the nearest."""
-    best: tuple[tuple[bool, bool, int, bool], str, Accepted | Rejected | Bounded] | None = None
+    best: tuple[tuple[bool, bool, int, bool], str, Found] | None = None
     untried = ""
-    for instance, model in _until_untried(instances):
-        if isinstance(model, Untried):
-            untried = str(model)
-            continue
-        found = compare(model, stream)
-        taken = found.events if isinstance(found, Accepted) else found.at
-        near = isinstance(found, Rejected) and found.near
-        fits = isinstance(found, Accepted) and (found.complete or not stream.whole)
-        rank = fits, isinstance(found, Bounded), taken, near
-        if best is None or rank > best[0]:
-            best = rank, instance, found
-        if fits:
-            break
-    if best is None and untried:
-        open_ = Bounded(0, 0)
-        return msgspec.structs.replace(_view(name, stream, 0, "", open_), why=untried)
-    if best is None:
-        raise SpecError(f"stream {name} leaves no instance of the model")
-    rank, instance, found = best
-    view = _view(name, stream, rank[2], instance, found)
-    if untried and view.verdict == REJECTED:
-        return msgspec.structs.replace(view, verdict=UNDECIDED, why=untried, instead=())
-    return view
-
-
-def _until_untried(
-    instances: Iterable[tuple[str, Model[Any]]],
-) -> Iterator[tuple[str, Model[Any] | Untried]]:
-    """The instances; in the end why others were not tried, if there are any."""
     try:
-        yield from instances
+        for instance, model in instances:
+            found = compare(model, stream)
+            fits = found.verdict == ACCEPTED and (found.complete or not stream.whole)
+            rank = fits, found.verdict == UNDECIDED, found.taken, found.near
+            if best is None or rank > best[0]:
+                best = rank, instance, found
+            if fits:
+                break
     except Untried as error:
-        yield "", error
-
-
-def _view(
-    name: str,
-    stream: _Stream,
-    taken: int,
-    instance: str,
-    found: Accepted | Rejected | Bounded,
-) -> StreamAcceptance:
-    verdict, why, at, instead = ACCEPTED, "", None, tuple[str, ...]()
-    complete, actions = False, tuple[str, ...]()
-    if not isinstance(found, Bounded):
-        actions = tuple(map(str, found.actions))
-    if isinstance(found, Accepted):
-        complete = found.complete
-        if stream.lacks is not None:
-            verdict, (at, why) = UNDECIDED, stream.lacks
-        elif stream.whole and not complete:
-            verdict, at, instead = REJECTED, stream.places[-1], found.owed
-            why = "the stream ends here, within an action of the model"
-        elif not stream.events:
-            verdict, why = UNDECIDED, "the stream has no event"
+        untried = str(error)
+    if best is None and not untried:
+        raise SpecError(f"stream {name} leaves no instance of the model")
+    why, at = too_many if best else untried, None
+    _, instance, found = best or (None, "", Found(UNDECIDED, 0))
+    verdict, instead = found.verdict, found.instead
+    if verdict != ACCEPTED:
+        at = stream.places[found.taken]
+        if verdict == REJECTED:
+            why = f"no run of the model has {stream.events[found.taken].kind} next"
+    elif stream.lacks is not None:
+        verdict, (at, why), instead = UNDECIDED, stream.lacks, ()
+    elif stream.whole and not found.complete:
+        verdict, at = REJECTED, stream.places[-1]
+        why = "the stream ends here, within an action of the model"
     else:
-        at = stream.places[found.at]
-        if isinstance(found, Rejected):
-            verdict, instead = REJECTED, found.instead
-            why = f"no run of the model has {found.event.kind} next"
-        else:
-            verdict, why = UNDECIDED, f"the model can be in more than {found.limit} states"
+        why, instead = "", ()
+        if not stream.events:
+            verdict, why = UNDECIDED, "the stream has no event"
+    if untried and verdict == REJECTED:
+        verdict, why, instead = UNDECIDED, untried, ()
     return StreamAcceptance(
         name,
         verdict,
         instance,
         stream.total,
-        taken,
-        complete,
-        actions,
+        found.taken,
+        found.complete,
+        tuple(map(str, found.actions)),
         None if at is None else place_of(at),
         why,
         instead,

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
 
 from models.framework.claims import Claim
-from models.framework.lineage import Lineage, Parted, Seen, lineages_of
+from models.framework.lineage import Lineage, Parted, lineages_of
 from models.runtimes.plugin.model import Plugin
 from models.runtimes.plugin.state import Prompt
 from spec.claims.predicates import parse_predicate
@@ -20,7 +20,7 @@ from spec.events.alphabet import Kind
 from spec.events.canonical import Event
 from spec.language.errors import SpecError
 
-__all__ = ["INSTANCES", "plugin_of", "plugins_of"]
+__all__ = ["INSTANCES", "plugins_of"]
 
 INSTANCES: Final = {"enforcing": True, "reporting": False}
 """Whether promises are enforced, by the names of the instances."""
@@ -42,28 +42,15 @@ def plugins_of(events: Sequence[Event]) -> Iterator[tuple[str, Plugin]]:
     instance is named.
 
     Raises:
-        TooMany: there are more than were tried.
+        Untried: there are more than were tried.
         Parted: copies may be of parts of objects.
         SpecError: the stream has no request, or a claim or a prompt cannot be told.
     """
-    for number, lineage in enumerate(lineages_of(events), 1):
+    for lineage in lineages_of(events):
         for name, enforce in INSTANCES.items():
-            named = name if number == 1 else f"{name}-{number}"
-            yield named, _plugin(events, lineage, enforce=enforce)
+            yield name, _plugin(events, lineage, enforce=enforce)
     if _has_tier(events):
         raise Parted("the tier may have parts of objects", f"name the instance {_NAMES}")
-
-
-def plugin_of(events: Sequence[Event], *, enforce: bool = True) -> Plugin:
-    """The likeliest instance of the size of a stream.
-
-    Args:
-        enforce: whether the plugin enforced promises, which no stream states.
-
-    Raises:
-        SpecError: the stream has no request, or a claim or a prompt cannot be told.
-    """
-    return _plugin(events, next(lineages_of(events)), enforce=enforce)
 
 
 def _plugin(events: Sequence[Event], lineage: Lineage, *, enforce: bool) -> Plugin:
@@ -83,12 +70,17 @@ def _plugin(events: Sequence[Event], lineage: Lineage, *, enforce: bool) -> Plug
     gets = {event.request_id for event in events if event.kind in _GETS}
     stopped = {event.request_id for event in events if event.kind in _STOPS} - gets
     return Plugin(
-        max(event.usable or 0 for event in needs.values()),
+        lineage.usable,
         claims,
         [
             Prompt(each.name, own=needs[each.name].needed or 0, claims=came[each.name])
             if each.name in stopped
-            else _prompt(each, came[each.name])
+            else Prompt(
+                *each[:5],
+                came[each.name],
+                admitted=each.start is not None,
+                between=each.between,
+            )
             for each in lineage.prompts
         ],
         defer=Kind.REQUEST_DEFERRED in kinds,
@@ -114,19 +106,6 @@ def _has_tier(events: Sequence[Event]) -> bool:
         if accepted or (event.found and event.claim_id not in new):
             return True
     return False
-
-
-def _prompt(seen: Seen, claims: tuple[str, ...]) -> Prompt:
-    return Prompt(
-        seen.name,
-        seen.object_id,
-        seen.shared,
-        seen.own,
-        seen.tail,
-        claims,
-        admitted=seen.start is not None,
-        between=seen.between,
-    )
 
 
 def _objects(registered: Sequence[Event], lineage: Lineage) -> dict[str, str]:

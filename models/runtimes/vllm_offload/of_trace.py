@@ -23,7 +23,6 @@ from typing import Final
 from models.framework.hooked import Hooked
 from models.framework.lineage import Lineage, Parted, lineages_of
 from models.runtimes.vllm_offload.model import Policy, VllmOffload
-from spec.events.alphabet import Kind
 from spec.events.canonical import Event
 
 __all__ = ["INSTANCES", "connectors_of"]
@@ -46,24 +45,20 @@ def connectors_of(events: Sequence[Event]) -> Iterator[tuple[str, Hooked]]:
 
     Raises:
         Parted: always, in the end: prompts may be other than whole objects, or the tier smaller.
-        TooMany: there are more than were tried.
+        Untried: there are more than were tried.
         SpecError: no request arrives, or what a prompt or a claim is about is undetermined.
     """
-    usable = max((event.usable or 0 for event in events), default=0)
-    loses = any(event.kind is Kind.BLOCK_LOST and event.block_ids for event in events)
-    number, parted = 0, False
+    parted = False
     for lineage in lineages_of(events):
         if not _is_of_objects(lineage):
             parted = True
             continue
-        number += 1
         objects = {each.object_id: each.shared for each in lineage.prompts}
         prompts = {each.name: each.object_id for each in lineage.prompts}
-        sizes = usable, sum(objects.values()), objects, prompts
+        sizes = lineage.usable, sum(objects.values()), objects, prompts
         for name, policy in INSTANCES.items():
             connector = VllmOffload(*sizes, policy, exact=True)
-            named = name if number == 1 else f"{name}-{number}"
-            yield named, Hooked(connector, lineage.watches, loses=loses)
+            yield name, Hooked(connector, lineage.watches, events)
     if parted:
         raise Parted(_PARTED, "name the instance objects-fail to take prompts to be whole objects")
     raise Parted(_ROOM, "name the instance objects-fail to take it to have room for everything")

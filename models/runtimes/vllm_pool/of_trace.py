@@ -8,13 +8,12 @@ from typing import Final
 from models.framework.hooked import Hooked
 from models.framework.lineage import lineages_of
 from models.runtimes.vllm_pool.model import Prompt, VllmPool
-from spec.events.alphabet import Kind
 from spec.events.canonical import Event
 
 __all__ = ["INSTANCES", "pools_of"]
 
 INSTANCES: Final = ("traced",)
-"""The names of the instances, without their numbers."""
+"""The names of the instances."""
 
 
 def pools_of(events: Sequence[Event]) -> Iterator[tuple[str, Hooked]]:
@@ -23,25 +22,13 @@ def pools_of(events: Sequence[Event]) -> Iterator[tuple[str, Hooked]]:
     A request that caches nothing is served without its blocks being admitted.
 
     Raises:
-        TooMany: there are more than were tried.
+        Untried: there are more than were tried.
         SpecError: no request arrives, or what a prompt or a claim is about is undetermined.
     """
-    usable = max((event.usable or 0 for event in events), default=0)
-    loses = any(event.kind is Kind.BLOCK_LOST and event.block_ids for event in events)
-    for number, lineage in enumerate(lineages_of(events), 1):
+    for lineage in lineages_of(events):
         prompts = tuple(
-            Prompt(
-                each.name,
-                each.object_id,
-                each.shared,
-                each.own,
-                tail=each.tail,
-                exact=not each.tail,
-                admitted=each.start is not None,
-                between=each.between,
-            )
+            Prompt(*each[:5], not each.tail, each.start is not None, each.between)
             for each in lineage.prompts
         )
-        pool = VllmPool(usable, prompts, {})
-        name = INSTANCES[0] if number == 1 else f"{INSTANCES[0]}-{number}"
-        yield name, Hooked(pool, lineage.watches, loses=loses)
+        pool = VllmPool(lineage.usable, prompts, {})
+        yield INSTANCES[0], Hooked(pool, lineage.watches, events)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from itertools import islice
 from typing import Any
 
 import msgspec
@@ -12,9 +13,9 @@ from models.framework.explore import simulate
 from models.framework.model import Action, Model, Next
 from models.framework.shims import PLAIN, events_of
 from models.runtimes.plugin.model import TAKES, VARIANTS, Plugin
-from models.runtimes.plugin.of_trace import plugin_of
+from models.runtimes.plugin.of_trace import INSTANCES, plugins_of
 from models.runtimes.plugin.state import State
-from proofs.product.accepts import Accepted, Bounded, Rejected, accepts
+from proofs.product.accepts import ACCEPTED, REJECTED, UNDECIDED, Found, accepts
 from spec.claims.states import Mode
 from spec.events.alphabet import Kind
 from spec.events.canonical import Event, Mark
@@ -30,11 +31,17 @@ def events_in(scene: str) -> list[Event]:
     return [msgspec.convert(line, Event) for line in lines if line["kind"] not in set(Mark)]
 
 
+def plugin_of(events: list[Event], *, enforce: bool = True) -> Plugin:
+    """The likeliest instance of the size of a stream."""
+    instances = dict(islice(plugins_of(events), len(INSTANCES)))
+    return next(each for name, each in instances.items() if INSTANCES[name] is enforce)
+
+
 def model_of(scene: str) -> Plugin:
     return plugin_of(events_in(scene), enforce=scene != "hard, not enforced")
 
 
-def judged(scene: str, change: Callable[[list[Event]], list[Event]]) -> Accepted | Rejected:
+def judged(scene: str, change: Callable[[list[Event]], list[Event]]) -> Found:
     """What the model of a scene says of its trace after a change."""
     return accepts(model_of(scene), change(events_in(scene)))
 
@@ -49,9 +56,9 @@ class TestRecordings:
     def test_each_is_a_run_of_the_model(self, recorded: Recorded) -> None:
         """Every recorded trace is accepted from its first event to its last."""
         found = accepts(model_of(recorded.scene), events_in(recorded.scene))
-        assert isinstance(found, Accepted)
+        assert ACCEPTED == found.verdict
         assert found.complete
-        assert found.events == len(events_in(recorded.scene))
+        assert found.taken == len(events_in(recorded.scene))
 
     @pytest.mark.parametrize("recorded", RECORDED, ids=[each.scene for each in RECORDED])
     def test_the_instance_is_of_the_size_of_the_trace(self, recorded: Recorded) -> None:
@@ -84,15 +91,14 @@ class TestRecordings:
                 changed["request_id"] = f"other {event.request_id}"
             return msgspec.structs.replace(event, **changed)
 
-        assert isinstance(
-            judged("hard, not enforced", lambda events: [*map(rename, events)]), Accepted
-        )
+        found = judged("hard, not enforced", lambda events: [*map(rename, events)])
+        assert ACCEPTED == found.verdict
 
     def test_a_cut_trace_is_a_run_that_is_not_complete(self) -> None:
         """A trace that stops between an eviction and its report ends within an action."""
         cut = index_of("hard, not enforced", Kind.BLOCK_EVICTED) + 1
         found = judged("hard, not enforced", lambda events: events[:cut])
-        assert isinstance(found, Accepted)
+        assert ACCEPTED == found.verdict
         assert not found.complete
 
 
@@ -119,8 +125,8 @@ class TestChanged:
         """Without a fact or a report, the event after it is none that could come next."""
         at = index_of(scene, kind)
         found = judged(scene, lambda events: [*events[:at], *events[at + 1 :]])
-        assert isinstance(found, Rejected)
-        assert found.at == at
+        assert REJECTED == found.verdict
+        assert found.taken == at
         assert any(follows in each for each in found.instead)
 
     @pytest.mark.parametrize("scene", ["hard", "expiring", "demotable, reset"])
@@ -134,8 +140,8 @@ class TestChanged:
             return [*events[:arrives], victim, *events[arrives:]]
 
         found = judged(scene, evict)
-        assert isinstance(found, Rejected)
-        assert found.at == arrives >= at
+        assert REJECTED == found.verdict
+        assert found.taken == arrives >= at
         assert not any(Kind.BLOCK_EVICTED in each for each in found.instead)
 
     def test_a_report_under_another_name_is_rejected(self) -> None:
@@ -147,8 +153,8 @@ class TestChanged:
             return events
 
         found = judged("hard", blame)
-        assert isinstance(found, Rejected)
-        assert found.at == at
+        assert REJECTED == found.verdict
+        assert found.taken == at
 
     @pytest.mark.parametrize("scene", ["hard, not enforced", "expiring", "offloadable", "priority"])
     def test_another_order_of_victims_is_rejected(self, scene: str) -> None:
@@ -161,8 +167,8 @@ class TestChanged:
             return events
 
         found = judged(scene, turn)
-        assert isinstance(found, Rejected)
-        assert found.at == at
+        assert REJECTED == found.verdict
+        assert found.taken == at
 
     @pytest.mark.parametrize(
         ("scene", "kind"),
@@ -172,8 +178,8 @@ class TestChanged:
         """A trace with enforcement is no run without it, nor the other way round."""
         model = plugin_of(events_in(scene), enforce=scene == "hard, not enforced")
         found = accepts(model, events_in(scene))
-        assert isinstance(found, Rejected)
-        assert found.at == index_of(scene, kind)
+        assert REJECTED == found.verdict
+        assert found.taken == index_of(scene, kind)
 
 
 class _FirstBlockFirst(Plugin):
@@ -194,12 +200,12 @@ class TestModel:
         claims, prompts = right.claims.values(), right.prompts.values()
         wrong = _FirstBlockFirst(right.usable, claims, prompts, enforce=False)
         found = accepts(wrong, events_in("hard, not enforced"))
-        assert isinstance(found, Rejected)
-        assert found.at == index_of("hard, not enforced", Kind.BLOCK_EVICTED)
+        assert REJECTED == found.verdict
+        assert found.taken == index_of("hard, not enforced", Kind.BLOCK_EVICTED)
 
     def test_what_may_happen_unseen_is_bounded(self) -> None:
         """A model that can be in too many states is undecided, and not searched for ever."""
-        assert accepts(model_of("hard"), events_in("hard"), limit=1) == Bounded(0, 1)
+        assert accepts(model_of("hard"), events_in("hard"), limit=1) == Found(UNDECIDED, 0)
 
     @pytest.mark.parametrize("mode", TAKES)
     def test_what_a_model_does_it_accepts(self, mode: Mode) -> None:
@@ -209,13 +215,13 @@ class TestModel:
             steps = list(simulate(model, seed, 25))
             events = [event for step in steps for event in events_of(PLAIN, step.emits)]
             found = accepts(model, events)
-            assert isinstance(found, Accepted)
+            assert ACCEPTED == found.verdict
             assert found.complete
 
     def test_nothing_is_a_run_of_every_model(self) -> None:
         """An empty stream is accepted, by no action."""
         model: Model[Any] = model_of("hard")
-        assert accepts(model, []) == Accepted(0, (), True, 0)
+        assert accepts(model, []) == Found(ACCEPTED, 0, complete=True)
 
 
 class TestInstance:

@@ -20,8 +20,8 @@ from models.runtimes.plugin.state import Prompt as Part
 from models.runtimes.vllm_pool.model import Prompt, State, VllmPool
 from models.runtimes.vllm_pool.of_trace import pools_of
 from proofs.__main__ import main
-from proofs.product.accepts import Accepted, Rejected, accepts
-from proofs.product.recorded import ACCEPTED, REJECTED, UNDECIDED, StreamAcceptance, acceptance
+from proofs.product.accepts import ACCEPTED, REJECTED, UNDECIDED, accepts
+from proofs.product.recorded import StreamAcceptance, acceptance
 from spec.events.alphabet import Kind
 from spec.events.canonical import Event, Mark, as_jsonl
 from spec.language.errors import SpecError
@@ -167,10 +167,10 @@ class TestModel:
         inner = right.inner
         wrong = Hooked(_FirstBlockFirst(inner.blocks, tuple(inner.prompts.values()), {}))
         facts = [event for _, event in facts_of(events)]
-        assert isinstance(accepts(right, facts), Accepted)
+        assert accepts(right, facts).verdict == ACCEPTED
         found = accepts(wrong, facts)
-        assert isinstance(found, Rejected)
-        assert Kind.BLOCK_EVICTED == found.event.kind
+        assert REJECTED == found.verdict
+        assert Kind.BLOCK_EVICTED == facts[found.taken].kind
 
     @pytest.mark.parametrize("trees", [False, True], ids=["parts of objects", "parts of prompts"])
     def test_random_runs(self, trees: bool) -> None:
@@ -179,7 +179,7 @@ class TestModel:
             events = list(_one_by_one(seed, trees))
             facts = [event for _, event in facts_of(events)]
             found = (accepts(each, facts) for _, each in pools_of(events))
-            assert any(isinstance(each, Accepted) for each in found), seed
+            assert any(each.verdict == ACCEPTED for each in found), seed
 
 
 BRANCHES = (
@@ -257,7 +257,7 @@ class TestBranches:
             pools = [pool for _, pool in pools_of(events)]
         except SpecError:
             return []
-        return [isinstance(accepts(each, facts), Accepted) for each in pools]
+        return [accepts(each, facts).verdict == ACCEPTED for each in pools]
 
     def test_it_is_a_run(self) -> None:
         """Which prompt the third one begins like shows in the victims of the fourth."""
@@ -317,13 +317,13 @@ class TestBranches:
             for step in ("arrive", "schedule", "computed", "finish"):
                 state, emits = plugin.apply(state, Action(step, (each.name,)))
                 events += events_of(PLAIN, emits)
-        assert any(isinstance(accepts(each, events), Accepted) for _, each in plugins_of(events))
+        assert any(accepts(each, events).verdict == ACCEPTED for _, each in plugins_of(events))
         at = self.first(Kind.BLOCK_EVICTED, events)
         turned = events[at].block_ids[::-1]
         assert len(turned) > 1
         events[at] = msgspec.structs.replace(events[at], block_ids=turned)
         found = [accepts(each, events) for _, each in plugins_of(events)]
-        assert all(isinstance(each, Rejected) for each in found)
+        assert all(each.verdict == REJECTED for each in found)
 
 
 def _one_by_one(seed: int, trees: bool) -> Iterator[Event]:

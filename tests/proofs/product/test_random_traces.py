@@ -12,7 +12,8 @@ from typing import Any, Final
 
 import pytest
 
-from proofs.product.recorded import ACCEPTED, REJECTED, UNDECIDED, StreamAcceptance, acceptance
+from proofs.product.accepts import ACCEPTED, REJECTED, UNDECIDED
+from proofs.product.recorded import StreamAcceptance, acceptance
 from spec.events.alphabet import Kind
 from tests.recordings import FOLDER
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import json
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -13,7 +14,8 @@ import pytest
 from models.__main__ import main as models
 from models.registry import RUNTIMES, model_of
 from proofs.__main__ import main
-from proofs.product.recorded import ACCEPTED, REJECTED, UNDECIDED, Acceptance, acceptance
+from proofs.product.accepts import ACCEPTED, REJECTED, UNDECIDED
+from proofs.product.recorded import Acceptance, acceptance
 from spec.claims.states import Mode
 from spec.events.alphabet import FACTS, Kind
 from spec.events.canonical import Mark
@@ -227,6 +229,15 @@ class TestOperator:
             line["sequence"] = number
         found = accepted("plugin:enforcing", lines)
         assert ACCEPTED == found.verdict, found.streams[0].instead
+
+
+def test_the_page(monkeypatch: pytest.MonkeyPatch, capsys: Capture) -> None:
+    """The command that docs/accepts.md shows prints what the page shows."""
+    monkeypatch.chdir(ROOT)
+    page = (ROOT / "docs" / "accepts.md").read_text()
+    ((command, says),) = re.findall(r"\$ python -m proofs (.*)\n(.*)\n```", page)
+    assert 0 == main(command.split())
+    assert f"{says}\n" == capsys.readouterr().out
 
 
 class TestReading:
