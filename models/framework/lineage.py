@@ -14,7 +14,7 @@ from typing import Final, NamedTuple
 
 from models.framework.beginnings import Asked, Beginning, Guess, Known, Prompt, own_part
 from models.framework.hooked import Watch, facts_of
-from models.framework.joins import joins_of
+from models.framework.joins import Joins
 from spec.claims.predicates import parse_predicate
 from spec.claims.states import Mode
 from spec.contract.modes import MODES
@@ -76,17 +76,17 @@ def lineages_of(events: Sequence[Event]) -> Iterator[Lineage]:
     if not arrivals:
         raise SpecError("no request arrives in the stream", "give a trace that the plugin wrote")
     claims = _claims(events)
-    objects, limits, unshown = joins_of(events, claims)
+    joins = Joins(events, claims)
     watches = tuple(
-        Watch(name, objects.name(f"claim {name}"), each.size) for name, each in claims.items()
+        Watch(name, joins.objects.name(f"claim {name}"), each.size) for name, each in claims.items()
     )
     known = Known(
         claims,
-        lambda name: objects.name(f"request {name}"),
+        lambda name: joins.objects.name(f"request {name}"),
         {each.object_id for each in watches},
         {event.request_id or "": event.needed or 0 for event in arrivals},
         {event.request_id or "" for event in events if event.kind is Kind.REQUEST_DEFERRED},
-        limits,
+        joins.limits,
     )
     usable = max(event.usable or 0 for event in arrivals)
     facts = [event for _, event in facts_of(events)]
@@ -95,8 +95,8 @@ def lineages_of(events: Sequence[Event]) -> Iterator[Lineage]:
             raise Untried(f"prompts may begin alike in more than {_MOST} ways")
         prompts = tuple(_seen(each, known) for each in guess.prompts.values())
         yield Lineage(prompts, watches, usable)
-    if unshown:
-        raise Untried(unshown)
+    if joins.open:
+        raise Untried(joins.open)
 
 
 def _guesses(facts: Sequence[Event], first: Guess) -> Iterator[Guess]:

@@ -26,10 +26,13 @@ __all__ = ["ACCEPTED", "LEFT_OUT", "LIMIT", "REJECTED", "UNDECIDED", "Found", "a
 LEFT_OUT: Final = frozenset(
     {
         *("stream", "sequence", "time_ns"),
-        *("cache_identity", "token_map", "predicate_id", "keys", "content_keys"),
+        *("cache_identity", "token_map", "predicate_id", "keys", "content_keys", "positions"),
     }
 )
-"""The fields that are not compared: models say nothing of them, or name contents by objects."""
+"""The fields that are not compared: models say nothing of them, or name contents by objects.
+
+Positions are compared with the blocks that are at them.
+"""
 
 _PLACE: Final = frozenset({"stream", "sequence", "time_ns"})
 """The fields of an event that say where it is in a stream, and no more."""
@@ -100,19 +103,18 @@ def accepts(
     events: Iterable[Event],
     *,
     shim: Shim = PLAIN,
-    left_out: Collection[str] = LEFT_OUT,
     unseen: Collection[Kind] = (),
     own_names: bool = False,
     limit: int = LIMIT,
     progress: Callable[[int, int], None] | None = None,
 ) -> Found:
-    """Whether a stream of events is a run of a model, up to names and the fields that are left out.
+    """Whether a stream of events is a run of a model, up to names and the fields in `LEFT_OUT`.
 
     Args:
         shim: what a reader takes the calls and messages of the model for.
-        left_out: the fields that are not compared.
         unseen: the kinds that the stream does not state, whatever the model emits.
-        own_names: the names of the stream are those of the model.
+        own_names: the names of the stream are those of the model; then all fields are compared but
+            the place of an event in a stream.
         limit: the most states that the model may be in after an event.
         progress: receives the number of events so far, and of states.
     """
@@ -126,15 +128,11 @@ def accepts(
         try:
             for config, path in _moves(model, shim, configs, unseen, limit):
                 first, *rest = config.pending
-                names = dict(config.names)
-                if own_names:
-                    differs = _field_that_differs(first, event, left_out)
-                else:
-                    differs = _differs(first, event, names, left_out)
-                if differs:
+                names = None if own_names else dict(config.names)
+                if differs := _differs(first, event, names):
                     could.append((config, path, differs))
                     continue
-                after = _Config(config.state, tuple(rest), frozenset(names.items()))
+                after = _Config(config.state, tuple(rest), frozenset((names or {}).items()))
                 found.setdefault(after, path)
         except _TooMany:
             return Found(UNDECIDED, count - 1)
@@ -157,7 +155,7 @@ def is_run(model: Model[Any], shim: Shim, events: Iterable[Event]) -> bool:
 
     Names count as they are. Raises SpecError where the model can be in too many states to decide.
     """
-    found = accepts(model, events, shim=shim, left_out=_PLACE, own_names=True)
+    found = accepts(model, events, shim=shim, own_names=True)
     if found.verdict == UNDECIDED:
         cause = f"{model.name} can be in more than {LIMIT} states before event {found.taken}"
         raise SpecError(cause, "make it smaller")
@@ -189,27 +187,18 @@ def _moves(
             raise _TooMany
 
 
-def _field_that_differs(own: Event, event: Event, left_out: Collection[str]) -> str:
-    """The first field whose value is not the same in both; empty if there is none."""
-    fields = (each for each in Event.__struct_fields__ if each not in left_out)
-    return next((each for each in fields if getattr(own, each) != getattr(event, each)), "")
-
-
-def _differs(
-    own: Event, event: Event, names: dict[tuple[str, Any], Any], left_out: Collection[str]
-) -> str:
+def _differs(own: Event, event: Event, names: dict[tuple[str, Any], Any] | None) -> str:
     """The field in which an event of the model is not the one of the stream; empty if it is.
 
-    Then `names` has the names by which it is.
+    Then `names` has the names by which it is; without any, names are compared as they are.
     """
-    if own.kind is not event.kind:
-        return "kind"
+    left_out = _PLACE if names is None else LEFT_OUT
     for field in Event.__struct_fields__:
         mine, theirs = getattr(own, field), getattr(event, field)
-        if field in left_out or field == "positions":
-            continue
         sort = _NAMED.get(field)
-        if sort is None or mine == RUNTIME or theirs == RUNTIME:
+        if field in left_out:
+            continue
+        if names is None or sort is None or mine == RUNTIME or theirs == RUNTIME:
             if mine != theirs:
                 return field
         elif not isinstance(mine, tuple):

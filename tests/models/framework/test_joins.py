@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from models.framework.beginnings import Asked
-from models.framework.joins import Joins, joins_of
+from models.framework.joins import Joins
 from spec.events.alphabet import Kind
 from spec.events.canonical import Event
 
@@ -31,7 +31,7 @@ def looked(request: str, claim: str, asked: int) -> Event:
 
 def joined(*events: Event, **sizes: int) -> Joins:
     """What begins alike, with claims of these sizes."""
-    return joins_of(events, {name: Asked(size, spares=False) for name, size in sizes.items()})
+    return Joins(events, {name: Asked(size, spares=False) for name, size in sizes.items()})
 
 
 class TestFound:
