@@ -95,7 +95,7 @@ def check(
     clauses the paper's bundle implies.
 
     With lowering in place of a mode: the relation that labels runtimes fails closed for every
-    descriptor, and its two implementations agree.
+    descriptor, and is as its rules say at every point of a finite universe.
 
     With --runtime the model of a runtime is searched instead, together with the observers: each
     obligation is kept in every reachable state, broken by a shortest run, never put to the test, or

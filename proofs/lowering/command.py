@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from proofs.engines.background import second_process
 from proofs.lowering.check import check_lowering
 from proofs.lowering.lowering_text import print_lowering
 from proofs.lowering.results import exit_code
@@ -24,8 +23,8 @@ def run_check(form: Format, junit: Path | None, *, verbose: bool) -> int:
     """Check the lowering relation, print what was found, and return the exit code."""
     spinner = console(stderr=True)
     spinner.quiet = not spinner.is_terminal
-    with second_process() as worker, spinner.status("") as status:
-        check = check_lowering(status.update, worker=worker)
+    with spinner.status("") as status:
+        check = check_lowering(status.update)
     if junit is not None:
         write_output(junit, to_junit(check))
     if form is Format.JSON:

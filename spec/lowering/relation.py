@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from itertools import chain
 from types import NoneType
 from typing import TYPE_CHECKING
 
@@ -19,11 +20,23 @@ from spec.lowering.strict import only_shown
 from spec.lowering.vocabulary import ATOMS_FOR, Label, Rests, Status, Subtype
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Mapping
 
     from spec.lowering.descriptor import Forbidden, Item, Shows
 
-__all__ = ["Row", "Supply", "lower", "related"]
+__all__ = [
+    "Row",
+    "Supply",
+    "forbids",
+    "judge",
+    "lower",
+    "related",
+    "relates",
+    "subtype_of",
+    "supply",
+    "supply_at",
+    "tempts",
+]
 
 _STATED = frozenset({Status.SUPPORTED, Status.PARTIAL})
 
@@ -93,21 +106,10 @@ def lower(
     require(evidence, (EvidenceFile, NoneType), "evidence", "what read_evidence returns, or None")
     asked, lost = MODES[mode].names(bundle), nowhere or {}
     counted = only_shown(descriptor, lost) if require_evidence else descriptor
-    found = {o: next(_supplies(counted, mode, depth, o, evidence), None) for o in asked}
-    supplied = tuple(supply for supply in found.values() if supply is not None)
-    missing = tuple(o for o, supply in found.items() if supply is None)
-    forbidden = tuple(f for f in descriptor.forbidden if f.mode is mode and reaches(f.up_to, depth))
-    if forbidden:
-        rule, label = 1, Label.REJECTED
-    elif not missing:
-        native = all(supply.depth is Depth.NONE for supply in supplied)
-        rule, label = (2, Label.NATIVE_SOUND) if native else (3, Label.SOUND_WITH_ADAPTER)
-    elif not _by_adapter(supplied) and not related(counted, mode, depth, asked):
-        rule, label = 4, Label.UNKNOWN
-    elif REJECTED_WITHOUT[mode] & set(missing):
-        rule, label = 5, Label.REJECTED
-    else:
-        rule, label = 6, Label.APPROXIMATE
+    found = {o: supply(counted, mode, depth, o, evidence) for o in asked}
+    forbidden = tuple(f for f in descriptor.forbidden if forbids(f, mode, depth))
+    near = related(counted, mode, depth, asked)
+    rule, label, subtype = judge(mode, found, forbidden=bool(forbidden), related=near)
     return Row(
         descriptor=descriptor,
         mode=mode,
@@ -116,47 +118,77 @@ def lower(
         evidence=evidence,
         rule=rule,
         label=label,
-        subtype=_subtype(supplied) if label is Label.SOUND_WITH_ADAPTER else None,
-        missing=missing,
+        subtype=subtype,
+        missing=tuple(o for o, by in found.items() if by is None),
         forbidden=forbidden,
-        supplied=supplied,
+        supplied=tuple(by for by in found.values() if by is not None),
         counted=counted,
         only_shown=require_evidence,
         nowhere=lost,
     )
 
 
-def _supplies(
+def judge(
+    mode: Mode, found: Mapping[str, Supply | None], *, forbidden: bool, related: bool
+) -> tuple[int, Label, Subtype | None]:
+    """The rule, the label and the subtype of a row, from what supplies each obligation."""
+    supplied = [by for by in found.values() if by is not None]
+    missing = {o for o, by in found.items() if by is None}
+    by_adapter = any(by.depth is not Depth.NONE for by in supplied)
+    if forbidden:
+        return 1, Label.REJECTED, None
+    if not missing and not by_adapter:
+        return 2, Label.NATIVE_SOUND, None
+    if not missing:
+        deepest = max((by.depth for by in supplied), key=LADDER.index)
+        pressed = any(by.obligation in ATOMS_FOR for by in supplied)
+        return 3, Label.SOUND_WITH_ADAPTER, subtype_of(deepest, under_pressure=pressed)
+    if not by_adapter and not related:
+        return 4, Label.UNKNOWN, None
+    if REJECTED_WITHOUT[mode] & missing:
+        return 5, Label.REJECTED, None
+    return 6, Label.APPROXIMATE, None
+
+
+def supply(
     descriptor: Descriptor,
     mode: Mode,
     depth: Depth,
     obligation: str,
     evidence: EvidenceFile | None,
-) -> Iterator[Supply]:
-    """What supplies an obligation: native first, then the adapters from shallow to deep.
+) -> Supply | None:
+    """What supplies an obligation: natively if anything does, else at the least depth."""
+    places = (place for place in LADDER if reaches(depth, place))
+    found = (supply_at(descriptor, mode, place, obligation, evidence) for place in places)
+    return next((by for by in found if by is not None), None)
 
-    At one depth, what a trace shows comes before what is declared.
+
+def supply_at(
+    descriptor: Descriptor,
+    mode: Mode,
+    place: Depth,
+    obligation: str,
+    evidence: EvidenceFile | None,
+) -> Supply | None:
+    """What supplies an obligation at one depth, `none` for natively.
+
+    What a trace shows comes before what is declared.
     """
     if not all(atom_observed(descriptor, atom) for atom in ATOMS_FOR.get(obligation, ())):
-        return
-    for item in descriptor.native:
-        if counts(descriptor, item, obligation, mode):
-            yield Supply(obligation, Depth.NONE, item)
-    for below in LADDER:
-        adapter = descriptor.adapter(below)
-        if adapter is None or not reaches(depth, below):
-            continue
-        if obligation not in MAY_SUPPLY[below] or unmet(adapter):
-            continue
-        for shown in evidence_shows(evidence, obligation, mode):
-            yield Supply(obligation, below, shown)
-        for item in adapter.evidence:
-            if counts(descriptor, item, obligation, mode):
-                yield Supply(obligation, below, item)
-
-
-def _by_adapter(supplied: tuple[Supply, ...]) -> bool:
-    return any(supply.depth is not Depth.NONE for supply in supplied)
+        return None
+    adapter = descriptor.adapter(place)
+    declared, shown = descriptor.native, list[Shown]()
+    if place is not Depth.NONE:
+        if adapter is None or obligation not in MAY_SUPPLY[place] or unmet(adapter):
+            return None
+        declared, shown = adapter.evidence, evidence_shows(evidence, obligation, mode)
+    by_trace = (Supply(obligation, place, each) for each in shown)
+    by_word = (
+        Supply(obligation, place, item)
+        for item in declared
+        if counts(descriptor, item, obligation, mode)
+    )
+    return next(chain(by_trace, by_word), None)
 
 
 def related(descriptor: Descriptor, mode: Mode, depth: Depth, asked: tuple[str, ...]) -> bool:
@@ -165,19 +197,34 @@ def related(descriptor: Descriptor, mode: Mode, depth: Depth, asked: tuple[str, 
     for adapter in descriptor.adapters:
         if reaches(depth, adapter.depth):
             stated += adapter.evidence
-    return any(_is_shown(s) and mode in TEMPTS[s.signal] for s in descriptor.signals) or any(
-        _is_shown(item) and item.obligation in asked and mode in item.modes for item in stated
+    return any(tempts(signal, mode) for signal in descriptor.signals) or any(
+        relates(item, mode) and item.obligation in asked for item in stated
     )
 
 
-def _is_shown(said: Item | Shows) -> bool:
-    return said.status in _STATED and said.anchor is not None
+def forbids(forbidden: Forbidden, mode: Mode, depth: Depth) -> bool:
+    """Whether a forbidden mapping rejects a row of this mode at this depth."""
+    return forbidden.mode is mode and reaches(forbidden.up_to, depth)
 
 
-def _subtype(supplied: tuple[Supply, ...]) -> Subtype:
-    deepest = max((supply.depth for supply in supplied), key=LADDER.index)
+def tempts(signal: Shows, mode: Mode) -> bool:
+    """Whether a signal for a mode is shown."""
+    return mode in TEMPTS[signal.signal] and _is_shown(signal)
+
+
+def relates(item: Item, mode: Mode) -> bool:
+    """Whether an item states something of its obligation for a mode."""
+    return mode in item.modes and _is_shown(item)
+
+
+def _is_shown(statement: Item | Shows) -> bool:
+    return statement.status in _STATED and statement.anchor is not None
+
+
+def subtype_of(deepest: Depth, *, under_pressure: bool) -> Subtype:
+    """The subtype of a row by the deepest adapter that it needs."""
     if deepest is Depth.BACKEND_PATCH:
         return Subtype.PATCH
-    if any(supply.obligation in ATOMS_FOR for supply in supplied):
+    if under_pressure:
         return Subtype.POLICY
     return Subtype.OBSERVATIONAL if deepest is Depth.TELEMETRY_JOIN else Subtype.HOOK

@@ -130,11 +130,12 @@ def certificate(_: Modes) -> str:
 
 def lowering(_: Modes) -> str:
     """A theorem of the lowering relation is not proved."""
-    from proofs.lowering.prove import prove
-    from proofs.lowering.theorems import theorems
+    from proofs.lowering.theorems import prove, theorems
+    from proofs.lowering.universe import Universe
 
-    for theorem in theorems():
-        if (proof := prove(theorem)).result != "proved":
+    universe = Universe()
+    for theorem in theorems(universe):
+        if (proof := prove(theorem, universe)).result != "proved":
             return f"lowering: {proof.name} {proof.result}"
     return ""
 

@@ -6,100 +6,77 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import pytest
-import z3
 
-from proofs.lowering.concrete import Asked, Oracle
-from proofs.lowering.parts import evidence
-from proofs.lowering.prove import prove
-from proofs.lowering.theorems import NAMES, Theorem, theorems
+from proofs.lowering.pairs import Claim, Ways
+from proofs.lowering.statements import evidence
+from proofs.lowering.theorems import NAMES, Theorem, prove, theorems
+from proofs.lowering.universe import Universe
 from spec.lowering.load import parse_descriptor
 from spec.lowering.relation import lower
-from tests.proofs.lowering.broken import BROKEN, TableBroken
+from tests.proofs.lowering.planted import MISTAKES, plant
 
 if TYPE_CHECKING:
-    from proofs.lowering.encoding import Relation
     from proofs.lowering.results import Case, Counterexample
 
 
-def the(name: str) -> Theorem:
-    (found,) = theorems(names=[name])
+def the(name: str, universe: Universe) -> Theorem:
+    (found,) = theorems(universe, [name])
     return found
 
 
-def asked(found: Counterexample, case: Case) -> Asked:
-    """A row of a counterexample, read back from what is printed."""
+def label(found: Counterexample, case: Case) -> str:
+    """The label of a row of a counterexample, read back from what is printed."""
     descriptor = parse_descriptor(case.descriptor.encode(), "counterexample")
-    shows = evidence(found.mode, case.shows) if case.shows else None
-    return Asked(descriptor, found.mode, found.bundle, case.depth, shows)
+    shown = evidence(found.mode, tuple(case.shows)) if case.shows else None
+    return lower(descriptor, found.mode, case.depth, found.bundle, shown).label
 
 
 class TestProved:
-    """What `check lowering` proves; all of it at once is in test_command."""
+    """The theorems as they are; all at once are in test_command."""
 
-    def test_names(self) -> None:
+    def test_names(self, universe: Universe) -> None:
         """Each theorem is built under its own name, and is broken by something."""
-        assert set(NAMES) == {name for name, _ in BROKEN}
-        assert "labels" == the("labels").name
+        assert list(NAMES) == [theorem.name for theorem in theorems(universe)]
+        assert set(NAMES) == {name for name, *_ in MISTAKES}
 
-    def test_proved(self) -> None:
+    def test_proved(self, universe: Universe) -> None:
         """A theorem that holds has a case of each of its witnesses, and no counterexample."""
-        proof = prove(the("telemetry"))
+        proof = prove(the("no other rise", universe), universe)
         assert ("proved", None) == (proof.result, proof.counterexample)
         assert {"shown"} == set(proof.witnesses.values())
 
-    def test_unknown(self) -> None:
-        """Where the work limit is reached nothing is known."""
-        assert "unknown" == prove(the("telemetry"), rlimit=1).result
-
-    def test_vacuous(self) -> None:
+    def test_vacuous(self, universe: Universe) -> None:
         """A theorem of which some case does not exist is vacuous, and no pass."""
-        whole = the("telemetry")
-        assert "vacuous" == prove(replace(whole, witnesses={"x": z3.BoolVal(False)})).result
-        assert "vacuous" == prove(replace(whole, premise=z3.BoolVal(False))).result
+        whole = the("telemetry", universe)
+        always = Claim(Ways.of(universe), lambda *_: True)
+        for absent in (always, False):
+            found = prove(replace(whole, witnesses={"x": absent}), universe)
+            assert ("vacuous", {"x": "none"}) == (found.result, found.witnesses)
+
+    def test_unknown(self, universe: Universe, monkeypatch: pytest.MonkeyPatch) -> None:
+        """A claim that the tables violate, and no descriptor that was found, is unknown."""
+        broken = Claim(Ways.of(universe), lambda *_: False)
+        monkeypatch.setattr("proofs.lowering.theorems.search", lambda *_: None)
+        assert "unknown" == prove(Theorem("x", "x", (broken,)), universe).result
 
 
-FEW = 2
-"""Of the broken relations so many are tried with the fast tests."""
-
-
+@pytest.mark.slow
 class TestRefuted:
-    """Relations that are broken on purpose."""
+    """The relation with mistakes in its source."""
 
-    @pytest.mark.parametrize(
-        ("name", "kind"),
-        [*BROKEN[:FEW], *(pytest.param(*each, marks=pytest.mark.slow) for each in BROKEN[FEW:])],
-        ids=lambda each: getattr(each, "__name__", each),
-    )
-    def test_broken(self, name: str, kind: type[Relation]) -> None:
-        """The theorem is refuted by a descriptor that the schema admits; the relation as broken
-        calls it what the counterexample says, and the relation as it is calls it otherwise."""
-        (theorem,) = theorems(kind, [name])
-        proof = prove(theorem)
+    @pytest.mark.parametrize(("name", "before", "after"), MISTAKES, ids=lambda each: each[:30])
+    def test_planted(
+        self, name: str, before: str, after: str, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        """The theorem is refuted, by an entry of a table or by a descriptor that the schema admits:
+        the relation as it is gives one of its rows another label than the one with the mistake."""
+        with monkeypatch.context() as planted:
+            plant(planted, before, after)
+            universe = Universe(whole=False)
+            proof = prove(the(name, universe), universe)
         assert "refuted" == proof.result
         found = proof.counterexample
-        assert found is not None
-        cases = [found.row, *([] if found.after is None else [found.after])]
-        rows = [asked(found, case) for case in cases]
-        answers = Oracle(kind).answers(rows)
-        assert [case.labels for case in cases] == [list(answer.labels) for answer in answers]
-        right = [lower(r.descriptor, r.mode, r.depth, r.bundle, r.evidence) for r in rows]
-        said = [(tuple(a.labels), a.subtypes, a.missing) for a in answers]
-        assert said != [
-            ((r.label,), () if r.subtype is None else (r.subtype,), frozenset(r.missing))
-            for r in right
-        ]
-
-    def test_smallest(self) -> None:
-        """A counterexample has nothing that it could do without: here one item and its depth."""
-        (theorem,) = theorems(TableBroken, ["telemetry"])
-        found = prove(theorem).counterexample
-        assert found is not None
-        descriptor = asked(found, found.row).descriptor
-        (adapter,) = descriptor.adapters
-        assert ["victim_exclusion_before_violation"] == [i.obligation for i in adapter.evidence]
-        assert ((), (), (), ()) == (
-            descriptor.native,
-            descriptor.signals,
-            descriptor.observations,
-            descriptor.forbidden,
-        )
+        assert found is not None or proof.points
+        if found is not None:
+            cases = [found.row, *([] if found.after is None else [found.after])]
+            assert any([label(found, case)] != case.labels for case in cases)

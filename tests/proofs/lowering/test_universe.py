@@ -1,222 +1,113 @@
-"""The universe on which both relations are compared: its sizes, and that it finds differences."""
+"""The universe of the lowering relation: its sizes, and that mistakes are noticed on it."""
 
 from __future__ import annotations
 
 from itertools import islice
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import pytest
-import z3
 
-from proofs.lowering import parts
-from proofs.lowering.concrete import Asked, Oracle
-from proofs.lowering.program import Program
-from proofs.lowering.universe import PARTS, agrees, compare, rows_of_one, rows_of_sets
-from spec.claims.states import Mode
-from spec.contract.modes import Depth
-from spec.lowering import counting, relation
-from spec.lowering.depths import MAY_SUPPLY, PRECONDITIONS
+from proofs.lowering import statements
+from proofs.lowering.inputs import read_source, sources
+from proofs.lowering.universe import Case, Universe, read, whole_rows
 from spec.lowering.descriptor import Descriptor
 from spec.lowering.evidence import EvidenceFile
-from spec.lowering.obligations import REJECTED_WITHOUT
-from spec.lowering.relation import lower
-from spec.lowering.signals import TEMPTS, Signal
-from spec.lowering.vocabulary import Label, Order, Scope, Status, Subtype
-from tests.proofs.lowering.broken import (
-    DocsSuffice,
-    ForbidsDeeper,
-    NoPressure,
-    SilentIsReady,
-    Unclaimed,
-)
+from spec.lowering.vocabulary import Label, Subtype
+from tests.proofs.lowering.planted import UNSEEN, plant
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from proofs.lowering.encoding import Relation
 
-ITEMS, READY, OTHERS, ONE, SETS = PARTS
-
-
-@pytest.fixture(scope="module")
-def oracle() -> Oracle:
-    """The Z3 relation."""
-    return Oracle()
+def some(universe: Universe, each: int) -> Iterator[Case]:
+    """Every so many of the whole rows."""
+    return islice(whole_rows(universe.cells), 0, None, each)
 
 
-def differs(oracle: Oracle, rows: Iterator[Asked]) -> bool:
-    """Whether the two relations differ on any of these rows."""
-    while batch := list(islice(rows, 256)):
-        if not all(same for same, _ in agrees(oracle, batch)):
-            return True
-    return False
+class TestWhole:
+    """What is tabulated; the sizes of all parts are in test_command."""
+
+    def test_statements(self) -> None:
+        """Every anchor and item that the schema admits is there once."""
+        anchors, items = [*statements.anchors()], [*statements.items()]
+        assert 3 + 2 * 2 * 5 * 6 == len(anchors) == len(set(anchors))
+        assert 4 * 4 * (1 + len(anchors)) * 2 == len(items) == len(set(items))
+
+    def test_classes(self, universe: Universe) -> None:
+        """Items count, are related or neither; together they are nothing else."""
+        assert {0, 1, 3} == set(universe.items.values()) == set(universe.cells)
+
+    def test_labels(self, universe: Universe) -> None:
+        """Rows of every label and of every subtype are among the whole rows."""
+        found = [universe.answer(case) for case in some(universe, 7)]
+        assert set(Label) == {label for label, _, _ in found}
+        assert {None, *Subtype} == {subtype for _, subtype, _ in found}
+
+    def test_admitted(self, universe: Universe) -> None:
+        """What whole rows are made of is admitted by the schema, and read back as it was."""
+        for case in some(universe, 101):
+            for noise in (False, True):
+                found, shown = case.build(noise=noise)
+                Descriptor.model_validate(found.model_dump(mode="json", by_alias=True))
+                again = read(found, case.mode, case.bundle, case.depth, shown)
+                assert universe.answer(case) == universe.answer(again)
+                if shown is not None:
+                    document = shown.model_dump(mode="json", by_alias=True)
+                    files = [{"path": "t", "sha256": "0" * 64}]
+                    EvidenceFile.model_validate({**document, "files": files})
 
 
-class TestSizes:
-    """What is compared; the large parts are compared in test_command."""
+@pytest.mark.slow
+class TestNoticed:
+    """Mistakes in the relation that refute no theorem."""
 
-    def test_statements(self, oracle: Oracle) -> None:
-        """Every set of preconditions, every atom, every signal and every shown obligation."""
-        ready, others = compare(oracle, [READY, OTHERS])
-        assert (3**9 + 3**2 + 3**4 + 3 * 3**3 + 3**4, 0) == (ready.points, ready.differ)
-        assert (7250, 0) == (others.points, others.differ)
-
-    def test_anchors(self) -> None:
-        """An anchor in a run has any claim, basis and set of orders; the others have none."""
-        found = list(parts.anchors(Order.LIFECYCLE))
-        assert 3 + 2 * 4 * 5 * 6 == len(found)
-        assert len(found) == len(set(found))
-
-    def test_rows(self) -> None:
-        """Rows are all different."""
-        for rows, size in ((rows_of_one(), 18_720), (rows_of_sets(), 14_972)):
-            found = [
-                (r.descriptor.model_dump_json(), r.mode, r.bundle, r.depth, r.evidence is None)
-                for r in islice(rows, 3000)
-            ]
-            assert len(found) == len(set(found))
-            assert size == len(found) + sum(1 for _ in rows)
-
-    def test_labels(self) -> None:
-        """Rows of every label and of every subtype are among them."""
-        rows = [*islice(rows_of_one(), 0, None, 7), *islice(rows_of_sets(), 0, None, 7)]
-        found = [lower(r.descriptor, r.mode, r.depth, r.bundle, r.evidence) for r in rows]
-        assert set(Label) == {row.label for row in found}
-        assert {None, *Subtype} == {row.subtype for row in found}
-
-    def test_admitted(self) -> None:
-        """What the universe is made of is admitted by the schema."""
-        for row in islice(rows_of_sets(), 0, None, 1000):
-            document = row.descriptor.model_dump(mode="json", by_alias=True)
-            for place in (document, *document["adapters"]):
-                for item in place.get("native", ()) or place.get("evidence", ()):
-                    item["action"] = "refuse"
-            Descriptor.model_validate(document)
-        for row in islice(rows_of_one(), 1, None, 2000):
-            if row.evidence is not None:
-                shown = row.evidence.model_dump(mode="json", by_alias=True)
-                files = [{"path": "t", "sha256": "0" * 64}]
-                EvidenceFile.model_validate({**shown, "files": files})
-
-
-class TestFindsTheirs:
-    """Errors planted in the Python relation are found."""
-
-    @pytest.mark.parametrize(
-        ("module", "name", "planted", "part"),
-        [
-            pytest.param(
-                *(counting, "ADEQUATE", frozenset({Scope.CONFORMANCE_TRACE}), ITEMS),
-                marks=pytest.mark.slow,
-            ),
-            (counting, "PRECONDITIONS", {d: p[1:] for d, p in PRECONDITIONS.items()}, READY),
-            (relation, "TEMPTS", {**TEMPTS, Signal.PIN: frozenset()}, OTHERS),
-            (relation, "_STATED", frozenset({Status.SUPPORTED}), OTHERS),
-        ],
-    )
-    def test_statements(
-        self,
-        oracle: Oracle,
-        monkeypatch: pytest.MonkeyPatch,
-        module: Any,
-        name: str,
-        planted: Any,
-        part: str,
+    @pytest.mark.parametrize(("part", "before", "after"), UNSEEN, ids=lambda each: each[:30])
+    def test_planted(
+        self, part: str, before: str, after: str, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        """In what statements count for."""
-        monkeypatch.setattr(module, name, planted)
-        (found,) = compare(oracle, [part])
+        """It differs from its rules in the part that the mistake is about, with an example."""
+        plant(monkeypatch, before, after)
+        universe = Universe(whole=part == "whole rows")
+        (found,) = [each for each in universe.parts if each.what == part]
         assert found.differ
         assert found.first
 
-    @pytest.mark.parametrize(
-        ("name", "planted", "rows"),
-        [
-            ("reaches", lambda depth, other: depth is other, rows_of_one),
-            ("ATOMS_FOR", {}, rows_of_one),
-            (
-                "MAY_SUPPLY",
-                {**MAY_SUPPLY, Depth.ROUTING_HOOK: frozenset({"claim_identity"})},
-                rows_of_one,
-            ),
-            (
-                "REJECTED_WITHOUT",
-                {**REJECTED_WITHOUT, Mode.DEMOTABLE: {"claim_identity"}},
-                rows_of_sets,
-            ),
-            ("_by_adapter", lambda supplied: True, rows_of_sets),
-        ],
-    )
-    def test_rows(
-        self,
-        oracle: Oracle,
-        monkeypatch: pytest.MonkeyPatch,
-        name: str,
-        planted: Any,
-        rows: Any,
-    ) -> None:
-        """In how they make a label."""
-        monkeypatch.setattr(relation, name, planted)
-        assert differs(oracle, rows())
 
+class TestInputs:
+    """What the source of the relation may do."""
 
-class TestFindsOurs:
-    """Errors planted in the Z3 relation are found."""
+    def test_source(self) -> None:
+        """Every operation in the source as it is is listed."""
+        found = read_source()
+        assert (0, "") == (found.differ, found.first)
+        assert found.points > 1000
 
     @pytest.mark.parametrize(
-        ("kind", "part"),
+        ("before", "after", "what"),
         [
-            pytest.param(DocsSuffice, ITEMS, marks=pytest.mark.slow),
-            (SilentIsReady, READY),
-            (Unclaimed, OTHERS),
+            ("if forbidden:", "if descriptor.name:", "a field that no point has"),
+            ("if forbidden:", "if descriptor.anchors['a'].note:", "a field that no point has"),
+            ("if forbidden:", "if getattr(descriptor, 'name'):", "a function that is not read"),
+            ("if forbidden:", "if len(declared) > 2:", "an operation that is not read"),
+            ("if forbidden:", "if sum(1 for _ in declared):", "a function that is not read"),
+            ("if forbidden:", "if declared[2:]:", "a place in a list"),
+            ("if forbidden:", "if next(places):", "an iterator that is used again"),
+            ("if forbidden:", "if declared == [descriptor]:", "compares something else"),
+            ("if forbidden:", "if 'x' in str(descriptor):", "looks into something else"),
+            ("if forbidden:", "if descriptor.model_dump():", "a method that is not read"),
+            ("if forbidden:", "if evidence.files:", "a field that no point has"),
+            ("if forbidden:", "if forbidden or 7:", "a number"),
+            ("if forbidden:", "while declared:", "an operation that is not read"),
+            ("def judge(", "@cache\ndef judge(", "a decorator"),
+            ("def judge(", "any = all\n\n\ndef judge(", "a name is given another value"),
+            ("def judge(", "from x import strange\n\n\ndef judge(", "a name that is not read"),
+            ("def judge(", "del judge\n\n\ndef judge(", "a part that is not read"),
         ],
     )
-    def test_statements(self, kind: type[Relation], part: str) -> None:
-        """In what statements count for."""
-        (found,) = compare(Oracle(kind), [part])
+    def test_planted(self, before: str, after: str, what: str) -> None:
+        """An operation that could look at something outside of the points is reported."""
+        source = sources()["relation.py"]
+        assert 1 == source.count(before)
+        found = read_source({"relation.py": source.replace(before, after)})
         assert found.differ
-
-    @pytest.mark.parametrize(
-        ("kind", "rows"), [(ForbidsDeeper, rows_of_sets), (NoPressure, rows_of_one)]
-    )
-    def test_rows(self, kind: type[Relation], rows: Any) -> None:
-        """In how they make a label."""
-        assert differs(Oracle(kind), rows())
-
-
-class TestProgram:
-    """A term read as a program means what Z3 says it means."""
-
-    def test_operations(self) -> None:
-        """Every operation, at every point of two booleans and an enumeration."""
-        sort, (one, two) = z3.EnumSort("Pair", ["one", "two"])
-        a, b, c = z3.Bool("a"), z3.Bool("b"), z3.Const("c", sort)
-        terms = [
-            z3.And(a, z3.Not(b)),
-            z3.Or(a, b, c == one),
-            z3.Implies(a, c == two),
-            a == b,
-            z3.And(),
-            z3.Or([]),
-            z3.BoolVal(True),
-        ]
-        points = [
-            {"a": x, "b": y, "c": z}
-            for x in (True, False)
-            for y in (True, False)
-            for z in ("one", "two")
-        ]
-        sets = Program(terms).run(points)
-        for number, point in enumerate(points):
-            at = [
-                (a, z3.BoolVal(point["a"])),
-                (b, z3.BoolVal(point["b"])),
-                (c, one if point["c"] == "one" else two),
-            ]
-            said = [z3.is_true(z3.simplify(z3.substitute(term, *at))) for term in terms]
-            assert said == [bool(members >> number & 1) for members in sets]
-
-    def test_other_operations(self) -> None:
-        """A term with anything else in it is refused."""
-        with pytest.raises(TypeError, match="no operation"):
-            Program([z3.If(z3.Bool("a"), z3.Bool("b"), z3.Bool("c"))]).run([{}])
+        assert what in found.first
