@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from proofs.lowering.statements import Stated
     from spec.lowering.vocabulary import Label
 
-__all__ = ["AXES", "Claim", "Found", "Pairs", "Ways", "only", "search", "violated"]
+__all__ = ["AXES", "Claim", "Found", "Pairs", "Ways", "only", "pairs_of", "search", "violated"]
 
 AXES: Final = ("anchor", "status", "scope", "runs", "preconditions", "gone")
 """The ways in which a statement can be weaker."""
@@ -56,7 +56,7 @@ class Ways:
     @classmethod
     def of(cls, universe: Universe, *axes: str) -> Ways:
         """Any row, and one in which statements are weaker on these axes; by default the same."""
-        items = _pairs(universe.items, axes)
+        items = pairs_of(universe.items, axes)
         tables: defaultdict[Any, dict[Any, int]] = defaultdict(dict)
         for (of, stated), value in (*universe.ready.items(), *universe.observed.items()):
             tables[of][stated] = int(value)
@@ -65,9 +65,9 @@ class Ways:
         return cls(
             native=items,
             declared=items,
-            adapters={depth: _pairs(tables[depth], axes, single=True) for depth in LADDER[1:]},
-            atoms={atom: _pairs(tables[atom], axes, single=True) for atom in Atom},
-            signals={mode: _pairs(tables[mode], axes) for mode in Mode},
+            adapters={depth: pairs_of(tables[depth], axes, single=True) for depth in LADDER[1:]},
+            atoms={atom: pairs_of(tables[atom], axes, single=True) for atom in Atom},
+            signals={mode: pairs_of(tables[mode], axes) for mode in Mode},
             shown=frozenset({(False, False), (True, True), (True, "gone" not in axes)}),
             depths=tuple((depth, depth) for depth in LADDER),
         )
@@ -78,7 +78,7 @@ def only(pairs: Pairs, keep: Callable[[int, int], bool]) -> Pairs:
     return {key: found for key, found in pairs.items() if keep(*key)}
 
 
-def _pairs(table: Mapping[Any, int], axes: Iterable[str], *, single: bool = False) -> Pairs:
+def pairs_of(table: Mapping[Any, int], axes: Iterable[str] = (), *, single: bool = False) -> Pairs:
     """The pairs of classes, of one statement or of several about one thing."""
     found: Pairs = {}
     for axis in ("", *axes):

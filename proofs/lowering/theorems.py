@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from itertools import product
 from typing import TYPE_CHECKING, Final
 
-from proofs.lowering.pairs import AXES, Claim, Pairs, Ways, only, search, violated
+from proofs.lowering.pairs import AXES, Claim, Pairs, Ways, only, pairs_of, search, violated
 from proofs.lowering.results import Proof, counterexample
 from proofs.lowering.rules import ABSENT, COUNTS
 from spec.claims.states import Mode
@@ -131,9 +131,8 @@ class _Build:
 
     def of(self, keep: Callable[[Item_], bool]) -> Pairs:
         """What several items of a kind can be together."""
-        kinds = {bits for item, bits in self.universe.items.items() if keep(item)} | {0}
-        kinds |= {one | two for one in kinds for two in kinds}
-        return only(self.row.native, lambda cell, _: cell in kinds)
+        items = self.universe.items.items()
+        return pairs_of({item: bits for item, bits in items if keep(item)})
 
     # Something is taken away.
 
