@@ -21,7 +21,7 @@ __all__ = ["Dialect", "Reader"]
 
 
 class Dialect(Protocol):
-    """Turns the objects of one file, in order, into records."""
+    """Turns the objects of one file, in order, into records; most hold none back."""
 
     def feed(self, obj: dict[str, object], line: int) -> Sequence[Record]:
         """The records that are complete with this line.
@@ -32,6 +32,7 @@ class Dialect(Protocol):
 
     def flush(self, stream: str | None = None) -> Sequence[Record]:
         """The records that were held back, of one stream or, at the end of the file, of all."""
+        return ()
 
 
 _NAMES: Final = (

@@ -1,23 +1,40 @@
-"""Keeps the state that the connector dialect needs: claims, requests, restore attempts."""
+"""Defines a line of the connector dialect, and the state of its run."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Final
 
-from monitor.input.dialects._recorded import Ended
+from monitor.input.dialects import _recorded
+from monitor.input.dialects._recorded_line import Bound, Count, Order
+from spec.events.canonical import Name
 
-if TYPE_CHECKING:
-    from spec.claims.predicates import MaterializationPredicate
+__all__ = ["Claim", "Line", "Now", "Request", "Restore", "Run", "block_size_of"]
 
-__all__ = ["REQUESTS", "Claim", "Request", "Restore", "Run", "block_size_of"]
 
-REQUESTS: Final = 100_000
-"""Requests remembered per run; beyond them the oldest is forgotten."""
+class Line(Bound, frozen=True):
+    """The fields of a line."""
+
+    resident_claim: object = None
+    resident_claim_role: str | None = None
+    num_prompt_tokens: Count | None = None
+    num_block_hashes: Count | None = None
+    num_computed_tokens: Count | None = None
+    num_hit_tokens: Count | None = None
+    num_external_tokens: Count | None = None
+    num_offloadable_tokens: Count | None = None
+    src_block_count: Count | None = None
+    dst_block_count: Count | None = None
+    key_count: Count | None = None
+    invalid_block_count: Count | None = None
+    transfer_type: tuple[str, ...] | None = None
+    transfer_size: Order | None = None
+    success: bool | None = None
+    job_id: Order | Name | None = None
+    restoration_generation: Order | None = None
 
 
 @dataclass(slots=True)
-class Claim:
+class Claim(_recorded.Claim):
     """One claim of a run.
 
     `accepted` says whether an acceptance was derived from the metadata and may still be restated;
@@ -25,13 +42,10 @@ class Claim:
     the last look-up or load showed on the GPU.
     """
 
-    predicate: MaterializationPredicate | None = None
-    identity: dict[str, object] = field(default_factory=dict)
     accepted: bool = False
     restated: bool = False
     stored: bool = False
     on_gpu: int = 0
-    ended: Ended = field(default_factory=Ended)
 
     @property
     def threshold(self) -> int:
@@ -88,7 +102,7 @@ class Restore:
 
 
 @dataclass(slots=True)
-class Request:
+class Request(_recorded.Request):
     """One request: the claims that its lines named, what its prompt and its look-up showed."""
 
     role: str | None = None
@@ -97,11 +111,7 @@ class Request:
     visible: int | None = None
     found: int = 0
     useful: bool = False
-    finished: bool = False
     restores: dict[str, Restore] = field(default_factory=dict)
-
-    def restore(self, claim: str) -> Restore:
-        return self.restores.setdefault(claim, Restore())
 
     @property
     def failed(self) -> bool:
@@ -109,33 +119,38 @@ class Request:
         return any(restore.failures for restore in self.restores.values())
 
 
-@dataclass(slots=True)
-class Run:
-    """One stream: its claims, its requests, and the block size that it shows, in tokens."""
+class Run(_recorded.Run[Claim, Request]):
+    """One stream, and the block size that it shows, in tokens."""
 
-    claims: dict[str, Claim] = field(default_factory=dict)
-    requests: dict[str, Request] = field(default_factory=dict)
-    prompt_block: int | None = None
-    load_block: int | None = None
-
-    def claim(self, name: str) -> Claim:
-        return self.claims.setdefault(name, Claim())
-
-    def request(self, name: str) -> Request:
-        request = self.requests.get(name)
-        return self.begin(name) if request is None else request
-
-    def begin(self, name: str) -> Request:
-        """The request anew, whatever was known of this id."""
-        self.requests.pop(name, None)
-        if len(self.requests) >= REQUESTS:
-            del self.requests[next(iter(self.requests))]
-        request = self.requests[name] = Request()
-        return request
+    def __init__(self) -> None:
+        super().__init__(Claim, Request)
+        self.prompt_block: int | None = None
+        self.load_block: int | None = None
 
     def block_size(self, request: Request) -> int | None:
         """Tokens per block as this request shows it, else any prompt, else any load."""
         return request.block_size or self.prompt_block or self.load_block
+
+
+@dataclass(frozen=True, slots=True)
+class Now(_recorded.Now[Line, Claim, Request]):
+    """A line in its run."""
+
+    run: Run
+
+    @property
+    def role(self) -> str | None:
+        """The part that the claim has in the request; a claimed line that says none is in doubt."""
+        role = self.line.resident_claim_role or self.request.role
+        if self.line.claim_id is not None and role not in ("resident", "reuse"):
+            self.doubt("the request does not say whether it is the claim's resident or a reuse")
+        return role
+
+    @property
+    def restore(self) -> Restore:
+        """The attempts of the request to get back the claim that the line names."""
+        claim = self.line.claim_id or self.line.outcome_claim_id or ""
+        return self.request.restores.setdefault(claim, Restore())
 
 
 def block_size_of(tokens: int | None, hashes: int | None) -> int | None:

@@ -1,47 +1,54 @@
-"""Defines what the recorded dialects have in common: fields, and how claims begin and end."""
+"""Reads the lines of recorded dialects, and says how claims begin and end in them."""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Annotated, Any, Final
+from typing import Any, ClassVar, Final, Generic, NamedTuple, NoReturn, TypeAlias, TypeVar
 
-import msgspec
-from msgspec import Meta
-
+from monitor.input.dialects import Dialect
+from monitor.input.dialects._json import kind_in, struct
+from monitor.input.dialects._recorded_line import Head, Recorded
 from monitor.input.errors import InputError
-from monitor.input.records import Doubt
-from spec.claims.predicates import MAX_BLOCKS, MaterializationPredicate
+from monitor.input.records import Doubt, Form, Record, Stamp, at_line
+from spec.claims.predicates import MaterializationPredicate
 from spec.claims.states import Mode
 from spec.contract.modes import MODES
 from spec.events.alphabet import Kind
-from spec.events.canonical import CapacityProof, Event, Name
+from spec.events.canonical import Event
 
 __all__ = [
-    "ENDS",
+    "NO_NEED",
     "READ_FROM_REPORTS",
-    "Bound",
-    "Count",
-    "Ended",
-    "Head",
-    "Order",
-    "Recorded",
+    "Claim",
+    "Events",
+    "Meaning",
+    "Now",
+    "RecordedDialect",
+    "Request",
+    "Run",
     "acceptance",
     "answer",
-    "ends",
+    "ended",
     "materialized",
-    "rebinds",
+    "refusal",
+    "says",
     "unstated",
 ]
 
-Count = Annotated[int, Meta(ge=0, le=MAX_BLOCKS)]
-Order = Annotated[int, Meta(ge=0, le=2**63 - 1)]
-Text = Annotated[str, Meta(max_length=1024)]
-_SCALE: Final = 1000
-_MOST_VALUE: Final = 10**12
+NO_NEED: Final = Doubt(
+    "a request was refused without a failed restore, and the blocks that it needs are not stated",
+    only=frozenset({"blocking_claim_ids", "explicit_conflict_action"}),
+)
+"""What a refusal for lack of capacity leaves open."""
 
-ENDS: Final = {
+REQUESTS: Final = 100_000
+"""Requests remembered per run; beyond them the oldest is forgotten."""
+
+_ENDS: Final = {
     "resident_claim_demoted": Kind.CLAIM_DEMOTED,
     "resident_claim_expired": Kind.CLAIM_EXPIRED,
+    "resident_claim_harmed": Kind.CLAIM_HARMED,
 }
 
 _OUTCOMES: Final = {
@@ -58,140 +65,7 @@ READ_FROM_REPORTS: Final = frozenset(
         Kind.DURATION_ELAPSED,
     }
 )
-"""The facts that `acceptance` and `ends` read from reports, in every recorded dialect."""
-
-
-class Head(msgspec.Struct, frozen=True):
-    """What is read of every line, of an unknown event too."""
-
-    run_id: Text | None = None
-    hook_scope: Text | None = None
-    event_sequence: Order | None = None
-    monotonic_ns: Order | None = None
-    timestamp_ns: Order | None = None
-
-    def stream(self, file: str) -> str:
-        """The run, else the scope of the hooks, else the file."""
-        return self.run_id or self.hook_scope or file
-
-
-class Recorded(Head, frozen=True):
-    """Fields of every dialect; counts are in blocks."""
-
-    request_id: Name | None = None
-    claim_id: Name | None = None
-    prefix_id: Name | None = None
-    protection_mode: Name | None = None
-    resident_blocks_required: Count | None = None
-    resident_blocks_materialized: Count | None = None
-    useful_threshold_blocks: Count | None = None
-    priority: Annotated[int, Meta(ge=-_MOST_VALUE, le=_MOST_VALUE)] | None = None
-    predicted_value: object = None
-    predicate_materialized: bool | None = None
-    blocking_claim_ids: tuple[Name, ...] | None = None
-    protected_resident_blocks: Count | None = None
-    active_live_blocks_required: Count | None = None
-    resident_plus_active_blocks: Count | None = None
-    usable_blocks: Count | None = None
-    capacity_shortfall_blocks: Count | None = None
-
-    def need(self, field: str, event: str, file: str, line: int) -> Any:
-        """The value of `field`.
-
-        Raises:
-            InputError: it is absent or null.
-        """
-        value = getattr(self, field)
-        if value is None:
-            raise InputError(file, f"{event} needs it", line=line, field=field, hint="add it")
-        return value
-
-    def rank(self, file: str, line: int) -> int | None:
-        """`priority`, else `predicted_value` in thousandths where it is a number.
-
-        Raises:
-            InputError: the value is absurd.
-        """
-        value = self.predicted_value
-        if self.priority is not None or not isinstance(value, int | float):
-            return self.priority
-        if isinstance(value, bool):
-            return None
-        if not abs(value) <= _MOST_VALUE:
-            reason, hint = f"the value is beyond {_MOST_VALUE}", "give a value of ordinary size"
-            raise InputError(file, reason, line=line, field="predicted_value", hint=hint)
-        return round(value * _SCALE)
-
-    def proof(self, needed: int, usable: int) -> tuple[CapacityProof | None, tuple[str, ...]]:
-        """The capacity proof, and the names of the numbers that it leaves out.
-
-        A number that is left out is put in as it follows from the others, so that those can be
-        checked. There is no proof where none is given, or nothing follows from those that are.
-
-        Args:
-            needed: blocks that the request needs.
-            usable: blocks of the pool, for a line that does not say.
-        """
-        stated = {name: getattr(self, name) for name in _PROOF}
-        resident, total, shortfall, capacity = stated.values()
-        if resident is total is shortfall is None:
-            return None, ()
-        left_out = tuple(name for name, number in stated.items() if number is None)
-        capacity = usable if capacity is None else capacity
-        if total is None and resident is not None:
-            total = resident + needed
-        elif total is None and shortfall:
-            total = capacity + shortfall
-        if total is None:
-            return None, left_out
-        if resident is None:
-            resident = max(0, total - needed)
-        if shortfall is None:
-            shortfall = max(0, total - capacity)
-        return CapacityProof(resident, needed, total, capacity, shortfall), left_out
-
-
-class Bound(Recorded, frozen=True):
-    """Fields of the dialects that bind each claimed line to the claim's object."""
-
-    cache_identity: Name | None = None
-    reusable_object_id: Name | None = None
-    materialization_predicate: Name | None = None
-    predicate_id: Name | None = None
-    request_token_map_id: Name | None = None
-    block_count_footprint: Count | None = None
-    offload_generation: Order | None = None
-    restored_from_offload_tier: bool | None = None
-    restoration_source: str | None = None
-    claim_scoped_outcome_type: Name | None = None
-    outcome_type: Name | None = None
-    outcome_claim_id: Name | None = None
-
-    @property
-    def binding(self) -> dict[str, Any]:
-        """The claim that the line is about; none, unless it names one."""
-        if self.claim_id is None:
-            return {}
-        return {
-            "claim_id": self.claim_id,
-            "cache_identity": self.cache_identity,
-            "object_id": self.reusable_object_id,
-            "predicate": self.materialization_predicate,
-            "predicate_id": self.predicate_id,
-            "token_map": self.request_token_map_id,
-        }
-
-    def identity(self, predicate: MaterializationPredicate | None) -> dict[str, object]:
-        """What the claim is bound to, the predicate by its meaning."""
-        return {**self.binding, "predicate": predicate}
-
-
-_PROOF: Final = (
-    "protected_resident_blocks",
-    "resident_plus_active_blocks",
-    "capacity_shortfall_blocks",
-    "usable_blocks",
-)
+"""The facts that `acceptance` and `ended` read from reports, in every recorded dialect."""
 
 
 _WATCHED: Final = frozenset(mode.value for mode in Mode if MODES[mode].constants["watched"])
@@ -219,14 +93,6 @@ def acceptance(
     )
 
 
-def rebinds(known: dict[str, object], identity: dict[str, object]) -> bool:
-    """Whether `identity` contradicts what is `known` of a claim's; what is new in it is added."""
-    stated = {name: value for name, value in identity.items() if value is not None}
-    for name, value in stated.items():
-        known.setdefault(name, value)
-    return any(known[name] != value for name, value in stated.items())
-
-
 def unstated(claim: str, **stated: object) -> tuple[Doubt, ...]:
     """A doubt about a claim that was accepted without one of these.
 
@@ -236,14 +102,8 @@ def unstated(claim: str, **stated: object) -> tuple[Doubt, ...]:
     return (Doubt(f"it was accepted without {missing}", claim),) if missing else ()
 
 
-def materialized(line: Recorded, binding: dict[str, Any]) -> Event:
-    """The report that the predicate holds, or, where it says so, that it does not."""
-    holds = line.predicate_materialized is not False
-    return Event(kind=Kind.CLAIM_MATERIALIZED if holds else Kind.CLAIM_UNMATERIALIZED, **binding)
-
-
 @dataclass(slots=True)
-class Ended:
+class _Ended:
     """The reported ends of a claim, so that none is emitted twice.
 
     An outcome of a failed restore and the event that it states are one, in either order; of a
@@ -276,26 +136,14 @@ class Ended:
         if kind is Kind.CLAIM_HARMED:
             return (Event(kind=kind, **binding),)
         retired, self.retired = self.retired, True
-        return ends(kind, binding, retired=retired)
+        return _ends(kind, binding, retired=retired)
 
 
 def _repeats(ends: dict[Kind, str | None], kind: Kind, request: str | None) -> bool:
     return kind in ends and (kind is not Kind.CLAIM_HARMED or ends[kind] == request)
 
 
-def answer(failed: Event, ended: Ended, binding: dict[str, Any]) -> tuple[Event, ...]:
-    """What the outcome of a failed restore says that happened to the claim that it names.
-
-    The recordings have no other event for it, so that the outcome is the event.
-    """
-    kind = _OUTCOMES.get(failed.outcome or "")
-    named = failed.outcome_claim_id in (None, failed.claim_id)
-    if kind is None or failed.repeats or not named:
-        return ()
-    return ended.state(kind, failed.request_id, binding)
-
-
-def ends(report: Kind, binding: dict[str, Any], *, retired: bool) -> tuple[Event, ...]:
+def _ends(report: Kind, binding: dict[str, Any], *, retired: bool) -> tuple[Event, ...]:
     """A demotion or an expiry, with the facts behind it unless the claim had `retired` before.
 
     The recorded dialects carry no scope and no duration: their transitions count as authorised.
@@ -304,3 +152,228 @@ def ends(report: Kind, binding: dict[str, Any], *, retired: bool) -> tuple[Event
     if report is Kind.CLAIM_EXPIRED and not retired:
         facts.insert(0, Event(kind=Kind.DURATION_ELAPSED, **binding))
     return (*facts, Event(kind=report, **binding))
+
+
+@dataclass(slots=True)
+class Claim:
+    """One claim of a run: what it is bound to, and how it ended."""
+
+    predicate: MaterializationPredicate | None = None
+    identity: dict[str, object] = field(default_factory=dict)
+    ended: _Ended = field(default_factory=_Ended)
+
+    def rebinds(self, identity: dict[str, object]) -> bool:
+        """Whether `identity` contradicts what is known; what is new in it is added."""
+        stated = {name: value for name, value in identity.items() if value is not None}
+        for name, value in stated.items():
+            self.identity.setdefault(name, value)
+        return any(self.identity[name] != value for name, value in stated.items())
+
+
+@dataclass(slots=True)
+class Request:
+    """One request of a run."""
+
+    finished: bool = False
+
+
+L = TypeVar("L", bound=Recorded)
+C = TypeVar("C", bound=Claim)
+R = TypeVar("R", bound=Request)
+
+
+@dataclass(slots=True)
+class Run(Generic[C, R]):
+    """One stream: its claims, and its requests; a dialect says what it keeps of one."""
+
+    new_claim: Callable[[], C]
+    new_request: Callable[[], R]
+    claims: dict[str, C] = field(default_factory=dict)
+    requests: dict[str, R] = field(default_factory=dict)
+
+    def begin(self, name: str) -> R:
+        """The request anew, whatever was known of this id."""
+        self.requests.pop(name, None)
+        if len(self.requests) >= REQUESTS:
+            del self.requests[next(iter(self.requests))]
+        request = self.requests[name] = self.new_request()
+        return request
+
+
+@dataclass(frozen=True, slots=True)
+class Now(Generic[L, C, R]):
+    """A line in its run: what it says, by what name, and what it leaves open."""
+
+    event: str
+    line: L
+    run: Run[C, R]
+    predicate: MaterializationPredicate | None
+    file: str
+    number: int
+    doubts: list[Doubt] = field(default_factory=list)
+
+    @property
+    def binding(self) -> dict[str, Any]:
+        """The claim that the line is about, and what it binds the claim to."""
+        return self.line.binding
+
+    @property
+    def claim(self) -> C:
+        """The claim that the line names."""
+        name = self.line.claim_id or ""
+        claim = self.run.claims.get(name) or self.run.claims.setdefault(name, self.run.new_claim())
+        claim.predicate = claim.predicate or self.predicate
+        return claim
+
+    @property
+    def request(self) -> R:
+        """The request that the line names."""
+        name = self.line.request_id or ""
+        return self.run.requests.get(name) or self.run.begin(name)
+
+    def need(self, name: str) -> Any:
+        """The value of a field; raises InputError where it is absent or null."""
+        if (value := getattr(self.line, name)) is None:
+            self.refuse(name, f"{self.event} needs it", "add it")
+        return value
+
+    def refuse(self, name: str, reason: str, hint: str) -> NoReturn:
+        """Raises InputError for a field."""
+        raise InputError(self.file, reason, line=self.number, field=name, hint=hint)
+
+    def doubt(self, why: str, *only: str) -> None:
+        """From here on nothing new is concluded about the claim, or of the obligations `only`."""
+        self.doubts.append(Doubt(why, self.line.claim_id, frozenset(only)))
+
+    def say(self, kind: Kind, **more: Any) -> Event:
+        """An event about the claim of this line."""
+        return Event(kind=kind, **self.binding, **more)
+
+    def ask(self, kind: Kind, **more: Any) -> Event:
+        """An event about the claim and the request of this line."""
+        return self.say(kind, request_id=self.line.request_id, **more)
+
+
+Events: TypeAlias = tuple[Event, ...]
+_AnyNow: TypeAlias = Now[Any, Any, Any]
+
+
+class Meaning(NamedTuple):
+    """What a line of one event means, and the fields that it needs."""
+
+    of: Callable[[Any], Events]
+    needs: tuple[str, ...] = ("claim_id",)
+
+
+def says(kind: Kind) -> Callable[[_AnyNow], Events]:
+    """The meaning of a line that states one event about its claim and its request."""
+    return lambda now: (now.ask(kind),)
+
+
+def ended(now: _AnyNow) -> Events:
+    """The claim was demoted, expired or harmed."""
+    claim: Claim = now.claim
+    return claim.ended.report(_ENDS[now.event], now.line.request_id, now.binding)
+
+
+def materialized(now: _AnyNow) -> Events:
+    """The report that the predicate holds, or, where it says so, that it does not."""
+    holds = now.line.predicate_materialized is not False
+    return (now.say(Kind.CLAIM_MATERIALIZED if holds else Kind.CLAIM_UNMATERIALIZED),)
+
+
+def answer(failed: Event, now: _AnyNow) -> Events:
+    """What the outcome of a failed restore says that happened to the claim that it names.
+
+    The recordings have no other event for it, so that the outcome is the event.
+    """
+    claim: Claim = now.claim
+    kind = _OUTCOMES.get(failed.outcome or "")
+    named = failed.outcome_claim_id in (None, failed.claim_id)
+    if kind is None or failed.repeats or not named:
+        return ()
+    return claim.ended.state(kind, failed.request_id, now.binding)
+
+
+def refusal(now: _AnyNow, *, failed: bool, duplicate: bool = False) -> Event:
+    """A refusal: after a `failed` restore it answers for that, else it is for lack of capacity.
+
+    Whom one for lack of capacity names cannot be judged, so it names no claim.
+    """
+    line = now.line
+    return Event(
+        kind=Kind.REQUEST_REFUSED,
+        request_id=line.request_id,
+        blocking_claim_ids=line.blocking_claim_ids if failed else None,
+        outcome_claim_id=line.outcome_claim_id,
+        restore=failed,
+        duplicate=duplicate,
+    )
+
+
+class RecordedDialect(Dialect):
+    """Reads the lines of one file in a recorded dialect.
+
+    Attributes:
+        form: the form of its lines.
+        observes: the kinds of facts of which each one is here, those taken on trust included.
+        events: what each event means.
+        line: the fields of a line of such an event.
+    """
+
+    form: ClassVar[Form]
+    observes: ClassVar[frozenset[Kind]]
+    events: ClassVar[Mapping[str, Meaning]]
+    line: ClassVar[type[Recorded]]
+    now: ClassVar[type[_AnyNow]]
+    run: ClassVar[Any]
+
+    def __init__(self, file: str) -> None:
+        self.file = file
+        self._runs: dict[str, Any] = {}
+
+    def feed(self, obj: dict[str, object], line: int) -> Sequence[Record]:
+        """The records that are complete with this line; without events where its kind is unknown.
+
+        Raises:
+            InputError: a field of the event has no sensible value.
+        """
+        name = kind_in(obj, "event", self.file, line)
+        meaning = self.events.get(name)
+        data = struct(obj, Head if meaning is None else self.line, self.file, line)
+        stream, order = data.stream(self.file), self.order(data)
+        at = at_line(self.file, line, order[0])
+        stamp = Stamp(stream, *order, self.form, observes=self.observes)
+        if meaning is None or not isinstance(data, Recorded):
+            return (*self.flush(stream), Record(at, stamp, unknown=name))
+        predicate = data.predicate(self.file, line)
+        run = self._runs.get(stream) or self._runs.setdefault(stream, self.run())
+        now = self.now(name, data, run, predicate, self.file, line)
+        for needed in meaning.needs:
+            now.need(needed)
+        events = tuple((event, at) for event in self.meant(now, meaning.of))
+        return self.passed(Record(at, stamp, events, doubts=tuple(now.doubts)), now)
+
+    def order(self, line: Head) -> tuple[int | None, int | None]:
+        """The sequence number and the time of a line."""
+        raise NotImplementedError
+
+    def meant(self, now: Any, of: Callable[[Any], Events]) -> Events:
+        """The events of a line. One that carries nothing else about its claim and names it under
+        another identity than before becomes a look-up of that name, so that no contradiction is
+        lost.
+        """
+        events = of(now)
+        if now.line.claim_id is not None:
+            named = any(event.claim_id is not None for event in events)
+            if now.claim.rebinds({**now.binding, "predicate": now.predicate}) and not named:
+                return self.look_up(now, events)
+        return events
+
+    def look_up(self, now: Any, events: Events) -> Events:
+        """The events of a line, and a look-up of its claim."""
+        return (*events, now.say(Kind.PREFIX_LOOKUP))
+
+    def passed(self, record: Record, now: Any) -> Sequence[Record]:
+        """The records that are complete with this one."""
+        return (record,)

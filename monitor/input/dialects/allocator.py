@@ -8,26 +8,27 @@ that follows is a block without an owner.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass, field
-from typing import Any, Final
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar, Final
 
 from msgspec.structs import replace
 
-from monitor.input.dialects._json import kind_in, struct
+from monitor.input.dialects import _recorded
 from monitor.input.dialects._recorded import (
-    ENDS,
     READ_FROM_REPORTS,
-    Count,
-    Head,
-    Recorded,
+    Claim,
+    Events,
+    Meaning,
+    RecordedDialect,
+    Request,
     acceptance,
-    ends,
+    ended,
     materialized,
     unstated,
 )
-from monitor.input.errors import InputError
-from monitor.input.records import Doubt, Form, Record, Stamp, at_line
+from monitor.input.dialects._recorded_line import Count, Head, Recorded
+from monitor.input.records import Doubt, Form, Record
 from spec.claims.predicates import LeadingPrefixAtLeast
 from spec.claims.states import Mode
 from spec.events.alphabet import Kind
@@ -58,176 +59,88 @@ class _Line(Recorded, frozen=True):
     active_live_blocks_current: Count | None = None
 
 
-@dataclass(slots=True)
-class _Run:
-    """What one run has shown: claims whose entry ended, requests that wait, the size of its pool.
+class _Run(_recorded.Run[Claim, Request]):
+    """What one run has shown: requests that wait, and the size of its pool.
 
     `held` is a report that may change places with the next line.
     """
 
-    retired: set[str] = field(default_factory=set)
-    deferred: dict[str, int] = field(default_factory=dict)
-    usable: int | None = None
-    held: Record | None = None
+    def __init__(self) -> None:
+        super().__init__(Claim, Request)
+        self.deferred: dict[str, int] = {}
+        self.usable: int | None = None
+        self.held: Record | None = None
 
 
 @dataclass(frozen=True, slots=True)
-class _Place:
-    """A line: its event's name, where it stands, the stream it belongs to, what it leaves open."""
+class _Now(_recorded.Now[_Line, Claim, Request]):
+    """A line in its run."""
 
-    event: str
-    file: str
-    line: int
-    stream: str
-    doubts: list[Doubt] = field(default_factory=list)
+    run: _Run
 
+    @property
+    def binding(self) -> dict[str, Any]:
+        """The claim that the line is about: its cache is the run, and its object the prefix."""
+        return {
+            "claim_id": self.need("claim_id"),
+            "cache_identity": f"run:{self.line.stream(self.file)}",
+            "object_id": self.line.prefix_id,
+        }
 
-class AllocatorDialect:
-    """Reads the allocator events of one file; holds back at most one record of each run."""
-
-    def __init__(self, file: str) -> None:
-        self._file = file
-        self._runs: dict[str, _Run] = {}
-
-    def feed(self, obj: dict[str, object], line: int) -> tuple[Record, ...]:
-        """The records that are complete with this line: none, one or two.
-
-        Raises:
-            InputError: a field of the event has no sensible value.
-        """
-        name = kind_in(obj, "event", self._file, line)
-        known = name in _EVENTS
-        data = struct(obj, _Line if known else Head, self._file, line)
-        stream = data.stream(self._file)
-        at = at_line(self._file, line)
-        stamp = Stamp(stream, None, data.timestamp_ns, FORM, observes=OBSERVES)
-        if not isinstance(data, _Line):
-            return (*self.flush(stream), Record(at, stamp, unknown=name))
-        run = self._runs.setdefault(stream, _Run())
-        place = _Place(name, self._file, line, stream)
-        run.usable = data.usable_blocks if run.usable is None else run.usable
-        events = _EVENTS[name](data, run, place)
-        if data.usable_blocks not in (None, run.usable) and not any(e.proof for e in events):
-            why = f"usable_blocks is {data.usable_blocks} here and was {run.usable} before"
-            place.doubts.append(Doubt(why))
-        record = Record(at, stamp, tuple((e, at) for e in events), doubts=tuple(place.doubts))
-        held, run.held = run.held, None
-        if held is not None and name == "resident_block_materialized" and _same(held, record):
-            return replace(held, events=()), replace(record, events=record.events + held.events)
-        before = () if held is None else (held,)
-        if name == "resident_claim_materialized":
-            run.held = record
-            return before
-        return (*before, record)
-
-    def flush(self, stream: str | None = None) -> tuple[Record, ...]:
-        """The reports that were held back, of one stream or of all."""
-        runs = self._runs if stream is None else (stream,)
-        held = []
-        for run in filter(None, map(self._runs.get, runs)):
-            if run.held is not None:
-                held.append(run.held)
-                run.held = None
-        return tuple(held)
+    @property
+    def block(self) -> tuple[int, ...]:
+        """The block of the line."""
+        return (self.need("physical_block_id"),)
 
 
-def _same(one: Record, other: Record) -> bool:
-    """Both are about the same claim."""
-    return one.events[0][0].claim_id == other.events[0][0].claim_id
-
-
-def _binding(line: _Line, place: _Place) -> dict[str, Any]:
-    """Whom a claim's event is about: the run is the cache identity, the prefix is the object."""
-    claim = line.need("claim_id", place.event, place.file, place.line)
-    return {
-        "claim_id": claim,
-        "cache_identity": f"run:{place.stream}",
-        "object_id": line.prefix_id,
-    }
-
-
-def _block(line: _Line, place: _Place) -> tuple[int, ...]:
-    return (line.need("physical_block_id", place.event, place.file, place.line),)
-
-
-def _accepted(line: _Line, run: _Run, place: _Place) -> tuple[Event, ...]:
-    footprint = line.need("resident_blocks_required", place.event, place.file, place.line)
+def _accepted(now: _Now) -> Events:
+    line, footprint = now.line, now.need("resident_blocks_required")
     threshold = line.useful_threshold_blocks or footprint
     if not 1 <= threshold <= footprint:
         name = "useful_threshold_blocks" if footprint else "resident_blocks_required"
-        reason = f"{threshold} of {footprint} blocks can never hold"
         hint = "give at least 1 block, and a threshold within them"
-        raise InputError(place.file, reason, line=place.line, field=name, hint=hint)
-    binding = {**_binding(line, place), "predicate": str(LeadingPrefixAtLeast(threshold))}
+        now.refuse(name, f"{threshold} of {footprint} blocks can never hold", hint)
     doubts = unstated(
-        binding["claim_id"],
+        line.claim_id or "",
         run_id=line.run_id or line.hook_scope,
         prefix_id=line.prefix_id,
         useful_threshold_blocks=line.useful_threshold_blocks or None,
     )
-    place.doubts.extend(doubts)
+    now.doubts.extend(doubts)
     return acceptance(
-        binding,
+        {**now.binding, "predicate": str(LeadingPrefixAtLeast(threshold))},
         footprint=footprint,
         mode=line.protection_mode,
-        priority=line.rank(place.file, place.line),
+        priority=line.rank(now.file, now.number),
     )
 
 
-def _cached(line: _Line, run: _Run, place: _Place) -> tuple[Event, ...]:
-    position = line.need("logical_block_position", place.event, place.file, place.line)
-    blocks = _block(line, place)
-    binding = _binding(line, place) if line.claim_id is not None else {}
-    cached = Event(kind=Kind.BLOCK_CACHED, **binding, block_ids=blocks, positions=(position,))
-    return (cached,)
+def _cached(now: _Now) -> Events:
+    positions, blocks = (now.need("logical_block_position"),), now.block
+    binding = {} if now.line.claim_id is None else now.binding
+    return (Event(kind=Kind.BLOCK_CACHED, **binding, block_ids=blocks, positions=positions),)
 
 
-def _materialized(line: _Line, run: _Run, place: _Place) -> tuple[Event, ...]:
-    return (materialized(line, _binding(line, place)),)
-
-
-def _victim(line: _Line, run: _Run, place: _Place) -> tuple[Event, ...]:
-    blocks = _block(line, place)
-    evicted = Event(kind=Kind.BLOCK_EVICTED, block_ids=blocks, request_id=line.request_id)
-    if line.claim_id is None:
+def _victim(now: _Now) -> Events:
+    evicted = Event(kind=Kind.BLOCK_EVICTED, block_ids=now.block, request_id=now.line.request_id)
+    if now.line.claim_id is None:
         return (evicted,)
-    lost = Event(kind=Kind.CLAIM_BLOCK_LOST, **_binding(line, place), block_ids=blocks)
-    return (evicted, lost)
+    return (evicted, now.say(Kind.CLAIM_BLOCK_LOST, block_ids=now.block))
 
 
-def _lost(line: _Line, run: _Run, place: _Place) -> tuple[Event, ...]:
-    blocks, binding = _block(line, place), _binding(line, place)
-    return (
-        Event(kind=Kind.BLOCK_EVICTED, block_ids=blocks, request_id=line.request_id),
-        Event(kind=Kind.CLAIM_BLOCK_LOST, **binding, block_ids=blocks),
-    )
-
-
-def _ended(line: _Line, run: _Run, place: _Place) -> tuple[Event, ...]:
-    binding = _binding(line, place)
-    events = ends(ENDS[place.event], binding, retired=line.claim_id in run.retired)
-    run.retired.add(binding["claim_id"])
-    return events
-
-
-def _harmed(line: _Line, run: _Run, place: _Place) -> tuple[Event, ...]:
-    return (Event(kind=Kind.CLAIM_HARMED, **_binding(line, place)),)
-
-
-def _conflict(line: _Line, run: _Run, place: _Place) -> tuple[Event, ...]:
+def _conflict(now: _Now) -> Events:
     """A refusal or a deferral; the same need that was deferred before does not arrive again.
 
     The request meets the pool that the run began with, whatever size its own proof gives it.
     """
-    request = line.need("request_id", place.event, place.file, place.line)
-    needed = line.need("active_live_blocks_required", place.event, place.file, place.line)
-    if (usable := run.usable) is None:
-        usable = line.need("usable_blocks", place.event, place.file, place.line)
+    line, run, request = now.line, now.run, now.need("request_id")
+    needed = now.need("active_live_blocks_required")
+    usable = now.need("usable_blocks") if run.usable is None else run.usable
     proof, left_out = line.proof(needed, usable)
     if left_out:
         why = f"the capacity proof does not give {', '.join(left_out)}"
-        place.doubts.append(Doubt(why, only=frozenset({"footprint_accounting"})))
-    refused = place.event == "active_request_refused"
+        now.doubts.append(Doubt(why, only=frozenset({"footprint_accounting"})))
+    refused = now.event == "active_request_refused"
     arrives = run.deferred.pop(request, None) != needed
     events = [
         Event(
@@ -247,23 +160,68 @@ def _conflict(line: _Line, run: _Run, place: _Place) -> tuple[Event, ...]:
     return tuple(events)
 
 
-def _nothing(line: _Line, run: _Run, place: _Place) -> tuple[Event, ...]:
+def _nothing(now: _Now) -> Events:
     return ()
 
 
-_EVENTS: Final[dict[str, Callable[[_Line, _Run, _Place], tuple[Event, ...]]]] = {
-    "allocation_victim_selected": _victim,
-    "resident_block_materialized": _cached,
-    "resident_claim_accepted": _accepted,
-    "resident_claim_materialized": _materialized,
-    "resident_claim_demoted": _ended,
-    "resident_claim_expired": _ended,
-    "resident_claim_harmed": _harmed,
-    "resident_claim_block_lost_after_release": _lost,
-    "active_request_refused": _conflict,
-    "active_request_deferred": _conflict,
-    "future_reuse_denied": _nothing,
-}
+class AllocatorDialect(RecordedDialect):
+    """Reads the allocator events of one file; holds back at most one record of each run."""
+
+    form, observes, line, now, run = FORM, OBSERVES, _Line, _Now, _Run
+    events: ClassVar = {
+        "allocation_victim_selected": Meaning(_victim, ("physical_block_id",)),
+        "resident_block_materialized": Meaning(_cached, ()),
+        "resident_claim_accepted": Meaning(_accepted, ("resident_blocks_required", "claim_id")),
+        "resident_claim_materialized": Meaning(materialized),
+        "resident_claim_demoted": Meaning(ended),
+        "resident_claim_expired": Meaning(ended),
+        "resident_claim_harmed": Meaning(ended),
+        "resident_claim_block_lost_after_release": Meaning(
+            _victim, ("physical_block_id", "claim_id")
+        ),
+        "active_request_refused": Meaning(_conflict, ("request_id",)),
+        "active_request_deferred": Meaning(_conflict, ("request_id",)),
+        "future_reuse_denied": Meaning(_nothing, ()),
+    }
+
+    def order(self, line: Head) -> tuple[int | None, int | None]:
+        """Its time alone."""
+        return None, line.timestamp_ns
+
+    def meant(self, now: _Now, of: Callable[[_Now], Events]) -> Events:
+        """The events of a line. A pool of another size than before is in doubt."""
+        run, usable = now.run, now.line.usable_blocks
+        run.usable = usable if run.usable is None else run.usable
+        events = of(now)
+        if usable not in (None, run.usable) and not any(event.proof for event in events):
+            now.doubts.append(Doubt(f"usable_blocks is {usable} here and was {run.usable} before"))
+        return events
+
+    def passed(self, record: Record, now: _Now) -> Sequence[Record]:
+        """None, one or two records: a report is held back until the next line."""
+        held, now.run.held = now.run.held, None
+        if held is not None and now.event == "resident_block_materialized" and _same(held, record):
+            return replace(held, events=()), replace(record, events=record.events + held.events)
+        before = () if held is None else (held,)
+        if now.event == "resident_claim_materialized":
+            now.run.held = record
+            return before
+        return (*before, record)
+
+    def flush(self, stream: str | None = None) -> Sequence[Record]:
+        """The reports that were held back, of one stream or of all."""
+        runs = self._runs if stream is None else (stream,)
+        held = []
+        for run in filter(None, map(self._runs.get, runs)):
+            if run.held is not None:
+                held.append(run.held)
+                run.held = None
+        return tuple(held)
+
+
+def _same(one: Record, other: Record) -> bool:
+    """Both are about the same claim."""
+    return one.events[0][0].claim_id == other.events[0][0].claim_id
 
 
 DIALECT: Final = AllocatorDialect

@@ -7,6 +7,7 @@ from typing import Final, NoReturn
 
 import msgspec
 
+from monitor.input.dialects import Dialect
 from monitor.input.dialects._json import kind_in, predicate_in, struct
 from monitor.input.engines import MOST_RANKS
 from monitor.input.errors import InputError, did_you_mean, shown
@@ -32,7 +33,7 @@ def recognises(obj: dict[str, object]) -> bool:
     return "kind" in obj
 
 
-class CanonicalDialect:
+class CanonicalDialect(Dialect):
     """Reads the canonical events of one file."""
 
     def __init__(self, file: str) -> None:
@@ -55,10 +56,6 @@ class CanonicalDialect:
         at, stamp = self._stamped(event, line)
         self._check(event, line)
         return (Record(at, stamp, ((event, at),)),)
-
-    def flush(self, stream: str | None = None) -> tuple[Record, ...]:
-        """Nothing: no event is held back."""
-        return ()
 
     def _stamped(self, given: Event | StreamMark, line: int) -> tuple[At, Stamp]:
         for name in ("sequence", "time_ns", "priority"):

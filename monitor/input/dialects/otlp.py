@@ -9,12 +9,13 @@ Records may be lost, repeated or reordered on their way, so an event needs its `
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, Final
 
+from monitor.input.dialects import Dialect
 from monitor.input.dialects._json import no_kind, parse
-from monitor.input.dialects._otlp_value import Malformed, items_in, pairs_of
 from monitor.input.dialects.canonical import CanonicalDialect
-from monitor.input.errors import InputError
+from monitor.input.errors import InputError, shown
 from spec.events.alphabet import Kind
 from spec.events.canonical import Mark
 
@@ -35,6 +36,20 @@ PREFIX: Final = "resident_claims."
 _LOGS, _OTHERS = "resourceLogs", ("resourceSpans", "resourceMetrics")
 _KINDS: Final = frozenset({*(kind.value for kind in Kind), *(mark.value for mark in Mark)})
 _NO_EVENT: Final = "a log record of an event without one"
+_DEPTH: Final = 4  # lists and maps within each other; an event needs two
+_EXACT: Final = 2**53  # up to there a number that was a float in between is what it was
+_WHOLE: Final = re.compile(r"-?(?:0|[1-9][0-9]{0,18})")
+_VALUES: Final = frozenset(
+    {
+        "stringValue",
+        "boolValue",
+        "intValue",
+        "doubleValue",
+        "arrayValue",
+        "kvlistValue",
+        "bytesValue",
+    }
+)
 _HINT: Final = "give the event as its body, or its fields as attributes"
 
 
@@ -43,7 +58,7 @@ def recognises(obj: dict[str, object]) -> bool:
     return _LOGS in obj or any(name in obj for name in _OTHERS)
 
 
-class OtlpDialect:
+class OtlpDialect(Dialect):
     """Reads the log records of one file."""
 
     def __init__(self, file: str) -> None:
@@ -57,16 +72,12 @@ class OtlpDialect:
         """
         try:
             found = list(_events_in(obj))
-        except Malformed as fault:
+        except _Malformed as fault:
             where = fault.place or None
             raise InputError(
                 self._file, fault.reason, line=line, field=where, hint=fault.hint
             ) from None
         return tuple(record for place, event in found for record in self._of(place, event, line))
-
-    def flush(self, stream: str | None = None) -> tuple[Record, ...]:
-        """Nothing: no event is held back."""
-        return ()
 
     def _of(self, place: str, event: dict[str, object], line: int) -> tuple[Record, ...]:
         try:
@@ -86,14 +97,14 @@ class OtlpDialect:
 
 def _events_in(obj: dict[str, object]) -> Iterator[tuple[str, dict[str, object]]]:
     """The fields of each event of a line, with the place of its log record."""
-    for i, resource in enumerate(items_in(obj, _LOGS, "")):
+    for i, resource in enumerate(_items_in(obj, _LOGS, "")):
         at = f"{_LOGS}[{i}]"
-        for j, scope in enumerate(items_in(resource, "scopeLogs", at)):
+        for j, scope in enumerate(_items_in(resource, "scopeLogs", at)):
             within = f"{at}.scopeLogs[{j}]"
-            for k, record in enumerate(items_in(scope, "logRecords", within)):
+            for k, record in enumerate(_items_in(scope, "logRecords", within)):
                 place = f"{within}.logRecords[{k}]"
                 if not isinstance(record, dict):
-                    raise Malformed(place, "no log record", "it is an object")
+                    raise _Malformed(place, "no log record", "it is an object")
                 if (event := _event_of(record, place)) is not None:
                     yield place, event
 
@@ -109,7 +120,7 @@ def _event_of(record: dict[str, object], place: str) -> dict[str, object] | None
         if isinstance(pairs, dict):
             inside = _listed(pairs.get("values"))
             if named or _text_of(inside, "kind") in _KINDS:
-                return pairs_of(inside, f"{place}.body")
+                return _pairs_of(inside, f"{place}.body")
     return _in_attributes(_listed(record.get("attributes")), place, named=named)
 
 
@@ -122,7 +133,7 @@ def _in_text(text: str, place: str, *, named: bool) -> dict[str, object] | None:
     except InputError as error:
         if not named:
             return None
-        raise Malformed(f"{place}.body", error.reason, error.hint) from None
+        raise _Malformed(f"{place}.body", error.reason, error.hint) from None
     return event if named or event.get("kind") in _KINDS else None
 
 
@@ -144,10 +155,10 @@ def _in_attributes(
             and key.startswith(prefix)
             and "." not in key.removeprefix(prefix)
         ]
-        fields = pairs_of(own, f"{place}.attributes")
+        fields = _pairs_of(own, f"{place}.attributes")
         return {key.removeprefix(prefix): value for key, value in fields.items()}
     if named:
-        raise Malformed(place, _NO_EVENT, _HINT)
+        raise _Malformed(place, _NO_EVENT, _HINT)
     return None
 
 
@@ -169,6 +180,98 @@ def _text_of(pairs: list[object], name: str) -> str | None:
             text = value.get("stringValue") if isinstance(value, dict) else None
             return text if isinstance(text, str) else None
     return None
+
+
+class _Malformed(Exception):
+    """A part of a line that is not in the form of OTLP.
+
+    Attributes:
+        place: where in the line.
+        reason: what is wrong.
+        hint: what to do about it.
+    """
+
+    def __init__(self, place: str, reason: str, hint: str = "") -> None:
+        super().__init__(place, reason, hint)
+        self.place, self.reason, self.hint = place, reason, hint
+
+
+def _items_in(holder: object, key: str, place: str) -> list[object]:
+    """The list under a key of an object; empty where there is none.
+
+    Raises:
+        _Malformed: the holder is no object, or has something else there.
+    """
+    if not isinstance(holder, dict):
+        raise _Malformed(place, f"expected an object, got {shown(holder)}")
+    found = holder.get(key)
+    if found is None:
+        return []
+    if not isinstance(found, list):
+        raise _Malformed(f"{place}.{key}".lstrip("."), f"expected a list, got {shown(found)}")
+    return found
+
+
+def _pairs_of(given: list[object], place: str, depth: int = 0) -> dict[str, object]:
+    """Attributes, or the pairs of a map, by their keys.
+
+    Raises:
+        _Malformed: a pair is none, or a key occurs twice.
+    """
+    found: dict[str, object] = {}
+    for number, pair in enumerate(given):
+        key = pair.get("key") if isinstance(pair, dict) else None
+        if not isinstance(pair, dict) or not isinstance(key, str):
+            hint = 'a pair is {"key": ..., "value": ...}'
+            raise _Malformed(f"{place}[{number}]", f"no pair: {shown(pair)}", hint)
+        if key in found:
+            raise _Malformed(f"{place}[{number}]", f"{shown(key)} occurs twice", "keep one of them")
+        found[key] = _value_of(pair.get("value"), f"{place}[{number}].value", depth)
+    return found
+
+
+def _value_of(given: object, place: str, depth: int = 0) -> object:
+    """A value as JSON has it; None for an empty one.
+
+    Numbers may be texts, as OTLP has it, and whole numbers may have been floats on their way.
+
+    Raises:
+        _Malformed: it is none, is nested too deep, or may have been rounded.
+    """
+    if given is None or given == {}:
+        return None
+    if not isinstance(given, dict) or len(given) != 1 or not given.keys() <= _VALUES:
+        hint = f"a value has one of {', '.join(sorted(_VALUES))}"
+        raise _Malformed(place, f"no value: {shown(given)}", hint)
+    ((kind, value),) = given.items()
+    match kind, value:
+        case ("stringValue", str()) | ("boolValue", bool()):
+            return value
+        case ("intValue", int() | str()) if not isinstance(value, bool):
+            return _whole(value, place)
+        case ("doubleValue", int() | float()) if not isinstance(value, bool):
+            return _exact(value, place)
+        case ("arrayValue" | "kvlistValue", dict()):
+            if depth >= _DEPTH:
+                raise _Malformed(place, "nested too deep", "events are flat")
+            inside = _items_in(value, "values", place)
+            if kind == "kvlistValue":
+                return _pairs_of(inside, place, depth + 1)
+            return [_value_of(v, f"{place}[{n}]", depth + 1) for n, v in enumerate(inside)]
+    raise _Malformed(place, f"no {kind}: {shown(value)}", "events have texts, numbers and lists")
+
+
+def _whole(value: int | str, place: str) -> int:
+    if isinstance(value, str) and not _WHOLE.fullmatch(value):
+        raise _Malformed(place, f"no whole number: {shown(value)}", "write it in decimal digits")
+    return int(value)
+
+
+def _exact(value: float, place: str) -> int:
+    if value != value or abs(value) > _EXACT or value != int(value):  # NaN is not itself
+        hint = "give an intValue, or the event as a text"
+        raise _Malformed(place, f"{shown(value)} may have been rounded", hint)
+    return int(value)
 
 
 DIALECT: Final = OtlpDialect

@@ -9,23 +9,28 @@ is gone. A request arrives with the first line that names it. What a line leaves
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Final
+from dataclasses import dataclass, field
+from typing import Any, ClassVar, Final
 
-from monitor.input.dialects._json import kind_in, predicate_in, struct
+from monitor.input.dialects import _recorded
 from monitor.input.dialects._recorded import (
-    ENDS,
+    NO_NEED,
     READ_FROM_REPORTS,
-    Head,
+    Events,
+    Meaning,
+    RecordedDialect,
     acceptance,
     answer,
-    rebinds,
+    ended,
+    refusal,
+    says,
     unstated,
 )
-from monitor.input.dialects._reference_line import Line, Now, Run
-from monitor.input.records import Doubt, Form, Record, Stamp, at_line
+from monitor.input.dialects._recorded_line import Bound, Count, Head, Order
+from monitor.input.records import Form
 from spec.claims.states import Mode
 from spec.events.alphabet import Kind
-from spec.events.canonical import Event
+from spec.events.canonical import Event, Name
 
 __all__ = ["DERIVED", "DIALECT", "FORM", "OBSERVES", "ReferenceDialect", "recognises"]
 
@@ -57,67 +62,85 @@ def recognises(obj: dict[str, object]) -> bool:
     return numbered and ("lifecycle_generation" in obj or "policy" in obj)
 
 
-class ReferenceDialect:
-    """Reads the lines of the reference lifecycle of one file."""
+class Line(Bound, frozen=True):
+    """The fields of a line."""
 
-    def __init__(self, file: str) -> None:
-        self._file = file
-        self._runs: dict[str, Run] = {}
-
-    def feed(self, obj: dict[str, object], line: int) -> tuple[Record, ...]:
-        """One record; without events where the kind is unknown.
-
-        Raises:
-            InputError: a field of the event has no sensible value.
-        """
-        name = kind_in(obj, "event", self._file, line)
-        meaning = _EVENTS.get(name)
-        data = struct(obj, Head if meaning is None else Line, self._file, line)
-        at = at_line(self._file, line, data.event_sequence)
-        stream = data.stream(self._file)
-        # Its time is a wall clock's, which may be set back: the numbers alone are the order.
-        stamp = Stamp(stream, data.event_sequence, None, FORM, observes=OBSERVES)
-        if meaning is None or not isinstance(data, Line):
-            return (Record(at, stamp, unknown=name),)
-        predicate = None
-        if (text := data.materialization_predicate) is not None:
-            predicate = predicate_in(text, "materialization_predicate", self._file, line)
-        run = self._runs.setdefault(stream, Run())
-        now = Now(name, data, run, predicate, self._file, line)
-        now.check(*_NEEDS.get(name, ("claim_id",)))
-        arrival, events = _arrival(now), meaning(now)
-        if data.claim_id is not None:
-            named = any(event.claim_id is not None for event in (*arrival, *events))
-            if rebinds(now.claim.identity, data.identity(predicate)) and not named:
-                events = (now.say(Kind.PREFIX_LOOKUP, request_id=data.request_id), *events)
-        events = (*arrival, *events)
-        return (Record(at, stamp, tuple((e, at) for e in events), doubts=tuple(now.doubts)),)
-
-    def flush(self, stream: str | None = None) -> tuple[Record, ...]:
-        """Nothing: no event is held back."""
-        return ()
+    block_ids: tuple[Count, ...] | None = None
+    leading_blocks_survived: Count | None = None
+    lifecycle_generation: Order | None = None
+    source_tier: Name | None = None
+    destination_tier: Name | None = None
+    cache_tier_from: Name | None = None
+    cache_tier_to: Name | None = None
+    restoration_completed: bool | None = None
+    predicate_satisfied: bool | None = None
+    claim_scoped_outcome: bool | None = None
+    restoration_failure_event_sequence: Order | None = None
+    feasibility: str | None = None
 
 
-_Events = tuple[Event, ...]
+@dataclass(slots=True)
+class Claim(_recorded.Claim):
+    """One claim of a run; `tier` is where it was offloaded to last."""
+
+    tier: str | None = None
+
+
+@dataclass(slots=True)
+class Request(_recorded.Request):
+    """One request, and the claims whose restore failed for it."""
+
+    failed: set[str] = field(default_factory=set)
+
+
+class Run(_recorded.Run[Claim, Request]):
+    """One stream, and the requests that claims were accepted by."""
+
+    def __init__(self) -> None:
+        super().__init__(Claim, Request)
+        self.residents: set[str] = set()
+
+
+@dataclass(frozen=True, slots=True)
+class Now(_recorded.Now[Line, Claim, Request]):
+    """A line in its run."""
+
+    run: Run
+
+    def blocks(self) -> dict[str, Any] | None:
+        """The blocks of the line at their positions, from 0 on; None where it does not say."""
+        ids, predicate = self.line.block_ids, self.claim.predicate
+        if not ids:
+            self.doubt(f"{self.event} does not say which blocks")
+            return None
+        if predicate is not None and predicate.start:
+            self.doubt(f"{self.event} does not say at which positions its blocks are")
+            return None
+        return {"block_ids": ids, "positions": tuple(range(len(ids)))}
+
+
 _GPU: Final = "gpu_kv_cache"
 _OFFLOAD_TIER: Final = "offload_tier"
 _NO_OUTCOME: Final = "unstated"
 _NOT_REPORTED: Final = "claim_scoped_telemetry"
 _OUTCOME: Final = "restoration_failure_outcome"
-_ON_CONFLICT: Final = frozenset({"blocking_claim_ids", "explicit_conflict_action"})
 _HOLDS: Final = "claim_materialized_event"
 _PREDICATE: Final = ("materialization_predicate", _HOLDS)
+_BOTH: Final = ("claim_id", "request_id")
 _MODES: Final = {"offloadable_reference": Mode.OFFLOADABLE}
-_NEEDS: Final = {
-    "resident_claim_restore_required": ("claim_id", "request_id"),
-    "resident_claim_restored": ("claim_id", "request_id"),
-    "resident_claim_reuse_after_restore": ("claim_id", "request_id"),
-    "resident_claim_restoration_failed": ("claim_id", "request_id"),
-    "active_request_refused": ("request_id",),
-}
+_RESTORES: Final = frozenset(
+    {
+        "resident_claim_restore_required",
+        "resident_claim_restored",
+        "resident_claim_reuse_after_restore",
+        "resident_claim_restoration_failed",
+        "active_request_refused",
+    }
+)
+"""Events of a request that needs, or reuses, what a claim holds."""
 
 
-def _arrival(now: Now) -> _Events:
+def _arrival(now: Now) -> Events:
     """The arrival of the request that the line names first.
 
     The request that a claim was accepted by is not one that reuses it, unless it turns out to be. A
@@ -127,23 +150,23 @@ def _arrival(now: Now) -> _Events:
     if name is None or now.event == "resident_claim_accepted":
         return ()
     if (known := run.requests.get(name)) is not None:
-        if not known.ended or now.event != "resident_claim_restore_required":
+        if not known.finished or now.event != "resident_claim_restore_required":
             return ()
-    elif name in run.residents and now.event not in _NEEDS:
+    elif name in run.residents and now.event not in _RESTORES:
         return ()
     run.begin(name)
     return (Event(kind=Kind.REQUEST_ARRIVED, request_id=name),)
 
 
-def _end(now: Now) -> _Events:
+def _end(now: Now) -> Events:
     """The end of the request, once."""
-    if now.request.ended:
+    if now.request.finished:
         return ()
-    now.request.ended = True
+    now.request.finished = True
     return (Event(kind=Kind.REQUEST_FINISHED, request_id=now.line.request_id),)
 
 
-def _accepted(now: Now) -> _Events:
+def _accepted(now: Now) -> Events:
     line, claim = now.line, now.need("claim_id")
     priority = line.rank(now.file, now.number)
     if line.request_id is not None:
@@ -158,14 +181,14 @@ def _accepted(now: Now) -> _Events:
     now.doubts.extend(doubts)
     now.doubt("the reference lifecycle does not report which blocks a claim loses", _NOT_REPORTED)
     return acceptance(
-        line.binding,
+        now.binding,
         footprint=line.resident_blocks_required,
         mode=_MODES.get(line.protection_mode or "", line.protection_mode),
         priority=priority,
     )
 
 
-def _materialized(now: Now) -> _Events:
+def _materialized(now: Now) -> Events:
     """Blocks are there, whatever the line counts; what it counts is what it says of them."""
     line, predicate, blocks = now.line, now.claim.predicate, now.blocks()
     if blocks is None:
@@ -182,7 +205,7 @@ def _materialized(now: Now) -> _Events:
     return (now.say(Kind.BLOCK_CACHED, request_id=line.request_id, **blocks), now.say(report))
 
 
-def _offloaded(now: Now) -> _Events:
+def _offloaded(now: Now) -> Events:
     """Blocks were copied from the GPU to another tier, and are gone from the GPU."""
     line, claim, blocks = now.line, now.claim, now.blocks()
     sources = {line.source_tier, line.cache_tier_from} - {None}
@@ -200,11 +223,7 @@ def _offloaded(now: Now) -> _Events:
     )
 
 
-def _required(now: Now) -> _Events:
-    return (now.ask(Kind.CLAIM_RESTORE_REQUIRED),)
-
-
-def _restored(now: Now) -> _Events:
+def _restored(now: Now) -> Events:
     """Blocks are back: by a load if the offload tier is where they came from, else computed."""
     line, tier, blocks = now.line, now.claim.tier, now.blocks()
     stated = [line.restored_from_offload_tier]
@@ -224,13 +243,13 @@ def _restored(now: Now) -> _Events:
     return (there, now.ask(Kind.CLAIM_RESTORED, from_tier=loaded))
 
 
-def _reused(now: Now) -> _Events:
+def _reused(now: Now) -> Events:
     if now.line.predicate_satisfied is False:
         now.doubt("the reuse is reported without what the predicate needs")
     return (now.ask(Kind.PREFIX_REUSED), *_end(now))
 
 
-def _restoration_failed(now: Now) -> _Events:
+def _restoration_failed(now: Now) -> Events:
     line = now.line
     outcomes = {line.claim_scoped_outcome_type, line.outcome_type} - {None}
     if len(outcomes) > 1:
@@ -246,55 +265,50 @@ def _restoration_failed(now: Now) -> _Events:
         outcome_claim_id=line.outcome_claim_id,
         blocking_claim_ids=line.blocking_claim_ids,
     )
-    return (failed, outcome_event, *answer(outcome_event, now.claim.ended, line.binding))
+    return (failed, outcome_event, *answer(outcome_event, now))
 
 
-def _refused(now: Now) -> _Events:
-    """A refusal: after a failed restore it answers for that, else it is for lack of capacity.
-
-    Whom one for lack of capacity names cannot be judged, so it names no claim.
-    """
-    line = now.line
+def _refused(now: Now) -> Events:
     failed = bool(now.request.failed)
-    if not failed and line.restoration_failure_event_sequence is not None:
+    if not failed and now.line.restoration_failure_event_sequence is not None:
         now.doubt("the request is refused for a restore, and no line states that it failed")
     elif not failed:
-        why = (
-            "a request was refused without a failed restore, and the blocks that it needs are "
-            "not stated"
-        )
-        now.doubts.append(Doubt(why, only=_ON_CONFLICT))
-    refused = Event(
-        kind=Kind.REQUEST_REFUSED,
-        request_id=line.request_id,
-        blocking_claim_ids=line.blocking_claim_ids if failed else None,
-        outcome_claim_id=line.outcome_claim_id,
-        restore=failed,
-    )
-    return (refused, *_end(now))
+        now.doubts.append(NO_NEED)
+    return (refusal(now, failed=failed), *_end(now))
 
 
-def _ended(now: Now) -> _Events:
-    return now.claim.ended.report(ENDS[now.event], now.line.request_id, now.line.binding)
+class ReferenceDialect(RecordedDialect):
+    """Reads the lines of the reference lifecycle of one file."""
 
+    form, observes, line, now, run = FORM, OBSERVES, Line, Now, Run
+    events: ClassVar = {
+        "resident_claim_accepted": Meaning(_accepted),
+        "resident_claim_materialized": Meaning(_materialized),
+        "resident_claim_offloaded": Meaning(_offloaded),
+        "resident_claim_restore_required": Meaning(says(Kind.CLAIM_RESTORE_REQUIRED), _BOTH),
+        "resident_claim_restored": Meaning(_restored, _BOTH),
+        "resident_claim_reuse_after_restore": Meaning(_reused, _BOTH),
+        "resident_claim_restoration_failed": Meaning(_restoration_failed, _BOTH),
+        "active_request_refused": Meaning(_refused, ("request_id",)),
+        "resident_claim_demoted": Meaning(ended),
+        "resident_claim_expired": Meaning(ended),
+        "resident_claim_harmed": Meaning(ended),
+    }
 
-def _harmed(now: Now) -> _Events:
-    return now.claim.ended.report(Kind.CLAIM_HARMED, now.line.request_id, now.line.binding)
+    def order(self, line: Head) -> tuple[int | None, int | None]:
+        """Its number alone: its time is a wall clock's, which may be set back."""
+        return line.event_sequence, None
 
+    def meant(self, now: Now, of: Callable[[Now], Events]) -> Events:
+        """The arrival of the request that the line names first, and the events of the line."""
+        ids = now.line.block_ids or ()
+        if len(set(ids)) != len(ids):
+            now.refuse("block_ids", "a number occurs twice", "list each once")
+        return (*_arrival(now), *super().meant(now, of))
 
-_EVENTS: Final[dict[str, Callable[[Now], _Events]]] = {
-    "resident_claim_accepted": _accepted,
-    "resident_claim_materialized": _materialized,
-    "resident_claim_offloaded": _offloaded,
-    "resident_claim_restore_required": _required,
-    "resident_claim_restored": _restored,
-    "resident_claim_reuse_after_restore": _reused,
-    "resident_claim_restoration_failed": _restoration_failed,
-    "active_request_refused": _refused,
-    "resident_claim_demoted": _ended,
-    "resident_claim_expired": _ended,
-    "resident_claim_harmed": _harmed,
-}
+    def look_up(self, now: Now, events: Events) -> Events:
+        """A look-up of the claim, and the events of the line."""
+        return (now.ask(Kind.PREFIX_LOOKUP), *events)
 
 
 DIALECT: Final = ReferenceDialect

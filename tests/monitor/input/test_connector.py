@@ -2,7 +2,8 @@
 
 import pytest
 
-from monitor.input.dialects._connector_state import REQUESTS, Run, block_size_of
+from monitor.input.dialects._connector_state import Run, block_size_of
+from monitor.input.dialects._recorded import REQUESTS
 from tests.monitor.input.dialect_lines import (
     BOUND,
     DONE,
@@ -423,6 +424,6 @@ class TestFailedRestores:
         """Memory of requests is bounded; the oldest goes first."""
         run = Run()
         for number in range(REQUESTS + 5):
-            run.request(str(number))
+            run.begin(str(number))
         assert REQUESTS == len(run.requests)
         assert "4" not in run.requests
