@@ -18,9 +18,8 @@ runpy.run_path(
 )
 
 if TYPE_CHECKING:
-    from monitor.check.by_name import check_files
     from monitor.check.events import EventMonitor, Violation
-    from monitor.check.files import EXIT_CODES
+    from monitor.check.files import EXIT_CODES, check_files
     from monitor.input.errors import InputError
     from monitor.report.verdict import ClaimReport, ObligationReport, Place, Report
     from monitor.trace_writer import TraceWriter
@@ -31,9 +30,8 @@ else:
     __getattr__, __dir__ = lazy(
         __name__,
         {
-            "monitor.check.by_name": ("check_files",),
             "monitor.check.events": ("EventMonitor", "Violation"),
-            "monitor.check.files": ("EXIT_CODES",),
+            "monitor.check.files": ("EXIT_CODES", "check_files"),
             "spec.stream.outcome": ("ModeVerdict",),
             "monitor.input.errors": ("InputError",),
             "monitor.report.verdict": ("ClaimReport", "ObligationReport", "Place", "Report"),

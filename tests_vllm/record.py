@@ -11,7 +11,7 @@ import sys
 import tempfile
 from pathlib import Path
 
-from monitor.check.by_name import check_files
+from monitor.check.files import check_files
 from runtime_hooks.demo.play import play_all
 from tests.recordings import OBSERVED, OPERATED, RECORDED, Recorded
 from tests.recordings.redact import redacted

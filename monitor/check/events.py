@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from monitor.check.by_name import claim_asked
 from monitor.check.conclude import Asked, concluded, obligation_report
+from monitor.check.files import claim_asked
 from monitor.check.found import found_in
 from monitor.check.snapshots import restored, snapshot
 from monitor.input.errors import InputError, did_you_mean, shown

@@ -18,7 +18,7 @@ from monitor.check.found import found_in
 from monitor.core import Streams
 from monitor.input.errors import InputError
 from monitor.input.lines import STDIN
-from monitor.input.sources import read
+from monitor.input.sources import Source
 from spec.claims.claim import MAX_ID
 from spec.contract.modes import MODES, Bundle
 from spec.digest import spec_digest
@@ -84,7 +84,7 @@ def take_evidence(
         if (place := _found_at(path, beside)) not in found_at.values():
             found_at[path] = place
     asked = Asked(mode, limits=Limits(ended=_ALL))
-    streams, source, seen = Streams(mode, limits=asked.limits), read([*found_at]), _Seen()
+    streams, source, seen = Streams(mode, limits=asked.limits), Source([*found_at]), _Seen()
     for number, record in enumerate(source):
         if progress is not None and number % _EVERY == 0:
             progress(source.size)

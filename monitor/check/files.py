@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import os
+from collections.abc import Iterable
 from functools import partial
-from typing import TYPE_CHECKING, BinaryIO, Final, Protocol
+from types import NoneType
+from typing import TYPE_CHECKING, BinaryIO, Final, TypeAlias, cast
 
 from monitor.check.conclude import Asked, concluded
 from monitor.check.found import found_in
@@ -11,25 +14,28 @@ from monitor.durable.collector import seldom
 from monitor.input.engines import engines_in
 from monitor.input.errors import InputError
 from monitor.input.lines import STDIN
+from monitor.input.reorder_window import Window
 from monitor.native import core
 from monitor.results import USUAL
+from spec.contract.modes import Bundle
+from spec.contract.names import find_bundle, find_mode
+from spec.language.errors import SpecError
+from spec.language.given import require
 from spec.stream.outcome import ModeVerdict
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Sequence
 
     from monitor.check.found import Found
     from monitor.check.jobs import Judge
-    from monitor.core import Streams
     from monitor.input.engines import Engines
-    from monitor.input.records import Account, Record
-    from monitor.input.reorder_window import Window
     from monitor.report.verdict import Report
     from spec.claims.states import Mode
-    from spec.contract.modes import Bundle
     from spec.stream.breaks import Limits
 
-__all__ = ["EXIT_CODES", "Records", "check"]
+__all__ = ["EXIT_CODES", "check", "check_files", "claim_asked"]
+
+_Path: TypeAlias = "str | os.PathLike[str]"
 
 EXIT_CODES: Final = {
     ModeVerdict.KEPT: 0,
@@ -38,22 +44,8 @@ EXIT_CODES: Final = {
 }
 """What a process that printed a verdict exits with."""
 
+_PATHS: Final = "a text or a pathlib.Path, or several of them"
 _EVERY: Final = 4096  # records between two calls of `progress`
-
-
-class Records(Protocol):
-    """Records that are read once, as `Source` reads them from files."""
-
-    @property
-    def accounts(self) -> list[Account]:
-        """What was read of each file."""
-
-    @property
-    def size(self) -> int:
-        """Bytes read so far."""
-
-    def __iter__(self) -> Iterator[Record]:
-        """The records; raises InputError."""
 
 
 def check(
@@ -93,6 +85,9 @@ def check(
     """
     asked = Asked(mode, bundle, strict, claim, limits or USUAL)
     engines = engines_in(paths)
+    if engines.merged and window is not None:
+        hint = "leave out --reorder: ranks are put into order by their times"
+        raise InputError(engines.merged[0][0].path, "it is a rank of an engine", hint=hint)
     # Ranks are merged, and lines put into order, by the readers in Python.
     if core() == "native" and not (engines or window):
         judge: Judge = partial(_judge_natively, asked, lenient)
@@ -121,9 +116,16 @@ def _judge_files(
 ) -> Found:
     """What is found in some files by the judge in Python, with the arguments of `check`."""
     from monitor.core import Streams
+    from monitor.input.merged import Merged
+    from monitor.input.sources import Source
 
     streams = Streams(asked.mode, asked.bundle, limits=asked.limits, only=asked.claim)
-    source = _source_of(streams, paths, lenient, stdin, window, engines)
+    reject = streams.reject
+    source: Source | Merged
+    if window is None:
+        source = Merged(paths, engines, lenient=lenient, stdin=stdin, on_reject=reject)
+    else:
+        source = Source(paths, lenient=lenient, window=window, stdin=stdin, on_reject=reject)
     for number, record in enumerate(source):
         if progress is not None and number % _EVERY == 0:
             progress(source.size)
@@ -149,21 +151,63 @@ def _judge_natively(
     return judge_natively(asked, lenient, paths, stdin=stdin, progress=progress)
 
 
-def _source_of(
-    streams: Streams,
-    paths: Sequence[str],
-    lenient: bool,
-    stdin: BinaryIO | None,
-    window: Window | None,
-    engines: Engines,
-) -> Records:
-    from monitor.input.merged import Merged
-    from monitor.input.reordered import Reordered
+def check_files(
+    paths: _Path | Iterable[_Path],
+    mode: Mode | str | None = None,
+    *,
+    bundle: Bundle | str = Bundle.CONTRACT,
+    claim: str | None = None,
+    strict: bool = False,
+    lenient: bool = False,
+    reorder: str | None = None,
+) -> Report:
+    """Judge trace files, as `python -m monitor check` does.
 
-    reject = streams.reject
-    if engines.merged and window is not None:
-        hint = "leave out --reorder: ranks are put into order by their times"
-        raise InputError(engines.merged[0][0].path, "it is a rank of an engine", hint=hint)
-    if window is None:
-        return Merged(paths, engines, lenient=lenient, stdin=stdin, on_reject=reject)
-    return Reordered(paths, window, lenient=lenient, stdin=stdin, on_reject=reject)
+    Args:
+        paths: a file or several, plain or gzip, in the canonical form or a recorded dialect; `-` is
+            standard input.
+        mode: the mode, or its name; claims that ask for another are counted and not judged. By
+            default each claim is judged by the mode that it states.
+        bundle: which bundle of the mode, or its name.
+        claim: judge the claim of this id alone.
+        strict: an obligation that no claim exercised makes the verdict inconclusive.
+        lenient: skip and count lines that cannot be read; the verdict is then inconclusive at best.
+        reorder: put lines into the order of their numbers, within a window such as `100`, `5s` or
+            `100,5s`, and drop repeated ones; by default lines are taken as they come.
+
+    Raises:
+        InputError: a file or a line of it cannot be read.
+        UnknownName: there is no such mode, or no such bundle.
+        SpecError: what is given is no path, the id of no claim, or no window.
+    """
+    return check(
+        _texts(paths),
+        None if mode is None else find_mode(mode).mode,
+        find_bundle(bundle),
+        claim=claim_asked(claim),
+        strict=strict,
+        lenient=lenient,
+        window=None if reorder is None else Window.parse(reorder),
+    )
+
+
+def _texts(paths: _Path | Iterable[_Path]) -> list[str]:
+    if isinstance(paths, str | bytes | os.PathLike):
+        return [_text(paths)]
+    require(paths, Iterable, "paths", _PATHS)
+    return [_text(path) for path in paths]
+
+
+def _text(path: object) -> str:
+    require(path, (str, os.PathLike), "a path", _PATHS)
+    text = os.fspath(cast("_Path", path))
+    require(text, str, "a path", _PATHS)
+    return text
+
+
+def claim_asked(claim: str | None) -> str | None:
+    """The same id; raises SpecError for what is the id of no claim."""
+    require(claim, (str, NoneType), "claim", "the id of a claim, or None")
+    if claim == "":
+        raise SpecError("claim is empty", "give the id of a claim, or None for all of them")
+    return claim

@@ -9,7 +9,7 @@ from monitor.input.errors import InputError
 from monitor.input.rank_lines import fault_of
 from monitor.input.rank_merge import RankMerge
 from monitor.input.records import Disorder
-from monitor.input.sources import Source, read
+from monitor.input.sources import Source
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -74,7 +74,7 @@ class Merged:
                     yield explained(record, self._apart)
 
     def _source(self, path: str, on_reject: Callable[[InputError], None] | None) -> Source:
-        source = read([path], lenient=self._lenient, stdin=self._stdin, on_reject=on_reject)
+        source = Source([path], lenient=self._lenient, stdin=self._stdin, on_reject=on_reject)
         self._sources.append(source)
         return source
 

@@ -216,6 +216,11 @@ class Account(msgspec.Struct):
     rejection: InputError | None = None
     disorder: Disorder | None = None
 
+    def reject(self, error: InputError) -> None:
+        """A line could not be read."""
+        self.rejected += 1
+        self.rejection = self.rejection or error
+
 
 _PLAIN: Final = {str, int, bool, tuple, NoneType, Kind, Mode}
 _ITEMS: Final = {str, int}

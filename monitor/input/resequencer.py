@@ -124,6 +124,10 @@ class Resequencer:
             found += self._give_up(stream)
         return found
 
+    def take_all(self, records: Iterable[Record]) -> Iterator[Record]:
+        """The lines that are in order from these on."""
+        return (each for record in records for each in self.take(record))
+
     def flush(self, file: str | None = None) -> Iterator[Record]:
         """All lines that are held back: no line comes any more that could stand before them.
 

@@ -9,20 +9,31 @@ from monitor.input.errors import InputError
 from monitor.input.lines import Lines
 from monitor.input.plain import event_of, plain_record
 from monitor.input.records import Account
+from monitor.input.resequencer import Resequencer
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
     from monitor.input.records import Record
+    from monitor.input.reorder_window import Window
 
-__all__ = ["Source", "read"]
+__all__ = ["Source"]
 
 
 class Source:
-    """The records of some files in the order given; `accounts` grows while they are read.
+    """The records of trace files in the order given; `accounts` grows while they are read.
 
-    `text` counts the bytes of the lines that became records. Iterate once: standard
+    A path given twice is read once: the same lines are no second evidence. Iterate once: standard
     input cannot be read twice.
+
+    Args:
+        paths: `-` is standard input; gzip is recognised by its content.
+        lenient: skip and count the lines that cannot be read, instead of raising for the first.
+        window: put the lines of each stream into the order of their numbers, as far as this
+            reaches. A line that cannot be read may be any of those that are missing: what is held
+            back is given up before it is rejected.
+        stdin: what `-` stands for, by default the standard input of the process.
+        on_reject: called for each line that is skipped, where it stands among the records.
     """
 
     def __init__(
@@ -30,15 +41,14 @@ class Source:
         paths: Sequence[str],
         *,
         lenient: bool = False,
+        window: Window | None = None,
         stdin: BinaryIO | None = None,
         on_reject: Callable[[InputError], None] | None = None,
     ) -> None:
         self.accounts: list[Account] = []
-        self.text = 0
         self._paths = tuple(dict.fromkeys(paths))
-        self._lenient = lenient
-        self._stdin = stdin
-        self._on_reject = on_reject
+        self._lenient, self._window = lenient, window
+        self._stdin, self._on_reject = stdin, on_reject
         self._done = 0
         self._lines: Lines | None = None
 
@@ -48,14 +58,10 @@ class Source:
         Raises:
             InputError: a file or a line cannot be read; with `lenient`, only a file.
         """
-        for account in self._accounts():
-            yield from self._file(account)
-
-    def _accounts(self) -> Iterator[Account]:
         for path in self._paths:
             account = Account(path)
             self.accounts.append(account)
-            yield account
+            yield from self._file(account)
 
     @property
     def size(self) -> int:
@@ -65,48 +71,32 @@ class Source:
     def _file(self, account: Account) -> Iterator[Record]:
         lines = self._lines = Lines(account.file, stdin=self._stdin)
         reader = Reader(account.file)
+        order = None if self._window is None else Resequencer(self._window)
         for number, content in lines:
-            yield from self._record(account, reader, number, content)
+            account.lines += 1
+            try:
+                records = self._read(reader, number, content)
+            except InputError as error:
+                if not self._lenient:
+                    raise
+                if order is not None:
+                    yield from order.flush()
+                account.reject(error)
+                if self._on_reject is not None:
+                    self._on_reject(error)
+                continue
+            yield from records if order is None else order.take_all(records)
         account.sha256 = lines.sha256
         self._done, self._lines = self.size, None
-        yield from reader.flush()
+        yield from reader.flush() if order is None else order.take_all(reader.flush())
+        if order is not None:
+            yield from order.flush()
+            account.disorder = order.disorder(account.file)
 
-    def _record(
-        self, account: Account, reader: Reader, number: int, content: bytes | InputError
-    ) -> Iterable[Record]:
-        """The records that are complete with a line; none where it is refused and counted."""
-        account.lines += 1
-        self.text += len(content) if isinstance(content, bytes) else 0
-        try:
-            if isinstance(content, InputError):
-                raise content
-            if reader.is_canonical and (event := event_of(content)) is not None:
-                return (plain_record(event, account.file, number),)
-            return reader.feed(content, number)
-        except InputError as error:
-            if not self._lenient:
-                raise
-            account.rejected += 1
-            account.rejection = account.rejection or error
-            if self._on_reject is not None:
-                self._on_reject(error)
-            return ()
-
-
-def read(
-    paths: Sequence[str],
-    *,
-    lenient: bool = False,
-    stdin: BinaryIO | None = None,
-    on_reject: Callable[[InputError], None] | None = None,
-) -> Source:
-    """The records of trace files; `-` is standard input, gzip is recognised by its content.
-
-    A path given twice is read once: the same lines are no second evidence.
-
-    Args:
-        lenient: skip and count the lines that cannot be read, instead of raising for the first.
-        stdin: what `-` stands for, by default the standard input of the process.
-        on_reject: called for each line that is skipped, where it stands among the records.
-    """
-    return Source(paths, lenient=lenient, stdin=stdin, on_reject=on_reject)
+    def _read(self, reader: Reader, number: int, content: bytes | InputError) -> Sequence[Record]:
+        """The records that are complete with a line; raises InputError where it is refused."""
+        if isinstance(content, InputError):
+            raise content
+        if reader.is_canonical and (event := event_of(content)) is not None:
+            return (plain_record(event, reader.file, number),)
+        return reader.feed(content, number)

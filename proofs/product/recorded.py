@@ -14,7 +14,7 @@ from models.loading import load_inferred
 from models.registry import parts, runtime
 from monitor.check.conclude import place_of, text_of
 from monitor.input.records import line_of
-from monitor.input.sources import read
+from monitor.input.sources import Source
 from proofs.product.accepts import ACCEPTED, LIMIT, REJECTED, UNDECIDED, Found, accepts
 from spec.events.alphabet import FACTS
 from spec.language.errors import SpecError
@@ -152,7 +152,7 @@ def acceptance(
     sized = inference is None and found.of_trace is not None and variant not in found.variants
     named = found.name if sized or not variant else f"{found.name}:{variant}"
     usual, shim = load_inferred(named, inference)
-    source, streams = read([trace]), dict[str, _Stream]()
+    source, streams = Source([trace]), dict[str, _Stream]()
     for record in source:
         streams.setdefault(record.stamp.stream, _Stream()).take(record)
 

@@ -13,12 +13,11 @@ from typing import TYPE_CHECKING, Any, BinaryIO, Final, NamedTuple, cast
 import msgspec
 
 from monitor.check.conclude import Asked, concluded
-from monitor.check.files import Records
 from monitor.check.found import found_in
 from monitor.core import Streams
 from monitor.input.errors import InputError
 from monitor.input.records import Record, Stamp, at_line
-from monitor.input.sources import read
+from monitor.input.sources import Source
 from monitor.report.verdict import ModeChoice, UnjudgedClaim
 from monitor.results import obligation_said
 from proofs.traces.itf import ITF, events_of
@@ -235,8 +234,8 @@ class _Itf:
         return _of_itf(self._trace)
 
 
-def _records(trace: str, stdin: BinaryIO | None) -> Records:
-    return _Itf(trace) if trace.endswith(ITF) else read([trace], stdin=stdin)
+def _records(trace: str, stdin: BinaryIO | None) -> Source | _Itf:
+    return _Itf(trace) if trace.endswith(ITF) else Source([trace], stdin=stdin)
 
 
 def _content(trace: str) -> bytes:

@@ -15,9 +15,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from monitor.check.by_name import check_files
+from monitor.check.files import check_files
 from monitor.input.errors import InputError
-from monitor.input.sources import read
+from monitor.input.sources import Source
 from monitor.trace_writer import TraceWriter
 from spec.events.alphabet import Kind
 from spec.events.canonical import Event
@@ -88,7 +88,7 @@ class TestTraceWriter:
                 accepted += 1
         file.seek(0)
 
-        assert accepted + 2 == len(list(read(["-"], stdin=file)))
+        assert accepted + 2 == len(list(Source(["-"], stdin=file)))
 
     @pytest.mark.parametrize(
         ("event", "says"),

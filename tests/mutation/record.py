@@ -12,7 +12,7 @@ from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any, Final
 
 from monitor.input.records import line_of
-from monitor.input.sources import read
+from monitor.input.sources import Source
 from proofs.checks.recorded.judge import Judge as Pinned
 from proofs.checks.recorded.lines import RUNS, read_run, runs, write_run
 from proofs.engines.bounded.minimise import CARRIES
@@ -104,7 +104,7 @@ class _Recording(Judge):
 def scenarios(path: Path) -> list[str]:
     """The runs of the first claim of each stream by each mode, where faithful in some mode."""
     streams: dict[str, list[Record]] = {}
-    for record in read([str(path)]):
+    for record in Source([str(path)]):
         streams.setdefault(record.stamp.stream, []).append(record)
     lines: dict[str, None] = {}
     for records in streams.values():

@@ -9,8 +9,8 @@ from typing import Any
 import msgspec
 import pytest
 
-from monitor.check.by_name import check_files
 from monitor.check.events import EventMonitor, Violation
+from monitor.check.files import check_files
 from monitor.input.errors import InputError
 from monitor.report.verdict import Place, Report
 from monitor.samples import sample

@@ -10,7 +10,7 @@ import pytest
 from monitor.__main__ import main
 from monitor.check import evidence as taking
 from monitor.check.evidence import take_evidence
-from monitor.input.sources import read
+from monitor.input.sources import Source
 from spec.claims.states import Mode
 from spec.lowering.evidence import EvidenceFile
 from tests.monitor.traces import Line, Trace, text, write
@@ -107,7 +107,7 @@ class TestOtherCauses:
 
     def test_skipped(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         """If lines were ever skipped, as `check --lenient` does, their file would show nothing."""
-        monkeypatch.setattr(taking, "read", partial(read, lenient=True))
+        monkeypatch.setattr(taking, "Source", partial(Source, lenient=True))
         path = tmp_path / "t.jsonl"
         path.write_bytes(text(connector_success()) + b"{\n")
         other = write(tmp_path / "u.jsonl", in_run("run-2", connector_success()))

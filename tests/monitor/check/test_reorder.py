@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from monitor.__main__ import main
-from monitor.check.by_name import check_files
+from monitor.check.files import check_files
 from monitor.samples import sample
 from spec.language.errors import SpecError
 

@@ -14,7 +14,7 @@ import msgspec
 import pytest
 
 from monitor.__main__ import main
-from monitor.check.by_name import check_files
+from monitor.check.files import check_files
 from monitor.follow import poster as module
 from monitor.follow.otlp import OtlpLogs, check_endpoint, log_record
 from monitor.follow.verdict_line import ClaimLine, LimitLine, VerdictLine, ViolationLine

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from monitor.input.dialects import Reader, allocator, canonical, connector, otlp, reference
 from monitor.input.errors import InputError
-from monitor.input.sources import read
+from monitor.input.sources import Source
 from monitor.samples import FOLDER, sample
 from monitor.samples.generate import SAMPLES, main
 from spec.events.alphabet import FACTS, Kind
@@ -147,7 +147,7 @@ class TestSamples:
     def test_samples_are_fresh_and_readable(self, name: str) -> None:
         """Each shipped sample is what its generator writes, and every line of it is known."""
         assert SAMPLES[name]() == sample(name).read_bytes()
-        assert not [r.unknown for r in read([str(sample(name))]) if r.unknown]
+        assert not [r.unknown for r in Source([str(sample(name))]) if r.unknown]
 
     def test_all_samples_are_listed(self, capsys: pytest.CaptureFixture[str]) -> None:
         """The generator writes every sample, and the README beside them names each."""
@@ -171,7 +171,7 @@ class TestRecordedTraces:
         path = RECORDED / f"{name}.jsonl"
         if not path.exists():
             pytest.skip("the recorded traces are not part of the project and not beside it")
-        got = list(read([str(path)]))
+        got = list(Source([str(path)]))
         assert (lines, unknown) == (len(got), sum(r.unknown is not None for r in got))
 
 

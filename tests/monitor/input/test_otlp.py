@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from monitor.check.by_name import check_files
+from monitor.check.files import check_files
 from monitor.follow.counts import Counts
 from monitor.follow.judge import Judge
 from monitor.follow.verdict_line import VerdictLine

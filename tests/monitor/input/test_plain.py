@@ -16,7 +16,7 @@ from monitor.input import sources
 from monitor.input.errors import InputError
 from monitor.input.lines import LINE_LIMIT
 from monitor.input.records import Account, Record
-from monitor.input.sources import Source, read
+from monitor.input.sources import Source
 from monitor.samples import sample
 from spec.claims.states import Mode
 from spec.events.alphabet import Kind
@@ -121,8 +121,7 @@ def account(of: Account) -> tuple[Any, ...]:
 def got(content: bytes, *, plain: bool, lenient: bool) -> Got:
     """What is read of a file, up to the first error, where the reading is not lenient."""
     found: list[tuple[Any, ...]] = []
-    source: Source
-    source = read(
+    source = Source(
         ["-"],
         lenient=lenient,
         stdin=io.BytesIO(content),

@@ -15,13 +15,13 @@ from monitor.input import lines
 from monitor.input.errors import InputError, did_you_mean, shown
 from monitor.input.lines import LINE_LIMIT
 from monitor.input.records import Record
-from monitor.input.sources import Source, read
+from monitor.input.sources import Source
 
 GOOD = b'{"kind":"request_finished","request_id":"r","sequence":3,"time_ns":5}\n'
 
 
 def records(path: Path, *, lenient: bool = False) -> tuple[list[Record], Source]:
-    source = read([str(path)], lenient=lenient)
+    source = Source([str(path)], lenient=lenient)
     return list(source), source
 
 
@@ -85,14 +85,14 @@ class TestReading:
     def test_standard_input(self) -> None:
         """`-` is standard input, compressed or not."""
         for content in (GOOD, gzip.compress(GOOD, mtime=0)):
-            source = read(["-"], stdin=io.BytesIO(content))
+            source = Source(["-"], stdin=io.BytesIO(content))
             assert ["-"] == [record.at.file for record in source]
             assert hashlib.sha256(content).hexdigest() == source.accounts[0].sha256
 
     def test_a_path_given_twice_is_read_once(self, trace: Path) -> None:
         """The same lines are no second evidence."""
         trace.write_bytes(GOOD)
-        assert 1 == len(list(read([str(trace), str(trace)])))
+        assert 1 == len(list(Source([str(trace), str(trace)])))
 
     @pytest.mark.parametrize(
         "content",
@@ -174,7 +174,7 @@ class TestBadFiles:
     def test_impossible_names(self, name: str) -> None:
         """A name that no file can have is an input error."""
         with pytest.raises(InputError):
-            list(read([name]))
+            list(Source([name]))
 
     @pytest.mark.parametrize("content", [b"", gzip.compress(b"", mtime=0)])
     def test_empty(self, trace: Path, content: bytes) -> None:
@@ -359,7 +359,7 @@ class TestBadLines:
         """The caller hears of a skipped line between the records around it."""
         trace.write_bytes(GOOD + b"bad\n" + GOOD)
         heard: list[int | None] = []
-        source = read([str(trace)], lenient=True, on_reject=lambda e: heard.append(e.line))
+        source = Source([str(trace)], lenient=True, on_reject=lambda e: heard.append(e.line))
         for record in source:
             heard.append(record.at.line)
         assert [1, 2, 3] == heard
@@ -370,14 +370,14 @@ class TestBounds:
         """A line of 1 GB is refused when its limit is passed, not when it ends."""
         stream = Endless(2**30)
         with pytest.raises(InputError, match="longer than 1048576 bytes"):
-            list(read(["-"], stdin=stream))  # type: ignore[arg-type]
+            list(Source(["-"], stdin=stream))  # type: ignore[arg-type]
         assert stream.given < 4 * LINE_LIMIT
 
     @pytest.mark.parametrize("fill", [b"x", b" ", b"\n"])
     def test_memory_is_bounded(self, fill: bytes) -> None:
         """However long a line or a run of blank lines is, it is read in bounded memory."""
         tracemalloc.start()
-        source = read(["-"], lenient=True, stdin=Endless(2**27, fill))  # type: ignore[arg-type]
+        source = Source(["-"], lenient=True, stdin=Endless(2**27, fill))  # type: ignore[arg-type]
         got = list(source)
         peak = tracemalloc.get_traced_memory()[1]
         tracemalloc.stop()

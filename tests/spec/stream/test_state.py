@@ -13,7 +13,7 @@ import pytest
 
 from monitor.input.errors import InputError
 from monitor.input.records import At, at_line, line_of
-from monitor.input.sources import read
+from monitor.input.sources import Source
 from spec.claims.states import Mode
 from spec.stream.claim import Claim
 from spec.stream.judge import Judge
@@ -44,7 +44,7 @@ def tried() -> list[Case]:
 def test_anywhere(case: Case) -> None:
     """Both come to the same after every line, through msgpack, which has no large numbers."""
     try:
-        records = [*islice(read(["-"], stdin=BytesIO(case.lines)), MOST)]
+        records = [*islice(Source(["-"], stdin=BytesIO(case.lines)), MOST)]
     except InputError:
         pytest.skip("bad input")
     chance = Random(case.key)
