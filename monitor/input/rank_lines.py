@@ -1,21 +1,28 @@
-"""Reads the lines of one rank, each with the reason why lines may be missing after it."""
+"""Takes the lines of one rank, each with the reason why lines may be missing after it."""
 
 from __future__ import annotations
 
+from collections import deque
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 import msgspec
 
-from monitor.input.records import CANONICAL, OUT_OF_ORDER, Record
+from monitor.input.records import CANONICAL, Record, disordered
+from spec.events.alphabet import Kind
 from spec.events.canonical import Mark
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from monitor.input.records import Stamp
 
-__all__ = ["END", "RankLine", "RankReader", "ReaderState", "fault_of", "time_of"]
+__all__ = ["END", "NEVER", "Rank", "RankLine", "fault_of", "time_of"]
 
 END: Final = 1 << 63
 """A time after all others."""
+
+NEVER: Final = END + 1
+"""A time later than all lines."""
 
 
 class RankLine(NamedTuple):
@@ -35,33 +42,43 @@ class RankLine(NamedTuple):
     size: int = 0
 
 
-class ReaderState(msgspec.Struct, frozen=True, array_like=True):
-    """What is kept of a reader."""
+class Rank(msgspec.Struct, array_like=True):
+    """One rank: it takes its lines, and passes each on when the next one is known; what it passed
+    on waits for the lines of others.
 
-    time: int
-    expected: int
+    Attributes:
+        number: which rank it is.
+        run: which run its lines are of, counted by the marks that open one.
+        waiting: the lines that wait for those of others.
+        last: the line that waits for the next one.
+        closed: the last line says that it is the last one.
+        over: the rank ended, and others do not wait for it.
+        ended: it ended in the run before this one.
+        behind: why others do not wait for it, though it goes on.
+        observes: the kinds of facts that its mark states.
+        begun: there was a line of any run.
+    """
+
     number: int
-    last: RankLine | None
-    missing: list[str]
-    unsure: str
-    closed: bool
-
-
-class RankReader:
-    """Takes the lines of a rank, and returns each when the next one is known."""
-
-    def __init__(self, rank: int) -> None:
-        self.rank = rank
-        self._time = self._expected = self._number = 0
-        self._last: RankLine | None = None
-        self._missing: list[str] = []
-        self._unsure = ""
-        self.closed = False  # the last line says that it is the last one
+    run: int = 0
+    ended: bool = False
+    begun: bool = False
+    observes: frozenset[Kind] | None = None
+    waiting: deque[RankLine] = msgspec.field(default_factory=deque)
+    last: RankLine | None = None
+    closed: bool = False
+    over: bool = False
+    behind: str = ""
+    _time: int = 0
+    _expected: int = 0
+    _lines: int = 0
+    _missing: list[str] = []
+    _unsure: str = ""
 
     @property
     def started(self) -> bool:
-        """Whether there was a line."""
-        return self._number > 0
+        """Whether there was a line of this run."""
+        return self._lines > 0
 
     @property
     def time(self) -> int:
@@ -69,21 +86,18 @@ class RankReader:
         return END if self.closed else self._time
 
     @property
-    def last(self) -> RankLine | None:
-        """The line that waits for the next one."""
-        return self._last
+    def frontier(self) -> int:
+        """The time before which it has no more lines than those that wait."""
+        if self.over or self.behind:
+            return NEVER
+        return self.time if self.started else -1
 
-    def state(self) -> ReaderState:
-        """The state, for `restore`."""
-        missing = list(self._missing)
-        place = (self._time, self._expected, self._number)
-        return ReaderState(*place, self._last, missing, self._unsure, self.closed)
-
-    def restore(self, state: ReaderState) -> None:
-        """Go on where `state` was taken."""
-        self._time, self._expected, self._number = state.time, state.expected, state.number
-        self._last, self._missing, self._unsure = state.last, list(state.missing), state.unsure
-        self.closed = state.closed
+    @property
+    def held(self) -> Iterator[RankLine]:
+        """The lines that are held back."""
+        yield from self.waiting
+        if self.last is not None:
+            yield self.last
 
     def lose(self, why: str) -> None:
         """Lines of the rank may be missing before its next one."""
@@ -95,29 +109,29 @@ class RankReader:
 
     def take(self, record: Record, size: int = 0) -> RankLine | None:
         """The line before this one, if it still waits."""
-        out_of_order = self._number_of(record)
-        before, why = self._last, self._reasons()
+        out_of_order = self._note(record)
+        before, why = self.last, self._reasons()
         if before is not None and before.time == END:  # it is not the last line after all
             before = before._replace(time=self._time)
         time = max(self._time, time_of(record.stamp))
         self._time = self._time if time == END else time
-        line = _disordered(record) if out_of_order else record
-        self._last = RankLine(
+        line = disordered(record) if out_of_order else record
+        self.last = RankLine(
             time,
-            self.rank,
-            self._number,
+            self.number,
+            self._lines,
             line,
             before="" if before is not None else why,
             size=size,
         )
-        self._number += 1
+        self._lines += 1
         return None if before is None else before._replace(after=why)
 
     def skip(self, record: Record) -> None:
         """A line that is not passed on: only its number counts."""
-        self._number_of(record)
+        self._note(record)
         self._missing.clear()
-        self._number += 1
+        self._lines += 1
 
     def flush(self, why: str = "") -> RankLine | None:
         """The line that waits, without the next one.
@@ -125,7 +139,7 @@ class RankReader:
         Args:
             why: lines may be missing from here to the next one.
         """
-        last, self._last = self._last, None
+        last, self.last = self.last, None
         if last is None:
             return None
         if why:
@@ -134,7 +148,7 @@ class RankReader:
 
     def end(self) -> RankLine | None:
         """The last line, no other following."""
-        cut = f"rank {self.rank} was cut: stream_closed is not its last line"
+        cut = f"rank {self.number} was cut: stream_closed is not its last line"
         return self.flush("" if self.closed else cut)
 
     def _reasons(self) -> str:
@@ -142,17 +156,17 @@ class RankReader:
         self._missing.clear()
         return why
 
-    def _number_of(self, record: Record) -> bool:
+    def _note(self, record: Record) -> bool:
         """Note the number of a line, and what is missing before it; whether it is out of order."""
         stamp, out_of_order = record.stamp, False
         self.closed = stamp.mark is Mark.STREAM_CLOSED
-        again = self._number > 0 and stamp.mark is Mark.STREAM_OPENED
+        again = self._lines > 0 and stamp.mark is Mark.STREAM_OPENED
         if again:
-            self._missing.append(f"rank {self.rank} is opened twice")
+            self._missing.append(f"rank {self.number} is opened twice")
         if stamp.sequence is not None:
             out_of_order = stamp.sequence < self._expected and not again
             if stamp.sequence > self._expected:
-                self._missing.append(f"lines of rank {self.rank} are missing")
+                self._missing.append(f"lines of rank {self.number} are missing")
             self._expected = stamp.sequence + 1
         elif self._unsure:
             self._missing.append(self._unsure)
@@ -169,13 +183,8 @@ def time_of(stamp: Stamp) -> int:
 
 def fault_of(record: Record, rank: int) -> str:
     """What a line of a rank lacks; empty where it is as it should be."""
-    if record.stamp.form is not CANONICAL:
+    if record.stamp.form != CANONICAL:
         return f"rank {rank} has a line of another form"
     if record.events and record.stamp.time_ns is None:
         return f"rank {rank} states no time for an event"
     return ""
-
-
-def _disordered(record: Record) -> Record:
-    """The line, which is out of order."""
-    return msgspec.structs.replace(record, lost=record.lost or OUT_OF_ORDER)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 
 import msgspec
 
-from monitor.input.records import Doubt, Record
+from monitor.input.records import Doubt, Record, remains_of_late
 from spec.events.alphabet import Kind
 from spec.events.canonical import Event, Mark
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from monitor.input.rank_lines import RankLine
 
-__all__ = ["TIED", "OneStream", "OneStreamState", "commute"]
+__all__ = ["TIED", "OneStream", "commute"]
 
 TIED: Final = 100
 """Lines of one time, of which more are not compared with each other."""
@@ -33,7 +33,6 @@ _OWN: Final = frozenset(
 """Reports that are delivered to the claim that they name and to no other."""
 
 _TIE: Final = "ranks observed events at one time, and their order is unknown"
-_TOO_LATE: Final = "an event that names it came too late"
 
 
 def commute(one: Event, other: Event) -> bool:
@@ -45,50 +44,30 @@ def commute(one: Event, other: Event) -> bool:
     return one.object_id is None or one.object_id != other.object_id
 
 
-class OneStreamState(msgspec.Struct, frozen=True, array_like=True):
-    """What is kept of a stream that is put together."""
-
-    held: Record | None
-    numbers: int
-    opened: bool
-    closed: list[int]
-    open: dict[int, str]
-    lost: list[str]
-    again: Record | None
-
-
-class OneStream:
+class OneStream(msgspec.Struct, array_like=True):
     """The lines of ranks as one stream. The last one is held back: what follows may say that less
     is concluded of a claim from there on.
 
-    `observes` is what all ranks observe; None where that is all.
-
-    Args:
+    Attributes:
         name: of the stream.
         file: the file that the stream is said to be of.
         ranks: how many there are.
+        observes: what all ranks observe; None where that is all.
+        missing: the ranks of which lines may be missing from here to their next ones, and why.
+        lost: why lines may be missing before the next one of the stream.
     """
 
-    def __init__(self, name: str, file: str, ranks: int) -> None:
-        self.observes: frozenset[Kind] | None = None
-        self._name, self._file, self._ranks = name, file, ranks
-        self._held: Record | None = None
-        self._numbers, self._opened = 0, False
-        self._closed = set[int]()
-        self._open: dict[int, str] = {}  # ranks of which lines may be missing now
-        self._lost: dict[str, None] = {}  # why lines may be missing before the next one
-        self._again: Record | None = None  # the mark of a run of which no line was passed on yet
-
-    def state(self) -> OneStreamState:
-        """The state, for `restore`."""
-        marks = (self._numbers, self._opened, sorted(self._closed))
-        return OneStreamState(self._held, *marks, dict(self._open), [*self._lost], self._again)
-
-    def restore(self, state: OneStreamState) -> None:
-        """Go on where `state` was taken."""
-        self._held, self._numbers, self._opened = state.held, state.numbers, state.opened
-        self._closed, self._open = set(state.closed), dict(state.open)
-        self._lost, self._again = dict.fromkeys(state.lost), state.again
+    name: str
+    file: str
+    ranks: int
+    observes: frozenset[Kind] | None = None
+    missing: dict[int, str] = {}
+    lost: dict[str, None] = {}
+    _held: Record | None = None
+    _numbers: int = 0
+    _opened: bool = False
+    _closed: set[int] = set()
+    _again: Record | None = None  # the mark of a run of which no line was passed on yet
 
     def take(self, group: Sequence[RankLine], *, many: bool = False) -> Iterator[Record]:
         """Lines of one time.
@@ -102,18 +81,18 @@ class OneStream:
         tied = _TIE if unknown else ""
         if len(group) > 1:
             # What is missing beside one of them may have their time, and be before or after each.
-            whys = (tied, *self._open.values(), *(w for e in group for w in (e.before, e.after)))
+            whys = (tied, *self.missing.values(), *(w for e in group for w in (e.before, e.after)))
             tied = "; ".join(dict.fromkeys(filter(None, whys)))
         for line in group:
-            self._lost |= dict.fromkeys(self._open.values())
-            self._lost |= {why: None for why in (tied, line.before) if why}
-            self._open.pop(line.rank, None)
+            self.lost |= dict.fromkeys(self.missing.values())
+            self.lost |= {why: None for why in (tied, line.before) if why}
+            self.missing.pop(line.rank, None)
             if line.after:
-                self._open[line.rank] = line.after
+                self.missing[line.rank] = line.after
             if (own := self._own(line)) is not None:
                 yield from self._add(*own)
         self._doubt(doubts)
-        self._lost |= {tied: None} if tied else {}
+        self.lost |= {tied: None} if tied else {}
 
     def late(self, record: Record, time: int | None) -> Iterator[Record]:
         """A line that came too late: no more of it is taken than which claims it names.
@@ -121,22 +100,9 @@ class OneStream:
         Args:
             time: of the last line.
         """
-        events = [event for event, _ in record.events]
-        named = {n for e in events for n in (e.claim_id, e.outcome_claim_id, *e.accused) if n}
-        doubts = tuple(Doubt(_TOO_LATE, name) for name in sorted(named))
-        self._lost |= dict.fromkeys(self._open.values())
-        if doubts:
-            stamp = msgspec.structs.replace(record.stamp, time_ns=time)
-            left = msgspec.structs.replace(record, stamp=stamp, events=(), doubts=doubts)
+        self.lost |= dict.fromkeys(self.missing.values())
+        if (left := remains_of_late(record, time)) is not None:
             yield from self._add(left, None)
-
-    def open(self, rank: int, why: str) -> None:
-        """Lines of a rank may be missing from here to its next one."""
-        self._open[rank] = why
-
-    def lose(self, why: str) -> None:
-        """Lines may be missing before the next one."""
-        self._lost[why] = None
 
     def begin_again(self, mark: Record) -> None:
         """Another run begins, which may have another clock.
@@ -149,7 +115,7 @@ class OneStream:
 
     def end(self) -> Iterator[Record]:
         """No line comes any more."""
-        why = "; ".join(self._lost | dict.fromkeys(self._open.values()))
+        why = "; ".join(self.lost | dict.fromkeys(self.missing.values()))
         self._doubt((Doubt(why),) if why else ())
         if self._held is not None:
             yield self._held
@@ -178,7 +144,7 @@ class OneStream:
             self._opened = True
         elif record.stamp.mark is Mark.STREAM_CLOSED:
             self._closed.add(line.rank)
-            if len(self._closed) < self._ranks:
+            if len(self._closed) < self.ranks:
                 return None
         return record, observes
 
@@ -191,9 +157,9 @@ class OneStream:
             yield from self._add(msgspec.structs.replace(mark, stamp=stamp), self.observes)
         stamp = msgspec.structs.replace(
             record.stamp,
-            stream=self._name,
+            stream=self.name,
             sequence=self._numbers,
-            file=self._file,
+            file=self.file,
             alone="",
             observes=observes,
             rank=None,
@@ -201,8 +167,8 @@ class OneStream:
             engine="",
         )
         self._numbers += 1
-        lost = "; ".join(self._lost)
-        self._lost.clear()
+        lost = "; ".join(self.lost)
+        self.lost.clear()
         held, self._held = self._held, msgspec.structs.replace(record, stamp=stamp, lost=lost)
         if held is not None:
             yield held

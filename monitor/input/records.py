@@ -31,7 +31,9 @@ __all__ = [
     "Source",
     "Stamp",
     "at_line",
+    "disordered",
     "line_of",
+    "remains_of_late",
     "source_of",
     "stamp_of",
     "text_of",
@@ -244,3 +246,29 @@ def text_of(event: Event) -> bytes:
     except ValueError:  # a text that UTF-8 cannot encode
         return b""
     return line if len(line) <= LINE_LIMIT else b""
+
+
+_TOO_LATE: Final = "an event that names it came too late"
+
+
+def disordered(record: Record) -> Record:
+    """The same line, which may belong to another place of its stream."""
+    return msgspec.structs.replace(record, lost=record.lost or OUT_OF_ORDER)
+
+
+def remains_of_late(record: Record, time_ns: int | None) -> Record | None:
+    """What remains of an event that comes too late: the claims that it names had a life of which
+    something is missing, whenever they come. None where it names no claim.
+
+    Args:
+        time_ns: of the last line that was passed on.
+    """
+    events = [event for event, _ in record.events]
+    named = {n for e in events for n in (e.claim_id, e.outcome_claim_id, *e.accused) if n}
+    if not named:
+        return None
+    stamp = msgspec.structs.replace(
+        record.stamp, sequence=None, time_ns=time_ns, mark=None, observes=None
+    )
+    doubts = tuple(Doubt(_TOO_LATE, name) for name in sorted(named))
+    return msgspec.structs.replace(record, stamp=stamp, events=(), doubts=doubts)
