@@ -364,10 +364,7 @@ def _order(accounts: Iterable[Account]) -> Disorder:
     """What was out of order in some files, as far as that was looked at."""
     found = Disorder()
     for each in (account.disorder for account in accounts if account.disorder is not None):
-        found.duplicates += each.duplicates
-        found.held += each.held
-        found.late += each.late
-        found.contradicting += each.contradicting
+        found.add(each)
     return found
 
 

@@ -201,6 +201,13 @@ class Disorder(msgspec.Struct):
     late: int = 0
     contradicting: int = 0
 
+    def add(self, other: Disorder) -> None:
+        """Count what was out of order elsewhere, too."""
+        self.duplicates += other.duplicates
+        self.held += other.held
+        self.late += other.late
+        self.contradicting += other.contradicting
+
 
 class Account(msgspec.Struct):
     """What was read of one file.

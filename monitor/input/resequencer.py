@@ -5,14 +5,13 @@ from __future__ import annotations
 import heapq
 from bisect import bisect_right
 from collections import OrderedDict
-from dataclasses import dataclass, field
 from hashlib import blake2b
 from operator import itemgetter
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 import msgspec
 
-from monitor.input.records import CANONICAL, OUT_OF_ORDER, Disorder, Doubt, Record
+from monitor.input.records import CANONICAL, Disorder, Record, disordered, remains_of_late
 from spec.language.errors import SpecError
 
 if TYPE_CHECKING:
@@ -31,7 +30,6 @@ HELD: Final = 1_000_000
 HELD_BYTES: Final = 256 << 20
 """Bytes of what they say, likewise."""
 
-_TOO_LATE: Final = "an event that names it came too late"
 _ENCODER: Final = msgspec.msgpack.Encoder()
 
 
@@ -40,28 +38,6 @@ class _Said(NamedTuple):
 
     digest: bytes
     size: int
-
-
-class _State(msgspec.Struct, frozen=True, array_like=True):
-    """What is kept of one stream."""
-
-    file: str
-    name: str
-    next: int
-    held: list[Record]
-    said: list[tuple[int, bytes]]
-    gaps: list[tuple[int, int]]
-    newest: int | None
-    numbered: bool
-    unplaced: bool
-    time: int | None = None
-
-
-class _States(msgspec.Struct, frozen=True, array_like=True):
-    """What is kept of all."""
-
-    streams: list[_State]
-    disorder: dict[str, Disorder]
 
 
 class Resequencer:
@@ -81,13 +57,11 @@ class Resequencer:
     def __init__(self, window: Window) -> None:
         self._window = window
         self._streams: dict[tuple[str, str], _Stream] = {}
-        self._disorder: dict[str, Disorder] = {}
         self._held = self._bytes = 0
 
     def snapshot(self) -> bytes:
         """The state, the lines that are held back included, for `restore`."""
-        streams = [stream.state(*place) for place, stream in self._streams.items()]
-        return _ENCODER.encode(_States(streams, self._disorder))
+        return _ENCODER.encode([*self._streams.items()])
 
     @classmethod
     def restore(cls, window: Window, snapshot: bytes) -> Resequencer:
@@ -97,29 +71,24 @@ class Resequencer:
             SpecError: it is none.
         """
         try:
-            states = msgspec.msgpack.decode(snapshot, type=_States)
+            streams = msgspec.msgpack.decode(snapshot, type=list[tuple[tuple[str, str], _Stream]])
         except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
             raise SpecError(f"the lines that were held back cannot be read: {error}") from None
         found = cls(window)
-        found._disorder = states.disorder
-        for state in states.streams:
-            stream = found._streams[state.file, state.name] = _Stream.of(
-                state, window, found.disorder(state.file)
-            )
-            found._held, found._bytes = found._held + len(stream), found._bytes + stream.size
+        found._streams = dict(streams)
+        found._held = sum(len(each.held) for _, each in streams)
+        found._bytes = sum(each.size for _, each in streams)
         return found
 
     def take(self, record: Record) -> Iterable[Record]:
         """The lines that are in order from this one on."""
-        if record.stamp.form is not CANONICAL:
+        if record.stamp.form != CANONICAL:
             return (record,)
-        stream = self._stream(record)
-        lines, size = len(stream), stream.size
-        found = list(stream.take(record))
-        self._held, self._bytes = (
-            self._held + len(stream) - lines,
-            self._bytes + stream.size - size,
-        )
+        place = record.at.file, record.stamp.stream
+        stream = self._streams.get(place) or self._streams.setdefault(place, _Stream())
+        self._held, self._bytes = self._held - len(stream.held), self._bytes - stream.size
+        found = list(stream.take(record, self._window))
+        self._held, self._bytes = self._held + len(stream.held), self._bytes + stream.size
         if self._held > HELD or self._bytes > HELD_BYTES:
             found += self._give_up(stream)
         return found
@@ -150,172 +119,120 @@ class Resequencer:
 
     def disorder(self, file: str) -> Disorder:
         """What was out of order in a file."""
-        return self._disorder.setdefault(file, Disorder())
-
-    def _give_up(self, stream: _Stream) -> Iterator[Record]:
-        self._held, self._bytes = self._held - len(stream), self._bytes - stream.size
-        return stream.give_up()
-
-    def _stream(self, record: Record) -> _Stream:
-        file, name = record.at.file, record.stamp.stream
-        stream = self._streams.get((file, name))
-        if stream is None:
-            stream = self._streams[file, name] = _Stream(self._window, self.disorder(file))
-        return stream
-
-
-@dataclass(slots=True)
-class _Stream:
-    """One stream: the next number, the lines that are held back, and what is known of others.
-
-    `_said` has a digest of each of the last lines that were passed on, `_gaps` the first and the
-    last number of each gap that was given up.
-    """
-
-    window: Window
-    disorder: Disorder
-    next: int = 0
-    size: int = 0  # of what the lines say that are held back
-    _held: dict[int, tuple[Record, _Said]] = field(default_factory=dict)
-    _numbers: list[int] = field(default_factory=list)  # a heap of those that are held
-    _said: OrderedDict[int, bytes] = field(default_factory=OrderedDict)
-    _gaps: list[tuple[int, int]] = field(default_factory=list)  # in their order
-    _newest: int | None = None  # the highest time that was seen
-    _time: int | None = None  # that of the last line that was passed on
-    _numbered: bool = False  # a line had a number
-    _unplaced: bool = False  # an event without one came before, and no line since
-
-    def __len__(self) -> int:
-        return len(self._held)
-
-    @classmethod
-    def of(cls, state: _State, window: Window, disorder: Disorder) -> _Stream:
-        found = cls(
-            window,
-            disorder,
-            state.next,
-            _said=OrderedDict(state.said),
-            _gaps=state.gaps,
-            _newest=state.newest,
-            _numbered=state.numbered,
-            _unplaced=state.unplaced,
-            _time=state.time,
-        )
-        for record in state.held:
-            stamp = msgspec.structs.replace(record.stamp, form=CANONICAL)
-            found._hold(msgspec.structs.replace(record, stamp=stamp), _content(record))
+        found = Disorder()
+        for (of, _), stream in self._streams.items():
+            if of == file:
+                found.add(stream.disorder)
         return found
 
-    def state(self, file: str, name: str) -> _State:
-        return _State(
-            file,
-            name,
-            self.next,
-            [record for record, _ in self._held.values()],
-            list(self._said.items()),
-            self._gaps,
-            self._newest,
-            self._numbered,
-            self._unplaced,
-            self._time,
-        )
+    def _give_up(self, stream: _Stream) -> Iterator[Record]:
+        self._held, self._bytes = self._held - len(stream.held), self._bytes - stream.size
+        return stream.give_up()
 
-    def take(self, record: Record) -> Iterator[Record]:
+
+class _Stream(msgspec.Struct, array_like=True):
+    """One stream: the next number, the lines that are held back, and what is known of others.
+
+    Attributes:
+        size: bytes of what the lines say that are held back.
+        held: the lines that are held back, by their numbers, each with what it says.
+        said: a digest of each of the last lines that were passed on.
+        gaps: the first and the last number of each gap that was given up, in their order.
+        newest: the highest time so far.
+        time: that of the last line that was passed on.
+        numbered: a line had a number.
+        unplaced: an event without one came before, and no line since.
+    """
+
+    next: int = 0
+    size: int = 0
+    held: dict[int, tuple[Record, _Said]] = {}
+    numbers: list[int] = []  # a heap of those that are held
+    said: dict[int, bytes] = {}
+    gaps: list[tuple[int, int]] = []
+    newest: int | None = None
+    time: int | None = None
+    numbered: bool = False
+    unplaced: bool = False
+    disorder: Disorder = msgspec.field(default_factory=Disorder)
+
+    def __post_init__(self) -> None:
+        self.said = OrderedDict(self.said)
+
+    def take(self, record: Record, window: Window) -> Iterator[Record]:
         number, time = record.stamp.sequence, record.stamp.time_ns
-        if time is not None and (self._newest is None or time > self._newest):
-            self._newest = time
+        if time is not None and (self.newest is None or time > self.newest):
+            self.newest = time
         if number is not None:
-            self._numbered = True
+            self.numbered = True
             yield from self._place(number, record)
-        elif self._numbered:
-            yield _disordered(record)
+        elif self.numbered:
+            yield disordered(record)
         else:
-            self._unplaced = self._unplaced or record.stamp.mark is None
+            self.unplaced = self.unplaced or record.stamp.mark is None
             yield record
-        while self._held and self._is_due():
+        while self.held and self._is_due(window):
             yield from self._skip()
 
     def give_up(self) -> Iterator[Record]:
-        while self._held:
+        while self.held:
             yield from self._skip()
 
     def _place(self, number: int, record: Record) -> Iterator[Record]:
         said = _content(record)
-        held = self._held.get(number)
-        known = self._said.get(number) if held is None else held[1].digest
+        held = self.held.get(number)
+        known = self.said.get(number) if held is None else held[1].digest
         if known == said.digest:
             self.disorder.duplicates += 1
         elif known is None and number >= self.next:
             if number > self.next:
                 self.disorder.held += 1
-            self._hold(record, said)
+            self.held[number] = record, said
+            self.size += said.size
+            heapq.heappush(self.numbers, number)
             yield from self._in_order()
         elif known is None and self._is_given_up(number):
             self.disorder.late += 1
-            yield from self._late(record)
+            if (left := remains_of_late(record, self.time)) is not None:
+                yield left
         else:  # or it was passed on so long ago that it is unknown what it said
             self.disorder.contradicting += 1
             yield record
 
-    def _late(self, record: Record) -> Iterator[Record]:
-        """What remains of a line that comes too late: the claims that it names had a life of which
-        something is missing, whenever they come.
-        """
-        events = [event for event, _ in record.events]
-        named = {n for e in events for n in (e.claim_id, e.outcome_claim_id, *e.accused) if n}
-        doubts = tuple(Doubt(_TOO_LATE, name) for name in sorted(named))
-        if doubts:
-            stamp = msgspec.structs.replace(
-                record.stamp, sequence=None, time_ns=self._time, mark=None, observes=None
-            )
-            yield msgspec.structs.replace(record, stamp=stamp, events=(), doubts=doubts)
-
-    def _hold(self, record: Record, said: _Said) -> None:
-        number = record.stamp.sequence
-        assert number is not None
-        self._held[number] = record, said
-        self.size += said.size
-        heapq.heappush(self._numbers, number)
-
-    def _is_due(self) -> bool:
+    def _is_due(self, window: Window) -> bool:
         """Whether the lines before the first that is held back are given up."""
-        if len(self._held) > self.window.lines:
+        if len(self.held) > window.lines:
             return True
-        if self.window.nanoseconds is None or self._newest is None:
+        if window.nanoseconds is None or self.newest is None:
             return False
-        time = self._held[self._numbers[0]][0].stamp.time_ns
-        return time is not None and time < self._newest - self.window.nanoseconds
+        time = self.held[self.numbers[0]][0].stamp.time_ns
+        return time is not None and time < self.newest - window.nanoseconds
 
     def _skip(self) -> Iterator[Record]:
         """Pass on the first line that is held back, though others are missing before it."""
-        first = self._numbers[0]
-        self._gaps.append((self.next, first - 1))
-        if len(self._gaps) > REMEMBERED:
-            del self._gaps[0]
+        first = self.numbers[0]
+        self.gaps.append((self.next, first - 1))
+        if len(self.gaps) > REMEMBERED:
+            del self.gaps[0]
         self.next = first
         yield from self._in_order()
 
     def _in_order(self) -> Iterator[Record]:
-        while self._numbers and self._numbers[0] == self.next:
-            heapq.heappop(self._numbers)
-            record, said = self._held.pop(self.next)
-            self._said[self.next] = said.digest
+        while self.numbers and self.numbers[0] == self.next:
+            heapq.heappop(self.numbers)
+            record, said = self.held.pop(self.next)
+            self.said[self.next] = said.digest
             self.size -= said.size
-            if len(self._said) > REMEMBERED:
-                self._said.popitem(last=False)
+            if len(self.said) > REMEMBERED:
+                del self.said[next(iter(self.said))]
             self.next += 1
-            self._time = record.stamp.time_ns
-            yield _disordered(record) if self._unplaced else record
-            self._unplaced = False
+            self.time = record.stamp.time_ns
+            yield disordered(record) if self.unplaced else record
+            self.unplaced = False
 
     def _is_given_up(self, number: int) -> bool:
-        place = bisect_right(self._gaps, number, key=itemgetter(0)) - 1
-        return place >= 0 and number <= self._gaps[place][1]
-
-
-def _disordered(record: Record) -> Record:
-    """The same line, which may belong to another place of its stream."""
-    return msgspec.structs.replace(record, lost=record.lost or OUT_OF_ORDER)
+        place = bisect_right(self.gaps, number, key=itemgetter(0)) - 1
+        return place >= 0 and number <= self.gaps[place][1]
 
 
 def _content(record: Record) -> _Said:
