@@ -7,7 +7,8 @@ from dataclasses import dataclass, field
 from functools import cache
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from monitor.input.records import CANONICAL
+from monitor.input.records import CANONICAL, At
+from spec.claims.states import Mode
 from spec.contract.obligations import OBLIGATIONS
 from spec.events.alphabet import FACTS, Kind
 from spec.language.verdicts import Verdict
@@ -18,8 +19,7 @@ from spec.stream.outcome import ClaimOutcome, ModeVerdict
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from monitor.input.records import At, Form, Record
-    from spec.claims.states import Mode
+    from monitor.input.records import Form, Record
     from spec.stream.outcome import Finding
 
 __all__ = [

@@ -7,7 +7,8 @@ in them is run.
 from __future__ import annotations
 
 from collections import Counter
-from typing import TYPE_CHECKING, Any, Final
+from types import GenericAlias
+from typing import TYPE_CHECKING, Any, Final, get_args
 
 import msgspec
 
@@ -15,16 +16,10 @@ from monitor.check.conclude import Asked
 from monitor.core import Stream, Streams
 from monitor.durable.frame import CorruptSnapshot, framed, unframed
 from monitor.input.errors import InputError
-from monitor.input.records import CANONICAL, Account, At, Disorder, Form, at_line
+from monitor.input.records import CANONICAL, Account, At, Form, at_line
 from monitor.native import CoreError
-from monitor.results import Occurred
+from monitor.results import Ended, Occurred
 from monitor.streams import NativeStreams
-from spec.claims.states import Mode
-from spec.contract.modes import Bundle
-from spec.events.alphabet import Kind
-from spec.language.verdicts import Verdict
-from spec.stream.breaks import Limits
-from spec.stream.outcome import ModeVerdict
 from spec.stream.state import load, of_plain, plain, save
 
 if TYPE_CHECKING:
@@ -35,22 +30,13 @@ __all__ = ["restored", "snapshot"]
 _WHAT: Final = "snapshot"
 
 
-class _Counts(msgspec.Struct, frozen=True, array_like=True):
-    """Claims that are counted and not listed, by mode."""
-
-    verdicts: list[tuple[Mode | None, ModeVerdict, int]]
-    obligations: list[tuple[Mode | None, str, Verdict, int]]
-    entered: list[tuple[Mode | None, int]]
-    away: int
-
-
 class _Stream(msgspec.Struct, frozen=True, array_like=True):
     file: str
     name: str
     form: Form
     first: int | None
     forgotten: int
-    ended: _Counts
+    ended: Ended
     past: list[Any]
     judge: dict[str, Any]
 
@@ -66,24 +52,31 @@ class _Native(msgspec.Struct, frozen=True):
 class _State(msgspec.Struct, frozen=True, array_like=True):
     """All that judges, and what was read so far."""
 
-    mode: Mode | None
-    bundle: Bundle
-    strict: bool
-    claim: str | None
-    limits: tuple[int, int, int, int]
-    file: str
-    lines: int
-    rejected: int
-    rejection: tuple[str, str, int | None, str | None, str] | None
-    disorder: tuple[int, int, int, int] | None
-    read: int
-    rejected_lines: int
-    kinds: dict[Kind, int]
-    unknown: dict[str, int]
-    derived: list[Kind]
-    strange: tuple[Any, str] | None
-    spoiled: list[tuple[str, Any, str]]
+    asked: Asked
+    account: Account
+    read: Occurred
+    spoiled: dict[str, tuple[At, str]]
     streams: list[_Stream] | _Native
+
+
+def _plain(value: object) -> object:
+    """An error as msgpack can hold it."""
+    if isinstance(value, InputError):
+        return value.args
+    raise TypeError(f"no snapshot holds a value of type {type(value).__name__}")
+
+
+def _made(kind: type, value: Any) -> Any:
+    """An error, or a counter, from its parts."""
+    if kind is InputError:
+        file, reason, line, field, hint = value
+        return InputError(file, reason, line=line, field=field, hint=hint)
+    (counted,) = get_args(kind)
+    return Counter(msgspec.convert(value, GenericAlias(dict, (counted, int))))
+
+
+_ENCODER: Final = msgspec.msgpack.Encoder(enc_hook=_plain)
+_DECODER: Final = msgspec.msgpack.Decoder(_State, dec_hook=_made)
 
 
 def snapshot(asked: Asked, account: Account, streams: AnyStreams, *, only: str | None) -> bytes:
@@ -92,30 +85,10 @@ def snapshot(asked: Asked, account: Account, streams: AnyStreams, *, only: str |
     Args:
         only: keep the streams of this name alone.
     """
-    order = account.disorder
     read = streams.read if isinstance(streams, NativeStreams) else streams.occurred
     spoiled = {} if isinstance(streams, NativeStreams) else streams.spoiled
-    state = _State(
-        asked.mode,
-        asked.bundle,
-        asked.strict,
-        asked.claim,
-        (asked.limits.live, asked.limits.ended, asked.limits.ids, asked.limits.requests),
-        account.file,
-        account.lines,
-        account.rejected,
-        None if account.rejection is None else account.rejection.args,
-        None if order is None else (order.duplicates, order.held, order.late, order.contradicting),
-        read.read,
-        read.rejected,
-        dict(read.kinds),
-        dict(read.unknown),
-        sorted(read.derived),
-        None if read.strange is None else (_place(read.strange[0]), read.strange[1]),
-        [(file, _place(at), why) for file, (at, why) in spoiled.items()],
-        _saved(streams, only),
-    )
-    return framed(_WHAT, msgspec.msgpack.encode(state))
+    state = _State(asked, account, read, spoiled, _saved(streams, only))
+    return framed(_WHAT, _ENCODER.encode(state))
 
 
 def _saved(streams: AnyStreams, only: str | None) -> list[_Stream] | _Native:
@@ -133,17 +106,10 @@ def _at(value: Any) -> At:
 
 
 def _stream(stream: Stream) -> _Stream:
-    ended = stream.ended
-    counts = _Counts(
-        [(*key, count) for key, count in ended.verdicts.items()],
-        [(*key, count) for key, count in ended.obligations.items()],
-        [*ended.entered.items()],
-        ended.away,
-    )
     past = [plain(each, _place) for each in stream.past]
     named = stream.file, stream.name, stream.form
     judge = save(stream.judge, _place)
-    return _Stream(*named, stream.first, stream.forgotten, counts, past, judge)
+    return _Stream(*named, stream.first, stream.forgotten, stream.ended, past, judge)
 
 
 def restored(data: bytes, *, watched: bool) -> tuple[Asked, Account, AnyStreams]:
@@ -159,7 +125,7 @@ def restored(data: bytes, *, watched: bool) -> tuple[Asked, Account, AnyStreams]
     """
     content = unframed(_WHAT, data)
     try:
-        return _restored(msgspec.msgpack.decode(content, type=_State), watched=watched)
+        return _restored(_DECODER.decode(content), watched=watched)
     except CoreError as error:
         hint = "build the core (make native-core), or begin anew without it"
         raise CoreError(f"the native core made the snapshot: {error.cause}", hint) from None
@@ -168,53 +134,21 @@ def restored(data: bytes, *, watched: bool) -> tuple[Asked, Account, AnyStreams]
 
 
 def _restored(state: _State, *, watched: bool) -> tuple[Asked, Account, AnyStreams]:
-    asked = Asked(state.mode, state.bundle, state.strict, state.claim, Limits(*state.limits))
-    rejection = None
-    if state.rejection is not None:
-        file, reason, line, field, hint = state.rejection
-        rejection = InputError(file, reason, line=line, field=field, hint=hint)
-    disorder = None if state.disorder is None else Disorder(*state.disorder)
-    account = Account(state.file, "", state.lines, state.rejected, rejection, disorder)
-    read = Occurred(
-        state.read,
-        state.rejected_lines,
-        Counter(state.kinds),
-        Counter(state.unknown),
-        set(state.derived),
-        None if state.strange is None else (_at(state.strange[0]), state.strange[1]),
-    )
+    asked, account = state.asked, state.account
+    settings: dict[str, Any] = {"limits": asked.limits, "only": asked.claim, "watched": watched}
     if isinstance(state.streams, _Native):
-        native = NativeStreams(
-            state.file,
-            asked.mode,
-            asked.bundle,
-            limits=asked.limits,
-            only=asked.claim,
-            watched=watched,
-        )
-        native.read, native.files = read, state.streams.files
+        native = NativeStreams(account.file, asked.mode, asked.bundle, **settings)
+        native.read, native.files = state.read, state.streams.files
         native.forms = {form.name: form for form in state.streams.forms}
         if not native.files or CANONICAL.name not in native.forms:
             raise ValueError("it names no file, or no form of lines")
         native.load(state.streams.state)
         return asked, account, native
-    streams = Streams(
-        asked.mode, asked.bundle, limits=asked.limits, only=asked.claim, watched=watched
-    )
-    streams.occurred = read
-    streams.spoiled = {file: (_at(at), why) for file, at, why in state.spoiled}
+    streams = Streams(asked.mode, asked.bundle, **settings)
+    streams.occurred, streams.spoiled = state.read, state.spoiled
     for each in state.streams:
-        _restore(streams.add(each.file, each.name, each.form), each)
+        stream = streams.add(each.file, each.name, each.form)
+        stream.first, stream.forgotten, stream.ended = each.first, each.forgotten, each.ended
+        stream.past = [of_plain(past, _at) for past in each.past]
+        stream.judge = load(each.judge, _at, stream.forget)
     return asked, account, streams
-
-
-def _restore(stream: Stream, state: _Stream) -> None:
-    """Have a stream go on where its state was saved."""
-    stream.first, stream.forgotten = state.first, state.forgotten
-    stream.past = [of_plain(each, _at) for each in state.past]
-    ended, counts = stream.ended, state.ended
-    ended.verdicts.update({(mode, verdict): n for mode, verdict, n in counts.verdicts})
-    ended.obligations.update({(m, name, v): n for m, name, v, n in counts.obligations})
-    ended.entered.update(dict(counts.entered))
-    ended.away = counts.away
-    stream.judge = load(state.judge, _at, stream.forget)
