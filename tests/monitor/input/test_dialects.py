@@ -2,6 +2,7 @@
 
 import contextlib
 import json
+import re
 from types import ModuleType
 from typing import Any
 
@@ -13,7 +14,6 @@ from monitor.input.dialects import Reader, allocator, canonical, connector, otlp
 from monitor.input.errors import InputError
 from monitor.input.sources import Source
 from monitor.samples import FOLDER, sample
-from monitor.samples.generate import SAMPLES, main
 from spec.events.alphabet import FACTS, Kind
 from spec.events.canonical import EVENT_ENCODER, CapacityProof, Event, Mark
 from spec.events.fields import fields_of
@@ -142,20 +142,21 @@ class TestCanonical:
         assert ("claim_materialized has no such field", field) == (found.reason, found.field)
 
 
+SAMPLES = sorted(path.stem for path in FOLDER.glob("*.jsonl"))
+
+
 class TestSamples:
     @pytest.mark.parametrize("name", SAMPLES)
-    def test_samples_are_fresh_and_readable(self, name: str) -> None:
-        """Each shipped sample is what its generator writes, and every line of it is known."""
-        assert SAMPLES[name]() == sample(name).read_bytes()
-        assert not [r.unknown for r in Source([str(sample(name))]) if r.unknown]
+    def test_samples_are_readable(self, name: str) -> None:
+        """Every line of each shipped sample is known."""
+        records = [*Source([str(sample(name))])]
+        assert records
+        assert not [each.unknown for each in records if each.unknown]
 
-    def test_all_samples_are_listed(self, capsys: pytest.CaptureFixture[str]) -> None:
-        """The generator writes every sample, and the README beside them names each."""
-        main()
-        listed = capsys.readouterr().out.split()
-        assert sorted(path.name for path in FOLDER.glob("*.jsonl")) == sorted(listed)
+    def test_all_samples_are_listed(self) -> None:
+        """The README beside the samples names each, and no other."""
         readme = (FOLDER / "README.md").read_text()
-        assert all(name in readme for name in listed)
+        assert SAMPLES == sorted(re.findall(r"^\| `(.*)\.jsonl` \|", readme, re.M))
 
 
 RECORDED = sample("x").parents[3] / "shared" / "traces"
