@@ -7,19 +7,17 @@ comes out as it went in has each key once. Of others the keys are counted.
 
 from __future__ import annotations
 
-from operator import itemgetter
 from types import NoneType
 from typing import TYPE_CHECKING, Annotated, Any, Final, Literal, Union, get_args, get_origin
 
 import msgspec
 from msgspec import Meta
-from msgspec.structs import astuple
 
 from monitor.input.dialects._json import known_predicate, parse
 from monitor.input.dialects.canonical import duration_fault
 from monitor.input.errors import InputError
 from monitor.input.lines import LINE_LIMIT
-from monitor.input.records import Record, Stamp, at_line
+from monitor.input.records import Record, Stamp, at_line, text_of
 from spec.claims.states import Mode
 from spec.events.alphabet import Kind
 from spec.events.canonical import EVENT_ENCODER, Event
@@ -58,14 +56,12 @@ def form_of(event: Event) -> Event | None:
     """The event as the reader of lines has it where it is written as one; None where that is not
     certain.
     """
+    line = text_of(event)
     try:
-        line = _ENCODE(event)
-        found = _DECODE(line)
-        if astuple(found) != _OWN[event.kind](astuple(event)) or len(line) > _LONG:
-            return None
-    except Exception:  # whatever stands in a field: the reader says what is wrong with it
+        found = None if len(line) > _LONG else _DECODE(line)
+    except ValueError:
         return None
-    return found if _is_sound(found) else None
+    return found if found is not None and _is_sound(found) else None
 
 
 def event_of(line: bytes) -> Event | None:
@@ -154,13 +150,7 @@ def _present(of: Any) -> Any:
     return given
 
 
-_EACH: Final = {kind: _form(kind) for kind in Kind}
-_FORMS: Final = Union[tuple(_EACH.values())]  # noqa: UP007
-_OWN: Final = {
-    kind: itemgetter(*map(Event.__struct_fields__.index, form.__struct_fields__))
-    for kind, form in _EACH.items()
-}
-"""Of the fields of an event those that an event of its kind has."""
+_FORMS: Final = Union[tuple(map(_form, Kind))]  # noqa: UP007
 
 _DECODER: Final[msgspec.json.Decoder[Any]] = msgspec.json.Decoder(_FORMS)
 _DECODE, _ENCODE = _DECODER.decode, EVENT_ENCODER.encode

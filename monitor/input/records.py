@@ -16,7 +16,7 @@ from monitor.input.errors import InputError
 from monitor.input.lines import LINE_LIMIT
 from spec.claims.states import Mode
 from spec.events.alphabet import Kind
-from spec.events.canonical import EVENT_ENCODER, CacheGroup, Event, Mark, StreamMark
+from spec.events.canonical import EVENT_ENCODER, CacheGroup, CapacityProof, Event, Mark, StreamMark
 from spec.stream.breaks import Line
 
 __all__ = [
@@ -231,11 +231,14 @@ class Account(msgspec.Struct):
         self.rejection = self.rejection or error
 
 
-_PLAIN: Final = {str, int, bool, tuple, NoneType, Kind, Mode}
+_PLAIN: Final = {str, int, bool, tuple, NoneType, Kind, Mode, CapacityProof}
 _ITEMS: Final = {str, int}
-_DEFAULTS: Final = Event.__struct_defaults__  # of the last fields
 _MANY: Final = itemgetter(
-    *(n for n, default in enumerate(_DEFAULTS, -len(_DEFAULTS)) if isinstance(default, tuple))
+    *(
+        n
+        for n, name in enumerate(Event.__struct_fields__)
+        if "tuple[" in Event.__annotations__[name]
+    )
 )
 """Of the fields of an event those that hold several values."""
 
@@ -245,12 +248,15 @@ def text_of(event: Event) -> bytes:
     values = astuple(event)
     if not _PLAIN.issuperset(map(type, values)):
         return b""
-    for many in _MANY(values):
-        if many and not _ITEMS.issuperset(map(type, many)):
-            return b""
     try:
+        for many in _MANY(values):
+            if many and not _ITEMS.issuperset(map(type, many)):
+                return b""
+        for proof in (event.proof, event.capacity):
+            if proof is not None and not _ITEMS.issuperset(map(type, astuple(proof))):
+                return b""
         line = EVENT_ENCODER.encode(event)
-    except ValueError:  # a text that UTF-8 cannot encode
+    except (TypeError, ValueError):  # a list that is none, or a text that UTF-8 cannot encode
         return b""
     return line if len(line) <= LINE_LIMIT else b""
 
