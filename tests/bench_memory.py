@@ -17,9 +17,8 @@ import tempfile
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
-from monitor.check.conclude import Asked, concluded
+from monitor.check.conclude import Asked, concluded, found_in
 from monitor.check.files import check
-from monitor.check.found import found_in
 from monitor.report.verdict import Report
 from monitor.results import ENDED
 from monitor.streams import streams_of

@@ -1,12 +1,15 @@
-"""Makes the report from what was found in all files."""
+"""Makes the report from what was found in all files.
+
+Files may be judged in several processes: what they found is joined, in the order of the files.
+"""
 
 from __future__ import annotations
 
 from collections import Counter
+from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple
 
-from monitor.check.found import torn
 from monitor.input.records import Disorder
 from monitor.report.verdict import (
     SCHEMA,
@@ -39,13 +42,22 @@ from spec.stream.outcome import ModeVerdict, decide
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from monitor.check.found import Found
     from monitor.input.records import Account, At
-    from monitor.results import StreamFound
+    from monitor.results import Occurred, StreamFound
+    from monitor.streams import AnyStreams
     from spec.stream.codes import Reason
     from spec.stream.outcome import ClaimOutcome, Finding
 
-__all__ = ["Asked", "absent_of", "concluded", "obligation_report", "place_of", "text_of"]
+__all__ = [
+    "Asked",
+    "Found",
+    "absent_of",
+    "concluded",
+    "found_in",
+    "obligation_report",
+    "place_of",
+    "text_of",
+]
 
 
 class Asked(NamedTuple):
@@ -56,6 +68,26 @@ class Asked(NamedTuple):
     strict: bool = False
     claim: str | None = None
     limits: Limits = USUAL
+
+
+@dataclass
+class Found:
+    """What was found in some files."""
+
+    accounts: list[Account]
+    occurred: Occurred
+    streams: list[StreamFound]
+
+    def join(self, later: Found) -> None:
+        """Add what was found in files that come after these."""
+        self.accounts += later.accounts
+        self.occurred.join(later.occurred)
+        self.streams += later.streams
+
+
+def found_in(streams: AnyStreams, accounts: Sequence[Account]) -> Found:
+    """What was found in streams that are finished."""
+    return Found([*accounts], streams.occurred, streams.found())
 
 
 class _Part(NamedTuple):
@@ -183,7 +215,7 @@ def _mode_report(
         for name in MODES[mode].names(asked.bundle)
     }
     absent = absent or _mixed(found, mode) or _gap(found.streams)
-    absent = absent or _no_claim(mode, parts) or torn(found.streams, mode)
+    absent = absent or _no_claim(mode, parts) or _torn(found.streams, mode)
     verdict, why = decide(obligations, absent, strict=asked.strict)
     forms = {s.form.name for s, claim in claims if claim.stated_mode and s.form.name != "canonical"}
     return ModeReport(
@@ -200,7 +232,7 @@ def _mode_report(
 def absent_of(asked: Asked, found: Found, mode: Mode) -> str:
     """Why no claim of a mode can be kept; empty where each can."""
     return (
-        _absent(asked, found) or _no_claim(mode, _parts(asked, found)) or torn(found.streams, mode)
+        _absent(asked, found) or _no_claim(mode, _parts(asked, found)) or _torn(found.streams, mode)
     )
 
 
@@ -232,6 +264,37 @@ def _gap(streams: Iterable[StreamFound]) -> str:
         for reason in stream.gaps:
             return f"stream {stream.name}: {reason.text} ({_named(reason)})"
     return ""
+
+
+def _torn(streams: Sequence[StreamFound], mode: Mode) -> str:
+    """Why the claims of a mode cannot be judged in a stream of which several files have a part;
+    empty if they can.
+
+    Each file is judged by itself, so a claim that lives on in the next file cannot be.
+    """
+    parts: dict[str, list[StreamFound]] = {}
+    for stream in streams:
+        parts.setdefault(stream.name, []).append(stream)
+    for name, several in parts.items():
+        if len(several) == 1 or not any(part.entered(mode) for part in several):
+            continue
+        if _is_divided(several, mode):
+            entry = "registered" if MODES[mode].constants["watched"] else "accepted"
+            return f"run {name} continues in a file in which its claims are not {entry}"
+        for part in several:
+            if mode in part.open and any(part.may_go_on_in(e) for e in several if e is not part):
+                what = "continues in another file, and claims are alive where one file ends"
+                return f"stream {name} {what}"
+    return ""
+
+
+def _is_divided(parts: Sequence[StreamFound], mode: Mode) -> bool:
+    """Whether one part has claims that entered in another."""
+    if not all(part.entered(mode) for part in parts):
+        return True
+    claims = [claim for part in parts for claim in part.claims if claim.mode in (mode, None)]
+    inside = {claim.claim_id for claim in claims if claim.entered}
+    return any(claim.claim_id in inside for claim in claims if not claim.entered)
 
 
 def _named(reason: Reason) -> str:

@@ -7,9 +7,8 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from monitor.check.conclude import Asked, concluded, obligation_report
+from monitor.check.conclude import Asked, concluded, found_in, obligation_report
 from monitor.check.files import claim_asked
-from monitor.check.found import found_in
 from monitor.check.snapshots import restored, snapshot
 from monitor.input.errors import InputError, did_you_mean, shown
 from monitor.input.given import record_of
@@ -153,8 +152,7 @@ class EventMonitor:
 
     def reject(self, error: InputError) -> None:
         """A line could not be read: what it stated is missing from then on."""
-        self._account.rejected += 1
-        self._account.rejection = self._account.rejection or error
+        self._account.reject(error)
         self._streams.reject(error)
 
     def news(self) -> list[News]:

@@ -13,8 +13,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias, cast
 
 import yaml
 
-from monitor.check.conclude import Asked, absent_of, concluded, obligation_report
-from monitor.check.found import found_in
+from monitor.check.conclude import Asked, absent_of, concluded, found_in, obligation_report
 from monitor.core import Streams
 from monitor.input.errors import InputError
 from monitor.input.lines import STDIN
@@ -36,7 +35,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
     from pathlib import Path
 
-    from monitor.check.found import Found
+    from monitor.check.conclude import Found
     from monitor.input.records import At, Record
     from monitor.report.verdict import Report
     from monitor.results import StreamFound

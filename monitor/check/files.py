@@ -8,8 +8,7 @@ from functools import partial
 from types import NoneType
 from typing import TYPE_CHECKING, BinaryIO, Final, TypeAlias, cast
 
-from monitor.check.conclude import Asked, concluded
-from monitor.check.found import found_in
+from monitor.check.conclude import Asked, concluded, found_in
 from monitor.durable.collector import seldom
 from monitor.input.engines import engines_in
 from monitor.input.errors import InputError
@@ -26,7 +25,7 @@ from spec.stream.outcome import ModeVerdict
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from monitor.check.found import Found
+    from monitor.check.conclude import Found
     from monitor.check.jobs import Judge
     from monitor.input.engines import Engines
     from monitor.report.verdict import Report

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
     from multiprocessing.context import BaseContext
 
-    from monitor.check.found import Found
+    from monitor.check.conclude import Found
 
 __all__ = ["Judge", "judge_apart"]
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, BinaryIO
 
-from monitor.check.found import Found, found_in
+from monitor.check.conclude import Found, found_in
 from monitor.input.engines import explained
 from monitor.input.errors import InputError
 from monitor.input.lines import Fault, Lines
@@ -96,9 +96,7 @@ class _File:
         """A line cannot be read; raises the error if lines are not left out."""
         if not self._lenient:
             raise error
-        account = self._account
-        account.rejected += 1
-        account.rejection = account.rejection or error
+        self._account.reject(error)
         self._streams.reject(error)
 
     def finish(self, sha256: str) -> Found:

@@ -8,10 +8,10 @@ the SHA-256 of all of that (32 bytes).
 from __future__ import annotations
 
 import hashlib
+import zlib
 from struct import Struct
 from typing import Final
 
-from monitor.durable.packing import packed, unpacked
 from spec.digest import SHORT, spec_digest
 from spec.language.errors import SpecError
 
@@ -25,6 +25,7 @@ _VERSION: Final = 4
 _HEADER: Final = Struct(">8sH8s32sQ")
 _CALLED: Final = {"ckpoint": "checkpoint"}  # in errors: a frame has eight characters for it
 _CHECKSUM: Final = hashlib.sha256().digest_size
+_LEVEL: Final = 1  # higher ones take three times as long, for a tenth less
 _RATIO: Final = 32  # of the content to what is stored
 _AGAIN: Final = "begin anew without it, from the first event"
 
@@ -51,7 +52,7 @@ def framed(what: str, content: bytes) -> bytes:
         raise SpecError(f"the {called} has {len(content)} bytes of state, over {LIMIT}")
     digest = bytes.fromhex(spec_digest())
     header = _HEADER.pack(_MAGIC, _VERSION, what.encode("ascii"), digest, len(content))
-    body = header + packed(content, _RATIO)
+    body = header + _packed(content)
     return body + hashlib.sha256(body).digest()
 
 
@@ -91,6 +92,28 @@ def _content(called: str, data: memoryview, size: int) -> bytes:
     if size > min(LIMIT, _RATIO * len(data)):
         raise CorruptSnapshot(f"the {called} states {size} bytes of content, more than is read")
     try:
-        return unpacked(data, size)
+        return _unpacked(data, size)
     except ValueError as error:
         raise CorruptSnapshot(f"the {called} cannot be decompressed: {error}", _AGAIN) from None
+
+
+def _packed(content: bytes) -> bytes:
+    """Bytes compressed by zlib; what is over `_RATIO` times smaller then is stored as it is."""
+    found = zlib.compress(content, _LEVEL)
+    return found if len(content) <= _RATIO * len(found) else zlib.compress(content, 0)
+
+
+def _unpacked(data: bytes | memoryview, size: int) -> bytes:
+    """The bytes that `_packed` compressed, which are so many; memory is bounded by that number.
+
+    Raises:
+        ValueError: they are others, or more or less.
+    """
+    unpacking = zlib.decompressobj()
+    try:
+        content = unpacking.decompress(data, size + 1)
+    except zlib.error as error:
+        raise ValueError(str(error)) from None
+    if len(content) != size or not unpacking.eof or unpacking.unused_data:
+        raise ValueError(f"there are not {size} bytes")
+    return content

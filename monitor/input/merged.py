@@ -112,8 +112,7 @@ class Merged:
                 if not self._lenient:
                     raise error
                 (account,) = source.accounts
-                account.rejected += 1
-                account.rejection = account.rejection or error
+                account.reject(error)
                 reject(error)
             else:
                 yield record

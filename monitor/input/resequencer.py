@@ -107,11 +107,6 @@ class Resequencer:
             if file in (None, of):
                 yield from self._give_up(stream)
 
-    def watermark(self, file: str, stream: str) -> int:
-        """The number before which no line of a stream is taken any more; it never falls."""
-        found = self._streams.get((file, stream))
-        return 0 if found is None else found.next
-
     @property
     def held(self) -> int:
         """Lines that are held back now, of all streams."""

@@ -12,8 +12,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO, Final, NamedTuple, cast
 
 import msgspec
 
-from monitor.check.conclude import Asked, concluded
-from monitor.check.found import found_in
+from monitor.check.conclude import Asked, concluded, found_in
 from monitor.core import Streams
 from monitor.input.errors import InputError
 from monitor.input.records import Record, Stamp, at_line

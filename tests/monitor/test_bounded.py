@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from monitor.check.conclude import Asked, concluded
-from monitor.check.found import found_in
+from monitor.check.conclude import Asked, concluded, found_in
 from monitor.core import Streams
 from monitor.input.records import Record, at_line, stamp_of
 from spec.claims.states import Mode

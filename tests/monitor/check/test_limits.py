@@ -6,9 +6,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from monitor.check.conclude import Asked, concluded
+from monitor.check.conclude import Asked, concluded, found_in
 from monitor.check.events import EventMonitor
-from monitor.check.found import found_in
 from monitor.core import Streams
 from monitor.report.verdict import Report
 from spec.claims.states import Mode
