@@ -77,9 +77,12 @@ class Toy:
 
 
 WARNED = """\
-    CLAIM_WARNED = (
+    CLAIM_WARNED = Row(
         "claim_warned",
-        Row(_REPORT, "the runtime reports that the claim may be lost soon", _MUST, fields="held"),
+        _REPORT,
+        "the runtime reports that the claim may be lost soon",
+        _MUST,
+        fields="held",
     )
 """
 

@@ -21,7 +21,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar, Final, NamedTuple
 
 from models.framework.model import Action, Model, Next
-from spec.contract.interpret import value_of
+from spec.language.partial_evaluation import value_of
 from spec.language.terms import Const, Scope, Sort, Term, Var, conj
 
 __all__ = [
@@ -123,7 +123,7 @@ class PoolCounts(Model[Counts]):
     def value(self, state: Counts, term: Term) -> int:
         """The value of a term over the sizes and the counts; a truth is 0 or 1."""
         known = {**self.sizes, **state._asdict()}
-        return int(value_of(term, lambda scope, name: (known[name],)))
+        return int(value_of(term, lambda scope, name: known[name]))
 
     def initial(self) -> Iterator[Counts]:
         """The prefix is there, and nothing is taken."""

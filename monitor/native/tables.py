@@ -16,7 +16,7 @@ from spec.contract.facts import FACTS_ARE_FACTS, ROOM
 from spec.contract.ledgers import CLAIM_FACTS, DECLARED, REQUEST_FACTS
 from spec.contract.modes import MODES, Bundle
 from spec.contract.obligations import OBLIGATIONS
-from spec.contract.observed import facts_of
+from spec.contract.facts import facts_of
 from spec.events import alphabet
 from spec.events.alphabet import Kind
 from spec.events.canonical import Event

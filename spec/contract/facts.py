@@ -1,7 +1,8 @@
-"""Defines the assumptions about facts, which the monitor evaluates on every event of a stream.
+"""Defines the assumptions about facts, and computes the facts that terms and obligations rest on.
 
-A fact that contradicts those before it was not observed faithfully, or not all of them were. Then
-nothing is concluded from there on: it is a break (`spec.stream.breaks`).
+The monitor evaluates the assumptions on every event of a stream. A fact that contradicts those
+before it was not observed faithfully, or not all of them were. Then nothing is concluded from there
+on: it is a break (`spec.stream.breaks`).
 """
 
 from __future__ import annotations
@@ -10,16 +11,50 @@ from typing import TYPE_CHECKING, Final
 
 from msgspec import Struct
 
-from spec.contract.ledgers import kind, was
-from spec.contract.observed import facts_behind
+from spec.contract.ledgers import CLAIM_FACTS, DECLARED, REQUEST_FACTS, kind, was
 from spec.contract.vocabulary import c, e
-from spec.events.alphabet import Kind
-from spec.language.terms import conj
+from spec.events.alphabet import FACTS, Kind
+from spec.language.terms import KindIn, Scope, Var, conj, parts
 
 if TYPE_CHECKING:
+    from spec.language.machine import Observer
     from spec.language.terms import Term
 
-__all__ = ["FACTS_ARE_FACTS", "ROOM", "Assumption", "facts_are_facts"]
+__all__ = [
+    "FACTS_ARE_FACTS",
+    "ROOM",
+    "Assumption",
+    "facts_are_facts",
+    "facts_behind",
+    "facts_of",
+]
+
+_LEDGERS: Final = {
+    Scope.WAS: {**CLAIM_FACTS.following, **DECLARED.following},
+    Scope.NOW: {**CLAIM_FACTS.following, **DECLARED.following},
+    Scope.REQ_WAS: REQUEST_FACTS.following,
+    Scope.REQ: REQUEST_FACTS.following,
+}
+
+
+def facts_behind(*terms: Term) -> frozenset[Kind]:
+    """The kinds of facts that decide any of the terms, through whatever registers."""
+    found: set[Kind] = set()
+    seen: set[tuple[Scope, str]] = set()
+    todo = [*terms]
+    while todo:
+        for part in parts(todo.pop()):
+            if isinstance(part, KindIn):
+                found |= part.kinds & FACTS
+            elif isinstance(part, Var) and (part.scope, part.name) not in seen:
+                seen.add((part.scope, part.name))
+                todo += [t for n, t in _LEDGERS.get(part.scope, {}).items() if n == part.name]
+    return frozenset(found)
+
+
+def facts_of(observer: Observer) -> frozenset[Kind]:
+    """The kinds of facts that an obligation rests on."""
+    return facts_behind(*(rule.when for rule in observer.rules))
 
 
 class Assumption(Struct, frozen=True):

@@ -7,14 +7,13 @@ from typing import TYPE_CHECKING, Final
 
 from spec.contract.modes import MODES, Bundle, ModeSpec
 from spec.contract.obligations import ALIASES, OBLIGATIONS
-from spec.events.alphabet import Kind
 from spec.language.suggest import resolve
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
 
-__all__ = ["MODES_BY_NAME", "OTHER_NAMES", "find_bundle", "find_kind", "find_mode"]
+__all__ = ["MODES_BY_NAME", "OTHER_NAMES", "find_bundle", "find_mode"]
 
 OTHER_NAMES: Final[Mapping[str, str]] = MappingProxyType(
     {**{observer.code: observer.name for observer in OBLIGATIONS.values()}, **ALIASES}
@@ -30,11 +29,6 @@ def find_mode(text: str) -> ModeSpec:
 def find_bundle(text: str) -> Bundle:
     """The bundle called `text`; raises UnknownName."""
     return Bundle(resolve(text, Bundle, what="bundle"))
-
-
-def find_kind(text: str) -> Kind:
-    """The kind of event called `text`; raises UnknownName."""
-    return Kind(resolve(text, Kind, what="kind of event"))
 
 
 MODES_BY_NAME: Final[Mapping[str, ModeSpec]] = MappingProxyType(

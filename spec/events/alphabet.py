@@ -13,8 +13,7 @@ from __future__ import annotations
 
 from msgspec import Struct
 
-from spec.events.kinds import Kind
-from spec.events.row import Role
+from spec.events.kinds import Kind, Role
 
 __all__ = [
     "BLOCKS_GONE",

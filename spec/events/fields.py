@@ -6,13 +6,12 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Final
 
 from spec.events.alphabet import Kind
-from spec.events.row import Names
+from spec.events.kinds import Names
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
 __all__ = [
-    "ABOUT_BLOCKS",
     "FIELDS",
     "FLAGS",
     "IDENTITY",
@@ -178,9 +177,6 @@ RENEWS: Final = frozenset(kind for kind in Kind if kind.row.renews)
 
 REQUEST_KINDS: Final = frozenset(kind for kind in Kind if kind.row.request)
 """The kinds that name a request."""
-
-ABOUT_BLOCKS: Final = frozenset(kind for kind in Kind if kind.row.about_blocks)
-"""The kinds that are about blocks of a claim that existed before them."""
 
 ROUTE_REPORTS: Final[Mapping[Kind, tuple[Kind, str]]] = {
     kind: (Kind(kind.row.tells[0]), kind.row.tells[1]) for kind in Kind if kind.row.tells

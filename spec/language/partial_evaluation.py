@@ -1,12 +1,13 @@
-"""Evaluates terms partially, for a known kind of event or known registers.
+"""Evaluates terms: whole, or partially for a known kind of event or known registers.
 
-The result shows which variables a question can depend on.
+What a partial evaluation leaves shows which variables a question can depend on.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import TYPE_CHECKING, TypeAlias
+import operator
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from spec.language.terms import (
     FALSE,
@@ -32,12 +33,56 @@ if TYPE_CHECKING:
 
     from spec.events.alphabet import Kind
 
-__all__ = ["Known", "specialize", "substitute"]
+__all__ = ["Known", "Look", "Value", "reading_of", "specialize", "substitute", "value_of"]
 
 Known: TypeAlias = Mapping[tuple[Scope, str], Term]
 """Variables that are known, with what they are."""
 
+Value: TypeAlias = "bool | int | Kind"
+Look: TypeAlias = Callable[[Scope, str], Value]
+"""The value of a variable; the kind of the event is the variable `kind` of the event."""
+
+_OPERATORS = {
+    "==": operator.eq,
+    "<": operator.lt,
+    "<=": operator.le,
+    "+": operator.add,
+    "-": operator.sub,
+}
 _SIGNED = {(Scope.EVENT, "rival")}
+
+
+def value_of(term: Term, look: Look) -> bool | int:
+    """The value of a term of which `look` gives each variable."""
+    found: bool | int = reading_of(term)(look)
+    return found
+
+
+def reading_of(term: Term) -> Callable[[Look], Any]:
+    """What `value_of` applies: the term taken apart once, to be read many times."""
+    match term:
+        case Const(value):
+            return lambda look: value
+        case Var(scope, name, _):
+            return lambda look: look(scope, name)
+        case KindIn(kinds):
+            return lambda look: look(Scope.EVENT, "kind") in kinds
+        case Not(arg):
+            one = reading_of(arg)
+            return lambda look: not one(look)
+        case And(args):
+            every = [reading_of(each) for each in args]
+            return lambda look: all(each(look) for each in every)
+        case Or(args):
+            some = [reading_of(each) for each in args]
+            return lambda look: any(each(look) for each in some)
+        case Compare(op, left, right) | Arith(op, left, right):
+            a, b, apply = reading_of(left), reading_of(right), _OPERATORS[op]
+            return lambda look: apply(a(look), b(look))
+        case Ite(cond, then, otherwise):
+            which, yes, no = reading_of(cond), reading_of(then), reading_of(otherwise)
+            return lambda look: yes(look) if which(look) else no(look)
+    raise TypeError(f"not a term: {term!r}")
 
 
 def specialize(term: Term, kind: Kind | None, known: Known) -> Term:

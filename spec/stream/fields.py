@@ -12,8 +12,8 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final
 
 from spec.claims.states import Mode
+from spec.contract.facts import facts_behind
 from spec.contract.ledgers import was
-from spec.contract.observed import facts_behind
 from spec.contract.vocabulary import EVENT_FIELDS
 from spec.events.alphabet import FACTS, Kind
 from spec.events.fields import ROUTE_REPORTS, RUNTIME

@@ -8,9 +8,9 @@ from functools import cache
 from typing import Final
 
 from spec.claims.states import TRIGGERS, Mode, next_state
+from spec.contract.facts import facts_of
 from spec.contract.modes import MODES, Bundle
 from spec.contract.obligations import OBLIGATIONS
-from spec.contract.observed import facts_of
 from spec.events.alphabet import CONFLICT_ACTIONS, ENVIRONMENT, FACTS, REPORTS, Kind
 from spec.events.canonical import Event, Mark
 from spec.language.verdicts import Verdict

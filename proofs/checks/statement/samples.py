@@ -14,8 +14,9 @@ import z3
 from proofs.logic.connectives import substituted
 from proofs.model.environment import faithful
 from proofs.model.theorems import CLAUSES
-from spec.contract.interpret import KINDS_IN_ORDER, reading_of
 from spec.contract.modes import MODES
+from spec.events.alphabet import Kind
+from spec.language.partial_evaluation import reading_of
 from spec.language.terms import And, Scope, Term
 
 if TYPE_CHECKING:
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from proofs.checks.statement.reading import Questions, Reading
-    from spec.contract.interpret import Look
+    from spec.language.partial_evaluation import Look, Value
 
 __all__ = ["sampled"]
 
@@ -42,13 +43,13 @@ def sampled(reading: Reading) -> Questions:
     whole = pack(*encoded, *after.values())
     variables = {**reading.state, **{f"e.{name}": value for name, value in reading.event.items()}}
     chance = random.Random(0)
-    for number in range(len(KINDS_IN_ORDER)):
+    for number, kind in enumerate(sorted(Kind)):
         values = {name: _value(variable, chance) for name, variable in variables.items()}
         values["e.kind"] = number
         pairs = [(variable, _constant(values[name])) for name, variable in variables.items()]
         found = z3.simplify(substituted(whole, pairs)).children()
         then = dict(zip(names, found[len(terms) :], strict=True))
-        due = (_constant(term(_look(reading, own, values, then))[0]) for term, own in read)
+        due = (_constant(term(_look(reading, own, kind, values, then))) for term, own in read)
         yield z3.BoolVal(any(not value.eq(at) for value, at in zip(found, due, strict=False)))
 
 
@@ -79,21 +80,27 @@ def _constant(value: bool | int) -> Any:
 
 
 def _look(
-    reading: Reading, own: str, values: Mapping[str, bool | int], then: Mapping[str, Any]
+    reading: Reading,
+    own: str,
+    kind: Kind,
+    values: Mapping[str, bool | int],
+    then: Mapping[str, Any],
 ) -> Look:
     """What the interpreter reads; registers after the event are as Z3 computed them."""
 
-    def look(scope: Scope, name: str) -> tuple[bool | int, ...]:
+    def look(scope: Scope, name: str) -> Value:
         if scope is Scope.CLAIM:
             constants = MODES[reading.system.mode].constants
-            return (values["c.threshold"] if name == "threshold" else constants[name],)
+            return values["c.threshold"] if name == "threshold" else constants[name]
         if scope is Scope.EVENT:
-            return (values["was.rest"] if name == "rest" else values[f"e.{name}"],)
+            if name == "kind":
+                return kind
+            return values["was.rest"] if name == "rest" else values[f"e.{name}"]
         if scope is Scope.OWN:
-            return (values[f"own.{own}.{name}"],)
+            return values[f"own.{own}.{name}"]
         if (before := reading.before(scope)) is not None:
             found = then[f"{before.value}.{name}"]
-            return (z3.is_true(found) if z3.is_bool(found) else found.as_long(),)
-        return (values[f"{scope.value}.{name}"],)
+            return z3.is_true(found) if z3.is_bool(found) else int(found.as_long())
+        return values[f"{scope.value}.{name}"]
 
     return look

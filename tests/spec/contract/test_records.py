@@ -4,10 +4,10 @@ import pytest
 from msgspec.structs import replace
 
 from spec.claims.states import Mode
+from spec.contract.facts import facts_of
 from spec.contract.modes import MODES
 from spec.contract.obligation import Answer, Place, While
 from spec.contract.obligations import OBLIGATIONS, STATED
-from spec.contract.observed import facts_of, reading, resting_on
 from spec.contract.supply import Depth
 from spec.events.alphabet import Kind
 from spec.language.terms import TRUE
@@ -60,21 +60,12 @@ class TestTables:
 
 
 class TestDerived:
-    """What an observer says by itself of facts and fields."""
+    """What an observer says by itself of facts."""
 
-    def test_resting_on(self) -> None:
-        """Those that rest on a fact are found from their rules."""
-        assert {"route_cost_attribution", "placement_attribution"} == resting_on(
-            Kind.REQUEST_ROUTED
-        )
-        assert "claim_harm_attribution" in resting_on(Kind.LOAD_FAILED)
-        for kind in (Kind.LOAD_FAILED, Kind.REUSE_SERVED):
-            assert all(
-                (n in resting_on(kind)) == (kind in facts_of(OBLIGATIONS[n])) for n in STATED
-            )
-
-    def test_reading(self) -> None:
-        """Those whose rules read a field are found, under the constants of the mode."""
-        assert {"claim_scoped_telemetry"} == reading("new_loss", Mode.SOFT_PRIORITY)
-        assert frozenset() == reading("new_loss", Mode.BEST_EFFORT)
-        assert frozenset() == reading("no such field", Mode.SOFT_PRIORITY)
+    def test_facts(self) -> None:
+        """The facts that an observer rests on are found from its rules and their registers."""
+        facts = {name: facts_of(observer) for name, observer in OBLIGATIONS.items()}
+        assert {"route_cost_attribution", "placement_attribution"} == {
+            name for name, of in facts.items() if Kind.REQUEST_ROUTED in of
+        }
+        assert Kind.LOAD_FAILED in facts["claim_harm_attribution"]

@@ -5,7 +5,6 @@ import pytest
 
 from spec.events.alphabet import ENDS, LIFECYCLE_REPORTS, REPORTS, Kind
 from spec.events.fields import FIELDS, IDENTITY, fields_of, one_of, required_of
-from spec.events.row import By, Names, Role, Row
 
 EACH = pytest.mark.parametrize("kind", Kind)
 
@@ -33,29 +32,3 @@ class TestRow:
         if row.action or row.ends or row.lifecycle or row.tells:
             assert kind in REPORTS
         assert ENDS <= LIFECYCLE_REPORTS
-
-
-class TestFinds:
-    """By what an event of a new kind finds its claims, where its row does not say."""
-
-    def test_report(self) -> None:
-        """A report about a claim finds it by name, and others on its object by a foreign one."""
-        row = Row(Role.REPORT, "", Names.MUST)
-        assert (By.NAME, By.FOREIGN) == row.finds
-
-    def test_fact(self) -> None:
-        """A fact that may name no claim finds those on its object, or that hold its blocks."""
-        row = Row(Role.CHOICE, "", Names.MAY, request=True)
-        assert (By.NAME, By.OBJECT, By.BLOCKS, By.REQUEST) == row.finds
-
-    def test_registry(self) -> None:
-        """A fact that must name a claim finds that one alone."""
-        assert (By.NAME,) == Row(Role.ENVIRONMENT, "", Names.MUST).finds
-
-    def test_nobody(self) -> None:
-        """What names no claim is told to all of the pool."""
-        assert (By.POOL, By.REQUEST) == Row(Role.REPORT, "", Names.NEVER, request=True).finds
-
-    def test_stated(self) -> None:
-        """What the row states counts before all else."""
-        assert (By.LOSS,) == Row(Role.CHOICE, "", Names.MAY, by=(By.LOSS,)).finds
