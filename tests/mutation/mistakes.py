@@ -52,7 +52,9 @@ _KINDS: Final = {
 }
 """Each kind of event, and the next."""
 _MANY: Final = 2
-_TO: Final = 3  # the place of the state among the arguments of a rule
+_RULES: Final = ("owed", "discharged", "noted", "moot")
+_BREACHES: Final = ("false_report", "due", "forbidden")
+_WHEN, _TO = 1, 2  # the places of the guard and of the state among the arguments of a rule
 _NO_CODE: Final = {"annotation", "returns", "decorator_list", "bases"}
 
 
@@ -158,17 +160,22 @@ def _called(node: ast.Call) -> Iterator[str]:
         node.args = parts[::-1]
         yield "a choice is made the other way"
         node.args = parts
-    if name == "Rule" and len(parts) > _TO:
-        guard, to = parts[2], parts[3]
-        node.args[2] = ast.UnaryOp(ast.Invert(), guard)
+    if name in (*_RULES, *_BREACHES) and len(parts) > _WHEN:
+        guard, given = parts[_WHEN], node.keywords
+        node.args[_WHEN] = ast.UnaryOp(ast.Invert(), guard)
         yield "the guard is negated"
-        node.args[2] = guard
-        for state in ("violated", "idle"):
-            if ast.unparse(to).strip("'").lower() != state:
-                node.args[3] = ast.Constant(state)
-                yield f"{_short(to)} is {state}"
-        node.args[3] = to
-        given = node.keywords
+        node.args[_WHEN] = guard
+        if name in _BREACHES:
+            node.keywords = [*given, ast.keyword("to", ast.Constant("idle"))]
+            yield "VIOLATED is idle"
+            node.keywords = given
+        else:
+            to = parts[_TO]
+            for state in ("violated", "idle"):
+                if ast.unparse(to).strip("'") != state:
+                    node.args[_TO] = ast.Constant(state)
+                    yield f"{_short(to)} is {state}"
+            node.args[_TO] = to
         for keyword in [each for each in given if each.arg in {"sets", "source"}]:
             node.keywords = [each for each in given if each is not keyword]
             yield f"{keyword.arg} is left out"

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Final
 
-from spec.language.machine import State
+from spec.language.machine import Guard, Rule, State
 from spec.language.terms import Scope, Sort, Var
 from spec.language.verdicts import Verdict
 
@@ -16,7 +17,14 @@ __all__ = [
     "TABLE_1",
     "UNREPORTED",
     "VIOLATED",
+    "discharged",
+    "due",
+    "false_report",
+    "forbidden",
     "idle",
+    "moot",
+    "noted",
+    "owed",
     "pending",
     "satisfied",
     "violated",
@@ -37,6 +45,16 @@ NOT_PROMISED: Final = (
     "the promise is about cost, placement and reuse, and the predicate is not in it"
 )
 """Why two obligations of routed_reuse are redundant."""
+
+
+owed = partial(Rule, Guard.OWED)
+discharged = partial(Rule, Guard.DISCHARGED)
+noted = partial(Rule, Guard.NOTED)
+moot = partial(Rule, Guard.MOOT)
+false_report = partial(Rule, Guard.FALSE_REPORT, to=VIOLATED)
+due = partial(Rule, Guard.DUE, to=VIOLATED)
+forbidden = partial(Rule, Guard.FORBIDDEN, to=VIOLATED)
+"""Rules by their guards; one that finds a breach leads to the state VIOLATED."""
 
 
 def idle(says: str, name: str = "idle") -> State:

@@ -8,11 +8,22 @@ from spec.claims.states import TRANSITIONS, ClaimState, Mode
 from spec.contract.interpretations import CLOSES
 from spec.contract.ledgers import breaks, demotes, ends, kind, now, was
 from spec.contract.obligation import Answer, Obligation, Place
-from spec.contract.obligations._build import TABLE_1, VIOLATED, idle, pending, satisfied, violated
+from spec.contract.obligations._build import (
+    TABLE_1,
+    discharged,
+    due,
+    false_report,
+    forbidden,
+    idle,
+    owed,
+    pending,
+    satisfied,
+    violated,
+)
 from spec.contract.supply import Depth, Order
 from spec.contract.vocabulary import e
 from spec.events.alphabet import LIFECYCLE_REPORTS, Kind
-from spec.language.machine import Guard, Observer, Register, Rule
+from spec.language.machine import Observer, Register
 from spec.language.terms import Scope, Sort, Term, Var, conj, disj
 
 __all__ = [
@@ -78,59 +89,46 @@ ORDERED_LIFECYCLE_EVENTS = Observer(
         ),
     ),
     rules=(
-        Rule(
-            Guard.FORBIDDEN,
+        forbidden(
             "claim_id_reused",
             e.mine & kind(Kind.CLAIM_COMMITTED) & ~_at(_stage, ClaimState.SUBMITTED),
-            VIOLATED,
             why="the registry committed to a claim whose id was decided on before",
             allowed="a new id for a new claim",
         ),
-        Rule(
-            Guard.FALSE_REPORT,
+        false_report(
             "rejection_reported_while_committed",
             e.mine & kind(Kind.CLAIM_REJECTED) & was.committed,
-            VIOLATED,
             why="a rejection is reported, but the registry has committed to the claim",
             allowed="claim_accepted, or claim_rejected without a commitment in the registry",
         ),
-        Rule(
-            Guard.FALSE_REPORT,
+        false_report(
             "unauthorized_caller",
             e.mine & ends & ~e.authorised,
-            VIOLATED,
             why="the claim was ended by a caller who does not own it, or by the runtime without "
             "the right to do so",
             allowed="demotion, expiry or release by the owning scope, or by the runtime within "
             "its rights",
         ),
-        Rule(
-            Guard.FALSE_REPORT,
+        false_report(
             "end_attributed_to_wrong_caller",
             conj(e.mine, ends, was.ended_by >= 1, e.by >= 1, e.by.ne(was.ended_by)),
-            VIOLATED,
             why="the report of the end names another caller than the one who ended the registry "
             "entry",
             allowed="a report that names the caller who ended the registry entry",
         ),
-        Rule(
-            Guard.FALSE_REPORT,
+        false_report(
             "illegal_transition",
             _report & ~lifecycle_allows(_stage),
-            VIOLATED,
             why="the lifecycle does not allow this report in the current state of the claim",
             allowed="a report for which the lifecycle has a transition from that state",
         ),
-        Rule(
-            Guard.FALSE_REPORT,
+        false_report(
             "end_reported_while_responsible",
             e.mine & ends & now.responsible,
-            VIOLATED,
             why="the end of responsibility is reported, but the registry still holds the claim",
             allowed="the report after the registry entry ended",
         ),
-        Rule(
-            Guard.DISCHARGED,
+        discharged(
             "end_reported",
             e.mine & ends,
             "ordered",
@@ -138,25 +136,21 @@ ORDERED_LIFECYCLE_EVENTS = Observer(
             sets=_moves,
             why="the end of responsibility is reported",
         ),
-        Rule(
-            Guard.DUE,
+        due(
             "end_not_reported",
             CLOSES,
-            VIOLATED,
             source=("owed",),
             why="responsibility ended, and the runtime acted again without reporting the end",
             allowed="claim_demoted, claim_expired or claim_released before the runtime acts again",
         ),
-        Rule(
-            Guard.OWED,
+        owed(
             "responsibility_ended",
             e.mine & kind(Kind.CLAIM_RETIRED) & was.responsible,
             "owed",
             source=("idle", "ordered"),
             why="the registry entry of the claim ended",
         ),
-        Rule(
-            Guard.DISCHARGED,
+        discharged(
             "legal_transition",
             _report,
             "ordered",
@@ -164,8 +158,7 @@ ORDERED_LIFECYCLE_EVENTS = Observer(
             sets=_moves,
             why="the lifecycle allows this report in the current state of the claim",
         ),
-        Rule(
-            Guard.DISCHARGED,
+        discharged(
             "legal_transition_while_end_due",
             _report,
             "owed",
@@ -193,16 +186,13 @@ CLAIM_DEMOTED_BEFORE_LOSS = Observer(
         violated("an eviction made the predicate false while the runtime was responsible"),
     ),
     rules=(
-        Rule(
-            Guard.FORBIDDEN,
+        forbidden(
             "evicted_before_demotion",
             _victim_breaks,
-            VIOLATED,
             why="an eviction made the predicate false, and the claim was not demoted before",
             allowed="claim_demoted before the eviction, or another victim",
         ),
-        Rule(
-            Guard.DISCHARGED,
+        discharged(
             "demotion_reported",
             e.mine & demotes & ~now.responsible,
             "demoted",
@@ -226,35 +216,29 @@ CLAIM_EXPIRED_BOUNDARY = Observer(
         ),
     ),
     rules=(
-        Rule(
-            Guard.FORBIDDEN,
+        forbidden(
             "evicted_before_expiry",
             _victim_breaks,
-            VIOLATED,
             why="an eviction made the predicate false before the claim expired",
             allowed="claim_expired at the end of the duration and before the eviction, or another "
             "victim",
         ),
-        Rule(
-            Guard.DISCHARGED,
+        discharged(
             "expiry_reported",
             e.mine & kind(Kind.CLAIM_EXPIRED) & ~now.responsible,
             "expired",
             why="the expiry that ended responsibility is reported",
         ),
-        Rule(
-            Guard.DUE,
+        due(
             "expiry_not_reported",
             CLOSES | (e.mine & (demotes | kind(Kind.CLAIM_RELEASED))),
-            VIOLATED,
             source=("owed",),
             why="the duration elapsed, and the runtime acted again or reported another end "
             "without reporting the expiry",
             allowed="claim_expired before the runtime acts again, and before any other end is "
             "reported",
         ),
-        Rule(
-            Guard.OWED,
+        owed(
             "duration_reached",
             e.mine & kind(Kind.DURATION_ELAPSED) & was.responsible & ~now.responsible,
             "owed",

@@ -12,8 +12,12 @@ from spec.contract.obligations._build import (
     FAILED,
     IN_HAND,
     TABLE_1,
-    VIOLATED,
+    discharged,
+    due,
+    false_report,
     idle,
+    noted,
+    owed,
     pending,
     satisfied,
     violated,
@@ -21,7 +25,7 @@ from spec.contract.obligations._build import (
 from spec.contract.supply import Depth, Order
 from spec.contract.vocabulary import c, e
 from spec.events.alphabet import Kind
-from spec.language.machine import Guard, Observer, Register, Rule
+from spec.language.machine import Observer, Register
 from spec.language.terms import Const, Scope, Sort, Var, conj
 
 __all__ = ["CLAIM_HARM_ATTRIBUTION", "STATED"]
@@ -61,27 +65,22 @@ CLAIM_HARM_ATTRIBUTION = Observer(
         violated("a loss was not attributed to the claim, or harm was reported falsely"),
     ),
     rules=(
-        Rule(
-            Guard.FALSE_REPORT,
+        false_report(
             "harm_reported_without_loss",
             e.mine & kind(Kind.CLAIM_HARMED),
-            VIOLATED,
             source=("idle", "reported"),
             why="harm is reported, but the claim lost nothing that was promised",
             allowed="claim_harmed only after a loss that makes the predicate false while the "
             "runtime is responsible",
         ),
-        Rule(
-            Guard.FALSE_REPORT,
+        false_report(
             "harm_reported_while_predicate_true",
             conj(e.mine, kind(Kind.CLAIM_HARMED), ~c.tiered, _holds),
-            VIOLATED,
             source=("failed", "aside", "stated"),
             why="harm is reported for a failed restore, but the claim's predicate is true",
             allowed="claim_harmed only while the predicate is false",
         ),
-        Rule(
-            Guard.OWED,
+        owed(
             "one_of_several_losses_reported",
             e.mine & kind(Kind.CLAIM_HARMED) & (_harms_owed >= 2),
             "owed",
@@ -89,8 +88,7 @@ CLAIM_HARM_ATTRIBUTION = Observer(
             sets={"harms_owed": _harms_owed - 1},
             why="one loss is reported as harm of this claim, and another is not reported yet",
         ),
-        Rule(
-            Guard.DISCHARGED,
+        discharged(
             "harm_reported",
             e.mine & kind(Kind.CLAIM_HARMED),
             "reported",
@@ -98,8 +96,7 @@ CLAIM_HARM_ATTRIBUTION = Observer(
             sets={"harms_owed": Const(0)},
             why="the loss or the failed restore is reported as harm of this claim",
         ),
-        Rule(
-            Guard.DISCHARGED,
+        discharged(
             "harm_announced",
             _harm_stated,
             "stated",
@@ -107,37 +104,31 @@ CLAIM_HARM_ATTRIBUTION = Observer(
             why="claim_restoration_failed announces harm as the outcome, which claim_harmed may "
             "repeat",
         ),
-        Rule(
-            Guard.DISCHARGED,
+        discharged(
             "outcome_reported",
             _outcome_of_failure,
             "reported",
             source=("failed",),
             why="the failed restore ended in an outcome that names the claim",
         ),
-        Rule(
-            Guard.DUE,
+        due(
             "harm_not_reported",
             CLOSES | (e.mine & _good_news),
-            VIOLATED,
             source=("owed",),
             why="the claim was lost, and the runtime acted again, or reported its end or its "
             "return, without reporting harm",
             allowed="claim_harmed with this claim's id before the runtime acts again, and before "
             "the end or the return of the claim is reported",
         ),
-        Rule(
-            Guard.DUE,
+        due(
             "outcome_not_reported",
             e.here & kind(Kind.REQUEST_FINISHED) & req_was.failed,
-            VIOLATED,
             source=("failed",),
             why="the request ended, and its failed restore has no outcome that names the claim",
             allowed="a refusal, demotion, expiry or harm that names the claim, before the request "
             "ends",
         ),
-        Rule(
-            Guard.OWED,
+        owed(
             "lost_while_responsible",
             loss,
             "owed",
@@ -145,8 +136,7 @@ CLAIM_HARM_ATTRIBUTION = Observer(
             sets={"harms_owed": Const(1)},
             why="the claim was lost while the runtime was responsible",
         ),
-        Rule(
-            Guard.OWED,
+        owed(
             "lost_again_while_responsible",
             loss,
             "owed",
@@ -154,16 +144,14 @@ CLAIM_HARM_ATTRIBUTION = Observer(
             sets={"harms_owed": _harms_owed + 1},
             why="the claim was lost once more while the runtime was responsible",
         ),
-        Rule(
-            Guard.OWED,
+        owed(
             "restore_failed",
             fails & e.here,
             "failed",
             source=("idle", "reported", "aside", "stated"),
             why="a restore of the claim failed while the runtime was responsible",
         ),
-        Rule(
-            Guard.NOTED,
+        noted(
             "restore_failed_for_another_request",
             fails,
             "aside",

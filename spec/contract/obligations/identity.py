@@ -11,8 +11,12 @@ from spec.contract.obligation import Answer, Obligation, Place
 from spec.contract.obligations._build import (
     NOT_PROMISED,
     TABLE_1,
-    VIOLATED,
+    discharged,
+    due,
+    false_report,
+    forbidden,
     idle,
+    owed,
     pending,
     satisfied,
     violated,
@@ -20,7 +24,7 @@ from spec.contract.obligations._build import (
 from spec.contract.supply import Depth, Order
 from spec.contract.vocabulary import c, e
 from spec.events.alphabet import CONFLICT_ACTIONS, REPORTS, Kind
-from spec.language.machine import Guard, Observer, Rule
+from spec.language.machine import Observer
 from spec.language.terms import conj
 
 __all__ = [
@@ -51,26 +55,21 @@ CLAIM_IDENTITY = Observer(
         ),
     ),
     rules=(
-        Rule(
-            Guard.FORBIDDEN,
+        forbidden(
             "identity_mismatch",
             e.named & ~e.mine,
-            VIOLATED,
             why="the event names this claim, but its cache identity, object, predicate or token "
             "map differs from the registered one",
             allowed="an event with the cache identity, object, predicate and token map that the "
             "claim was registered with",
         ),
-        Rule(
-            Guard.FALSE_REPORT,
+        false_report(
             "report_names_another_claim",
             e.mine & ~e.named & _REPORT_ABOUT_CLAIM,
-            VIOLATED,
             why="the report is about this claim's object, but names another claim",
             allowed="the same report with this claim's id",
         ),
-        Rule(
-            Guard.DISCHARGED,
+        discharged(
             "identity_matches",
             e.mine & e.named & _REPORT_ABOUT_CLAIM,
             "bound",
@@ -94,52 +93,42 @@ EXPLICIT_ACCEPTANCE = Observer(
         violated("acceptance was reported falsely or too late, or another report came before it"),
     ),
     rules=(
-        Rule(
-            Guard.FALSE_REPORT,
+        false_report(
             "acceptance_reported_without_commitment",
             e.mine & kind(Kind.CLAIM_ACCEPTED) & ~was.committed,
-            VIOLATED,
             why="acceptance is reported, but the registry has not committed to the claim",
             allowed="a commitment in the registry before claim_accepted",
         ),
-        Rule(
-            Guard.FALSE_REPORT,
+        false_report(
             "more_accepted_than_committed",
             e.mine & kind(Kind.CLAIM_ACCEPTED) & e.overstates,
-            VIOLATED,
             why="claim_accepted states more blocks or a longer duration than the registry holds, "
             "or lets what was asked for stand where the registry holds less",
             allowed="the footprint and the duration of the commitment, also where they are less "
             "than what was asked for",
         ),
-        Rule(
-            Guard.DISCHARGED,
+        discharged(
             "acceptance_reported",
             e.mine & kind(Kind.CLAIM_ACCEPTED),
             "accepted",
             why="the acceptance of a claim that the registry committed to is reported",
         ),
-        Rule(
-            Guard.FALSE_REPORT,
+        false_report(
             "reported_before_acceptance",
             e.mine & _REPORT_ABOUT_CLAIM & ~_needs_no_acceptance,
-            VIOLATED,
             source=("idle", "owed"),
             why="a report about the claim comes before its acceptance",
             allowed="claim_accepted, claim_rejected or a withdrawal by the owner before any other "
             "report about the claim",
         ),
-        Rule(
-            Guard.DUE,
+        due(
             "acceptance_not_reported",
             CLOSES,
-            VIOLATED,
             source=("owed",),
             why="the runtime acted again without reporting that it had accepted the claim",
             allowed="claim_accepted before the runtime acts again",
         ),
-        Rule(
-            Guard.OWED,
+        owed(
             "responsibility_began",
             e.mine & kind(Kind.CLAIM_COMMITTED),
             "owed",
@@ -166,26 +155,21 @@ MATERIALIZATION_PREDICATE = Observer(
         violated("a report about the predicate contradicts the logical positions held"),
     ),
     rules=(
-        Rule(
-            Guard.FALSE_REPORT,
+        false_report(
             "predicate_reported_true_while_false",
             e.mine & (kind(Kind.CLAIM_MATERIALIZED) | _restored) & (now.lead < c.threshold),
-            VIOLATED,
             why="the predicate is reported true, but the logical positions held make it false",
             allowed="the report after the last block that the predicate needs was cached",
         ),
-        Rule(
-            Guard.FALSE_REPORT,
+        false_report(
             "predicate_reported_false_while_true",
             e.mine
             & (kind(Kind.CLAIM_UNMATERIALIZED) | (kind(Kind.CLAIM_BLOCK_LOST) & e.breaks))
             & (c.threshold <= now.lead),
-            VIOLATED,
             why="the predicate is reported false, but the logical positions held make it true",
             allowed="the report after a block that the predicate needs was lost",
         ),
-        Rule(
-            Guard.DISCHARGED,
+        discharged(
             "predicate_evaluated",
             e.mine & kind(Kind.CLAIM_MATERIALIZED, Kind.CLAIM_UNMATERIALIZED, Kind.PREFIX_LOOKUP),
             "honest",
@@ -220,26 +204,21 @@ FOOTPRINT_ACCOUNTING = Observer(
         violated("a reported footprint or a capacity proof is wrong"),
     ),
     rules=(
-        Rule(
-            Guard.FALSE_REPORT,
+        false_report(
             "footprint_differs_from_commitment",
             e.mine & kind(Kind.CLAIM_ACCEPTED) & was.committed & e.footprint.ne(was.footprint),
-            VIOLATED,
             why="the footprint in claim_accepted differs from the footprint in the registry",
             allowed="the number of blocks that the registry holds for the claim",
         ),
-        Rule(
-            Guard.FALSE_REPORT,
+        false_report(
             "wrong_capacity_proof",
             _proof & ~_adds_up,
-            VIOLATED,
             why="the capacity proof does not agree with the declared footprints",
             allowed="a proof with the declared blocks of the responsible claims as resident, the "
             "usable blocks of the pool as usable, and as active at least what this request needs "
             "and at most what all unfinished requests need; total and shortfall follow from these",
         ),
-        Rule(
-            Guard.DISCHARGED,
+        discharged(
             "footprint_reported",
             (e.mine & kind(Kind.CLAIM_ACCEPTED) & (e.footprint >= 1)) | _proof,
             "accounted",

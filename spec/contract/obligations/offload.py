@@ -7,12 +7,24 @@ from typing import Final
 from spec.claims.states import Mode
 from spec.contract.ledgers import kind, loss, now, req_was, was
 from spec.contract.obligation import Obligation, Place, Refusal, While
-from spec.contract.obligations._build import TABLE_1, VIOLATED, idle, pending, satisfied, violated
+from spec.contract.obligations._build import (
+    TABLE_1,
+    discharged,
+    false_report,
+    forbidden,
+    idle,
+    moot,
+    noted,
+    owed,
+    pending,
+    satisfied,
+    violated,
+)
 from spec.contract.obligations._restore import back, computed, finished, needs, ours, reused
 from spec.contract.supply import Depth, Order
 from spec.contract.vocabulary import c, e
 from spec.events.alphabet import Kind
-from spec.language.machine import Guard, Observer, Rule
+from spec.language.machine import Observer
 from spec.language.terms import conj
 
 __all__ = ["OFFLOAD_RESTORABILITY", "STATED"]
@@ -44,132 +56,107 @@ OFFLOAD_RESTORABILITY = Observer(
         ),
     ),
     rules=(
-        Rule(
-            Guard.FALSE_REPORT,
+        false_report(
             "restore_reported_while_incomplete",
             e.mine & kind(Kind.CLAIM_RESTORED) & ~(e.from_tier & (c.threshold <= was.lead)),
-            VIOLATED,
             why="a restore is reported, but no load from the tier brought back what the predicate "
             "needs",
             allowed="claim_restored after a load from the offload tier made the predicate true",
         ),
-        Rule(
-            Guard.FALSE_REPORT,
+        false_report(
             "restore_reported_while_not_required",
             _restored,
-            VIOLATED,
             source=("idle", "failed", "excused"),
             why="a restore is reported where none was outstanding",
             allowed="claim_restored between claim_restore_required and the end of the request",
         ),
-        Rule(
-            Guard.FALSE_REPORT,
+        false_report(
             "restore_reported_without_load",
             _restored & ~(req_was.loaded | was.unreported),
-            VIOLATED,
             source=("owed", "harmed", "given_up"),
             why="a restore is reported, but no load from the tier brought the claim back",
             allowed="claim_restored after a load from the offload tier finished",
         ),
-        Rule(
-            Guard.FALSE_REPORT,
+        false_report(
             "offload_reported_without_copy",
             e.mine & kind(Kind.CLAIM_OFFLOADED) & ~was.host,
-            VIOLATED,
             why="an offload is reported, but the tier has no copy of the claim",
             allowed="claim_offloaded after a store finished, while the copy exists",
         ),
-        Rule(
-            Guard.DISCHARGED,
+        discharged(
             "restore_reported",
             _restored,
             "restored",
             why="the restore from the tier is reported",
         ),
-        Rule(
-            Guard.DISCHARGED,
+        discharged(
             "restore_reported_for_another_request",
             e.mine & kind(Kind.CLAIM_RESTORED),
             "restored",
             source=("owed", "harmed"),
             why="the restore from the tier is reported for another request that waited for it",
         ),
-        Rule(
-            Guard.FORBIDDEN,
+        forbidden(
             "evicted_without_copy",
             e.mine & kind(Kind.BLOCK_EVICTED) & loss,
-            VIOLATED,
             why="the claim was evicted, and no copy is left to restore it from",
             allowed="a finished store before the eviction",
         ),
-        Rule(
-            Guard.FORBIDDEN,
+        forbidden(
             "reused_without_restore",
             reused & was.responsible & (req_was.away | (was.lead < c.threshold)),
-            VIOLATED,
             why="the prefix was reused, but its blocks were not on the GPU, or only because the "
             "request itself had computed them",
             allowed="a restore before the reuse, or instead of the reuse an outcome that names "
             "the claim",
         ),
-        Rule(
-            Guard.FORBIDDEN,
+        forbidden(
             "recomputed_despite_copy",
             conj(computed, was.responsible, was.host, req_was.away, req_was.asks),
-            VIOLATED,
             source=("idle",),
             why="the request asked for the claim and computed it, although the tier had a copy",
             allowed="a restore from the tier, or before the computation an outcome that names the "
             "claim",
         ),
-        Rule(
-            Guard.FORBIDDEN,
+        forbidden(
             "recomputed_after_restore_required",
             conj(computed, was.responsible, was.host, req_was.away),
-            VIOLATED,
             source=("owed", "restored", "given_up"),
             why="the request needed the claim restored and computed it, although the tier had a "
             "copy",
             allowed="a restore from the tier, or before the computation an outcome that names the "
             "claim",
         ),
-        Rule(
-            Guard.FORBIDDEN,
+        forbidden(
             "reused_before_restore_reported",
             reused & was.responsible & (req_was.loaded | was.unreported),
-            VIOLATED,
             source=("idle", "owed", "failed", "harmed", "excused", "given_up"),
             why="the prefix was reused after a load that was not reported as a restore",
             allowed="claim_restore_required and claim_restored before the reuse",
         ),
-        Rule(
-            Guard.FORBIDDEN,
+        forbidden(
             "reused_before_later_restore_reported",
             reused & was.responsible & was.unreported,
-            VIOLATED,
             source=("restored",),
             why="the prefix was reused after a later load, and only an earlier one was reported "
             "as a restore",
             allowed="claim_restore_required and claim_restored after each load, before the reuse",
         ),
-        Rule(
-            Guard.MOOT,
+        moot(
             "load_failed",
             _failed,
             "failed",
             source=("owed",),
             why="the load failed; restoration_failure_outcome judges what follows",
         ),
-        Rule(
-            Guard.MOOT,
+        moot(
             "harm_reported_before_restore",
             e.mine & kind(Kind.CLAIM_HARMED),
             "harmed",
             source=("owed",),
             why="harm of the claim is reported, so it need not come back",
         ),
-        Rule(
-            Guard.MOOT,
+        moot(
             "harm_reported_after_loss",
             e.mine & kind(Kind.CLAIM_HARMED) & (was.lead < c.threshold),
             "excused",
@@ -177,24 +164,21 @@ OFFLOAD_RESTORABILITY = Observer(
             why="harm of the claim is reported while its predicate is false, so a request that "
             "asks for it may compute it",
         ),
-        Rule(
-            Guard.NOTED,
+        noted(
             "predicate_true_again",
             back,
             "idle",
             source=("failed", "excused"),
             why="the predicate is true again",
         ),
-        Rule(
-            Guard.NOTED,
+        noted(
             "predicate_true_again_by_computation",
             back & kind(Kind.BLOCK_CACHED),
             "idle",
             source=("harmed",),
             why="the predicate is true again by computation, not by a load from the tier",
         ),
-        Rule(
-            Guard.OWED,
+        owed(
             "predicate_true_again_by_load",
             conj(ours, kind(Kind.LOAD_FINISHED), c.threshold <= now.lead, was.responsible),
             "owed",
@@ -202,8 +186,7 @@ OFFLOAD_RESTORABILITY = Observer(
             why="the harmed claim is back from the tier, and its restore must be reported before "
             "the reuse",
         ),
-        Rule(
-            Guard.NOTED,
+        noted(
             "restore_required_after_harm",
             needs & was.responsible,
             "harmed",
@@ -211,32 +194,28 @@ OFFLOAD_RESTORABILITY = Observer(
             why="a request needs the claim restored; after the reported harm it may also compute "
             "it",
         ),
-        Rule(
-            Guard.MOOT,
+        moot(
             "refusal_reported",
             e.here & kind(Kind.REQUEST_REFUSED),
             "given_up",
             source=("owed",),
             why="the request was refused, so it reuses nothing",
         ),
-        Rule(
-            Guard.MOOT,
+        moot(
             "responsibility_ended",
             ~now.responsible,
             "idle",
             source=("owed",),
             why="responsibility ended before the reuse",
         ),
-        Rule(
-            Guard.MOOT,
+        moot(
             "request_ended_before_restore",
             finished,
             "given_up",
             source=("owed",),
             why="the request ended before the claim was back, and reused nothing",
         ),
-        Rule(
-            Guard.OWED,
+        owed(
             "restore_required",
             needs & was.responsible,
             "owed",

@@ -21,8 +21,14 @@ from spec.contract.obligation import Obligation, Place, While
 from spec.contract.obligations._build import (
     IN_HAND,
     TABLE_1,
-    VIOLATED,
+    discharged,
+    due,
+    false_report,
+    forbidden,
     idle,
+    moot,
+    noted,
+    owed,
     pending,
     satisfied,
     violated,
@@ -30,7 +36,7 @@ from spec.contract.obligations._build import (
 from spec.contract.supply import Atom, Depth, Order
 from spec.contract.vocabulary import e
 from spec.events.alphabet import CONFLICT_ACTIONS, Kind
-from spec.language.machine import Guard, Observer, Rule
+from spec.language.machine import Observer
 from spec.language.terms import Const, Term, conj
 
 __all__ = [
@@ -63,16 +69,13 @@ VICTIM_EXCLUSION = Observer(
         violated("a block of the claim was chosen as a victim while the runtime was responsible"),
     ),
     rules=(
-        Rule(
-            Guard.FORBIDDEN,
+        forbidden(
             "evicted_while_responsible",
             e.mine & _evicted & was.responsible,
-            VIOLATED,
             why="a block of the claim was chosen as a victim while the runtime was responsible",
             allowed="another victim, or refusing or deferring the request first",
         ),
-        Rule(
-            Guard.DISCHARGED,
+        discharged(
             "conflict_ended_without_eviction",
             _finished & _to_the_end,
             "spared",
@@ -100,64 +103,55 @@ EXPLICIT_CONFLICT_ACTION = Observer(
         violated("a conflict ended without an explicit action"),
     ),
     rules=(
-        Rule(
-            Guard.DISCHARGED,
+        discharged(
             "conflict_action_reported",
             _acted & _in_conflict,
             "acted",
             why="an explicit action is reported for the request that does not fit",
         ),
-        Rule(
-            Guard.DISCHARGED,
+        discharged(
             "demotion_or_expiry_reported",
             e.mine & (demotes | kind(Kind.CLAIM_EXPIRED)) & e.authorised,
             "acted",
             source=("owed",),
             why="the conflict is resolved by a reported demotion, offload or expiry of the claim",
         ),
-        Rule(
-            Guard.NOTED,
+        noted(
             "action_outside_conflict",
             _acted,
             "noted",
             source=("idle", "settled"),
             why="an action is reported, but there is no conflict",
         ),
-        Rule(
-            Guard.DUE,
+        due(
             "conflict_action_not_reported",
             _finished & _to_the_end,
-            VIOLATED,
             source=("idle", "owed", "settled"),
             why="a request that does not fit together with the claim ended, and no action was "
             "reported",
             allowed="a refusal, a deferral or another explicit action before the request ends",
         ),
-        Rule(
-            Guard.MOOT,
+        moot(
             "request_ended_without_conflict",
             _finished,
             "idle",
             source=("owed", "noted"),
             why="the conflict was over when the request ended",
         ),
-        Rule(
-            Guard.MOOT,
+        moot(
             "request_ended_after_action",
             _finished,
             "settled",
             source=("acted",),
             why="the request ended after an action was reported",
         ),
-        Rule(
-            Guard.OWED,
+        owed(
             "request_conflicts",
             _arrived & contends(was.declared, req),
             "owed",
             why="a request arrived that does not fit together with the claim",
         ),
-        Rule(
-            Guard.MOOT,
+        moot(
             "reused_request_id_fits",
             _arrived,
             "settled",
@@ -234,52 +228,43 @@ BLOCKING_CLAIM_IDS = Observer(
         violated("the claims that the action names do not explain it"),
     ),
     rules=(
-        Rule(
-            Guard.FALSE_REPORT,
+        false_report(
             "restore_refusal_blames_wrong_claims",
             _restore_refused & (_has_part & e.blames_unfailed | (req_was.failed & ~e.accuses)),
-            VIOLATED,
             why="a refusal for a failed restore names no claim, or one whose restore did not fail",
             allowed="exactly the claims whose restore failed for this request",
         ),
-        Rule(
-            Guard.FALSE_REPORT,
+        false_report(
             "blames_wrong_claims",
             names_blockers & ~blame_is_right(was.declared),
-            VIOLATED,
             why="the action names no claim, too many claims, or others than those that keep the "
             "request out",
             allowed="ids of responsible claims of this pool: the request fits if all of them give "
             "way, and does not fit if any one of them stays",
         ),
-        Rule(
-            Guard.DISCHARGED,
+        discharged(
             "blockers_reported",
             (names_blockers & (_in_conflict | e.accuses))
             | (_restore_refused & req_was.failed & e.blamed),
             "named",
             why="the action names the claims that made it necessary",
         ),
-        Rule(
-            Guard.DUE,
+        due(
             "blockers_not_reported",
             _finished & _to_the_end,
-            VIOLATED,
             source=("unnamed",),
             why="a request that was deferred in a conflict ended, and no blocking claim was ever "
             "named",
             allowed="the blocking ids in the deferral, or in a later action on the request",
         ),
-        Rule(
-            Guard.MOOT,
+        moot(
             "request_ended_without_conflict",
             _finished,
             "idle",
             source=("unnamed",),
             why="the conflict was over when the request ended",
         ),
-        Rule(
-            Guard.OWED,
+        owed(
             "deferred_without_blockers",
             _acted & kind(Kind.REQUEST_DEFERRED) & ~e.accuses & ~e.restore & _in_conflict,
             "unnamed",
@@ -306,17 +291,14 @@ PRIORITY_INFLUENCE = Observer(
         ),
     ),
     rules=(
-        Rule(
-            Guard.FORBIDDEN,
+        forbidden(
             "evicted_before_lower_priority",
             _lost & e.lower_priority_available,
-            VIOLATED,
             why="a block of this claim was evicted, although one of a claim of lower priority "
             "could be taken",
             allowed="the block of the claim of lower priority as the victim",
         ),
-        Rule(
-            Guard.DISCHARGED,
+        discharged(
             "evicted_before_higher_priority",
             _lost & e.higher_priority_kept,
             "ordered",

@@ -11,8 +11,14 @@ from spec.contract.obligations._build import (
     FAILED,
     IN_HAND,
     TABLE_1,
-    VIOLATED,
+    discharged,
+    due,
+    false_report,
+    forbidden,
     idle,
+    moot,
+    noted,
+    owed,
     pending,
     satisfied,
     violated,
@@ -21,7 +27,7 @@ from spec.contract.obligations._restore import back, computed, finished, needs, 
 from spec.contract.supply import Depth, Order
 from spec.contract.vocabulary import e
 from spec.events.alphabet import Kind
-from spec.language.machine import Guard, Observer, Rule
+from spec.language.machine import Observer
 from spec.language.terms import conj
 
 __all__ = ["RESTORATION_FAILURE_OUTCOME", "STATED"]
@@ -67,121 +73,102 @@ RESTORATION_FAILURE_OUTCOME = Observer(
         ),
     ),
     rules=(
-        Rule(
-            Guard.FALSE_REPORT,
+        false_report(
             "failure_reported_without_failed_load",
             (_reported | _alleged) & ~req_was.broke,
-            VIOLATED,
             source=("idle", "waiting", "owed", "refusing", "harming", "refused", "answered"),
             why="a failed restore is reported, but no load of this claim failed for the request "
             "or while it waited",
             allowed="the report after a load of this claim failed",
         ),
-        Rule(
-            Guard.FALSE_REPORT,
+        false_report(
             "outcome_blames_wrong_claim",
             ((e.here & kind(Kind.REQUEST_REFUSED)) | _reported)
             & e.blames_unfailed
             & req_was.failed,
-            VIOLATED,
             why="the outcome names a claim whose restore did not fail",
             allowed="an outcome that names this claim, and only claims whose restore failed",
         ),
-        Rule(
-            Guard.FORBIDDEN,
+        forbidden(
             "fallback_before_outcome",
             _served,
-            VIOLATED,
             source=("owed", "refusing", "harming"),
             why="the request computed or reused the claim before its failed restore had an outcome",
             allowed="a refusal, demotion, expiry or harm that names the claim, before any fallback",
         ),
-        Rule(
-            Guard.FORBIDDEN,
+        forbidden(
             "served_after_refusal",
             (e.here & kind(Kind.PREFIX_REUSED)) | computed,
-            VIOLATED,
             source=("refused",),
             why="the request was refused for its failed restore and was served nevertheless: it "
             "reused a prefix, or computed the claim",
             allowed="the end of the request after its refusal",
         ),
-        Rule(
-            Guard.MOOT,
+        moot(
             "refused_request_ended",
             finished,
             "answered",
             source=("refused",),
             why="the refused request ended; a later request with the same id may be served",
         ),
-        Rule(
-            Guard.DISCHARGED,
+        discharged(
             "refusal_reported",
             _refused & e.blamed,
             "refused",
             source=("owed", "harming", "thwarted", "answered"),
             why="the request was refused for its failed restore, and the refusal names the claim",
         ),
-        Rule(
-            Guard.DISCHARGED,
+        discharged(
             "announced_refusal_reported",
             _refused,
             "refused",
             source=("refusing",),
             why="the refusal that was announced as the outcome is reported",
         ),
-        Rule(
-            Guard.DISCHARGED,
+        discharged(
             "outcome_reported",
             _relaxed,
             "answered",
             source=("owed", "refusing", "harming"),
             why="the failed restore ended in a demotion, expiry or harm that names the claim",
         ),
-        Rule(
-            Guard.OWED,
+        owed(
             "refusal_announced",
             _stated & e.refusal,
             "refusing",
             source=("owed", "thwarted"),
             why="claim_restoration_failed announces a refusal as the outcome",
         ),
-        Rule(
-            Guard.OWED,
+        owed(
             "harm_announced",
             _stated & e.harm,
             "harming",
             source=("owed", "thwarted"),
             why="claim_restoration_failed announces harm as the outcome",
         ),
-        Rule(
-            Guard.DUE,
+        due(
             "outcome_not_reported",
             finished,
-            VIOLATED,
             source=("owed", "refusing", "harming"),
             why="the request ended, and its failed restore has no outcome that names the claim",
             allowed="a refusal, demotion, expiry or harm that names the claim, before the request "
             "ends",
         ),
-        Rule(
-            Guard.OWED,
+        owed(
             "restore_failed",
             e.here & fails,
             "owed",
             source=("idle", "waiting", "thwarted", "answered"),
             why="a load of the claim's blocks failed, and the predicate is false",
         ),
-        Rule(
-            Guard.NOTED,
+        noted(
             "restore_required",
             needs & req_was.arrived,
             "waiting",
             source=("idle",),
             why="the request needs the claim restored",
         ),
-        Rule(
-            Guard.NOTED,
+        noted(
             "restore_failed_for_another_request",
             fails,
             "thwarted",
@@ -189,16 +176,14 @@ RESTORATION_FAILURE_OUTCOME = Observer(
             why="a load of the claim failed for another request, and this request may have waited "
             "for it",
         ),
-        Rule(
-            Guard.NOTED,
+        noted(
             "predicate_true_again",
             back,
             "waiting",
             source=("thwarted",),
             why="the predicate is true again",
         ),
-        Rule(
-            Guard.NOTED,
+        noted(
             "wait_ended",
             (e.here & kind(Kind.REQUEST_FINISHED, Kind.REQUEST_REFUSED))
             | (e.mine & kind(Kind.CLAIM_RESTORED)),

@@ -11,8 +11,11 @@ from spec.contract.obligations._build import (
     IN_HAND,
     OF_REGISTERED,
     TABLE_1,
-    VIOLATED,
+    discharged,
+    due,
+    false_report,
     idle,
+    owed,
     pending,
     satisfied,
     violated,
@@ -20,7 +23,7 @@ from spec.contract.obligations._build import (
 from spec.contract.supply import Depth, Order
 from spec.contract.vocabulary import e
 from spec.events.alphabet import Kind
-from spec.language.machine import Guard, Observer, Rule
+from spec.language.machine import Observer
 
 if TYPE_CHECKING:
     from spec.language.terms import Term
@@ -59,42 +62,34 @@ def _attribution(
             violated(f"{what} was reported wrongly for the claim, or not in time"),
         ),
         rules=(
-            Rule(
-                Guard.FALSE_REPORT,
+            false_report(
                 f"{noun}_misreported",
                 ours & kind(report) & ~(known & agrees) & (known | live(was)),
-                VIOLATED,
                 source=("idle", "reported"),
                 why=f"the report of {what} does not agree with the fact",
                 allowed=f"a report of {what} that agrees with the fact",
             ),
-            Rule(
-                Guard.FALSE_REPORT,
+            false_report(
                 f"oldest_{noun}_misreported",
                 ours & kind(report) & ~(known & e.several_unreported.ite(e.matches_oldest, agrees)),
-                VIOLATED,
                 source=("owed",),
                 why=f"the report of {what} does not agree with the oldest fact not yet reported",
                 allowed=f"reports of {what} that agree with the facts, in their order",
             ),
-            Rule(
-                Guard.DISCHARGED,
+            discharged(
                 f"{noun}_reported",
                 ours & kind(report) & ~e.several_unreported,
                 "reported",
                 why=f"{what} is reported for the claim",
             ),
-            Rule(
-                Guard.DUE,
+            due(
                 f"{noun}_not_reported",
                 e.here & kind(Kind.REQUEST_FINISHED),
-                VIOLATED,
                 source=("owed",),
                 why=f"the request ended, and {what} was not reported for the claim",
                 allowed=f"a report of {what} before the request ends",
             ),
-            Rule(
-                Guard.OWED,
+            owed(
                 f"{noun}_report_due",
                 ours & kind(fact) & live(was),
                 "owed",

@@ -12,8 +12,12 @@ from spec.contract.obligations._build import (
     NOT_PROMISED,
     TABLE_1,
     UNREPORTED,
-    VIOLATED,
+    discharged,
+    due,
+    false_report,
     idle,
+    moot,
+    owed,
     pending,
     satisfied,
     violated,
@@ -21,7 +25,7 @@ from spec.contract.obligations._build import (
 from spec.contract.supply import Depth, Order
 from spec.contract.vocabulary import c, e
 from spec.events.alphabet import BLOCKS_GONE, Kind
-from spec.language.machine import Guard, Observer, Register, Rule
+from spec.language.machine import Observer, Register
 from spec.language.terms import TRUE, Scope, Sort, Var, conj
 
 __all__ = ["CLAIM_MATERIALIZED_EVENT", "CLAIM_SCOPED_TELEMETRY", "STATED"]
@@ -41,32 +45,27 @@ CLAIM_MATERIALIZED_EVENT = Observer(
         violated("the predicate became true, and this was not reported in time"),
     ),
     rules=(
-        Rule(
-            Guard.DISCHARGED,
+        discharged(
             "materialization_reported",
             e.mine & kind(Kind.CLAIM_MATERIALIZED),
             "reported",
             why="the claim is reported as materialized",
         ),
-        Rule(
-            Guard.DUE,
+        due(
             "materialization_not_reported",
             CLOSES,
-            VIOLATED,
             source=("owed",),
             why="the runtime acted again without reporting that the claim had materialized",
             allowed="claim_materialized before the runtime acts again",
         ),
-        Rule(
-            Guard.MOOT,
+        moot(
             "report_no_longer_due",
             ~live(now) | ~_holds,
             "idle",
             source=("owed",),
             why="the predicate became false, or responsibility ended, before the report was due",
         ),
-        Rule(
-            Guard.OWED,
+        owed(
             "predicate_became_true",
             rises,
             "owed",
@@ -100,42 +99,35 @@ CLAIM_SCOPED_TELEMETRY = Observer(
         ),
     ),
     rules=(
-        Rule(
-            Guard.FALSE_REPORT,
+        false_report(
             "loss_reported_while_predicate_true",
             e.mine & _reports_loss & _holds,
-            VIOLATED,
             why="a loss is reported, but the claim's predicate is still true",
             allowed="the report after the loss",
         ),
-        Rule(
-            Guard.DUE,
+        due(
             "loss_not_reported",
             CLOSES | (c.ranked & ~e.mine & kind(Kind.BLOCK_EVICTED)),
-            VIOLATED,
             source=("fallen", "thinned"),
             why="the runtime acted again without reporting the loss under the claim's id",
             allowed="a report of the loss that names the claim before the runtime acts again; "
             "where claims are ranked, also before the next eviction",
         ),
-        Rule(
-            Guard.MOOT,
+        moot(
             "predicate_true_again_by_load",
             e.mine & kind(Kind.LOAD_FINISHED) & _holds & ~c.ranked,
             "idle",
             source=("fallen",),
             why="a load made the predicate true again before the report was due",
         ),
-        Rule(
-            Guard.OWED,
+        owed(
             "predicate_true_again_while_loss_due",
             e.mine & kind(Kind.LOAD_FINISHED) & _holds & c.ranked,
             "thinned",
             source=("fallen",),
             why="a load made the predicate true again, but the lost block must still be reported",
         ),
-        Rule(
-            Guard.OWED,
+        owed(
             "predicate_became_false",
             _fell,
             "fallen",
@@ -143,8 +135,7 @@ CLAIM_SCOPED_TELEMETRY = Observer(
             sets={"lost": TRUE},
             why="the predicate became false",
         ),
-        Rule(
-            Guard.OWED,
+        owed(
             "ranked_claim_lost_block",
             e.mine & live(was) & c.ranked & kind(*BLOCKS_GONE),
             "thinned",
@@ -152,8 +143,7 @@ CLAIM_SCOPED_TELEMETRY = Observer(
             sets={"lost": TRUE},
             why="a claim that is ranked by priority lost a block",
         ),
-        Rule(
-            Guard.FALSE_REPORT,
+        false_report(
             "loss_reported_without_new_loss",
             e.mine
             & c.ranked
@@ -161,40 +151,34 @@ CLAIM_SCOPED_TELEMETRY = Observer(
                 (kind(Kind.CLAIM_BLOCK_LOST) & ~(_lost & e.new_loss))
                 | (kind(Kind.CLAIM_UNMATERIALIZED, Kind.CLAIM_HARMED) & ~_lost)
             ),
-            VIOLATED,
             source=("idle", "reported"),
             why="a loss of a ranked claim is reported that did not happen, or that was reported "
             "before",
             allowed="one report of each loss, after it",
         ),
-        Rule(
-            Guard.FALSE_REPORT,
+        false_report(
             "wrong_block_reported_lost",
             e.mine & c.ranked & kind(Kind.CLAIM_BLOCK_LOST) & ~e.new_loss,
-            VIOLATED,
             source=("fallen", "thinned"),
             why="a block is reported lost that was not lost, or was reported before, and the "
             "block that was lost is still not reported",
             allowed="a report of the blocks that were lost",
         ),
-        Rule(
-            Guard.DISCHARGED,
+        discharged(
             "loss_reported",
             e.mine & _reports_loss,
             "reported",
             source=("fallen",),
             why="the loss is reported under the claim's id",
         ),
-        Rule(
-            Guard.DISCHARGED,
+        discharged(
             "block_loss_reported",
             e.mine & (kind(Kind.CLAIM_BLOCK_LOST) | _reports_loss),
             "reported",
             source=("thinned",),
             why="the lost block is reported under the claim's id",
         ),
-        Rule(
-            Guard.DISCHARGED,
+        discharged(
             "observation_reported",
             e.mine
             & kind(
