@@ -20,9 +20,8 @@ from typing import Any, Final, NamedTuple
 
 import msgspec
 
-from monitor.follow.counts import Counts
 from monitor.follow.judge import ENDED, Judge
-from monitor.follow.verdict_line import ClaimLine, LimitLine
+from monitor.follow.verdict_line import ClaimLine, Counts, LimitLine
 from spec.claims.states import Mode
 from spec.events.canonical import EVENT_ENCODER
 from spec.stream.breaks import Limits

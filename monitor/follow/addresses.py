@@ -1,25 +1,41 @@
-"""Converts what a person typed for a source to the source."""
+"""Converts what a person typed for a source, an address or a token."""
 
 from __future__ import annotations
 
+import ipaddress
 import os
 import stat
 from importlib.util import find_spec
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, NamedTuple
+from urllib.parse import urlsplit
 
 from monitor.follow.growing_file import GrowingFile
 from monitor.follow.streams import Fifo, Peer, StandardInput, Zmq, tcp, unix
 from monitor.input.errors import InputError, is_utf8
 from monitor.input.lines import STDIN
 from spec.installed import how_to_install
+from spec.language.errors import SpecError
 
 if TYPE_CHECKING:
-    from monitor.follow.outlet import Source
+    from pathlib import Path
 
-__all__ = ["FORMS", "is_socket", "source_of"]
+    from monitor.follow.buffer import Source
+
+__all__ = [
+    "FORMS",
+    "Address",
+    "address_of",
+    "check_endpoint",
+    "check_url",
+    "is_socket",
+    "source_of",
+    "token_in",
+]
 
 FORMS: Final = "PATH, file:PATH, -, unix:PATH, tcp:HOST:PORT or zmq:ADDRESS"
 _WAITS: Final = "file:"
+_LOGS: Final = "/v1/logs"
+_TOKEN_BYTES: Final = 4096
 
 
 def source_of(text: str, *, until_eof: bool) -> Source:
@@ -96,3 +112,87 @@ def _kind(path: str) -> int | None:
         return stat.S_IFMT(os.stat(path).st_mode)
     except (OSError, ValueError):
         return None
+
+
+class Address(NamedTuple):
+    """Where metrics are served."""
+
+    host: str
+    port: int
+
+
+def address_of(text: str, token: str | None) -> Address:
+    """The address that `--metrics` names: PORT, of the loopback interface, or HOST:PORT.
+
+    Raises:
+        SpecError: it is none, others than this machine reach it and there is no token, or
+            prometheus_client is not installed.
+    """
+    host, _, port = text.rpartition(":")
+    host = host.removeprefix("[").removesuffix("]") or "127.0.0.1"
+    if not (port.isascii() and port.isdigit() and int(port) < 1 << 16):
+        raise SpecError(f"--metrics {text}: no port", "give PORT or HOST:PORT, such as 9464")
+    found = Address(host, int(port))
+    if not _is_loopback(found.host) and not token:
+        raise SpecError(
+            f"--metrics {text} can be read from other machines",
+            "serve 127.0.0.1, or name a file with a token by --metrics-token",
+        )
+    if find_spec("prometheus_client") is None:
+        raise SpecError("prometheus_client is not installed", how_to_install("metrics"))
+    return found
+
+
+def token_in(path: Path, option: str = "--metrics-token") -> str:
+    """The token in a file, without blanks around it; raises SpecError, which names the option."""
+    try:
+        with path.open("rb") as file:
+            token = file.read(_TOKEN_BYTES).strip().decode("ascii")
+    except (OSError, ValueError) as error:
+        reason = getattr(error, "strerror", None) or "it is no ASCII text"
+        raise SpecError(f"{option} {path}: {reason}", "name a file with a token") from None
+    if len(token) < 16:
+        raise SpecError(f"{option} {path}: under 16 characters", "make a longer one")
+    return token
+
+
+def check_url(url: str, option: str) -> str:
+    """The address, if something can be posted to it.
+
+    Raises:
+        SpecError: it is none; the error names the option.
+    """
+    try:
+        parts = urlsplit(url)
+        whole = parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
+    except ValueError:
+        whole = False
+    if not whole:
+        raise SpecError(f"{option} {url}: no web address", "such as https://alerts.example/hook")
+    return url
+
+
+def check_endpoint(url: str, token: str | None) -> str:
+    """The address to which log records are posted: with the usual path if it has none.
+
+    Raises:
+        SpecError: it is none, or the token would be sent to another machine in the clear.
+    """
+    check_url(url, "--otlp")
+    parts = urlsplit(url)
+    if token is not None and parts.scheme == "http" and not _is_loopback(parts.hostname or ""):
+        raise SpecError(
+            f"--otlp {url}: the token would be sent to another machine in the clear",
+            "give an https address, or leave out --otlp-token",
+        )
+    return url if parts.path not in ("", "/") else parts._replace(path=_LOGS).geturl()
+
+
+def _is_loopback(host: str) -> bool:
+    """Whether only processes of this machine reach it."""
+    if host == "localhost":
+        return True
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return False

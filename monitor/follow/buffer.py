@@ -1,16 +1,19 @@
-"""Holds lines between the threads that read sources and the one that judges; bounded in bytes."""
+"""Splits what sources deliver into lines, and holds these until they are judged, bounded in bytes.
+
+A thread of its own reads each source; one thread judges.
+"""
 
 from __future__ import annotations
 
 import threading
 from collections import Counter, deque
 from enum import StrEnum
-from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Final, NamedTuple, Protocol, TypeAlias
+
+from monitor.input.lines import LINE_LIMIT
 
 if TYPE_CHECKING:
     from collections.abc import Sequence, Set
-
-    from monitor.follow.splitting import Line
 
 __all__ = [
     "BUFFER_BYTES",
@@ -20,12 +23,19 @@ __all__ = [
     "Drop",
     "End",
     "Item",
+    "Line",
+    "Outlet",
     "Position",
+    "Source",
+    "Splitter",
     "WhenFull",
 ]
 
 BUFFER_BYTES: Final = 32 << 20
 """Most bytes of lines that wait to be judged; one batch more may be let in."""
+
+Line: TypeAlias = bytes | None
+"""A line without its end; None for one that is longer than `LINE_LIMIT`."""
 
 Position: TypeAlias = "dict[str, int | str]"
 """Where a source can be read on; empty for one that cannot be read twice."""
@@ -119,10 +129,8 @@ class Buffer:
             self._waiting[item.source] -= 1
             if isinstance(item, Batch):
                 size = _size(item)
-                self.size, self._bytes[item.source] = (
-                    self.size - size,
-                    self._bytes[item.source] - size,
-                )
+                self.size -= size
+                self._bytes[item.source] -= size
                 self._changed.notify_all()
             return item
 
@@ -156,7 +164,8 @@ class Buffer:
         self._settle(batch.source)
         self._append(batch)
         size = _size(batch)
-        self.size, self._bytes[batch.source] = self.size + size, self._bytes[batch.source] + size
+        self.size += size
+        self._bytes[batch.source] += size
 
     def _is_full(self, source: str) -> bool:
         paused = () if source in self._paused else self._paused
@@ -184,3 +193,97 @@ class Buffer:
 
 def _size(batch: Batch) -> int:
     return sum(len(line) + 64 for line in batch.lines if line is not None)
+
+
+class Splitter:
+    """Holds back what follows the last end of a line until the rest of that line is there."""
+
+    def __init__(self) -> None:
+        self._rest = bytearray()
+        self._dropped = 0  # bytes of the line in hand, which is too long
+
+    @property
+    def held(self) -> int:
+        """Bytes since the end of the last whole line."""
+        return self._dropped + len(self._rest)
+
+    def feed(self, data: bytes) -> Sequence[Line]:
+        """The lines that are complete with these bytes, blank ones included."""
+        first, *others = data.split(b"\n")
+        if not others:
+            self._add(first)
+            return ()
+        self._add(first)
+        lines = [self._take(), *(each if len(each) <= LINE_LIMIT else None for each in others[:-1])]
+        self._add(others[-1])
+        return lines
+
+    def flush(self) -> Sequence[Line]:
+        """The last line, which has no end, if there is one."""
+        return [self._take()] if self.held else ()
+
+    def clear(self) -> None:
+        """Forget what was held back."""
+        self._rest.clear()
+        self._dropped = 0
+
+    def _add(self, piece: bytes) -> None:
+        if self._dropped or len(self._rest) + len(piece) > LINE_LIMIT:
+            self._dropped += len(self._rest) + len(piece)
+            self._rest.clear()
+        else:
+            self._rest += piece
+
+    def _take(self) -> Line:
+        line = None if self._dropped else bytes(self._rest)
+        self.clear()
+        return line
+
+
+class Outlet:
+    """Where the reader of one source puts what it reads."""
+
+    def __init__(self, source: str, buffer: Buffer, stopping: threading.Event) -> None:
+        self._source, self._buffer, self._stopping = source, buffer, stopping
+        self.connects = 0
+
+    @property
+    def stopping(self) -> bool:
+        """Whether no more is to be read."""
+        return self._stopping.is_set()
+
+    def wait(self, seconds: float) -> bool:
+        """Wait, and say whether no more is to be read."""
+        return self._stopping.wait(seconds)
+
+    def lines(self, lines: Sequence[Line], position: Position | None = None) -> None:
+        """Lines, and where the source can be read on after them."""
+        if lines:
+            self._buffer.put(Batch(self._source, lines, position or {}))
+
+    def interrupted(self, why: str) -> None:
+        """Lines may be missing here."""
+        self._buffer.put(Break(self._source, why))
+
+    def end(self, fault: str = "") -> None:
+        """No more will come."""
+        self._buffer.put(End(self._source, fault))
+
+
+class Source(Protocol):
+    """Something that delivers lines, read by a thread of its own.
+
+    `replays` says that it can be read on from a position. A `lossy` one loses lines silently.
+    """
+
+    replays: bool
+    lossy: bool
+
+    def seek(self, position: Position) -> None:
+        """Begin there. Called before `run`, if at all."""
+
+    def run(self, outlet: Outlet) -> None:
+        """Read until it ends or `outlet.stopping`."""
+
+    def lag(self) -> int | None:
+        """Bytes that are there and were not read; None where that is unknown."""

@@ -17,10 +17,9 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from monitor.durable.checkpoints import Checkpoints
-    from monitor.follow.buffer import Position
+    from monitor.follow.buffer import Position, Source
     from monitor.follow.engines import Engines
     from monitor.follow.judge import Judge
-    from monitor.follow.outlet import Source
 
 __all__ = ["RESTARTED", "Recording", "Restored"]
 

@@ -12,19 +12,15 @@ import typer
 
 from monitor.check.files import EXIT_CODES
 from monitor.durable.checkpoints import Checkpoints
-from monitor.follow.addresses import source_of
+from monitor.follow.addresses import address_of, check_endpoint, check_url, source_of, token_in
 from monitor.follow.checkpointing import RESTARTED, Recording, Restored, Terms
-from monitor.follow.counts import Counts
 from monitor.follow.engines import PREFIX, Engines
-from monitor.follow.exporter import registry_of
 from monitor.follow.follower import Follower, verdict_of
 from monitor.follow.judge import Judge
-from monitor.follow.metrics import MetricsServer, address_of, token_in
-from monitor.follow.otlp import OtlpLogs, check_endpoint
-from monitor.follow.poster import check_url
-from monitor.follow.verdict_line import ClaimLine, line_text
+from monitor.follow.metrics import MetricsServer, registry_of
+from monitor.follow.poster import OtlpLogs, Webhook
+from monitor.follow.verdict_line import ClaimLine, Counts, line_text
 from monitor.follow.verdicts_file import VerdictsFile
-from monitor.follow.webhook import Webhook
 from monitor.report.report_text import order_text
 from spec.cli.common import Code, print_text
 from spec.language.errors import SpecError

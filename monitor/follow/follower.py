@@ -7,25 +7,23 @@ import signal
 import threading
 import time
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Final, Protocol
+from typing import TYPE_CHECKING, Final
 
-from monitor.follow.buffer import Batch, Break, Buffer, Drop, End
-from monitor.follow.outlet import Outlet
+from monitor.follow.buffer import Batch, Break, Buffer, Drop, End, Outlet
 from spec.stream.outcome import ModeVerdict
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
 
-    from monitor.follow.buffer import Position, WhenFull
-    from monitor.follow.counts import Counts
+    from monitor.follow.buffer import Position, Source, WhenFull
+    from monitor.follow.checkpointing import Recording
     from monitor.follow.engines import Engines
     from monitor.follow.judge import Judge
-    from monitor.follow.outlet import Source
-    from monitor.follow.verdict_line import VerdictLine
+    from monitor.follow.verdict_line import Counts, VerdictLine
     from monitor.follow.verdicts_file import VerdictsFile
     from monitor.report.verdict import Report
 
-__all__ = ["Follower", "Listener", "Recorder", "verdict_of"]
+__all__ = ["Follower", "verdict_of"]
 
 STUCK_S: Final = 60.0
 """So long the judging thread may do nothing, not even look whether there is anything to do."""
@@ -36,29 +34,6 @@ _JOIN_S: Final = 2.0
 _COUNT_S: Final = 5.0  # between two counts of live claims, at least
 _SHARE: Final = 20
 _STALLED_S: Final = 2.0  # after a longer pause sources are listened to anew
-
-
-class Recorder(Protocol):
-    """Something that keeps checkpoints."""
-
-    def due(self) -> bool:
-        """Whether it is time for one."""
-
-    def save(
-        self,
-        judges: Mapping[str, Judge],
-        positions: Mapping[str, Position],
-        emitted: Mapping[str, int],
-        engines: Engines,
-    ) -> None:
-        """Keep where everything stands; what goes wrong is reported."""
-
-
-class Listener(Protocol):
-    """Something to which verdicts are reported."""
-
-    def __call__(self, lines: Sequence[VerdictLine]) -> None:
-        """These were decided."""
 
 
 class Follower:
@@ -83,9 +58,9 @@ class Follower:
         engines: Engines,
         *,
         report: Callable[[str], None],
-        tell: Listener,
+        tell: Callable[[Sequence[VerdictLine]], None],
         verdicts: VerdictsFile | None = None,
-        recorder: Recorder | None = None,
+        recorder: Recording | None = None,
         positions: Mapping[str, Position] | None = None,
         interrupted: Mapping[str, str] | None = None,
     ) -> None:

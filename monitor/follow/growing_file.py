@@ -10,11 +10,10 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from monitor.follow.splitting import Splitter
+from monitor.follow.buffer import Splitter
 
 if TYPE_CHECKING:
-    from monitor.follow.buffer import Position
-    from monitor.follow.outlet import Outlet
+    from monitor.follow.buffer import Outlet, Position
 
 __all__ = ["GrowingFile"]
 

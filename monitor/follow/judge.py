@@ -27,10 +27,9 @@ from spec.language.verdicts import Verdict
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
 
-    from monitor.follow.counts import Counts
+    from monitor.follow.buffer import Line
     from monitor.follow.judge_state import Merging
-    from monitor.follow.splitting import Line
-    from monitor.follow.verdict_line import ClaimLine, VerdictLine
+    from monitor.follow.verdict_line import ClaimLine, Counts, VerdictLine
     from monitor.input.records import At, Record
     from monitor.input.reorder_window import Window
     from monitor.report.verdict import Report

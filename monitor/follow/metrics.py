@@ -1,82 +1,193 @@
-"""Serves metrics for Prometheus, and whether the follower is healthy and ready."""
+"""Exports what a follower counts to Prometheus, and serves whether it is healthy and ready."""
 
 from __future__ import annotations
 
 import hmac
-import ipaddress
+import socket
 import threading
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from importlib.util import find_spec
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from socketserver import ThreadingMixIn
+from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple, TypeAlias
+from wsgiref.simple_server import WSGIRequestHandler, WSGIServer
 
-from spec.installed import how_to_install
+from msgspec.structs import asdict
+
+from spec.events.alphabet import Kind
 from spec.language.errors import SpecError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-    from pathlib import Path
-    from socket import socket
+    from collections.abc import Callable, Iterable, Iterator, Mapping
 
-__all__ = ["Address", "MetricsServer", "address_of", "token_in"]
+    from monitor.follow.addresses import Address
+    from monitor.follow.checkpointing import Recording
+    from monitor.follow.engines import Engine
+    from monitor.follow.follower import Follower
+    from monitor.follow.judge import Judge
+    from monitor.follow.poster import Poster
+
+__all__ = ["METRICS", "PROCESS", "Metric", "MetricsServer", "registry_of"]
 
 REQUESTS: Final = 8
 """Requests that are served at once; another is turned away."""
 
 _TIMEOUT_S: Final = 5.0
-_TOKEN_BYTES: Final = 4096
-_NO_LIB: Final = "prometheus_client is not installed"
+_SOURCE: Final = ("source",)
+_Samples: TypeAlias = "Iterable[tuple[tuple[str, ...], float]]"
 
 
-class Address(NamedTuple):
-    """Where metrics are served."""
+class Metric(NamedTuple):
+    """A metric, without what its name begins with and the suffix that a counter has."""
 
-    host: str
-    port: int
+    key: str
+    kind: Literal["counter", "gauge"]
+    says: str
+    labels: tuple[str, ...] = ()
 
     @property
-    def is_loopback(self) -> bool:
-        """Whether only processes of this machine reach it."""
-        if self.host == "localhost":
-            return True
-        try:
-            return ipaddress.ip_address(self.host).is_loopback
-        except ValueError:
-            return False
+    def name(self) -> str:
+        """Its name, without the suffix."""
+        return f"resident_claims_{self.key}"
+
+    @property
+    def exported(self) -> str:
+        """Its name in what is exported."""
+        return f"{self.name}_total" if self.kind == "counter" else self.name
 
 
-def address_of(text: str, token: str | None) -> Address:
-    """The address that `--metrics` names: PORT, of the loopback interface, or HOST:PORT.
+PROCESS: Final = "process_resident_memory_bytes"
+"""Memory, by the name that prometheus_client gives it."""
 
-    Raises:
-        SpecError: it is none, others than this machine reach it and there is no token, or
-            prometheus_client is not installed.
-    """
-    host, _, port = text.rpartition(":")
-    host = host.removeprefix("[").removesuffix("]") or "127.0.0.1"
-    if not (port.isascii() and port.isdigit() and int(port) < 1 << 16):
-        raise SpecError(f"--metrics {text}: no port", "give PORT or HOST:PORT, such as 9464")
-    found = Address(host, int(port))
-    if not found.is_loopback and not token:
-        raise SpecError(
-            f"--metrics {text} can be read from other machines",
-            "serve 127.0.0.1, or name a file with a token by --metrics-token",
-        )
-    if find_spec("prometheus_client") is None:
-        raise SpecError(_NO_LIB, how_to_install("metrics"))
+METRICS: Final = (
+    Metric("events", "counter", "Events judged.", ("kind",)),
+    Metric(
+        "verdicts",
+        "counter",
+        "Verdicts on claims that ended: kept, violated, inconclusive or not_entered.",
+        ("mode", "verdict"),
+    ),
+    Metric(
+        "obligations",
+        "counter",
+        "Verdicts on obligations of claims that ended.",
+        ("mode", "obligation", "verdict"),
+    ),
+    Metric("violations", "counter", "Obligations violated.", ("mode", "obligation")),
+    Metric("live_claims", "gauge", "Claims that have not ended."),
+    Metric("lag_bytes", "gauge", "Bytes of a file that were not read yet.", _SOURCE),
+    Metric("buffer_bytes", "gauge", "Bytes of lines that wait to be judged."),
+    Metric(
+        "gaps",
+        "counter",
+        "How often lines of a source may be missing: rotations, lost connections, drops.",
+        _SOURCE,
+    ),
+    Metric("dropped_lines", "counter", "Lines dropped at a full buffer.", _SOURCE),
+    Metric("rejected_lines", "counter", "Lines that could not be read.", _SOURCE),
+    Metric(
+        "disordered_lines",
+        "counter",
+        "Lines that came early and were held, that were repeated, too late, or contradicting.",
+        ("source", "what"),
+    ),
+    Metric(
+        "held_lines", "gauge", "Lines that are held back until those before them come.", _SOURCE
+    ),
+    Metric(
+        "limits_reached",
+        "counter",
+        "Streams that reached a limit: live, requests or ids.",
+        ("limit",),
+    ),
+    Metric("connects", "counter", "How often a source was opened.", _SOURCE),
+    Metric("source_up", "gauge", "Whether a source was opened and has not ended.", _SOURCE),
+    Metric("checkpoint_timestamp_seconds", "gauge", "When the last one was written, or 0."),
+    Metric("checkpoint_failures", "counter", "Checkpoints that could not be written."),
+    Metric(
+        "webhook_posts",
+        "counter",
+        "Violations posted, given up after several tries, or dropped at a full queue.",
+        ("outcome",),
+    ),
+    Metric(
+        "otlp_records",
+        "counter",
+        "Log records posted, given up or refused by the collector, or dropped at a full queue.",
+        ("outcome",),
+    ),
+)
+"""All that is exported beside what prometheus_client says of the process."""
+
+
+def registry_of(
+    follower: Follower,
+    recording: Recording | None,
+    webhook: Poster | None = None,
+    otlp: Poster | None = None,
+) -> Any:
+    """A registry of prometheus_client that reads the counts when it is asked."""
+    from prometheus_client import CollectorRegistry, ProcessCollector
+    from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily
+
+    class Collector:
+        def collect(self) -> Iterator[Any]:
+            samples = _samples(follower, recording, webhook, otlp)
+            for metric in METRICS:
+                if metric.key in samples:
+                    make = CounterMetricFamily if metric.kind == "counter" else GaugeMetricFamily
+                    family = make(metric.name, metric.says, labels=metric.labels)
+                    for labels, value in samples[metric.key]:
+                        family.add_metric(labels, value)
+                    yield family
+
+    registry = CollectorRegistry()
+    registry.register(Collector())
+    ProcessCollector(registry=registry)
+    return registry
+
+
+def _samples(
+    follower: Follower, recording: Recording | None, webhook: Poster | None, otlp: Poster | None
+) -> dict[str, _Samples]:
+    """The samples of each metric that there is, by its key; counts are copied at once."""
+    counts, sources = follower.counts, follower.sources
+    judges: dict[str, Judge | Engine] = {**follower.judges, **follower.engines.by_source}
+    kinds = {str(kind): 0 for kind in Kind} | dict(counts.events)
+    lags = {name: lag for name, source in sources.items() if (lag := source.lag()) is not None}
+    disorder = {name: asdict(judge.disorder) for name, judge in judges.items()}
+    found: dict[str, _Samples] = {
+        "events": _each(kinds),
+        "verdicts": list(dict(counts.verdicts).items()),
+        "obligations": list(dict(counts.obligations).items()),
+        "violations": list(dict(counts.violations).items()),
+        "live_claims": _one(follower.live),
+        "lag_bytes": _each(lags),
+        "buffer_bytes": _one(follower.buffer.size),
+        "gaps": _each({name: counts.gaps[name] for name in sources}),
+        "dropped_lines": _each({name: counts.dropped[name] for name in sources}),
+        "rejected_lines": _each({name: counts.rejected[name] for name in sources}),
+        "disordered_lines": [
+            ((name, what), n) for name, each in disorder.items() for what, n in each.items()
+        ],
+        "held_lines": _each({name: judge.held for name, judge in judges.items()}),
+        "limits_reached": _each({n: counts.limits[n] for n in ("live", "requests", "ids")}),
+        "connects": _each({name: follower.outlets[name].connects for name in sources}),
+        "source_up": _each({name: follower.is_up(name) for name in sources}),
+    }
+    if recording is not None:
+        found["checkpoint_timestamp_seconds"] = _one(recording.saved_at or 0.0)
+        found["checkpoint_failures"] = _one(recording.failures)
+    for key, poster in (("webhook_posts", webhook), ("otlp_records", otlp)):
+        if poster is not None:
+            posts = {"posted": poster.posted, "failed": poster.failed, "dropped": poster.dropped}
+            found[key] = _each(posts)
     return found
 
 
-def token_in(path: Path, option: str = "--metrics-token") -> str:
-    """The token in a file, without blanks around it; raises SpecError, which names the option."""
-    try:
-        with path.open("rb") as file:
-            token = file.read(_TOKEN_BYTES).strip().decode("ascii")
-    except (OSError, ValueError) as error:
-        reason = getattr(error, "strerror", None) or "it is no ASCII text"
-        raise SpecError(f"{option} {path}: {reason}", "name a file with a token") from None
-    if len(token) < 16:
-        raise SpecError(f"{option} {path}: under 16 characters", "make a longer one")
-    return token
+def _one(value: float) -> _Samples:
+    return [((), value)]
+
+
+def _each(values: Mapping[str, float]) -> _Samples:
+    return [((label,), value) for label, value in values.items()]
 
 
 class MetricsServer:
@@ -102,22 +213,35 @@ class MetricsServer:
         healthy: Callable[[], str],
         ready: Callable[[], str],
     ) -> None:
-        from prometheus_client import generate_latest
+        from prometheus_client import make_wsgi_app
 
-        def metrics() -> tuple[int, bytes]:
-            return 200, generate_latest(registry)
+        metrics, states = make_wsgi_app(registry), {"/healthz": healthy, "/readyz": ready}
 
-        pages = {
-            "/metrics": metrics,
-            "/healthz": lambda: _state(healthy()),
-            "/readyz": lambda: _state(ready()),
-        }
+        def answer(environ: dict[str, Any], start: Any) -> Any:
+            def named(status: str, headers: list[tuple[str, str]]) -> Any:
+                return start(status, [*headers, ("Server", "resident-claims")])
+
+            path = environ["PATH_INFO"]
+            if path == "/metrics":
+                if _may(environ, token):
+                    return metrics(environ, named)
+                code, text = "401 Unauthorized", "a token is needed"
+            elif path not in states:
+                code, text = "404 Not Found", "not found"
+            elif text := states[path]():
+                code = "503 Service Unavailable"
+            else:
+                code, text = "200 OK", "ok"
+            named(code, [("Content-Type", "text/plain; charset=utf-8")])
+            return [f"{text}\n".encode()]
+
         try:
-            self._server = _Server(address, _handler(pages, token))
+            self._server = _Server(address)
         except (OSError, OverflowError) as error:
             reason = getattr(error, "strerror", None) or str(error)
             cause = f"--metrics {address.host}:{address.port}: {reason}"
             raise SpecError(cause, "name another address") from None
+        self._server.set_app(answer)
         self.port = int(self._server.server_address[1])
         self._thread = threading.Thread(
             target=self._server.serve_forever, kwargs={"poll_interval": 0.2}, daemon=True
@@ -130,27 +254,30 @@ class MetricsServer:
         self._server.server_close()
 
 
-class _Server(ThreadingHTTPServer):
+def _may(environ: Mapping[str, Any], token: str | None) -> bool:
+    """Whether a request has the token, if one is needed."""
+    given = environ.get("HTTP_AUTHORIZATION", "").removeprefix("Bearer ")
+    return not token or hmac.compare_digest(given.encode("utf-8", "replace"), token.encode())
+
+
+class _Server(ThreadingMixIn, WSGIServer):
     """Serves few requests at once, so that whoever opens connections takes no more than that."""
 
     daemon_threads = True
-    allow_reuse_address = True
 
-    def __init__(self, address: Address, handler: type[BaseHTTPRequestHandler]) -> None:
-        import socket
-
+    def __init__(self, address: Address) -> None:
         self.address_family = socket.AF_INET6 if ":" in address.host else socket.AF_INET
         self._free = threading.BoundedSemaphore(REQUESTS)
-        super().__init__(address, handler)
+        super().__init__(address, _Quiet)
 
-    def process_request(self, request: socket | tuple[bytes, socket], client: Any) -> None:
+    def process_request(self, request: Any, client: Any) -> None:
         """Serve a request in a thread, if there is one to spare."""
         if self._free.acquire(blocking=False):
             super().process_request(request, client)
         else:
             self.shutdown_request(request)
 
-    def process_request_thread(self, request: socket | tuple[bytes, socket], client: Any) -> None:
+    def process_request_thread(self, request: Any, client: Any) -> None:
         """Serve it, and spare the thread again."""
         try:
             super().process_request_thread(request, client)
@@ -161,39 +288,10 @@ class _Server(ThreadingHTTPServer):
         """A client that went away is no error of ours."""
 
 
-def _handler(
-    pages: dict[str, Callable[[], tuple[int, bytes]]], token: str | None
-) -> type[BaseHTTPRequestHandler]:
-    class Handler(BaseHTTPRequestHandler):
-        timeout = _TIMEOUT_S
-        server_version, sys_version = "resident-claims", ""
+class _Quiet(WSGIRequestHandler):
+    """Logs no requests."""
 
-        def do_GET(self) -> None:
-            path = self.path.partition("?")[0]
-            page = pages.get(path)
-            if page is None:
-                self._answer(404, b"not found\n")
-            elif path == "/metrics" and token and not self._may(token):
-                self._answer(401, b"a token is needed\n")
-            else:
-                self._answer(*page())
+    timeout = _TIMEOUT_S
 
-        def _may(self, token: str) -> bool:
-            given = self.headers.get("Authorization", "").removeprefix("Bearer ")
-            return hmac.compare_digest(given.encode("utf-8", "replace"), token.encode())
-
-        def _answer(self, code: int, body: bytes) -> None:
-            self.send_response(code)
-            self.send_header("Content-Type", "text/plain; version=0.0.4; charset=utf-8")
-            self.send_header("Content-Length", str(len(body)))
-            self.end_headers()
-            self.wfile.write(body)
-
-        def log_message(self, format: str, *args: object) -> None:
-            """Requests are not logged."""
-
-    return Handler
-
-
-def _state(why: str) -> tuple[int, bytes]:
-    return (503, why.encode() + b"\n") if why else (200, b"ok\n")
+    def log_message(self, format: str, *args: object) -> None:
+        """Requests are not logged."""

@@ -1,4 +1,8 @@
-"""Posts what is decided to a web address, in a thread of its own, and never in the way."""
+"""Posts what is decided to a web address, in a thread of its own, without blocking the judge.
+
+Violations go to a webhook as JSON. All lines go to an OpenTelemetry collector as log records, in
+the JSON form of OTLP/HTTP.
+"""
 
 from __future__ import annotations
 
@@ -7,25 +11,43 @@ import threading
 import time
 import urllib.error
 import urllib.request
-from typing import TYPE_CHECKING, Final
-from urllib.parse import urlsplit
+from typing import TYPE_CHECKING, Any, Final
 
-from spec.language.errors import SpecError
+import msgspec
+
+from monitor.follow.verdict_line import LimitLine, ViolationLine
+from spec import __version__
+from spec.stream.outcome import ModeVerdict
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from monitor.follow.verdict_line import VerdictLine
 
-__all__ = ["TRIES", "WAITING", "Poster", "check_url"]
+__all__ = ["TRIES", "WAITING", "OtlpLogs", "Poster", "Webhook", "log_record"]
 
 WAITING: Final = 1_000
 """Lines that wait to be posted; one more is dropped and counted."""
 
 TRIES: Final = 4
+
+CLAIM, VIOLATION = "resident_claims.claim", "resident_claims.violation"
+LIMIT: Final = "resident_claims.limit"
+"""The names of log records: the verdict on a claim, a violation, and a limit that was reached."""
+
 _TIMEOUT_S: Final = 5.0
 _FIRST_WAIT_S: Final = 0.5  # before the second try; each wait is twice the last
 _MOST_ANSWER: Final = 1 << 16  # bytes of an answer that are read
+
+
+_SEVERITIES: Final = {
+    ModeVerdict.KEPT: (9, "INFO"),
+    ModeVerdict.INCONCLUSIVE: (13, "WARN"),
+    ModeVerdict.VIOLATED: (17, "ERROR"),
+}
+_ATTRIBUTES: Final = (
+    *("id", "source", "stream", "claim_id", "mode", "obligation", "verdict", "limit"),
+)
 
 
 class _NoRedirect(urllib.request.HTTPRedirectHandler):
@@ -59,16 +81,15 @@ class Poster:
         self._thread = threading.Thread(target=self._run, name=self.NAME, daemon=True)
         self._thread.start()
 
+    MAY_HELP: tuple[int, ...]
+    """Codes of answers after which another try may help."""
+
     def wants(self, line: VerdictLine) -> bool:
         """Whether a line is posted."""
-        raise NotImplementedError
+        return True
 
     def content(self, lines: Sequence[VerdictLine]) -> tuple[Mapping[str, str], bytes]:
         """The headers and the body of a post, besides what all have."""
-        raise NotImplementedError
-
-    def retries(self, code: int) -> bool:
-        """Whether another try may help after an answer with this code."""
         raise NotImplementedError
 
     def refused(self, answer: bytes, lines: int) -> int:
@@ -127,7 +148,7 @@ class Poster:
             except urllib.error.HTTPError as error:
                 error.close()
                 why = f"HTTP {error.code}"
-                if not self.retries(error.code):
+                if error.code not in self.MAY_HELP:
                     break
             except (OSError, ValueError) as error:
                 why = str(getattr(error, "reason", None) or error)
@@ -140,17 +161,94 @@ class Poster:
             self._report(f"{self.NAME}: {self.POSTS} were not posted ({why}); more are counted")
 
 
-def check_url(url: str, option: str) -> str:
-    """The address, if something can be posted to it.
+class Webhook(Poster):
+    """Posts each violation as JSON, as it stands in the file of verdicts.
 
-    Raises:
-        SpecError: it is none; the error names the option.
+    The header `Idempotency-Key` is the id of the line: what is posted again after a restart has the
+    same.
     """
-    try:
-        parts = urlsplit(url)
-        whole = parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
-    except ValueError:
-        whole = False
-    if not whole:
-        raise SpecError(f"{option} {url}: no web address", "such as https://alerts.example/hook")
-    return url
+
+    NAME, POSTS, MOST = "webhook", "violations", 1
+    MAY_HELP = (408, 429, *range(500, 600))
+
+    def wants(self, line: VerdictLine) -> bool:
+        """Whether it is a violation."""
+        return isinstance(line, ViolationLine)
+
+    def content(self, lines: Sequence[VerdictLine]) -> tuple[Mapping[str, str], bytes]:
+        """One line."""
+        (line,) = lines
+        return {"Idempotency-Key": line.id}, msgspec.json.encode(line)
+
+
+class OtlpLogs(Poster):
+    """Posts each line of the file of verdicts as a log record.
+
+    Its body is the line. What is posted again, after a restart or because an answer was lost, has
+    the same attribute `resident_claims.id`.
+
+    Args:
+        token: is sent as `Authorization: Bearer`; None for none.
+    """
+
+    NAME, POSTS, MOST = "otlp", "log records", 100
+    MAY_HELP = (429, 502, 503, 504)  # the specification of OTLP lists these
+
+    def __init__(self, url: str, token: str | None, report: Callable[[str], None]) -> None:
+        self._headers = {} if token is None else {"Authorization": f"Bearer {token}"}
+        super().__init__(url, report)
+
+    def content(self, lines: Sequence[VerdictLine]) -> tuple[Mapping[str, str], bytes]:
+        """A request to export these."""
+        now = time.time_ns()
+        scope = {"name": "resident-claims", "version": __version__}
+        records = [log_record(line, now) for line in lines]
+        logs = {
+            "resource": {"attributes": _attributes({"service.name": "resident-claims"})},
+            "scopeLogs": [{"scope": scope, "logRecords": records}],
+        }
+        return self._headers, msgspec.json.encode({"resourceLogs": [logs]})
+
+    def refused(self, answer: bytes, lines: int) -> int:
+        """How many records the collector says that it rejected."""
+        try:
+            said = msgspec.json.decode(answer)["partialSuccess"]["rejectedLogRecords"]
+            return max(0, min(int(said), lines))
+        except (ValueError, LookupError, TypeError, RecursionError):
+            return 0  # usually there is nothing to say
+
+
+def log_record(line: VerdictLine, now_ns: int) -> dict[str, Any]:
+    """A line as a log record. When its event happened is unknown: events have no wall clock.
+
+    Args:
+        now_ns: when it is written, in ns since 1970.
+    """
+    kind, verdict, severity = _said(line)
+    number, name = _SEVERITIES[severity]
+    about = {
+        f"resident_claims.{field}": str(value)
+        for field in _ATTRIBUTES
+        if (value := verdict if field == "verdict" else getattr(line, field, None)) is not None
+    }
+    return {
+        "observedTimeUnixNano": str(now_ns),
+        "severityNumber": number,
+        "severityText": name,
+        "eventName": kind,
+        "body": {"stringValue": msgspec.json.encode(line).decode()},
+        "attributes": _attributes(about),
+    }
+
+
+def _said(line: VerdictLine) -> tuple[str, ModeVerdict | None, ModeVerdict]:
+    """What a line is called, its verdict if it has one, and the verdict that weighs as much."""
+    if isinstance(line, ViolationLine):
+        return VIOLATION, ModeVerdict.VIOLATED, ModeVerdict.VIOLATED
+    if isinstance(line, LimitLine):
+        return LIMIT, None, ModeVerdict.INCONCLUSIVE
+    return CLAIM, line.verdict, line.verdict if line.entered else ModeVerdict.KEPT
+
+
+def _attributes(pairs: Mapping[str, str]) -> list[dict[str, Any]]:
+    return [{"key": key, "value": {"stringValue": value}} for key, value in pairs.items()]

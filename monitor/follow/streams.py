@@ -9,13 +9,12 @@ import socket
 import sys
 from typing import TYPE_CHECKING, Any, Final
 
-from monitor.follow.splitting import Splitter
+from monitor.follow.buffer import Splitter
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from monitor.follow.buffer import Position
-    from monitor.follow.outlet import Outlet
+    from monitor.follow.buffer import Outlet, Position
 
 __all__ = ["FIRST_WAIT_S", "LAST_WAIT_S", "Fifo", "Peer", "StandardInput", "Zmq", "tcp", "unix"]
 

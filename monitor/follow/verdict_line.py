@@ -1,9 +1,11 @@
-"""Defines the lines of a file of verdicts: violations, claims that ended, limits."""
+"""Defines the lines of a file of verdicts: violations, claims that ended, limits; counts them."""
 
 from __future__ import annotations
 
 import hashlib
-from typing import Any, TypeAlias
+from collections import Counter
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import msgspec
 
@@ -13,8 +15,13 @@ from spec.language.prose import printable
 from spec.language.verdicts import Verdict
 from spec.stream.outcome import ModeVerdict
 
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
 __all__ = [
+    "NO_MODE",
     "ClaimLine",
+    "Counts",
     "LimitLine",
     "Reason",
     "VerdictLine",
@@ -146,3 +153,38 @@ def line_text(line: VerdictLine) -> str:
     number = "" if line.at.sequence is None else f", sequence {line.at.sequence}"
     where = f"({line.at.file}:{line.at.line}{number})"
     return f"{printable('  '.join([*words, where]))}\n"
+
+
+NO_MODE = "none"
+"""The mode of a claim that states none, or two."""
+
+
+@dataclass(slots=True)
+class Counts:
+    """Numbers since the process started; those of sources by the source as the user named it.
+
+    `verdicts` are on claims by mode and verdict, `obligations` by mode, name and verdict,
+    `violations` by mode and name. `limits` counts the streams that reached one, by the limit.
+    """
+
+    events: Counter[str] = field(default_factory=Counter)
+    verdicts: Counter[tuple[str, str]] = field(default_factory=Counter)
+    obligations: Counter[tuple[str, str, str]] = field(default_factory=Counter)
+    violations: Counter[tuple[str, str]] = field(default_factory=Counter)
+    limits: Counter[str] = field(default_factory=Counter)
+    rejected: Counter[str] = field(default_factory=Counter)
+    dropped: Counter[str] = field(default_factory=Counter)
+    gaps: Counter[str] = field(default_factory=Counter)
+
+    def note(self, lines: Iterable[VerdictLine]) -> None:
+        """Count what was decided."""
+        for line in lines:
+            if isinstance(line, ViolationLine):
+                self.violations[line.mode, line.obligation] += 1
+            elif isinstance(line, LimitLine):
+                self.limits[line.limit] += 1
+            else:
+                mode = line.mode or NO_MODE
+                self.verdicts[mode, line.verdict if line.entered else "not_entered"] += 1
+                for name, verdict in line.obligations.items():
+                    self.obligations[mode, name, verdict] += 1

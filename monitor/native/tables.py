@@ -12,11 +12,10 @@ from typing import Final
 
 from monitor.native.options import i64, kinds_of, many, maybe, text, u8, u32, u64
 from spec.claims.states import TERMINAL, TRANSITIONS, ClaimState, Mode
-from spec.contract.facts import FACTS_ARE_FACTS, ROOM
+from spec.contract.facts import FACTS_ARE_FACTS, ROOM, facts_of
 from spec.contract.ledgers import CLAIM_FACTS, DECLARED, REQUEST_FACTS
 from spec.contract.modes import MODES, Bundle
 from spec.contract.obligations import OBLIGATIONS
-from spec.contract.facts import facts_of
 from spec.events import alphabet
 from spec.events.alphabet import Kind
 from spec.events.canonical import Event

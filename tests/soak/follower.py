@@ -15,10 +15,8 @@ from random import Random
 from monitor.__main__ import main
 from monitor.core import Streams
 from monitor.follow import follower
-from monitor.follow.buffer import Position
+from monitor.follow.buffer import Line, Outlet, Position
 from monitor.follow.growing_file import GrowingFile
-from monitor.follow.outlet import Outlet
-from monitor.follow.splitting import Line
 from monitor.follow.verdicts_file import VerdictsFile
 
 __all__ = ["BUGS"]

@@ -9,10 +9,9 @@ from random import Random
 
 import msgspec
 
-from monitor.follow.counts import Counts
 from monitor.follow.engines import Engines
 from monitor.follow.judge import Judge
-from monitor.follow.verdict_line import VerdictLine, ViolationLine
+from monitor.follow.verdict_line import Counts, VerdictLine, ViolationLine
 from monitor.input.reorder_window import Window
 from spec.claims.states import Mode
 from tests.monitor.input.test_merged import Line, told

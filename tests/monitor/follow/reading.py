@@ -6,8 +6,17 @@ import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from monitor.follow.buffer import Batch, Break, Buffer, End, Item, Position, WhenFull
-from monitor.follow.outlet import Outlet, Source
+from monitor.follow.buffer import (
+    Batch,
+    Break,
+    Buffer,
+    End,
+    Item,
+    Outlet,
+    Position,
+    Source,
+    WhenFull,
+)
 from tests.monitor.follow.processes import wait_for
 
 __all__ = ["Read", "reading"]

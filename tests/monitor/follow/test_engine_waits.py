@@ -13,12 +13,11 @@ import pytest
 
 from monitor.__main__ import main
 from monitor.follow.buffer import WhenFull
-from monitor.follow.counts import Counts
-from monitor.follow.exporter import registry_of
 from monitor.follow.follower import Follower
 from monitor.follow.growing_file import GrowingFile
 from monitor.follow.judge import Judge
-from monitor.follow.verdict_line import ClaimLine
+from monitor.follow.metrics import registry_of
+from monitor.follow.verdict_line import ClaimLine, Counts
 from monitor.input.reorder_window import Window
 from monitor.report.reorder_option import wait_asked
 from spec.language.errors import SpecError

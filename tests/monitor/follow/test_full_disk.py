@@ -11,10 +11,10 @@ from monitor.durable.checkpoints import Checkpoints
 from monitor.follow import follower as module
 from monitor.follow.buffer import WhenFull
 from monitor.follow.checkpointing import Recording, Terms
-from monitor.follow.counts import Counts
 from monitor.follow.follower import Follower
 from monitor.follow.growing_file import GrowingFile
 from monitor.follow.judge import Judge
+from monitor.follow.verdict_line import Counts
 from monitor.follow.verdicts_file import VerdictsFile
 from tests.monitor.follow.ranks import engines
 from tests.monitor.follow.traces import trace

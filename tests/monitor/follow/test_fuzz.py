@@ -13,12 +13,11 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from monitor.follow import splitting
-from monitor.follow.counts import Counts
+from monitor.follow import buffer
+from monitor.follow.buffer import Line, Splitter
 from monitor.follow.judge import Judge
-from monitor.follow.splitting import Line, Splitter
 from monitor.follow.streams import Peer
-from monitor.follow.verdict_line import VerdictLine
+from monitor.follow.verdict_line import Counts, VerdictLine
 from monitor.input.errors import InputError
 from monitor.input.given import record_of_line
 from monitor.input.lines import BOM, LINE_LIMIT
@@ -124,7 +123,7 @@ class TestAnything:
     def test_counted(self, lines: list[bytes], cuts: list[int], reorder: bool) -> None:
         """Each line that cannot be read is counted once, wherever a read ends."""
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(splitting, "LINE_LIMIT", LIMIT)
+            patch.setattr(buffer, "LINE_LIMIT", LIMIT)
             content = b"\n".join(lines)
             ends = [0, *sorted(cut % (len(content) + 1) for cut in cuts), len(content)]
             found = read([content[start:end] for start, end in pairwise(ends)])

@@ -12,9 +12,8 @@ from hypothesis import strategies as st
 
 from monitor.check.files import check
 from monitor.follow import judge as judge_module
-from monitor.follow.counts import Counts
 from monitor.follow.judge import Judge
-from monitor.follow.verdict_line import ClaimLine, VerdictLine, ViolationLine
+from monitor.follow.verdict_line import ClaimLine, Counts, VerdictLine, ViolationLine
 from monitor.report.verdict import Report
 from spec.claims.states import Mode
 from spec.contract.modes import Bundle

@@ -10,9 +10,8 @@ import pytest
 
 from monitor.__main__ import main
 from monitor.follow import judge as judge_module
-from monitor.follow.counts import Counts
 from monitor.follow.judge import Judge
-from monitor.follow.verdict_line import ClaimLine, LimitLine, VerdictLine
+from monitor.follow.verdict_line import ClaimLine, Counts, LimitLine, VerdictLine
 from monitor.report.limit_options import limits_asked
 from monitor.report.verdict import Report
 from spec.stream.breaks import Limits

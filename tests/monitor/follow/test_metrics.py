@@ -9,15 +9,14 @@ from pathlib import Path
 
 import pytest
 
+from monitor.follow.addresses import Address, address_of, token_in
 from monitor.follow.buffer import WhenFull
-from monitor.follow.counts import Counts
-from monitor.follow.exporter import METRICS, PROCESS, registry_of
 from monitor.follow.follower import Follower
 from monitor.follow.growing_file import GrowingFile
 from monitor.follow.judge import Judge
-from monitor.follow.metrics import Address, MetricsServer, address_of, token_in
-from monitor.follow.otlp import OtlpLogs
-from monitor.follow.webhook import Webhook
+from monitor.follow.metrics import METRICS, PROCESS, MetricsServer, registry_of
+from monitor.follow.poster import OtlpLogs, Webhook
+from monitor.follow.verdict_line import Counts
 from spec.language.errors import SpecError
 from tests.monitor.follow.ranks import engines
 from tests.monitor.follow.traces import trace
@@ -166,7 +165,7 @@ class TestAddress:
 
     def test_not_installed(self, monkeypatch: pytest.MonkeyPatch) -> None:
         """Without prometheus_client it is said how to install it."""
-        monkeypatch.setattr("monitor.follow.metrics.find_spec", lambda name: None)
+        monkeypatch.setattr("monitor.follow.addresses.find_spec", lambda name: None)
         with pytest.raises(SpecError, match="metrics"):
             address_of("9464", None)
 

@@ -16,7 +16,8 @@ import pytest
 from monitor.__main__ import main
 from monitor.check.files import check_files
 from monitor.follow import poster as module
-from monitor.follow.otlp import OtlpLogs, check_endpoint, log_record
+from monitor.follow.addresses import check_endpoint
+from monitor.follow.poster import OtlpLogs, log_record
 from monitor.follow.verdict_line import ClaimLine, LimitLine, VerdictLine, ViolationLine
 from monitor.report.verdict import Place
 from spec.claims.states import Mode

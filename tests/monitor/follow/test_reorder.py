@@ -14,11 +14,10 @@ from hypothesis import strategies as st
 from monitor.__main__ import main
 from monitor.check.files import check
 from monitor.follow.buffer import WhenFull
-from monitor.follow.counts import Counts
 from monitor.follow.follower import Follower
 from monitor.follow.growing_file import GrowingFile
 from monitor.follow.judge import Judge
-from monitor.follow.verdict_line import VerdictLine, ViolationLine
+from monitor.follow.verdict_line import Counts, VerdictLine, ViolationLine
 from monitor.input.records import Disorder
 from monitor.input.reorder_window import Window
 from spec.contract.modes import Bundle

@@ -7,9 +7,8 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from monitor.follow.counts import Counts
 from monitor.follow.judge import Judge
-from monitor.follow.verdict_line import ClaimLine, VerdictLine, ViolationLine
+from monitor.follow.verdict_line import ClaimLine, Counts, VerdictLine, ViolationLine
 from spec.language.verdicts import Verdict
 from spec.stream.outcome import ModeVerdict
 from tests.monitor.follow.traces import trace

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from monitor.follow import splitting
-from monitor.follow.splitting import Splitter
+from monitor.follow import buffer
+from monitor.follow.buffer import Splitter
 
 TEXTS = st.lists(st.sampled_from([b"", b"a", b"\r", b"\x00\xff", b"longer than most"]), max_size=9)
 
@@ -35,7 +35,7 @@ def test_any_cut(lines: list[bytes], cuts: list[int]) -> None:
 @pytest.mark.parametrize("chunk", [1, 3, 1000])
 def test_too_long(chunk: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """A line over the limit is None, and memory holds no more of it than the limit."""
-    monkeypatch.setattr(splitting, "LINE_LIMIT", 8)
+    monkeypatch.setattr(buffer, "LINE_LIMIT", 8)
     text = b"12345678\n123456789\nshort\n" + 50 * b"x" + b"\nend\n"
     splitter, found = Splitter(), []
     for start in range(0, len(text), chunk):
@@ -47,6 +47,6 @@ def test_too_long(chunk: int, monkeypatch: pytest.MonkeyPatch) -> None:
 def test_held_counts_what_was_dropped() -> None:
     """A position is the start of the line in hand, though it is too long to be kept."""
     splitter = Splitter()
-    splitter.feed(b"a\n" + (splitting.LINE_LIMIT + 5) * b"x")
-    assert splitting.LINE_LIMIT + 5 == splitter.held
+    splitter.feed(b"a\n" + (buffer.LINE_LIMIT + 5) * b"x")
+    assert buffer.LINE_LIMIT + 5 == splitter.held
     assert [None] == list(splitter.flush())

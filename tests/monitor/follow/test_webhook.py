@@ -12,8 +12,8 @@ import msgspec
 import pytest
 
 from monitor.follow import poster as module
-from monitor.follow.poster import check_url
-from monitor.follow.webhook import Webhook
+from monitor.follow.addresses import check_url
+from monitor.follow.poster import Webhook
 from spec.language.errors import SpecError
 from tests.monitor.follow.processes import wait_for
 from tests.monitor.follow.receiver import receiving

@@ -14,9 +14,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from monitor.check.files import check_files
-from monitor.follow.counts import Counts
 from monitor.follow.judge import Judge
-from monitor.follow.verdict_line import VerdictLine
+from monitor.follow.verdict_line import Counts, VerdictLine
 from monitor.input.dialects import Reader
 from monitor.input.dialects.otlp import EVENT
 from monitor.input.errors import InputError
