@@ -18,7 +18,7 @@ app = new_app(
         "follow": "monitor.follow.cli",
     },
 )
-add_docs(app, later("monitor.follow.pages", "pages"), of="verdicts")
+add_docs(app, later("monitor.cli.pages", "pages"), of="verdicts")
 add_schema(
     app,
     later("monitor.report.verdict", "verdict_schema"),

@@ -10,15 +10,17 @@ import typer
 from monitor.check.files import EXIT_CODES, check
 from monitor.cli.progress import progress_of
 from monitor.input.errors import InputError
-from monitor.report.limit_options import (
+from monitor.report.options import (
     IDS,
     IdsOption,
     LiveOption,
+    ModeOption,
+    ReorderOption,
     RequestsOption,
     limits_asked,
+    mode_asked,
+    window_asked,
 )
-from monitor.report.mode_option import ModeOption, mode_asked
-from monitor.report.reorder_option import ReorderOption, window_asked
 from monitor.report.verdict import ModeChoice
 from spec.cli.arguments import claim_option, file_name
 from spec.cli.common import print_json, print_text

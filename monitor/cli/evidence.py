@@ -11,7 +11,7 @@ from monitor.check.evidence import NoModeStated, as_yaml, exit_code, take_eviden
 from monitor.cli.progress import progress_of
 from monitor.input.errors import InputError
 from monitor.report.evidence_text import evidence_text
-from monitor.report.mode_option import ModeOption, mode_asked
+from monitor.report.options import ModeOption, mode_asked
 from monitor.report.verdict import ModeChoice
 from spec.cli.arguments import file_name, path_option
 from spec.cli.common import (

@@ -14,18 +14,17 @@ from monitor.follow.command import Asked, follow_events
 from monitor.input.errors import InputError
 from monitor.live.follow import Followed, follow, live_line
 from monitor.live.lines import LiveEnd
-from monitor.report.limit_options import (
+from monitor.report.options import (
     IDS,
+    RANK_WAIT,
     IdsOption,
     LiveOption,
-    RequestsOption,
-    limits_asked,
-)
-from monitor.report.mode_option import ModeOption, mode_asked
-from monitor.report.reorder_option import (
-    RANK_WAIT,
+    ModeOption,
     RankWaitOption,
     ReorderOption,
+    RequestsOption,
+    limits_asked,
+    mode_asked,
     wait_asked,
     window_asked,
 )

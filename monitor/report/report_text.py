@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from monitor.report.findings import claim_text, coded, places, shown_claims
-from monitor.report.headline import headline, summary
+from monitor.report.headline import headline, summary, tallies
 from monitor.report.layout import (
     GLUE,
     VERDICT_STYLES,
@@ -18,7 +18,6 @@ from monitor.report.layout import (
     verdict_word,
 )
 from monitor.report.quote import quotes
-from monitor.report.tally import tallies
 from monitor.report.verdict import ModeChoice
 from spec.cli.styled import Styled, filled, rendered, table
 from spec.contract.obligations import OBLIGATIONS
@@ -30,7 +29,7 @@ from spec.stream.outcome import ModeVerdict
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from monitor.report.tally import Tally
+    from monitor.report.headline import Tally
     from monitor.report.verdict import BreakReport, Events, Report, UnjudgedClaim
     from spec.cli.styled import Paper
 

@@ -8,7 +8,7 @@ import typer
 
 from monitor.check.files import EXIT_CODES
 from monitor.input.errors import InputError
-from monitor.report.mode_option import ModeOption, mode_asked
+from monitor.report.options import ModeOption, mode_asked
 from monitor.report.verdict import ModeChoice
 from proofs.report.explanation import as_page
 from proofs.traces.explain import explain

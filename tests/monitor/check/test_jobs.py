@@ -25,7 +25,7 @@ from monitor.check.files import check
 from monitor.check.jobs import _context
 from monitor.input.errors import InputError
 from monitor.input.reorder_window import Window
-from monitor.report.limit_options import IDS, limits_asked
+from monitor.report.options import IDS, limits_asked
 from monitor.samples import sample
 from spec.claims.states import Mode
 from spec.contract.modes import Bundle

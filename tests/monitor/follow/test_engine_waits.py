@@ -19,7 +19,7 @@ from monitor.follow.judge import Judge
 from monitor.follow.metrics import registry_of
 from monitor.follow.verdict_line import ClaimLine, Counts
 from monitor.input.reorder_window import Window
-from monitor.report.reorder_option import wait_asked
+from monitor.report.options import wait_asked
 from spec.language.errors import SpecError
 from tests.monitor.follow.processes import (
     PATIENCE_S,

@@ -12,7 +12,7 @@ from monitor.__main__ import main
 from monitor.follow import judge as judge_module
 from monitor.follow.judge import Judge
 from monitor.follow.verdict_line import ClaimLine, Counts, LimitLine, VerdictLine
-from monitor.report.limit_options import limits_asked
+from monitor.report.options import limits_asked
 from monitor.report.verdict import Report
 from spec.stream.breaks import Limits
 from tests.monitor.follow.traces import LIVE, trace

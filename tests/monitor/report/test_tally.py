@@ -13,9 +13,8 @@ from hypothesis import strategies as st
 from rich.console import Console
 
 from monitor.check.files import check
-from monitor.report.headline import headline
+from monitor.report.headline import headline, tallies
 from monitor.report.report_text import as_text
-from monitor.report.tally import tallies
 from monitor.report.verdict import (
     SCHEMA,
     Applies,

@@ -7,7 +7,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from monitor.report.pages import pages
+from monitor.cli.pages import pages
 from runtime_hooks.settings.config import Drill
 from runtime_hooks.trace.inline import Inline
 from runtime_hooks.trace.journal import Line

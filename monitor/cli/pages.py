@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from monitor.follow.verdict_line import followed_schema
 from monitor.live.lines import live_schema
 from monitor.report.verdict import verdict_schema
 from spec.cli.common import json_page
@@ -11,7 +12,5 @@ __all__ = ["pages"]
 
 def pages() -> dict[str, str]:
     """Each page by its path below the folder of the documentation."""
-    return {
-        "schema/live.json": json_page(live_schema()).decode(),
-        "schema/verdict.json": json_page(verdict_schema()).decode(),
-    }
+    schemas = {"followed": followed_schema, "live": live_schema, "verdict": verdict_schema}
+    return {f"schema/{name}.json": json_page(make()).decode() for name, make in schemas.items()}

@@ -1,0 +1,122 @@
+"""Defines the options that the commands which judge traces share."""
+
+from __future__ import annotations
+
+from typing import Annotated, Final, TypeAlias
+
+import msgspec
+import typer
+
+from monitor.input.reorder_window import Window
+from monitor.report.verdict import ModeChoice
+from monitor.results import IDS, limits_asked
+from spec.claims.states import Mode
+from spec.language.suggest import resolve
+
+__all__ = [
+    "IDS",
+    "MOST_IDS",
+    "RANK_WAIT",
+    "IdsOption",
+    "LiveOption",
+    "ModeOption",
+    "RankWaitOption",
+    "ReorderOption",
+    "RequestsOption",
+    "limits_asked",
+    "mode_asked",
+    "wait_asked",
+    "window_asked",
+]
+
+ModeOption: TypeAlias = Annotated[
+    str,
+    typer.Option(
+        "--mode",
+        help=f"{ModeChoice.AUTO}: each claim by the mode that it states; or one of "
+        f"{', '.join(Mode)}.",
+    ),
+]
+
+
+def mode_asked(text: str) -> Mode | None:
+    """The mode that the option names, None for `auto`; raises UnknownName."""
+    choice = resolve(text, ModeChoice, what="mode")
+    return None if choice == ModeChoice.AUTO else Mode(choice)
+
+
+_MOST: Final = 1_000_000_000
+MOST_IDS: Final = 100_000_000
+"""Ids that can be remembered: they take 4 GiB."""
+
+_BEYOND: Final = "One more breaks the stream, and claims that are alive are inconclusive."
+
+LiveOption: TypeAlias = Annotated[
+    int | None,
+    typer.Option(
+        "--max-live",
+        metavar="N",
+        min=1,
+        max=_MOST,
+        help=f"Follow at most N claims of a stream that have not ended. {_BEYOND}",
+    ),
+]
+RequestsOption: TypeAlias = Annotated[
+    int | None,
+    typer.Option(
+        "--max-requests",
+        metavar="N",
+        min=1,
+        max=_MOST,
+        help="The same of requests that have not ended, or on which reports may still come.",
+    ),
+]
+IdsOption: TypeAlias = Annotated[
+    int,
+    typer.Option(
+        "--max-ids",
+        metavar="N",
+        min=1,
+        max=MOST_IDS,
+        help="Remember the ids of N claims that ended and are no longer tracked, 32 to 64 bytes "
+        "each. Then older ids are forgotten: that a claim of such an id begins again is not "
+        "noticed, and the theorem does not apply.",
+    ),
+]
+
+RANK_WAIT: Final = "100000,10s"
+"""How long a rank that is silent is waited for, by default."""
+
+ReorderOption: TypeAlias = Annotated[
+    str | None,
+    typer.Option(
+        "--reorder",
+        metavar="WINDOW",
+        help="Put the lines of each stream into the order of their numbers, and drop repeated "
+        "ones; wait for a missing line until so many others came, or so long by their "
+        "time_ns: 100, 5s, or 100,5s.",
+    ),
+]
+
+RankWaitOption: TypeAlias = Annotated[
+    str,
+    typer.Option(
+        "--rank-wait",
+        metavar="WINDOW",
+        help="Merge the ranks of an engine, and hold so many of their lines back for a rank that "
+        "is silent, or so long: 100000, 10s, or 100000,10s.",
+    ),
+]
+
+
+def window_asked(text: str | None) -> Window | None:
+    """The window that the option states; raises SpecError."""
+    return None if text is None else Window.parse(text)
+
+
+def wait_asked(text: str) -> Window:
+    """How long a rank is waited for: so many lines, and so long; raises SpecError."""
+    window = Window.parse(text)
+    if window.nanoseconds is not None:
+        return window
+    return msgspec.structs.replace(window, nanoseconds=Window.parse(RANK_WAIT).nanoseconds)
