@@ -12,7 +12,7 @@ from models.framework.stepper import Stepper
 from models.loading import load, load_inferred
 from models.registry import RUNTIMES, parts, runtime
 from models.report.pages import pages
-from models.report.screens import list_table, model_text, sweep_table
+from models.report.screens import put_list, put_model, put_sweep
 from models.report.view import DRAWN, diagram, model_view, trace_of
 from models.sweep import sweep
 from spec.cli.common import (
@@ -21,12 +21,12 @@ from spec.cli.common import (
     OutputOption,
     add_docs,
     new_app,
-    page,
     print_json,
     print_text,
     run,
     write_output,
 )
+from spec.cli.layout import page
 from spec.events.canonical import as_jsonl
 from spec.files.writing import check_target
 from spec.language.errors import SpecError
@@ -56,7 +56,7 @@ def list_models(form: FormatOption = Format.TEXT) -> None:
         )
         return
     with page() as out:
-        out.print(list_table([(each.name, each.names[1:], m.about) for each, m in listed]))
+        put_list(out, [(each.name, each.names[1:], m.about) for each, m in listed])
 
 
 @app.command(epilog="Example: python -m models show vllm_pool")
@@ -85,7 +85,7 @@ def show(
         print_json(view)
     else:
         with page() as out:
-            out.print(model_text(view), end="")
+            put_model(out, view)
     if view.broken or view.missed:
         raise typer.Exit(1)
 
@@ -145,7 +145,7 @@ def sweep_pools(
         print_json({"resident": resident, "active": active, "rows": rows})
     else:
         with page() as out:
-            out.print(sweep_table(resident, active, rows))
+            put_sweep(out, resident, active, rows)
 
 
 add_docs(app, pages, of="models")

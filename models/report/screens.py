@@ -1,77 +1,63 @@
-"""Renders the text output of `python -m models`, within 80 columns."""
+"""Lays out what `python -m models` shows, within 80 columns."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
-from rich import box
-from rich.table import Table
-from rich.text import Text
-
 from models.report.view import ModelView
 from models.sweep import Cell, SweepRow
-from spec.language.prose import wrap
+from spec.cli.layout import Page, Styled
 
-__all__ = ["list_table", "model_text", "sweep_table"]
+__all__ = ["put_list", "put_model", "put_sweep"]
 
 
-def list_table(rows: Sequence[tuple[str, tuple[str, ...], str]]) -> Table:
+def put_list(out: Page, models: Sequence[tuple[str, tuple[str, ...], str]]) -> None:
     """A line for each model: its name, its variants, and what it is."""
-    table = Table(title="Models", title_justify="left", title_style="bold", box=box.SIMPLE_HEAD)
-    for column in ("model", "what it is"):
-        table.add_column(column, no_wrap=column == "model")
-    for name, variants, about in rows:
-        table.add_row(name, about)
-        for each in variants:
-            table.add_row(Text(f"  {each.partition(':')[2]}", "bright_black"), "")
-    return table
+    rows: list[tuple[str | Styled, str]] = []
+    for name, variants, about in models:
+        rows.append((name, about))
+        rows += [(Styled(f"  {each.partition(':')[2]}", "bright_black"), "") for each in variants]
+    out.grid(rows, head=("model", "what it is"), gap=2)
 
 
-def sweep_table(resident: int, active: int, rows: Sequence[SweepRow]) -> Table:
+def put_sweep(out: Page, resident: int, active: int, rows: Sequence[SweepRow]) -> None:
     """A line for each size: what became of the request, and what the prefix lost."""
-    title = f"A prefix of {resident} blocks, then a request of {active}"
-    table = Table(title=title, title_justify="left", title_style="bold", box=box.SIMPLE_HEAD)
-    for column in ("usable", "native", "no-admit", "exclusion"):
-        table.add_column(column, justify="right" if column == "usable" else "left")
-    for row in rows:
-        cells = (row.native, row.no_admit, row.exclusion)
-        table.add_row(str(row.usable), *(_cell(each) for each in cells))
-    return table
+    out.put(f"A prefix of {resident} blocks, then a request of {active}", "bold").put()
+    cells = [
+        (Styled(f"{row.usable:>6}"), _cell(row.native), _cell(row.no_admit), _cell(row.exclusion))
+        for row in rows
+    ]
+    out.grid(cells, head=("usable", "native", "no-admit", "exclusion"), gap=2)
 
 
-def _cell(cell: Cell) -> Text:
+def _cell(cell: Cell) -> Styled:
     lost = f", {cell.lost} lost" if cell.lost else ""
-    return Text(f"{cell.outcome}{lost}", "red" if cell.lost else "")
+    return Styled(f"{cell.outcome}{lost}", "red" if cell.lost else "")
 
 
-def model_text(view: ModelView) -> Text:
+def put_model(out: Page, view: ModelView) -> None:
     """A model as `show` prints it."""
-    text = Text()
-    text.append(f"model {view.name}\n", "bold")
-    text.append(f"{wrap(view.about)}\n\n")
-    text.append(f"{wrap(f'source: {view.source}', 0, 2)}\n")
-    text.append(f"{wrap(f'left out: {view.left_out}', 0, 2)}\n")
+    out.put(f"model {view.name}", "bold").put(view.about).put()
+    out.put(f"source: {view.source}", hanging=2)
+    out.put(f"left out: {view.left_out}", hanging=2)
     if len(view.variants) > 1:
-        text.append(f"{wrap('variants: ' + ', '.join(view.variants), 0, 2)}\n")
-    text.append(f"{wrap('actions: ' + ', '.join(view.actions), 0, 2)}\n")
-    text.append(
-        f"\n{view.states} states, {view.transitions} transitions; the longest of the shortest runs "
-        f"has {view.depth} actions;\n{view.ends} states end a run.\n"
+        out.put(f"variants: {', '.join(view.variants)}", hanging=2)
+    out.put(f"actions: {', '.join(view.actions)}", hanging=2).put()
+    out.put(
+        f"{view.states} states, {view.transitions} transitions; the longest of the shortest runs "
+        f"has {view.depth} actions; {view.ends} states end a run."
     )
-    _properties(text, "Holds in every state", view.always, view.broken)
-    _properties(text, "Holds in some state", view.reachable, view.missed)
+    _put_properties(out, "Holds in every state", view.always, view.broken)
+    _put_properties(out, "Holds in some state", view.reachable, view.missed)
     if view.inferences:
-        text.append("\nWhat it tempts people to infer\n", "bold underline")
+        out.title("What it tempts people to infer")
         for name in view.inferences:
-            text.append(f"{wrap(name, 2, 4)}\n")
-    return text
+            out.put(name, indent=2, hanging=4)
 
 
-def _properties(text: Text, title: str, names: Sequence[str], failing: Sequence[str]) -> None:
-    if not names:
-        return
-    text.append(f"\n{title}\n", "bold underline")
-    for name in names:
-        holds = name not in failing
-        text.append("  holds  " if holds else "  fails  ", "green" if holds else "red")
-        text.append(f"{wrap(name, 0, 9)}\n")
+def _put_properties(out: Page, title: str, names: Sequence[str], failing: Sequence[str]) -> None:
+    if names:
+        out.title(title)
+        signs = ((name, Styled("fails", "red")) for name in failing)
+        found = dict.fromkeys(names, Styled("holds", "green")) | dict(signs)
+        out.grid([(found[name], name) for name in names], indent=2, gap=2)

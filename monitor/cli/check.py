@@ -24,7 +24,7 @@ from monitor.report.options import (
 from monitor.report.verdict import ModeChoice
 from spec.cli.arguments import claim_option, file_name
 from spec.cli.common import print_json, print_text
-from spec.cli.styled import paper
+from spec.cli.layout import paper
 from spec.contract.modes import Bundle
 from spec.contract.names import find_bundle
 from spec.language.errors import SpecError

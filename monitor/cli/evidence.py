@@ -10,7 +10,7 @@ import typer
 from monitor.check.evidence import NoModeStated, as_yaml, exit_code, take_evidence
 from monitor.cli.progress import progress_of
 from monitor.input.errors import InputError
-from monitor.report.evidence_text import evidence_text
+from monitor.report.evidence_text import put_evidence
 from monitor.report.options import ModeOption, mode_asked
 from monitor.report.verdict import ModeChoice
 from spec.cli.arguments import file_name, path_option
@@ -18,11 +18,10 @@ from spec.cli.common import (
     Code,
     Format,
     FormatOption,
-    console,
     print_json,
-    print_text,
     write_output,
 )
+from spec.cli.layout import page
 from spec.files.writing import check_target
 from spec.language.errors import SpecError
 from spec.language.prose import printable
@@ -83,5 +82,6 @@ def evidence(
     if form is Format.JSON:
         print_json(found.model_dump(mode="json", by_alias=True))
     else:
-        print_text(evidence_text(found, console()))
+        with page() as out:
+            put_evidence(out, found)
     raise typer.Exit(exit_code(found))

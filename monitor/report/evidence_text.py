@@ -4,43 +4,34 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from rich.padding import Padding
-from rich.table import Table
-from rich.text import Text
-
-from spec.cli.styled import STYLES
+from spec.cli.layout import STYLES, Page, Styled
 from spec.contract.modes import MODES
 from spec.contract.obligations import OBLIGATIONS
 from spec.digest import SHORT
 from spec.language.prose import counted, printable
 
 if TYPE_CHECKING:
-    from rich.console import Console
+    from collections.abc import Iterator
 
     from spec.lowering.evidence import EvidenceFile
 
-__all__ = ["evidence_text"]
+__all__ = ["put_evidence"]
 
 _MOST_NUMBERS: Final = 8
 
 
-def evidence_text(evidence: EvidenceFile, out: Console) -> str:
-    """The evidence as `out` would show it."""
-    with out.capture() as captured:
-        out.print(Text(_headline(evidence), "bold"))
-        out.print()
-        for number, trace in enumerate(evidence.files):
-            out.print(f"file {number}  {printable(trace.path)}", soft_wrap=True)
-            out.print(f"        sha256 {trace.sha256[:SHORT]}")
-        out.print()
-        if evidence.shown:
-            out.print(_shown(evidence))
-            out.print()
-        for (file, verdict, why), names in _unshown(evidence).items():
-            head = Text(f"file {file}  {verdict} ", STYLES[verdict])
-            out.print(head.append(", ".join(names), "none"))
-            out.print(Padding(Text(printable(why)), (0, 0, 0, 8)))
-    return captured.get()
+def put_evidence(out: Page, evidence: EvidenceFile) -> None:
+    """The evidence as `monitor evidence` prints it."""
+    out.put(_headline(evidence), "bold").put()
+    for number, trace in enumerate(evidence.files):
+        out.append(f"file {number}  {printable(trace.path)}\n")
+        out.put(f"sha256 {trace.sha256[:SHORT]}", indent=8)
+    out.put()
+    if evidence.shown:
+        out.grid(_shown(evidence), head=("", "obligation", "file", "claims", "events"), gap=2).put()
+    for (file, verdict, why), names in _unshown(evidence).items():
+        head = Styled(f"file {file}  {verdict} ", STYLES[verdict])
+        out.put(head.append(", ".join(names))).put(printable(why), indent=8)
 
 
 def _headline(evidence: EvidenceFile) -> str:
@@ -52,16 +43,10 @@ def _headline(evidence: EvidenceFile) -> str:
     return f"{violated}{number} of the {counted(len(names), 'obligation')} of {evidence.mode} shown"
 
 
-def _shown(evidence: EvidenceFile) -> Table:
-    table = Table(box=None, padding=(0, 2, 0, 0), pad_edge=False, header_style="bold")
-    for name in ("", "obligation", "file", "claims"):
-        table.add_column(name, no_wrap=True)
-    table.add_column("events")
+def _shown(evidence: EvidenceFile) -> Iterator[tuple[str, ...]]:
     for item in evidence.shown:
-        code = OBLIGATIONS[item.obligation].code
-        claims = len(item.claims) + item.more
-        table.add_row(code, item.obligation, str(item.file), str(claims), _some(item.sequences))
-    return table
+        code, claims = OBLIGATIONS[item.obligation].code, len(item.claims) + item.more
+        yield code, item.obligation, str(item.file), str(claims), _some(item.sequences)
 
 
 def _unshown(evidence: EvidenceFile) -> dict[tuple[int | None, str, str], list[str]]:

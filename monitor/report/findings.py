@@ -4,20 +4,37 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from monitor.report.layout import VERDICT_STYLES, Row, grid, place
 from monitor.report.quote import shortened
-from spec.cli.styled import Styled
+from spec.cli.layout import STYLES, Page, Styled
 from spec.language.prose import printable
 from spec.language.verdicts import Verdict
 from spec.stream.outcome import ModeVerdict
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterable, Iterator, Mapping
 
     from monitor.report.quote import QuotedLine
     from monitor.report.verdict import ClaimReport, ObligationReport, Place, Report
 
-__all__ = ["claim_text", "coded", "places", "shown_claims"]
+__all__ = [
+    "VERDICT_STYLES",
+    "Row",
+    "coded",
+    "file_name",
+    "place",
+    "places",
+    "put_claim",
+    "put_quoted",
+    "put_rows",
+    "shown_claims",
+    "verdict_word",
+]
+
+VERDICT_STYLES: Final = {**STYLES, "kept": "green"}
+
+Row = tuple[str | Styled, str]
+
+_LABEL: Final = 16  # columns of a label
 
 _ABSENT: Final = ("not accepted", "not registered", "it was accepted in another mode")
 _ORDER: Final = tuple(reversed(Verdict))
@@ -42,14 +59,14 @@ def places(claims: list[ClaimReport]) -> list[Place]:
     return [at for at in violated if at is not None]
 
 
-def claim_text(
+def put_claim(
+    out: Page,
     claim: ClaimReport,
-    width: int,
     quoted: Mapping[Place, list[QuotedLine]],
     *,
     several: bool,
     verbose: bool,
-) -> Styled:
+) -> None:
     """One claim.
 
     Args:
@@ -58,7 +75,7 @@ def claim_text(
         verbose: with its state, and in full what is open beside a violation.
     """
     mode = f", {claim.mode}" if several else ""
-    text = Styled(f"claim {printable(claim.claim_id)}{mode}: {claim.verdict}\n", "bold")
+    out.append(f"claim {printable(claim.claim_id)}{mode}: {claim.verdict}\n", "bold")
     rows: list[Row] = [("stream", printable(claim.stream))]
     if claim.period > 1:
         rows.append(("period", f"{claim.period} of the stream"))
@@ -68,42 +85,68 @@ def claim_text(
         rows.append(("declared", printable(claim.declared_mode or "")))
     if claim.why.startswith(_ABSENT):
         rows.append(("because", claim.why))
-    text.append(grid(rows, width))
+    put_rows(out, rows)
     in_short = claim.verdict is ModeVerdict.VIOLATED and not verbose
     rest: dict[Verdict, list[str]] = {}
     for names, found in _alike(claim):
         if in_short and found.verdict is not Verdict.VIOLATED:
             rest.setdefault(found.verdict, []).extend(names)
-            continue
-        text.append("\n")
-        text.append(_finding(names, found, width, quoted))
+        else:
+            out.put()
+            _put_finding(out, names, found, quoted)
     if rest:
-        text.append("\n")
-        each = ((_styled(verdict), ", ".join(names)) for verdict, names in rest.items())
-        text.append(grid(each, width))
-    return text
+        out.put()
+        put_rows(out, ((_styled(verdict), ", ".join(names)) for verdict, names in rest.items()))
 
 
-def _finding(
+def put_rows(out: Page, rows: Iterable[Row]) -> None:
+    """Labels and values side by side."""
+    labelled = (
+        (label if isinstance(label, Styled) else Styled(label, "bright_black"), value)
+        for label, value in rows
+    )
+    out.grid(labelled, gap=2, first=_LABEL)
+
+
+def _put_finding(
+    out: Page,
     names: list[str],
     found: ObligationReport,
-    width: int,
     quoted: Mapping[Place, list[QuotedLine]],
-) -> Styled:
-    rows: list[Row] = [(_styled(found.verdict), ", ".join(names))]
-    after: list[Row] = [("because", printable(coded(found.why, found.code, found.reason)))]
+) -> None:
+    put_rows(out, [(_styled(found.verdict), ", ".join(names))])
+    if found.at is not None:
+        put_rows(out, [("at", place(found.at))])
+        put_quoted(out, found.at, quoted)
+    put_rows(out, [("because", printable(coded(found.why, found.code, found.reason)))])
     if found.allowed:
-        after.append(("expected instead", found.allowed))
-    if found.at is None:
-        return grid([*rows, *after], width)
-    text = grid([*rows, ("at", place(found.at))], width)
-    digits = len(str(found.at.line))
-    for line in quoted.get(found.at, ()):
-        meant = line.number == found.at.line
+        put_rows(out, [("expected instead", found.allowed)])
+
+
+def put_quoted(out: Page, at: Place, quoted: Mapping[Place, list[QuotedLine]]) -> None:
+    """The line of a place, and those before it, if they can be quoted."""
+    digits = len(str(at.line))
+    for line in quoted.get(at, ()):
+        meant = line.number == at.line
         margin = f"{'>' if meant else ' '} {line.number:>{digits}} | "
         style = "" if meant else "bright_black"
-        text.append(f"{margin}{shortened(line.text, width - len(margin))}\n", style)
-    return text.append(grid(after, width))
+        out.append(f"{margin}{shortened(line.text, out.width - len(margin))}\n", style)
+
+
+def place(at: Place) -> str:
+    """File, line and number of an event."""
+    sequence = "" if at.sequence is None else f", sequence {at.sequence}"
+    return f"{file_name(at.file)}:{at.line}{sequence}"
+
+
+def file_name(name: str) -> str:
+    """A file as it was named."""
+    return "standard input" if name == "-" else printable(name)
+
+
+def verdict_word(verdict: Verdict) -> str:
+    """A verdict as people read it."""
+    return "not exercised" if verdict is Verdict.UNEXERCISED else str(verdict)
 
 
 def coded(why: str, code: str, reason: str) -> str:

@@ -6,9 +6,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from monitor.report.findings import coded
+from monitor.report.findings import coded, place
 from monitor.report.headline import headline
-from monitor.report.layout import place
 from spec.cli.junit import JunitCase, junit_suites
 from spec.language.prose import counted, printable
 from spec.language.verdicts import Verdict

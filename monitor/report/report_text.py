@@ -4,22 +4,22 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from monitor.report.findings import claim_text, coded, places, shown_claims
-from monitor.report.headline import headline, summary, tallies
-from monitor.report.layout import (
-    GLUE,
+from monitor.report.findings import (
     VERDICT_STYLES,
     Row,
-    counts,
+    coded,
     file_name,
-    grid,
     place,
-    some,
+    places,
+    put_claim,
+    put_rows,
+    shown_claims,
     verdict_word,
 )
+from monitor.report.headline import headline, summary, tallies
 from monitor.report.quote import quotes
 from monitor.report.verdict import ModeChoice
-from spec.cli.styled import Styled, filled, rendered, table
+from spec.cli.layout import GLUE, Page, Styled, rendered
 from spec.contract.obligations import OBLIGATIONS
 from spec.digest import SHORT
 from spec.language.prose import counted, printable
@@ -27,11 +27,11 @@ from spec.language.verdicts import Verdict
 from spec.stream.outcome import ModeVerdict
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from monitor.report.headline import Tally
     from monitor.report.verdict import BreakReport, Events, Report, UnjudgedClaim
-    from spec.cli.styled import Paper
+    from spec.cli.layout import Paper
 
 __all__ = ["MOST_CLAIMS", "as_text", "order_text"]
 
@@ -40,6 +40,7 @@ MOST_CLAIMS: Final = 20
 
 _FEW: Final = 5  # claims that are shown one by one otherwise
 _FEW_FILES: Final = 3
+_MOST_NAMES: Final = 20
 _ORDER: Final = tuple(reversed(Verdict))
 
 
@@ -54,30 +55,26 @@ def as_text(report: Report, out: Paper, most: int | None = None, *, verbose: boo
             taken for true, and what judged.
     """
     most = most or (MOST_CLAIMS if verbose else _FEW)
-    return rendered(_parts(report, out.width, most, verbose=verbose), out).replace(GLUE, " ")
-
-
-def _parts(report: Report, width: int, most: int, *, verbose: bool) -> Iterator[Styled]:
     found, several = tallies(report), len(report.modes) > 1
-    yield _paragraph(headline(report), width, f"bold {VERDICT_STYLES[report.verdict]}")
-    yield Styled("\n")
+    page = Page(out.width)
+    page.put(headline(report), f"bold {VERDICT_STYLES[report.verdict]}").put()
     claims = shown_claims(report, verbose=verbose)
     quoted = quotes(report.inputs, places(claims[:most]))
     for claim in claims[:most]:
-        yield claim_text(claim, width, quoted, several=several, verbose=verbose).append("\n")
+        put_claim(page, claim, quoted, several=several, verbose=verbose)
+        page.put()
     if len(claims) > most:
         left = f"{counted(len(claims) - most, 'more claim')} with something to show left out"
-        yield _paragraph(f"{left}; --format json has them all.", width).append("\n")
-    yield grid(_account(report, found, verbose=verbose), width).append("\n")
+        page.put(f"{left}; --format json has them all.").put()
+    put_rows(page, _account(report, found, verbose=verbose))
+    page.put()
     for each in found if verbose else ():
         if several:
-            yield _paragraph(f"{each.mode.mode}: {each.mode.verdict}", width, "bold")
-        yield _table(each, width).append("\n")
-    yield _paragraph(_trust(report, verbose=verbose), width)
-
-
-def _paragraph(text: str, width: int, style: str = "") -> Styled:
-    return Styled(filled(text, width) + "\n", style)
+            page.put(f"{each.mode.mode}: {each.mode.verdict}", "bold")
+        _put_table(page, each)
+        page.put()
+    page.put(_trust(report, verbose=verbose))
+    return rendered(page, out)
 
 
 def _account(report: Report, found: Sequence[Tally], *, verbose: bool) -> Iterator[Row]:
@@ -88,12 +85,12 @@ def _account(report: Report, found: Sequence[Tally], *, verbose: bool) -> Iterat
     if verbose:
         yield "with", f"resident-claims {report.tool}, spec {report.spec[:SHORT]}"
     files = [f"{file_name(i.file)}, {counted(i.lines, 'line')}" for i in report.inputs]
-    for number, file in enumerate(some(files) if verbose else some(files, _FEW_FILES)):
+    for number, file in enumerate(_some(files) if verbose else _some(files, _FEW_FILES)):
         yield "" if number else "read", file
     if verbose:
         yield "events", f"{report.events.read} read"
     if unknown := report.events.unknown:
-        yield "unknown", f"{counts(unknown)}: of an unknown kind, and not judged"
+        yield "unknown", f"{_numbers(unknown)}: of an unknown kind, and not judged"
     if report.events.rejected:
         first = next((i.rejection for i in report.inputs if i.rejection), "")
         yield "rejected", f"{counted(report.events.rejected, 'line')}, the first {printable(first)}"
@@ -101,20 +98,20 @@ def _account(report: Report, found: Sequence[Tally], *, verbose: bool) -> Iterat
         yield "order", order
     claims = sum((each.claims for each in found[1:]), found[0].claims) if found else {}
     if claims and (verbose or len(claims) > 1):
-        yield "claims", counts(claims)
+        yield "claims", _numbers(claims)
     if report.forgotten.claims:
         ended = counted(report.forgotten.claims, "claim")
         yield "forgotten", f"{ended}: ended, counted above, not listed"
-    for number, text in enumerate(some([*map(_break, report.breaks)], _FEW_FILES)):
+    for number, text in enumerate(_some([*map(_break, report.breaks)], _FEW_FILES)):
         yield "" if number else "breaks", text
     yield "theorem", _applies(report)
     if report.others:
-        others = counts({str(mode): number for mode, number in report.others.items()})
+        others = _numbers({str(mode): number for mode, number in report.others.items()})
         yield "not judged", f"{others}: claims of another mode"
     absent = [c for c in report.claims if c.verdict is not ModeVerdict.KEPT]
     if report.verdict is ModeVerdict.KEPT and absent and not verbose:
         each_why = [f"{printable(c.claim_id)} ({printable(c.why)})" for c in absent]
-        yield "without verdict", ", ".join(some(each_why, _FEW_FILES))
+        yield "without verdict", ", ".join(_some(each_why, _FEW_FILES))
 
 
 def _modes(found: Sequence[Tally]) -> Iterator[Row]:
@@ -164,7 +161,7 @@ def _unjudged(report: Report) -> Iterator[Row]:
     if more := len(claims[_FEW:]) + rest:
         yield "", f"and {more} more; --format json has those that are listed"
     if away := [printable(claim.claim_id) for claim in report.unjudged.turned_away]:
-        yield "turned away", f"{', '.join(some(away, _FEW_FILES))}: no claim states a mode"
+        yield "turned away", f"{', '.join(_some(away, _FEW_FILES))}: no claim states a mode"
     if ended := report.unjudged.turned_away_forgotten:
         claims_ended = counted(ended, "claim")
         yield (
@@ -194,13 +191,13 @@ def _applies(report: Report) -> str:
     return f"does not apply{where}: {printable(report.theorem.because)}"
 
 
-def _table(tally: Tally, width: int) -> Styled:
+def _put_table(page: Page, tally: Tally) -> None:
     rows = []
     for name, verdict in tally.pooled.items():
         each = {verdict_word(v): tally.found[name][v] for v in _ORDER if tally.found[name][v]}
         word = Styled(verdict_word(verdict), VERDICT_STYLES[verdict])
-        rows.append((OBLIGATIONS[name].code, name, word, counts(each)))
-    return table(("", "obligation", "verdict", "claims"), rows, width)
+        rows.append((OBLIGATIONS[name].code, name, word, _numbers(each)))
+    page.grid(rows, head=("", "obligation", "verdict", "claims"), gap=2)
 
 
 def _trust(report: Report, *, verbose: bool) -> str:
@@ -210,8 +207,21 @@ def _trust(report: Report, *, verbose: bool) -> str:
     if not verbose:
         kinds = f", {counted(len(derived), 'kind')} read from reports" if derived else ""
         return f"Assumed, not checked: faithful hooks ({number}{kinds})."
-    each = f": {counts(facts)}" if facts else ""
+    each = f": {_numbers(facts)}" if facts else ""
     text = f"Assumed, not checked: the instrumentation is faithful ({number}{each})."
     if derived:
         text += f" Read from reports, because the recording has no such fact: {', '.join(derived)}."
     return text
+
+
+def _numbers(found: Mapping[str, int]) -> str:
+    """Names with their numbers, a long list cut short."""
+    each = [f"{number}{GLUE}{printable(name)}" for name, number in found.items()]
+    return ", ".join(_some(each))
+
+
+def _some(items: Sequence[str], most: int = _MOST_NAMES) -> list[str]:
+    """The first of the items, and how many more there are."""
+    if len(items) <= most:
+        return list(items)
+    return [*items[:most], f"and {len(items) - most} more"]

@@ -5,22 +5,21 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Annotated, Final
 
 import typer
-from rich.text import Text
 
 from monitor.input.errors import InputError
-from monitor.report.layout import place
-from monitor.report.quote import quotes, shortened
+from monitor.report.findings import place, put_quoted
+from monitor.report.quote import quotes
 from monitor.report.verdict import Input
 from proofs.cli.progress import progress
 from proofs.product.accepts import ACCEPTED, LIMIT, REJECTED
 from proofs.product.recorded import Acceptance, StreamAcceptance, acceptance
 from spec.cli.arguments import file_name
-from spec.cli.common import Code, Format, FormatOption, page, print_json
+from spec.cli.common import Code, Format, FormatOption, print_json
+from spec.cli.layout import Styled, page
 from spec.language.errors import SpecError
-from spec.language.prose import wrap
 
 if TYPE_CHECKING:
-    from rich.console import Console
+    from spec.cli.layout import Page
 
 __all__ = ["register"]
 
@@ -84,33 +83,33 @@ def _accepts(
         print_json(found)
     else:
         with page() as out:
-            _print(out, found, verbose=verbose)
+            _put(out, found, verbose=verbose)
     codes = {ACCEPTED: Code.OK, REJECTED: Code.VIOLATED}
     raise typer.Exit(codes.get(found.verdict, Code.INCONCLUSIVE))
 
 
-def _print(out: Console, found: Acceptance, *, verbose: bool) -> None:
+def _put(out: Page, found: Acceptance, *, verbose: bool) -> None:
     if not found.streams:
-        out.print("undecided: the trace has no line")
+        out.put("undecided: the trace has no line")
     for each in found.streams:
-        out.print(_head(found, each))
+        out.put(_head(found, each))
         if each.verdict != ACCEPTED:
-            _print_place(out, found, each)
+            _put_place(out, found, each)
         if each.instead:
-            out.print("expected instead")
+            out.put("expected instead")
             for text in each.instead if verbose else each.instead[:_SHOWN]:
-                out.print(Text(wrap(text, 2, 4)))
+                out.put(text, indent=2, hanging=4)
             if not verbose and len(each.instead) > _SHOWN:
-                out.print(f"  and {len(each.instead) - _SHOWN} others (-v)")
+                out.put(f"  and {len(each.instead) - _SHOWN} others (-v)")
         elif each.verdict == REJECTED:
-            out.print("expected instead: no event, the run ends here")
+            out.put("expected instead: no event, the run ends here")
         if verbose and each.actions:
-            out.print(Text(wrap(f"the run: {', '.join(each.actions)}", 0, 2), "bright_black"))
+            out.put(f"the run: {', '.join(each.actions)}", "bright_black", hanging=2)
     if found.verdict == REJECTED:
-        out.print(Text(wrap(f"left out of the model: {found.left_out}", 0, 2)))
+        out.put(f"left out of the model: {found.left_out}", hanging=2)
 
 
-def _head(found: Acceptance, each: StreamAcceptance) -> Text:
+def _head(found: Acceptance, each: StreamAcceptance) -> Styled:
     """The verdict in a sentence that counts."""
     fixed = not each.instance or ":" in found.model
     about = found.model if fixed else f"{found.model}:{each.instance}"
@@ -119,18 +118,11 @@ def _head(found: Acceptance, each: StreamAcceptance) -> Text:
     if each.verdict == ACCEPTED and not each.complete:
         says += "; the last action has more to emit"
     style = {ACCEPTED: "bold green", REJECTED: "bold red"}.get(each.verdict, "bold yellow")
-    return Text(wrap(f"{each.verdict}: {says}"), style=style)
+    return Styled(f"{each.verdict}: {says}", style)
 
 
-def _print_place(out: Console, found: Acceptance, each: StreamAcceptance) -> None:
-    if each.at is None:
-        out.print(Text(wrap(f"because {each.why}", 0, 2)))
-        return
-    out.print(Text(f"at {place(each.at)}"), soft_wrap=True)
-    digits = len(str(each.at.line))
-    for line in quotes([Input(found.trace, found.sha256)], [each.at]).get(each.at, ()):
-        meant = line.number == each.at.line
-        margin = f"{'>' if meant else ' '} {line.number:>{digits}} | "
-        text = shortened(line.text, out.width - len(margin))
-        out.print(Text(margin + text, "" if meant else "bright_black"))
-    out.print(Text(wrap(f"because {each.why}", 0, 2)))
+def _put_place(out: Page, found: Acceptance, each: StreamAcceptance) -> None:
+    if each.at is not None:
+        out.append(f"at {place(each.at)}\n")
+        put_quoted(out, each.at, quotes([Input(found.trace, found.sha256)], [each.at]))
+    out.put(f"because {each.why}", hanging=2)

@@ -4,12 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from rich.text import Text
-
 from proofs.product.capacity import SCHEMA, THEOREMS, exit_code, prove
-from spec.cli.common import Format, page, print_json, write_output
+from spec.cli.common import Format, print_json, write_output
 from spec.cli.junit import JunitCase, junit_suite
-from spec.language.prose import wrap
+from spec.cli.layout import Styled, page
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -33,15 +31,13 @@ def run_capacity(form: Format, junit: Path | None, *, verbose: bool) -> int:
         return exit_code(found)
     with page() as out:
         for each in found:
-            head = Text(f"{each.name}: ", "bold")
-            head.append(each.result, _STYLES[each.result])
-            out.print(head)
-            out.print(Text(wrap(each.says, 2)))
+            head = Styled(f"{each.name}: ", "bold")
+            out.put(head.append(each.result, _STYLES[each.result])).put(each.says, indent=2)
             if each.at:
                 sizes = ", ".join(f"{name} {size}" for name, size in each.at.items())
-                out.print(Text(wrap(f"not with {sizes}", 2)))
+                out.put(f"not with {sizes}", indent=2)
             if verbose or each.result != "proved":
                 for name, answer in each.questions.items():
-                    out.print(Text(f"    {name}: {answer}", "bright_black"))
-        out.print(Text("For all sizes with resident <= usable and active <= usable, by Z3."))
+                    out.put(f"{name}: {answer}", "bright_black", indent=4)
+        out.put("For all sizes with resident <= usable and active <= usable, by Z3.")
     return exit_code(found)

@@ -6,7 +6,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
-from rich.text import Text
 
 from models.registry import RUNTIMES, runtime
 from proofs.cli.progress import progress
@@ -17,16 +16,16 @@ from proofs.counterexamples.verify import Change, compared, selection
 from proofs.product.search import Answer
 from spec.claims.states import Mode
 from spec.cli.arguments import path_option
-from spec.cli.common import Code, Format, FormatOption, page, print_json, print_text
+from spec.cli.common import Code, Format, FormatOption, print_json, print_text
+from spec.cli.layout import page
 from spec.digest import spec_digest
 from spec.language.errors import SpecError
-from spec.language.prose import counted, printable, wrap
+from spec.language.prose import counted, printable
 from spec.language.suggest import resolve
 
 if TYPE_CHECKING:
-    from rich.console import Console
-
     from models.framework.inference import Inference
+    from spec.cli.layout import Page
 
 __all__ = ["register"]
 
@@ -89,9 +88,9 @@ def _counterexamples(
         print_json(Suite(SCHEMA, spec_digest(), tuple(row_of(each, n) for n, each in found)))
     else:
         with page() as out:
-            _print_rows(out, [row_of(each, n) for n, each in found], verbose=verbose)
+            _put_rows(out, [row_of(each, n) for n, each in found], verbose=verbose)
             if not whole:
-                out.print(f"interrupted after {len(found)} of {len(chosen)} inferences")
+                out.put(f"interrupted after {len(found)} of {len(chosen)} inferences")
     if not whole:
         if form is Format.JSON:
             typer.echo(f"interrupted after {len(found)} of {len(chosen)} inferences", err=True)
@@ -140,19 +139,17 @@ def _refute_all(chosen: list[tuple[str, Inference]]) -> tuple[Found, bool]:
     return found, True
 
 
-def _print_rows(out: Console, rows: list[Row], *, verbose: bool) -> None:
+def _put_rows(out: Page, rows: list[Row], *, verbose: bool) -> None:
     broken = sum(row.trace is not None for row in rows)
-    out.print(f"{broken} of {len(rows)} inferences are refuted by a run of the runtime's model\n")
+    out.put(f"{broken} of {len(rows)} inferences are refuted by a run of the runtime's model\n")
     for row in rows:
-        text = Text()
-        text.append(f"{wrap(row.inference, 0, 2)}\n", "bold")
+        out.put(row.inference, "bold", hanging=2)
         shown = "no run breaks it" if row.trace is None else f"{row.verdict} in {row.events} events"
-        text.append(f"  {row.result}; {row.runtime}: {shown}\n")
+        out.put(f"{row.result}; {row.runtime}: {shown}", indent=2)
         if row.broken:
-            text.append(f"{wrap('breaks ' + ', '.join(row.broken), 2, 4)}\n", "bright_black")
+            out.put(f"breaks {', '.join(row.broken)}", "bright_black", indent=2, hanging=4)
         if verbose or row.trace is None:
-            text.append(f"{wrap(row.story, 2)}\n")
-        out.print(text, end="")
+            out.put(row.story, indent=2)
 
 
 def _verify(folder: Path, form: Format) -> None:
@@ -166,8 +163,8 @@ def _verify(folder: Path, form: Format) -> None:
     elif whole:
         with page() as out:
             for each in changes:
-                out.print(_change_text(each), soft_wrap=True)
-            out.print(f"{len(found)} inferences checked, {counted(len(changes), 'change')}")
+                out.append(f"{_change_text(each)}\n")
+            out.put(f"{len(found)} inferences checked, {counted(len(changes), 'change')}")
     else:
         print_text(f"interrupted after {len(found)} of {len(chosen)} inferences: not verified\n")
     if not whole:

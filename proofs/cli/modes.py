@@ -6,12 +6,13 @@ from typing import TYPE_CHECKING
 
 from proofs.check import SCHEMA, Check, Checks, check_mode, exit_code
 from proofs.engines.background import second_process
-from proofs.report.details import print_check
+from proofs.report.details import put_check
 from proofs.report.junit import to_junit
-from proofs.report.summary import print_summary
-from proofs.report.table import print_row, print_total
+from proofs.report.summary import put_summary
+from proofs.report.table import put_row, put_total
 from spec import __version__
-from spec.cli.common import Format, console, page, print_json, write_output
+from spec.cli.common import Format, console, print_json, write_output
+from spec.cli.layout import page
 from spec.digest import spec_digest
 
 if TYPE_CHECKING:
@@ -64,15 +65,15 @@ def run_modes(
                 status.stop()
                 with page() as out:
                     if verbose or story:
-                        print_check(out, checks[-1], story=story, certified=certified)
+                        put_check(out, checks[-1], story=story, certified=certified)
                     elif every:
-                        print_row(out, checks[-1], first=len(checks) == 1)
+                        put_row(out, checks[-1], first=len(checks) == 1)
                     else:
-                        print_summary(out, checks[-1], certified=certified)
+                        put_summary(out, checks[-1], certified=certified)
                 status.start()
     if text and every:
         with page() as out:
-            print_total(out, checks, certified=certified)
+            put_total(out, checks, certified=certified)
     if junit is not None:
         write_output(junit, to_junit(checks))
     if form is Format.JSON:

@@ -11,8 +11,9 @@ import typer
 from proofs.certificates.recheck import Recheck, Solver, recheck
 from spec.cli.arguments import path
 from spec.cli.common import Code, Format, FormatOption, console, print_json
+from spec.cli.layout import wrap
 from spec.digest import short_digest
-from spec.language.prose import printable, wrap
+from spec.language.prose import printable
 from spec.language.suggest import resolve
 
 __all__ = ["register"]

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Annotated, Final
 
 import typer
-from rich.text import Text
 
 from models.registry import RUNTIMES, runtime
 from proofs.cli.progress import progress
@@ -24,13 +23,13 @@ from proofs.product.simulation import SCHEMA as SIMULATION
 from proofs.product.simulation import Simulated, simulated
 from proofs.product.subject import subjects
 from spec.claims.states import Mode
-from spec.cli.common import Code, Format, FormatOption, page, print_json, print_text
-from spec.language.prose import wrap
+from spec.cli.common import Code, Format, FormatOption, print_json, print_text
+from spec.cli.layout import Styled, page
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from rich.console import Console
+    from spec.cli.layout import Page
 
 __all__ = ["register", "run_runtime_check", "run_simulation"]
 
@@ -57,7 +56,7 @@ def run_runtime_check(mode: Mode, name: str, form: Format, *, verbose: bool) -> 
         checked.append(found)
         if form is Format.TEXT:
             with page() as out:
-                _print_checked(out, found, verbose=verbose)
+                _put_checked(out, found, verbose=verbose)
         if not found.complete:
             break
     if form is Format.JSON:
@@ -76,7 +75,7 @@ def run_simulation(mode: Mode, name: str, runs: int, form: Format) -> Code:
             found.append(simulated(subject, runs, progress=lambda n: report("runs", n, n, 0)))
         if form is Format.TEXT:
             with page() as out:
-                _print_simulated(out, found[-1], asked=runs)
+                _put_simulated(out, found[-1], asked=runs)
         if not found[-1].complete:
             break
     if form is Format.JSON:
@@ -87,30 +86,24 @@ def run_simulation(mode: Mode, name: str, runs: int, form: Format) -> Code:
     return Code.VIOLATED if broken else Code.INCONCLUSIVE
 
 
-def _print_simulated(out: Console, found: Simulated, *, asked: int) -> None:
+def _put_simulated(out: Page, found: Simulated, *, asked: int) -> None:
     about = f"{found.runtime}, {found.inference}" if found.inference else found.runtime
     says = f"{len(found.broken)} obligations of {found.mode} broken in {found.runs} random runs"
     if not found.complete:
         says = f"interrupted; {says} of {asked}"
-    out.print(Text(wrap(f"{about}: {says}"), style="bold"))
+    out.put(f"{about}: {says}", "bold")
     for name, actions in found.broken.items():
-        line = Text(f"  {name:<36}")
-        line.append("broken", "red")
-        out.print(line)
-        out.print(Text(wrap(", ".join(actions), 6, 6), style="bright_black"))
+        out.append(f"  {name:<36}").append("broken\n", "red")
+        out.put(", ".join(actions), "bright_black", indent=6)
     (rules, of_rules), (states, of_states) = found.rules, found.observer_states
     reached = f"{rules} of {of_rules} rules and {states} of {of_states} states of the observers"
-    out.print(
-        Text(
-            wrap(
-                f"Reached: {found.states} states of the model, {reached}. What no run broke is not "
-                "shown to be kept."
-            )
-        )
+    out.put(
+        f"Reached: {found.states} states of the model, {reached}. What no run broke is not shown "
+        "to be kept."
     )
 
 
-def _print_checked(out: Console, found: Checked, *, verbose: bool) -> None:
+def _put_checked(out: Page, found: Checked, *, verbose: bool) -> None:
     broken = [each for each in found.obligations if each.answer == Answer.BROKEN]
     about = f"{found.runtime}, {found.inference}" if found.inference else found.runtime
     total = len(found.obligations)
@@ -121,17 +114,16 @@ def _print_checked(out: Console, found: Checked, *, verbose: bool) -> None:
     says += f"; the label by this is {found.label}"
     if not found.complete:
         says = f"interrupted; {len(broken)} obligations of {found.mode} are broken so far"
-    out.print(Text(wrap(f"{about}: {says}"), style="bold"))
+    out.put(f"{about}: {says}", "bold")
     for each in found.obligations:
-        line = Text(f"  {each.obligation:<36}")
-        line.append(each.answer, _STYLES.get(each.answer, ""))
+        line = Styled(f"  {each.obligation:<36}").append(each.answer, _STYLES.get(each.answer, ""))
         if verbose:
             line.append(f"; {each.states} states, {each.transitions} transitions")
-        out.print(line)
+        out.put(line, hanging=6)
         if each.run and (each.answer == Answer.BROKEN or verbose):
-            out.print(Text(wrap(", ".join(each.run), 6, 6), style="bright_black"))
+            out.put(", ".join(each.run), "bright_black", indent=6)
     if found.complete:
-        out.print(Text(wrap("Bound: the size of the model's instance; runs of any length.")))
+        out.put("Bound: the size of the model's instance; runs of any length.")
 
 
 def _compare(
@@ -158,13 +150,13 @@ def _compare(
                 found.append(each)
                 if form is Format.TEXT:
                     with page() as out:
-                        _print_compared(out, each)
+                        _put_compared(out, each)
     except KeyboardInterrupt:
         whole = False
     if form is Format.JSON:
         print_json({"schema": COMPARE, "rows": found, "complete": whole})
     elif whole:
-        _print_total(found, chosen)
+        _put_total(found, chosen)
     else:
         print_text(f"interrupted after {len(found)} labels\n")
     if not found or not whole:
@@ -173,22 +165,21 @@ def _compare(
         raise typer.Exit(Code.VIOLATED)
 
 
-def _print_compared(out: Console, each: Compared) -> None:
+def _put_compared(out: Page, each: Compared) -> None:
     sign = "agree " if each.agree else "differ"
-    line = Text(f"{sign}  {each.runtime}, {each.mode}: ", "green" if each.agree else "yellow")
-    line.append(f"derived {each.derived}, curated {each.curated}")
-    out.print(line)
+    line = Styled(f"{sign}  {each.runtime}, {each.mode}: ", "green" if each.agree else "yellow")
+    out.put(line.append(f"derived {each.derived}, curated {each.curated}"))
     if each.inference:
-        out.print(wrap(each.inference, 8, 10))
+        out.put(each.inference, indent=8, hanging=10)
     if not each.agree:
-        out.print(wrap(f"the model breaks {', '.join(each.broken) or 'nothing'}", 8, 10))
-        out.print(wrap(f"the descriptor lacks {', '.join(each.lacks) or 'nothing'}", 8, 10))
+        out.put(f"the model breaks {', '.join(each.broken) or 'nothing'}", indent=8, hanging=10)
+        out.put(f"the descriptor lacks {', '.join(each.lacks) or 'nothing'}", indent=8, hanging=10)
 
 
-def _print_total(found: Sequence[Compared], chosen: Sequence[str]) -> None:
+def _put_total(found: Sequence[Compared], chosen: Sequence[str]) -> None:
     without = [name for name in dict.fromkeys(chosen) if runtime(name).descriptor is None]
     agree = sum(each.agree for each in found)
     with page() as out:
-        out.print(f"{agree} of {len(found)} labels agree")
+        out.put(f"{agree} of {len(found)} labels agree")
         if without:
-            out.print(wrap(f"without a curated descriptor: {', '.join(without)}"))
+            out.put(f"without a curated descriptor: {', '.join(without)}")

@@ -8,19 +8,20 @@ from typing import TYPE_CHECKING, Annotated
 
 import msgspec
 import typer
-from rich.text import Text
 
 from proofs.labels.changes import changes, read_rows
-from proofs.labels.label_text import print_changes, print_explained, print_lost, print_rows
+from proofs.labels.label_text import put_changes, put_explained, put_lost, put_rows
 from proofs.labels.select import checked_evidence, descriptors, label
 from proofs.labels.tables import as_csv, as_markdown
 from proofs.labels.view import Changes, Rows, lost_anchors, view_all
 from spec.claims.states import Mode
 from spec.cli.arguments import path_option
-from spec.cli.common import Code, OutputOption, console, json_page, print_text, write_output
+from spec.cli.common import Code, OutputOption, json_page, print_text, write_output
+from spec.cli.layout import Page, Plain, paper, rendered
 from spec.contract.modes import Bundle, Depth
 from spec.files.writing import check_target
 from spec.language.errors import SpecError
+from spec.language.prose import counted
 from spec.language.suggest import resolve
 from spec.lowering.vocabulary import Label
 
@@ -152,22 +153,19 @@ def _in_form(
         return as_markdown(rows.rows)
     if form is RowFormat.CSV:
         return as_csv(rows.rows)
-    out = console()
-    if to_file:
-        out.no_color = True
-    with out.capture() as captured:
-        if shown is not None:
-            names = {each.obligation for each in shown.shown}
-            traces = f"{len(shown.files)} trace{'' if len(shown.files) == 1 else 's'}"
-            said = f"Evidence of {shown.mode}: {traces}, {len(names)} obligations shown.\n"
-            out.print(Text(said))
-        if rows.require_evidence:
-            out.print(Text(f"{_REQUIRED}\n"))
-        if explain:
-            print_explained(out, rows.rows)
-        else:
-            print_rows(out, found, rows.rows)
-        print_lost(out, rows.nowhere)
-        if isinstance(rows.changes, Changes):
-            print_changes(out, rows.changes)
-    return "\n".join(line.rstrip(" ") for line in captured.get().split("\n"))
+    on = Plain() if to_file else paper()
+    out = Page(on.width)
+    if shown is not None:
+        names = {each.obligation for each in shown.shown}
+        traces = counted(len(shown.files), "trace")
+        out.put(f"Evidence of {shown.mode}: {traces}, {len(names)} obligations shown.").put()
+    if rows.require_evidence:
+        out.put(_REQUIRED).put()
+    if explain:
+        put_explained(out, rows.rows)
+    else:
+        put_rows(out, found, rows.rows)
+    put_lost(out, rows.nowhere)
+    if isinstance(rows.changes, Changes):
+        put_changes(out, rows.changes)
+    return "\n".join(line.rstrip(" ") for line in rendered(out, on).split("\n"))

@@ -1,4 +1,4 @@
-"""Prints labelled rows as text for a terminal of 80 columns."""
+"""Lays out labelled rows as text for a terminal of 80 columns."""
 
 from __future__ import annotations
 
@@ -6,11 +6,8 @@ from itertools import groupby
 from typing import TYPE_CHECKING, Final
 
 from msgspec import structs
-from rich.columns import Columns
-from rich.padding import Padding
-from rich.table import Table
-from rich.text import Text
 
+from spec.cli.layout import Styled
 from spec.contract.obligations import OBLIGATIONS
 from spec.digest import SHORT
 from spec.language.prose import printable
@@ -19,9 +16,8 @@ from spec.lowering.vocabulary import POSITIVE, Label, Rests, Subtype
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from rich.console import Console
-
     from proofs.labels.view import Change, Changes, Condition, Lost, RowView
+    from spec.cli.layout import Page
     from spec.lowering.descriptor import Descriptor
 
 __all__ = [
@@ -30,10 +26,10 @@ __all__ = [
     "SUBTYPE_SAYS",
     "codes",
     "last_column",
-    "print_changes",
-    "print_explained",
-    "print_lost",
-    "print_rows",
+    "put_changes",
+    "put_explained",
+    "put_lost",
+    "put_rows",
 ]
 
 _STYLES: Final = {
@@ -103,150 +99,124 @@ def _rests(row: RowView) -> str:
     return ", ".join(f"{rests} {codes(named)}" for rests, named in there.items())
 
 
-def print_rows(console: Console, found: Sequence[Descriptor], rows: Sequence[RowView]) -> None:
-    """Print a table for each descriptor, then a legend of the labels and the codes.
+def put_rows(out: Page, found: Sequence[Descriptor], rows: Sequence[RowView]) -> None:
+    """A table for each descriptor, then a legend of the labels and the codes.
 
     A mode with the same row at each of several depths gets one line.
     """
     about = {each.name: each for each in found}
-    console.print(
-        Text(f"Labels for the {rows[0].bundle} bundle of each mode; --explain says why.\n")
-    )
+    out.put(f"Labels for the {rows[0].bundle} bundle of each mode; --explain says why.\n")
     merged = False
     for name, of_runtime in groupby(rows, key=lambda row: row.descriptor):
         runtime = about[name]
-        head = Text(name, style="bold")
-        head.append(f"  {printable(runtime.runtime)}, {printable(runtime.version)}", style="dim")
-        console.print(head)
-        table = Table.grid(padding=(0, 1))
-        for _ in range(3):
-            table.add_column(no_wrap=True)
-        table.add_column(overflow="fold")
+        head = Styled(name, "bold")
+        out.put(head.append(f"  {printable(runtime.runtime)}, {printable(runtime.version)}", "dim"))
+        cells = list[tuple[str | Styled, ...]]()
         for mode, of_mode in groupby(of_runtime, key=lambda row: row.mode):
-            lines = [
-                (row.depth, Text(row.label, style=_STYLES[Label(row.label)]), last_column(row))
-                for row in of_mode
-            ]
+            lines = [(row.depth, row.label, last_column(row)) for row in of_mode]
             if len(lines) > 1 and all(line[1:] == lines[0][1:] for line in lines):
                 merged, lines = True, [(_EACH, *lines[0][1:])]
             for depth, label, why in lines:
-                table.add_row(mode, Text(depth, style="dim"), label, Text(why))
-        console.print(Padding(table, (0, 0, 1, 2), expand=False))
-    _print_legend(console, rows, merged=merged)
+                cells.append((mode, Styled(depth, "dim"), _labelled(label), why))
+        out.grid(cells, indent=2).put()
+    _put_legend(out, rows, merged=merged)
 
 
-def _print_legend(console: Console, rows: Sequence[RowView], *, merged: bool) -> None:
-    table = Table.grid(padding=(0, 1))
-    table.add_column(no_wrap=True)
-    table.add_column()
+def _labelled(label: str) -> Styled:
+    return Styled(label, _STYLES[Label(label)])
+
+
+def _put_legend(out: Page, rows: Sequence[RowView], *, merged: bool) -> None:
+    cells = list[tuple[str | Styled, str]]()
     for label in Label:
         if any(row.label == label for row in rows):
-            table.add_row(Text(label, style=_STYLES[label]), LABEL_SAYS[label])
+            cells.append((_labelled(label), LABEL_SAYS[label]))
     for subtype in Subtype:
         if any(row.subtype == subtype for row in rows):
-            table.add_row(_SHORT.get(subtype, subtype), SUBTYPE_SAYS[subtype])
+            cells.append((_SHORT.get(subtype, subtype), SUBTYPE_SAYS[subtype]))
     for rests in Rests:
         if any(row.label in POSITIVE and getattr(row, rests) for row in rows):
-            table.add_row(rests, RESTS_SAYS[rests])
+            cells.append((rests, RESTS_SAYS[rests]))
     if merged:
-        table.add_row(_EACH, "without an adapter, and at each depth that the runtime offers")
-    console.print(table)
+        cells.append((_EACH, "without an adapter, and at each depth that the runtime offers"))
+    out.grid(cells)
     missing = {o for row in rows for o in row.missing}
     missing |= {o for row in rows if row.otherwise for o in row.otherwise.missing}
     if missing:
         named = [f"{o.code} {o.name}" for o in OBLIGATIONS.values() if o.name in missing]
-        console.print(Text("Missing:"))
-        console.print(Padding(Columns([Text(each) for each in named]), (0, 0, 0, 2)))
+        out.put(f"Missing: {', '.join(named)}", hanging=2)
 
 
-def print_explained(console: Console, rows: Sequence[RowView]) -> None:
-    """Print each row, once where several depths agree, and where its terms are defined."""
+def put_explained(out: Page, rows: Sequence[RowView]) -> None:
+    """Each row, once where several depths agree, and where its terms are defined."""
     for _, group in groupby(rows, key=lambda row: structs.replace(row, depth="")):
         same = list(group)
-        _print_row(console, same[0], " and ".join(row.depth for row in same))
-    console.print(Text("Terms: docs/lowering-tables.md. Rules: docs/lowering.md."))
+        _put_row(out, same[0], " and ".join(row.depth for row in same))
+    out.put("Terms: docs/lowering-tables.md. Rules: docs/lowering.md.")
 
 
-def _print_row(console: Console, row: RowView, depths: str) -> None:
-    """Print which rule decided, what supplies each obligation, what is missing and why."""
-    console.print(
-        Text.assemble(
-            (f"{row.descriptor}, {row.mode} at {depths}, {row.bundle} bundle: ", "bold"),
-            (row.label, _STYLES[Label(row.label)]),
-        )
-    )
-    console.print(Padding(Text(printable(row.decided)), (0, 0, 0, 2)))
+def _put_row(out: Page, row: RowView, depths: str) -> None:
+    """Which rule decided, what supplies each obligation, what is missing and why."""
+    head = Styled(f"{row.descriptor}, {row.mode} at {depths}, {row.bundle} bundle: ", "bold")
+    out.put(head.append(_labelled(row.label))).put(printable(row.decided), indent=2)
     supplied: dict[tuple[str, str, str, bool], list[str]] = {}
     for cited in row.evidence:
         key = (cited.depth, cited.rests_on, cited.anchor, cited.nowhere)
         supplied.setdefault(key, []).append(cited.obligation)
     for (depth, rests, anchor, lost), named in supplied.items():
         where = "natively" if depth == "none" else f"at {depth}"
-        names = _each(named, "green")
         place = f"{printable(anchor)}{_LOST if lost else ''}"
-        names.append(f" is supplied {where}, {rests} by {place}.", style="none")
-        console.print(Padding(names, (0, 0, 0, 2)))
-    _print_conditions(console, row.conditions)
+        names = _each(named, "green").append(f" is supplied {where}, {rests} by {place}.")
+        out.put(names, indent=2)
+    _put_conditions(out, row.conditions)
     lacking: dict[tuple[str, str], list[str]] = {}
     for each in row.lacking:
         lacking.setdefault((each.why, each.upgrade), []).append(each.obligation)
     for (why, upgrade), named in lacking.items():
-        names = _each(named, "yellow")
-        names.append(f" is missing: {printable(why)}. To supply it: {upgrade}.", style="none")
-        console.print(Padding(names, (0, 0, 0, 2)))
+        says = f" is missing: {printable(why)}. To supply it: {upgrade}."
+        out.put(_each(named, "yellow").append(says), indent=2)
     if row.otherwise is not None:
         lacks = f", which lacks {codes(row.otherwise.missing)}" if row.otherwise.missing else ""
-        console.print(
-            Padding(
-                Text(
-                    f"Under the {row.otherwise.bundle} bundle it is {row.otherwise.label}{lacks}."
-                ),
-                (0, 0, 0, 2),
-            )
-        )
-    console.print()
+        says = f"Under the {row.otherwise.bundle} bundle it is {row.otherwise.label}{lacks}."
+        out.put(says, indent=2)
+    out.put()
 
 
-def _print_conditions(console: Console, conditions: Sequence[Condition]) -> None:
-    """Print the preconditions, which only the descriptor declares: no trace shows them."""
+def _put_conditions(out: Page, conditions: Sequence[Condition]) -> None:
+    """The preconditions, which only the descriptor declares: no trace shows them."""
     by: dict[tuple[str, bool], list[str]] = {}
     for each in conditions:
         by.setdefault((each.anchor, each.nowhere), []).append(each.condition)
     for (anchor, lost), named in by.items():
         place = f"{printable(anchor)}{_LOST if lost else ''}" if anchor else "no anchor"
-        text = Text(f"Provided that {', '.join(named)}: declared by {place}.")
-        console.print(Padding(text, (0, 0, 0, 2)))
+        out.put(f"Provided that {', '.join(named)}: declared by {place}.", indent=2)
 
 
-def print_lost(console: Console, lost: Sequence[Lost]) -> None:
-    """Print the anchors that do not exist, one a line."""
+def put_lost(out: Page, lost: Sequence[Lost]) -> None:
+    """The anchors that do not exist, one a line."""
     for each in lost:
         at = f"{each.descriptor}: the anchor {each.anchor}, {each.path}"
-        text = Text("points nowhere ", style="red").append(printable(at), style="none")
-        console.print(text.append(f": {each.why}.", style="none"))
+        out.put(Styled("points nowhere ", "red").append(f"{printable(at)}: {each.why}."))
 
 
-def _each(named: Sequence[str], style: str) -> Text:
+def _each(named: Sequence[str], style: str) -> Styled:
     """`a`, or `Each of a, b`."""
-    several = ("Each of ", "none") if len(named) > 1 else ""
-    return Text.assemble(several, (", ".join(named), style))
+    several = "Each of " if len(named) > 1 else ""
+    return Styled(several).append(", ".join(named), style)
 
 
-def print_changes(console: Console, found: Changes) -> None:
-    """Print the changes, one row a line."""
+def put_changes(out: Page, found: Changes) -> None:
+    """The changes, one row a line."""
     if found.other_spec is not None:
         digest = printable(found.other_spec[:SHORT])
-        console.print(Text(f"The old labels were made by another specification, {digest}."))
+        out.put(f"The old labels were made by another specification, {digest}.")
     if not found.rows:
-        console.print(Text("Nothing changed."))
+        out.put("Nothing changed.")
     for change in found.rows:
-        line = Text(f"{change.way:9} ", style=_WAYS.get(change.way, "none"))
         row = printable(f"{change.descriptor}, {change.mode} at {change.depth}: ")
-        line.append(row, style="none")
-        line.append(_went(change), style="none")
-        console.print(line)
+        out.put(Styled(f"{change.way:9} ", _WAYS.get(change.way, "")).append(row + _went(change)))
     if found.not_asked:
-        console.print(Text(f"Not compared: {found.not_asked} rows outside this selection."))
+        out.put(f"Not compared: {found.not_asked} rows outside this selection.")
 
 
 def _went(change: Change) -> str:

@@ -5,10 +5,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from proofs.lowering.check import check_lowering
-from proofs.lowering.lowering_text import print_lowering
+from proofs.lowering.lowering_text import put_lowering
 from proofs.lowering.results import exit_code
-from spec.cli.common import Format, console, page, print_json, write_output
+from spec.cli.common import Format, console, print_json, write_output
 from spec.cli.junit import JunitCase, junit_suite
+from spec.cli.layout import page
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -31,7 +32,7 @@ def run_check(form: Format, junit: Path | None, *, verbose: bool) -> int:
         print_json(check)
     else:
         with page() as out:
-            print_lowering(out, check, verbose=verbose)
+            put_lowering(out, check, verbose=verbose)
     return exit_code(check)
 
 

@@ -1,22 +1,19 @@
-"""Prints all results of a check: what was shown, within which bounds, by which engine."""
+"""Lays out all results of a check: what was shown, within which bounds, by which engine."""
 
 from __future__ import annotations
 
 from collections import Counter
 from typing import TYPE_CHECKING
 
-from rich.text import Text
-
-from proofs.report.layout import grid, indented, print_run
 from proofs.report.results import NOT_FOUND
+from proofs.report.summary import put_run
 from proofs.report.verdict import how, sentence
+from spec.cli.layout import Styled
 from spec.contract.modes import Bundle
 from spec.language.prose import counted, printable
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
-
-    from rich.console import Console
 
     from proofs.checks.coverage import Reached
     from proofs.checks.receptiveness import Receptive
@@ -24,8 +21,9 @@ if TYPE_CHECKING:
     from proofs.checks.results import Lacking, Leaned, Paper, PaperClause, Sound
     from proofs.report.results import Check, Consistent
     from proofs.traces.scenario_search import FoundScenario
+    from spec.cli.layout import Page
 
-__all__ = ["print_check"]
+__all__ = ["put_check"]
 
 _STYLE = {
     "proved": "green",
@@ -41,9 +39,7 @@ _INDENT = 4
 _SIGNS = {"proved": "holds", "refuted": "not broken", "bounded": "so far"}
 
 
-def print_check(
-    console: Console, check: Check, *, story: bool = False, certified: bool = False
-) -> None:
+def put_check(out: Page, check: Check, *, story: bool = False, certified: bool = False) -> None:
     """Print all results for one mode.
 
     Args:
@@ -51,44 +47,40 @@ def print_check(
         story: print every run that breaks a clause of the paper's bundle, or that an obligation
             prevents.
     """
-    console.print(Text(sentence(check), style="bold"))
-    _print_each(
-        console, "Statement", check.statement, "the system is the statement of docs/theorem.md:"
-    )
-    _print_sound(console, check.sound)
+    out.put(sentence(check), "bold")
+    _put_each(out, "Statement", check.statement, "the system is the statement of docs/theorem.md:")
+    _put_sound(out, check.sound)
     if check.certificate is not None:
-        indented(console, Text(f"Certificate: {printable(check.certificate)}"))
+        out.put(f"Certificate: {printable(check.certificate)}", indent=2)
     elif certified:
         why = "theorem, lemmas, frame, witness or receptiveness is not shown"
-        indented(console, Text(f"Certificate: not written, because {why}.", style="red"))
-    _print_each(console, "Lemmas", check.lemmas, "the theorem depends on them (docs/theorem.md):")
-    _print_consistent(console, check.consistent, len(check.obligations))
+        out.put(f"Certificate: not written, because {why}.", "red", indent=2)
+    _put_each(out, "Lemmas", check.lemmas, "the theorem depends on them (docs/theorem.md):")
+    _put_consistent(out, check.consistent, len(check.obligations))
     if check.bundle == Bundle.CONTRACT:
-        _print_scenarios(console, check.consistent.scenarios or [], story=story)
+        _put_scenarios(out, check.consistent.scenarios or [], story=story)
         if check.consistent.reached is not None:
-            _print_reached(console, check.consistent.reached)
+            _put_reached(out, check.consistent.reached)
         if check.receptive is not None:
-            _print_receptive(console, check.receptive)
+            _put_receptive(out, check.receptive)
     if check.paper is not None:
-        _print_paper(console, check, check.paper, story=story)
-    _print_lacking(console, "Necessary", "obligations", check.necessary, story=story)
-    _print_redundancy(console, check.redundancy)
+        _put_paper(out, check, check.paper, story=story)
+    _put_lacking(out, "Necessary", "obligations", check.necessary, story=story)
+    _put_redundancy(out, check.redundancy)
     if check.guards is not None:
         if story:
-            _print_lacking(console, "Guards", "guards", check.guards, story=story)
+            _put_lacking(out, "Guards", "guards", check.guards, story=story)
         else:
-            _print_guards(console, check.guards)
+            _put_guards(out, check.guards)
     if check.core:
-        _print_cores(console, check)
-    indented(console, Text("Assumed: the instrumentation is faithful (docs/theorem.md)."))
-    indented(
-        console,
-        Text(f"Interpretations: {', '.join(check.interpretations)} (docs/interpretations.md)."),
-    )
-    console.print()
+        _put_cores(out, check)
+    out.put("Assumed: the instrumentation is faithful (docs/theorem.md).", indent=2)
+    names = ", ".join(check.interpretations)
+    out.put(f"Interpretations: {names} (docs/interpretations.md).", indent=2)
+    out.put()
 
 
-def _print_consistent(console: Console, found: Consistent, obligations: int) -> None:
+def _put_consistent(out: Page, found: Consistent, obligations: int) -> None:
     if found.result == "witnessed":
         text = (
             f"{len(found.story)} events are the fewest in which all {obligations} obligations "
@@ -99,62 +91,59 @@ def _print_consistent(console: Console, found: Consistent, obligations: int) -> 
         text = f"no run of up to {length} exercises and satisfies every obligation."
     else:
         text = f"the work limit was reached after {found.depth} events."
-    _headline(console, "Consistent", found.result, text)
-    print_run(console, found.story)
+    _headline(out, "Consistent", found.result, text)
+    put_run(out, found.story)
 
 
-def _print_scenarios(console: Console, scenarios: Sequence[FoundScenario], *, story: bool) -> None:
+def _put_scenarios(out: Page, scenarios: Sequence[FoundScenario], *, story: bool) -> None:
     for scenario in scenarios:
         text = "; ".join(scenario.episodes.values())
         far = f"in up to {scenario.depth} events"
         if scenario.result == "found":
             far = f"{scenario.depth} events are the fewest"
-        _headline(console, "Scenario", scenario.result, f"{far}: {text}.")
+        _headline(out, "Scenario", scenario.result, f"{far}: {text}.")
         if story:
-            print_run(console, scenario.lines)
+            put_run(out, scenario.lines)
 
 
-def _print_reached(console: Console, found: Reached) -> None:
+def _put_reached(out: Page, found: Reached) -> None:
     """Print how many states and rules some run reaches, and why the others are unreachable."""
     every = len(found.fewest) + len(found.dead) + len(found.missing)
     text = f"each in at most {max(found.fewest.values(), default=0)} events"
     if found.dead:
         text += f"; {len(found.dead)} proved unreachable for runs of every length:"
     result = f"{len(found.fewest)} of {every} states and rules"
-    _headline(console, "Reached", result, text if found.dead else f"{text}.")
+    _headline(out, "Reached", result, text if found.dead else f"{text}.")
     reasons = dict.fromkeys(found.dead.values())
     for why in reasons:
         names = ", ".join(name for name, reason in found.dead.items() if reason == why)
-        indented(console, Text(f"{why or 'no known reason'}: {names}"), 4)
+        out.put(f"{why or 'no known reason'}: {names}", indent=4)
     if found.missing:
-        indented(
-            console, Text(f"neither reached nor proved unreachable: {', '.join(found.missing)}"), 4
-        )
+        out.put(f"neither reached nor proved unreachable: {', '.join(found.missing)}", indent=4)
     every = len(found.compared) + len(found.uncompared)
     text = f"each in at most {max(found.compared.values(), default=0)} events"
     if found.uncompared:
         text += f"; never within {found.depth} events: {', '.join(found.uncompared)}"
     result = f"{len(found.compared)} of {every} ways in which a clause could fail"
-    _headline(console, "Compared", result, f"{text}.")
+    _headline(out, "Compared", result, f"{text}.")
 
 
-def _print_each(console: Console, name: str, found: Sequence[Leaned], says: str) -> None:
+def _put_each(out: Page, name: str, found: Sequence[Leaned], says: str) -> None:
     """What is proved besides the theorem, with the worst result in front."""
     if not found:
         return
     results = {each.result for each in found}
     result = next((r for r in ("failed", "unknown") if r in results), "proved")
-    _headline(console, name, result, says)
-    rows = grid(3)
+    _headline(out, name, result, says)
+    rows = []
     for each in found:
         says = f"{each.says} ({'; '.join(each.parts)})" if each.parts else each.says
-        style = _STYLE.get(each.result, "yellow")
         sign = "holds" if each.result == "proved" else each.result
-        rows.add_row(Text(sign, style=style), Text(each.name, style="bold"), Text(says))
-    indented(console, rows, 4)
+        rows.append((_signed(sign, each.result), Styled(each.name, "bold"), says))
+    out.grid(rows, indent=_INDENT)
 
 
-def _print_receptive(console: Console, found: Receptive) -> None:
+def _put_receptive(out: Page, found: Receptive) -> None:
     if found.result == "proved":
         text = (
             "for runs of every length: no event outside the runtime's control breaks an "
@@ -162,77 +151,73 @@ def _print_receptive(console: Console, found: Receptive) -> None:
         )
     else:
         text = ", ".join(found.failed)
-    _headline(console, "Receptiveness", found.result, text)
+    _headline(out, "Receptiveness", found.result, text)
 
 
-def _print_sound(console: Console, sound: Sound) -> None:
-    _headline(console, "Sound", sound.result, how(sound))
-    rows = grid(3)
+def _put_sound(out: Page, sound: Sound) -> None:
+    _headline(out, "Sound", sound.result, how(sound))
+    rows = []
     for name, says in sound.clauses.items():
         failed = name in sound.failed
         sign = _SIGNS.get(sound.result, "?") if not failed else "violated"
         style = "red" if failed else "green" if sound.result == "proved" else ""
-        rows.add_row(Text(sign, style=style), Text(name, style="bold"), Text(says))
-    indented(console, rows, 4)
+        rows.append((Styled(sign, style), Styled(name, "bold"), says))
+    out.grid(rows, indent=_INDENT)
     if sound.story:
-        indented(
-            console, Text("A shortest run that keeps every obligation and breaks the theorem:")
-        )
-        print_run(console, sound.story)
+        out.put("A shortest run that keeps every obligation and breaks the theorem:", indent=2)
+        put_run(out, sound.story)
 
 
-def _print_paper(console: Console, check: Check, paper: Paper, *, story: bool) -> None:
+def _put_paper(out: Page, check: Check, paper: Paper, *, story: bool) -> None:
     results = {clause.result for clause in paper.clauses.values()}
     result = next(r for r in ("refuted", "unknown", "proved") if r in results)
     if paper.is_contract and result == "proved":
-        _headline(console, _PAPER, result, "as printed, it equals the contract.")
+        _headline(out, _PAPER, result, "as printed, it equals the contract.")
         return
-    _headline(console, _PAPER, result, "as printed, each clause separately, for comparison:")
-    _print_results(console, {name: (c.result, _length(c), "") for name, c in paper.clauses.items()})
+    _headline(out, _PAPER, result, "as printed, each clause separately, for comparison:")
+    _put_results(out, {name: (c.result, _length(c), "") for name, c in paper.clauses.items()})
     for added in check.added:
-        indented(console, Text(f"Added: {added.obligation}, because {added.why}."))
+        out.put(f"Added: {added.obligation}, because {added.why}.", indent=2)
     for name, clause in paper.clauses.items():
         if story and clause.story:
-            indented(
-                console, Text(f"A shortest run that keeps the paper's bundle and breaks {name}:")
-            )
-            print_run(console, clause.story)
+            out.put(f"A shortest run that keeps the paper's bundle and breaks {name}:", indent=2)
+            put_run(out, clause.story)
 
 
-def _print_lacking(
-    console: Console, title: str, what: str, found: Mapping[str, Lacking], *, story: bool
+def _put_lacking(
+    out: Page, title: str, what: str, found: Mapping[str, Lacking], *, story: bool
 ) -> None:
     needed = sum(each.result == "necessary" for each in found.values())
     _headline(
-        console,
+        out,
         title,
         f"{needed} of {len(found)} {what} of the contract",
         "without which a run keeps all the others and breaks a clause:",
     )
     rows = {n: (each.result, _length(each), _failed(each)) for n, each in found.items()}
-    _print_results(console, rows)
+    _put_results(out, rows)
     for name, each in found.items():
         if story and each.story:
-            indented(console, Text(f"Without {name}, {_length(each)} can break {_failed(each)}:"))
-            print_run(console, each.story)
+            out.put(f"Without {name}, {_length(each)} can break {_failed(each)}:", indent=2)
+            put_run(out, each.story)
 
 
-def _print_redundancy(console: Console, found: Redundancy) -> None:
+def _put_redundancy(out: Page, found: Redundancy) -> None:
     for name, why in found.known.items():
-        indented(console, Text(f"Known to be redundant: {name}, because {why}."))
+        out.put(f"Known to be redundant: {name}, because {why}.", indent=2)
     for name in found.unasked:
         text = (
             f"Redundant, and not listed as such: {name} (its place in spec/contract/obligations)."
         )
-        indented(console, Text(text, style="red"))
+        out.put(text, "red", indent=2)
     for name in found.needed:
         text = (
             f"Necessary, and listed as redundant: {name} (its place in spec/contract/obligations)."
         )
-        indented(console, Text(text, style="red"))
+        out.put(text, "red", indent=2)
 
 
-def _print_guards(console: Console, found: Mapping[str, Lacking]) -> None:
+def _put_guards(out: Page, found: Mapping[str, Lacking]) -> None:
     """Print how many rules are necessary, and the names of those that are not."""
     counts = Counter(each.result for each in found.values())
     text = f"{counts['necessary']} of {len(found)} guards of the contract"
@@ -240,25 +225,25 @@ def _print_guards(console: Console, found: Mapping[str, Lacking]) -> None:
     others = (
         f"; every clause is proved without any single one of: {', '.join(rest)}" if rest else ""
     )
-    _headline(console, "Guards", text, f"without which a run breaks a clause{others}.")
+    _headline(out, "Guards", text, f"without which a run breaks a clause{others}.")
     unknown = [name for name, each in found.items() if each.result == "unknown"]
     if unknown:
-        indented(console, Text(f"unknown: {', '.join(unknown)}"), 4)
+        out.put(f"unknown: {', '.join(unknown)}", indent=4)
 
 
-def _print_cores(console: Console, check: Check) -> None:
-    """Print a numbered column for each clause; nothing if cores were not computed."""
+def _put_cores(out: Page, check: Check) -> None:
+    """A numbered column for each clause; nothing if cores were not computed."""
     core, in_every = check.core or {}, check.in_every_core or {}
     numbers = {clause: str(number) for number, clause in enumerate(core, start=1)}
     legend = "each clause is proved from only the obligations marked in its column. X: in every "
     legend += "sufficient set; x: another set suffices without it."
-    indented(console, Text(f"Cores: {legend}"))
-    rows = grid(len(numbers) + 1, whole=len(numbers) + 1)
-    rows.add_row("", *numbers.values())
-    for name in check.necessary:
-        rows.add_row(name, *(_mark(name, core[clause], in_every[clause]) for clause in core))
-    indented(console, rows, 4)
-    indented(console, Text(", ".join(f"{n} {clause}" for clause, n in numbers.items())), 4)
+    out.put(f"Cores: {legend}", indent=2)
+    rows = [
+        (name, *(_mark(name, core[clause], in_every[clause]) for clause in core))
+        for name in check.necessary
+    ]
+    out.grid([("", *numbers.values()), *rows], indent=4)
+    out.put(", ".join(f"{n} {clause}" for clause, n in numbers.items()), indent=4)
 
 
 def _mark(name: str, core: Sequence[str], in_every: Sequence[str]) -> str:
@@ -277,24 +262,23 @@ def _failed(found: Lacking) -> str:
     return ", ".join(found.failed)
 
 
-def _print_results(console: Console, found: Mapping[str, tuple[str, str, str]]) -> None:
-    """Print result, name, length and clause in one line each, or two if they do not fit."""
+def _put_results(out: Page, found: Mapping[str, tuple[str, str, str]]) -> None:
+    """Result, name, length and clause in one line each, or two if they do not fit."""
     columns = list(zip(*((name, *row) for name, row in found.items()), strict=True))
-    wide = sum(max(map(len, column)) + 1 for column in columns) > console.width - _INDENT
-    rows = grid(2, whole=2) if wide else grid(4, whole=3)
+    wide = sum(max(map(len, column)) + 1 for column in columns) > out.width - _INDENT
+    rows = list[tuple[str | Styled, ...]]()
     for name, (result, length, clause) in found.items():
-        first = Text(result, style=_STYLE.get(result, "yellow"))
         if wide:
-            rows.add_row(first, Text(name))
-            if length or clause:
-                rows.add_row("", Text(f"  {length} {clause}".rstrip()))
+            rows.append((_signed(result), f"{name}\n  {length} {clause}".rstrip()))
         else:
-            rows.add_row(first, Text(name), Text(length), Text(clause))
-    indented(console, rows, _INDENT)
+            rows.append((_signed(result), name, length, clause))
+    out.grid(rows, indent=_INDENT)
 
 
-def _headline(console: Console, title: str, result: str, text: str) -> None:
-    row = Text(f"{title}: ")
-    row.append(result, style=_STYLE.get(result, "yellow"))
-    row.append(f", {text}")
-    indented(console, row)
+def _headline(out: Page, title: str, result: str, text: str) -> None:
+    out.put(Styled(f"{title}: ").append(_signed(result)).append(f", {text}"), indent=2)
+
+
+def _signed(sign: str, result: str = "") -> Styled:
+    """A word in the colour of a result; of the result that it is itself if none is given."""
+    return Styled(sign, _STYLE.get(result or sign, "yellow"))

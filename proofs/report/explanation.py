@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import textwrap
 from typing import TYPE_CHECKING, Final
 
 from monitor.report.verdict import ModeChoice
+from spec.cli.layout import wrap
 from spec.contract.modes import MODES
 from spec.digest import SHORT
 from spec.language.prose import counted, printable
@@ -22,7 +22,6 @@ __all__ = ["MOST", "as_page"]
 MOST: Final = 60
 """Number of eventful lines shown; the JSON form has all of them."""
 
-_WIDTH: Final = 80
 _FEW: Final = 5  # claims that are named because they are not judged
 _SILENT: Final = (
     "",
@@ -157,11 +156,4 @@ def _tested(story: Explanation) -> str:
 
 
 def _wrap(text: str, indent: int, later: int) -> list[str]:
-    return textwrap.wrap(
-        text,
-        _WIDTH,
-        initial_indent=" " * indent,
-        subsequent_indent=" " * later,
-        break_on_hyphens=False,
-        drop_whitespace=True,
-    )
+    return wrap(text, indent, later).split("\n")

@@ -1,15 +1,13 @@
-"""Prints the verdict on one mode and one line for each check behind it."""
+"""Lays out the verdict on one mode and one line for each check behind it."""
 
 from __future__ import annotations
 
 from collections import Counter
 from typing import TYPE_CHECKING
 
-from rich.text import Text
-
-from proofs.report.layout import grid, indented, print_run
 from proofs.report.results import NOT_FOUND
 from proofs.report.verdict import by, sentence, verdict
+from spec.cli.layout import Styled
 from spec.contract.modes import Bundle
 from spec.events.alphabet import Kind
 from spec.language.prose import counted, printable
@@ -17,32 +15,47 @@ from spec.language.prose import counted, printable
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from rich.console import Console
-
     from proofs.checks.results import Lacking, Leaned, Paper
     from proofs.report.results import Check, Consistent
+    from proofs.traces.narrative import Line
+    from spec.cli.layout import Page
 
-__all__ = ["NO_CERTIFICATE", "STYLES", "print_summary"]
+__all__ = ["NO_CERTIFICATE", "STYLES", "put_run", "put_summary"]
 
 NO_CERTIFICATE = "not written: some part of it is not shown (-v)"
 STYLES = {"holds": "bold green", "refuted": "bold red", "undecided": "bold yellow"}
 
 
-def print_summary(console: Console, check: Check, *, certified: bool = False) -> None:
-    """Print one mode in at most sixteen lines, and the counterexample if there is one.
+def put_summary(out: Page, check: Check, *, certified: bool = False) -> None:
+    """One mode in at most sixteen lines, and the counterexample if there is one.
 
     Args:
         certified: whether a certificate was requested.
     """
     said = verdict(check)
-    head = Text(sentence(check))
-    head.stylize(STYLES[said], 0, len(said))
-    console.print(head)
-    print_run(console, check.sound.story)
-    rows = grid(2, whole=1, gap=2)
-    for name, text in _rows(check, certified=certified):
-        rows.add_row(Text(name, style="bold"), Text(text))
-    indented(console, rows)
+    out.put(Styled(said, STYLES[said]).append(sentence(check).removeprefix(said)))
+    put_run(out, check.sound.story)
+    rows = ((Styled(name, "bold"), text) for name, text in _rows(check, certified=certified))
+    out.grid(rows, indent=2, gap=2)
+
+
+def put_run(out: Page, story: Sequence[Line]) -> None:
+    """Each event, the claim's state if it changed, the changes, and the clauses that fail."""
+    rows, stood = [], list[str]()
+    digits = len(str(max((line.number for line in story), default=0)))
+    for line in story:
+        what, stands = Styled(line.about), [str(claim) for claim in line.claims]
+        for claim in stands:
+            if claim not in stood:
+                what.append(f"\n= {claim}", "dim")
+        for change in line.changes:
+            what.append(f"\n-> {change}", "dim")
+        for ending in line.fails:
+            what.append(f"\nbreaks {ending.clause}: {ending.why}", "red")
+        deed = Styled("fact" if line.fact else "report", "dim")
+        rows.append((f"{line.number:>{digits}}", deed, Styled(line.kind, "bold"), what))
+        stood = stands
+    out.grid(rows, indent=4)
 
 
 def _rows(check: Check, *, certified: bool) -> Iterator[tuple[str, str]]:

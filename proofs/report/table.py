@@ -1,10 +1,8 @@
-"""Prints a table of modes, one line each, and a total."""
+"""Lays out a table of modes, one line each, and a total."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
-
-from rich.text import Text
 
 from proofs.report.summary import NO_CERTIFICATE, STYLES
 from proofs.report.verdict import FAR, sentence, verdict
@@ -13,63 +11,49 @@ from spec.language.prose import counted, printable
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from rich.console import Console
-
     from proofs.report.results import Check
+    from spec.cli.layout import Page
 
-__all__ = ["print_row", "print_total"]
+__all__ = ["put_row", "put_total"]
 
 _WIDTHS = (16, 11, 18, 11, 13, 8)
 
 
-def print_row(console: Console, check: Check, *, first: bool = False) -> None:
-    """Print one mode, after the column names if it is the first."""
+def put_row(out: Page, check: Check, *, first: bool = False) -> None:
+    """One mode, after the column names if it is the first."""
     if first:
         head = ("mode", "verdict", "clauses", "witness", "necessary", "seconds")
-        console.print(Text(_line(head), style="bold"))
+        out.append(f"{_line(head)}\n", "bold")
     needed = sum(each.result == "necessary" for each in check.necessary.values())
     found = verdict(check)
-    row = Text(
-        _line(
-            (
-                check.mode,
-                found,
-                _clauses(check),
-                _witness(check),
-                f"{needed} of {len(check.necessary)}",
-                f"{check.seconds:.1f}",
-            )
-        )
-    )
-    row.stylize(STYLES[found], _WIDTHS[0], _WIDTHS[0] + len(found))
-    console.print(row)
+    necessary = f"{needed} of {len(check.necessary)}"
+    cells = (found, _clauses(check), _witness(check), necessary, f"{check.seconds:.1f}")
+    line = _line((check.mode, *cells))
+    at, end = _WIDTHS[0], _WIDTHS[0] + len(found)
+    out.append(line[:at]).append(found, STYLES[found]).append(f"{line[end:]}\n")
 
 
-def print_total(console: Console, checks: Sequence[Check], *, certified: bool = False) -> None:
-    """Print how many modes hold and within which scope, and why the others do not.
+def put_total(out: Page, checks: Sequence[Check], *, certified: bool = False) -> None:
+    """How many modes hold and within which scope, and why the others do not.
 
     Args:
         certified: whether a certificate was requested.
     """
     left = [check for check in checks if verdict(check) != "holds"]
-    bundle = checks[0].bundle
-    if not left:
-        text = f"All {counted(len(checks), 'mode')} hold ({bundle} bundle), {FAR}."
-        console.print(Text(text, style="bold"))
+    bundle, total = checks[0].bundle, counted(len(checks), "mode")
+    if left:
+        out.put(f"{len(checks) - len(left)} of {total} hold ({bundle} bundle).", "bold")
     else:
-        held = len(checks) - len(left)
-        console.print(
-            Text(f"{held} of {counted(len(checks), 'mode')} hold ({bundle} bundle).", style="bold")
-        )
+        out.put(f"All {total} hold ({bundle} bundle), {FAR}.", "bold")
     for check in left:
-        console.print(Text(sentence(check)))
+        out.put(sentence(check))
     if certified:
         names = [check.mode for check in checks if check.certificate is None]
         folder = next((check.certificate for check in checks if check.certificate), None)
         if folder is not None:
-            console.print(Text(f"certificate: {printable(folder)}"))
+            out.put(f"certificate: {printable(folder)}")
         if names:
-            console.print(Text(f"certificate of {', '.join(names)}: {NO_CERTIFICATE}"))
+            out.put(f"certificate of {', '.join(names)}: {NO_CERTIFICATE}")
 
 
 def _clauses(check: Check) -> str:

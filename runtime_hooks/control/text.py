@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from runtime_hooks.settings.quotas import in_words
-from spec.language.prose import counted, printable, wrap
+from spec.cli.layout import wrap
+from spec.language.prose import counted, printable
 
 if TYPE_CHECKING:
     from runtime_hooks.controller.views import (

@@ -13,7 +13,7 @@ from monitor.live.follow import live_line
 from monitor.live.lines import LiveLine, LiveVerdict
 from runtime_hooks.demo.engine import Engine
 from runtime_hooks.demo.scenes import SCENES, Scene, offloading
-from spec.language.prose import wrap
+from spec.cli.layout import wrap
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -21,7 +21,7 @@ from runtime_hooks.settings.config import load as read_settings
 from runtime_hooks.settings.switch import SWITCH, switched_on
 from spec import __version__
 from spec.claims.states import Mode
-from spec.language.prose import wrap
+from spec.cli.layout import wrap
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

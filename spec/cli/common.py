@@ -12,7 +12,7 @@ import json
 import os
 import sys
 import traceback
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from enum import IntEnum, StrEnum
 from functools import cache
 from pathlib import Path
@@ -31,7 +31,7 @@ from spec.language.errors import SpecError
 from spec.language.prose import printable
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Callable, Mapping
 
     from rich.console import Console
     from typer.core import TyperGroup
@@ -50,7 +50,6 @@ __all__ = [
     "console",
     "json_page",
     "new_app",
-    "page",
     "print_json",
     "print_text",
     "run",
@@ -167,15 +166,6 @@ def console(*, stderr: bool = False) -> Console:
     out = Console(highlight=False, markup=False, emoji=False, soft_wrap=False, stderr=stderr)
     out.width = max(COLUMNS, out.width) if out.file.isatty() else COLUMNS
     return out
-
-
-@contextmanager
-def page() -> Iterator[Console]:
-    """A console; what was printed on it goes to standard output when the block ends."""
-    out = console()
-    with out.capture() as captured:
-        yield out
-    print_text(captured.get())
 
 
 def print_text(text: str) -> None:

@@ -1,106 +1,91 @@
-"""Renders the text output of the commands: tables and short texts, within 80 columns."""
+"""Lays out what the commands show of the specification, within 80 columns."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from rich import box
-from rich.table import Table
-from rich.text import Text
-
-from spec.cli.styled import STYLES
-from spec.language.prose import wrap
+from spec.cli.layout import STYLES, Styled
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from spec.docs.views import InterpretationView, ListView, ModeView, ObligationView, RuleView
+    from spec.cli.layout import Page
+    from spec.docs.views import (
+        InterpretationView,
+        ListView,
+        ModeView,
+        ObligationView,
+        RuleView,
+        WordView,
+    )
 
-__all__ = [
-    "interpretation_text",
-    "list_tables",
-    "mode_text",
-    "obligation_text",
-]
+__all__ = ["put_interpretation", "put_list", "put_mode", "put_obligation", "put_word"]
 
 
-def list_tables(listing: ListView) -> tuple[Table, ...]:
+def put_list(out: Page, listing: ListView) -> None:
     """The modes, the obligations, the interpretations and the words of lowering."""
-    modes = _table("Modes", "mode", "promise")
-    for mode in listing.modes:
-        modes.add_row(mode.name, mode.promise)
-    obligations = _table("Obligations", "code", "obligation", "why")
-    for obligation in listing.obligations:
-        obligations.add_row(obligation.code, obligation.name, obligation.reason)
-    interpretations = _table("Interpretations", "interpretation", "in short")
-    for each in listing.interpretations:
-        interpretations.add_row(each.name, each.in_short)
-    words = _table("Terms of lowering", "kind", "words")
-    for kind, names in listing.words.items():
-        words.add_row(kind, ", ".join(names))
-    return modes, obligations, interpretations, words
+    out.put("Modes", "bold underline")
+    modes = [(mode.name, mode.promise) for mode in listing.modes]
+    out.grid(modes, head=("mode", "promise"), indent=2, gap=2).title("Obligations")
+    obligations = [(each.code, each.name, each.reason) for each in listing.obligations]
+    out.grid(obligations, head=("code", "obligation", "why"), indent=2, gap=2)
+    interpretations = [(each.name, each.in_short) for each in listing.interpretations]
+    out.title("Interpretations")
+    out.grid(interpretations, head=("interpretation", "in short"), indent=2, gap=2)
+    out.title("Terms of lowering")
+    words = [(kind, ", ".join(names)) for kind, names in listing.words.items()]
+    out.grid(words, head=("kind", "words"), indent=2, gap=2)
 
 
-def _table(title: str, *columns: str) -> Table:
-    table = Table(title=title, title_justify="left", title_style="bold", box=box.SIMPLE_HEAD)
-    for column in columns:
-        table.add_column(column, no_wrap=column != columns[-1])
-    return table
-
-
-def mode_text(mode: ModeView) -> Text:
+def put_mode(out: Page, mode: ModeView) -> None:
     """The mode as `spec show` prints it."""
-    text = Text()
-    text.append(f"mode {mode.name}\n", "bold")
-    text.append(f"{wrap(mode.promise)}\n")
-    _head(text, f"Obligations ({len(mode.contract)})")
+    out.put(f"mode {mode.name}", "bold").put(mode.promise)
+    out.title(f"Obligations ({len(mode.contract)})")
     for part in mode.parts:
         marks = [" critical"] if part.critical else []
         marks += [" added by the contract"] if part.added else []
-        text.append(f"  {part.code:<3} {part.name}", "bold")
-        text.append(f"{','.join(marks)}\n", "yellow")
-        text.append(f"{wrap(part.reason, 6)}\n")
+        out.append(f"  {part.code:<3} {part.name}", "bold").append(f"{','.join(marks)}\n", "yellow")
+        out.put(part.reason, indent=6)
         if part.added:
-            text.append(f"{wrap(f'Added because {part.added}.', 6)}\n")
-    _head(text, "Explicit actions on a request that does not fit beside the claim")
-    text.append(f"{wrap(', '.join(mode.actions) or 'none', 2)}\n")
-    _head(text, "Depth at which an adapter can supply the mode")
+            out.put(f"Added because {part.added}.", indent=6)
+    out.title("Explicit actions on a request that does not fit beside the claim")
+    out.put(", ".join(mode.actions) or "none", indent=2)
+    out.title("Depth at which an adapter can supply the mode")
     for depths in mode.depths:
-        text.append(f"  {' and '.join(depths)}\n")
-    _head(text, "Interpretations")
-    for each in mode.interpretations:
-        text.append(f"  {each.name:<19} ", "bold")
-        text.append(f"{each.in_short}\n")
-    return text
+        out.put(" and ".join(depths), indent=2)
+    out.title("Interpretations")
+    interpretations = [(Styled(each.name, "bold"), each.in_short) for each in mode.interpretations]
+    out.grid(interpretations, indent=2, gap=2)
 
 
-def obligation_text(obligation: ObligationView) -> Text:
+def put_obligation(out: Page, obligation: ObligationView) -> None:
     """The obligation as `spec show` prints it."""
-    text = Text()
-    text.append(f"{obligation.code}  {obligation.name}\n", "bold")
-    text.append(f"{wrap(obligation.reason)}\n\n")
+    out.put(f"{obligation.code}  {obligation.name}", "bold").put(obligation.reason).put()
     for label, value in _facts(obligation):
-        text.append(f"{wrap(f'{label}: {value}', 0, 2)}\n")
-    _head(text, "States")
+        out.put(f"{label}: {value}", hanging=2)
+    out.title("States")
     for state in obligation.states:
-        text.append(f"  {state.name:<10} ", "bold")
-        text.append(f"{state.verdict}\n", STYLES[state.verdict])
-        text.append(f"{wrap(state.says, 6)}\n")
-    _head(text, "Rules, tried in this order")
+        out.append(f"  {state.name:<10} ", "bold").append(
+            f"{state.verdict}\n", STYLES[state.verdict]
+        )
+        out.put(state.says, indent=6)
+    out.title("Rules, tried in this order")
     for rule in obligation.rules:
-        _rule(text, rule)
-    return text
+        _put_rule(out, rule)
 
 
-def interpretation_text(interpretation: InterpretationView) -> Text:
+def put_interpretation(out: Page, interpretation: InterpretationView) -> None:
     """The interpretation as `spec show` prints it."""
-    text = Text()
-    text.append(f"interpretation {interpretation.name}\n", "bold")
-    text.append(f"{wrap(interpretation.decides)}\n\n")
-    text.append(f"{wrap(f'otherwise: {interpretation.otherwise}', 0, 2)}\n")
-    modes = ", ".join(interpretation.modes)
-    text.append(f"{wrap(f'modes: {modes}', 0, 2)}\n")
-    return text
+    out.put(f"interpretation {interpretation.name}", "bold").put(interpretation.decides).put()
+    out.put(f"otherwise: {interpretation.otherwise}", hanging=2)
+    out.put(f"modes: {', '.join(interpretation.modes)}", hanging=2)
+
+
+def put_word(out: Page, word: WordView) -> None:
+    """A depth, an order or a signal as `spec show` prints it."""
+    out.put(f"{word.kind} {word.name}", "bold").put(word.says).put()
+    for label, names in word.facts.items():
+        out.put(f"{label}: {', '.join(names) or 'none'}", hanging=2)
 
 
 def _facts(obligation: ObligationView) -> Iterator[tuple[str, str]]:
@@ -114,17 +99,12 @@ def _facts(obligation: ObligationView) -> Iterator[tuple[str, str]]:
         yield "register", f"{name}, at first {initial}"
 
 
-def _rule(text: Text, rule: RuleView) -> None:
-    text.append(f"  {rule.number} {rule.guard} ", "cyan")
-    text.append(f"{rule.name}: ", "bold")
-    text.append(f"{', '.join(rule.source)} -> {rule.to}\n")
-    text.append(f"{wrap(f'because {rule.why}', 6)}\n")
+def _put_rule(out: Page, rule: RuleView) -> None:
+    head = Styled(f"  {rule.number} {rule.guard} ", "cyan").append(f"{rule.name}: ", "bold")
+    out.put(head.append(f"{', '.join(rule.source)} -> {rule.to}"), hanging=6)
+    out.put(f"because {rule.why}", indent=6)
     if rule.allowed:
-        text.append(f"{wrap(f'expected instead: {rule.allowed}', 6)}\n")
-    text.append(f"{wrap(f'when {rule.reads}', 6, 11)}\n", "bright_black")
+        out.put(f"expected instead: {rule.allowed}", indent=6)
+    out.put(f"when {rule.reads}", "bright_black", indent=6, hanging=11)
     for register, value in rule.sets.items():
-        text.append(f"{wrap(f'sets {register} to {value}', 6, 11)}\n", "bright_black")
-
-
-def _head(text: Text, title: str) -> None:
-    text.append(f"\n{title}\n", "bold underline")
+        out.put(f"sets {register} to {value}", "bright_black", indent=6, hanging=11)

@@ -2,28 +2,39 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from spec.cli.common import Format, FormatOption, page, print_json
-from spec.cli.lookup import find
-from spec.cli.screens import interpretation_text, list_tables, mode_text, obligation_text
-from spec.contract.interpretations import Interpretation
+from spec.cli.common import Format, FormatOption, print_json
+from spec.cli.layout import page
+from spec.cli.screens import (
+    put_interpretation,
+    put_list,
+    put_mode,
+    put_obligation,
+    put_word,
+)
+from spec.contract.interpretations import INTERPRETATIONS, Interpretation
 from spec.contract.modes import ModeSpec
-from spec.docs.lowering_terms import WordView, word_text, word_view
+from spec.contract.names import MODES_BY_NAME, OTHER_NAMES
+from spec.contract.obligations import OBLIGATIONS
 from spec.docs.views import (
-    InterpretationView,
-    ModeView,
-    ObligationView,
+    WORDS,
+    Word,
     interpretation_view,
     list_view,
     mode_view,
     obligation_view,
+    word_view,
 )
 from spec.language.machine import Observer
+from spec.language.suggest import resolve
 
-__all__ = ["register"]
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+__all__ = ["find", "register"]
 
 
 def register(app: typer.Typer) -> None:
@@ -39,7 +50,7 @@ def list_all(form: FormatOption = Format.TEXT) -> None:
         print_json(listing)
         return
     with page() as out:
-        out.print(*list_tables(listing), sep="")
+        put_list(out, listing)
 
 
 def show(
@@ -55,21 +66,37 @@ def show(
 ) -> None:
     """Show a mode, an obligation, an interpretation or a term."""
     found = find(name)
-    view: ModeView | ObligationView | InterpretationView | WordView
-    if isinstance(found, ModeSpec):
-        view = mode_view(found)
-        text = mode_text(view)
-    elif isinstance(found, Interpretation):
-        view = interpretation_view(found)
-        text = interpretation_text(view)
-    elif isinstance(found, Observer):
-        view = obligation_view(found)
-        text = obligation_text(view)
-    else:
-        view = word_view(found)
-        text = word_text(view)
+    view, put = _shown(found)
     if form is Format.JSON:
         print_json(view)
         return
     with page() as out:
-        out.print(text, end="")
+        put(out, view)
+
+
+def _shown(found: ModeSpec | Observer | Interpretation | Word) -> tuple[Any, Callable[..., None]]:
+    """What was found as plain data, and what lays that out."""
+    if isinstance(found, ModeSpec):
+        return mode_view(found), put_mode
+    if isinstance(found, Interpretation):
+        return interpretation_view(found), put_interpretation
+    if isinstance(found, Observer):
+        return obligation_view(found), put_obligation
+    return word_view(found), put_word
+
+
+def find(text: str) -> ModeSpec | Observer | Interpretation | Word:
+    """The mode, obligation, interpretation or term of lowering called `text`.
+
+    Raises:
+        UnknownName: there is none.
+    """
+    interpretations = {each.name: each for each in INTERPRETATIONS}
+    everything: dict[str, ModeSpec | Observer | Interpretation | Word] = {
+        **WORDS,
+        **MODES_BY_NAME,
+        **OBLIGATIONS,
+        **interpretations,
+    }
+    what = "mode, obligation, interpretation, depth, order or signal"
+    return everything[resolve(text, everything, what=what, aliases=OTHER_NAMES)]

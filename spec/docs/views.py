@@ -1,18 +1,28 @@
-"""Makes plain data of a mode, an obligation or an interpretation, for commands and pages."""
+"""Makes plain data of modes, obligations, interpretations and words, for commands and pages."""
 
 from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final, TypeAlias
 
 import msgspec
 
 from spec.contract.interpretations import INTERPRETATIONS, Interpretation
-from spec.contract.modes import MODES, Bundle, ModeSpec
+from spec.contract.modes import MODES, Bundle, Depth, ModeSpec
 from spec.contract.obligations import OBLIGATIONS
-from spec.docs.lowering_terms import KINDS
 from spec.docs.wording import term_text
 from spec.language.machine import Observer
 from spec.language.terms import show
+from spec.lowering.depths import LADDER, MAY_SUPPLY, PRECONDITIONS
+from spec.lowering.meanings import DEPTHS, ORDERS, PRIMITIVES
+from spec.lowering.obligations import RELEVANT_ORDER
+from spec.lowering.signals import TEMPTS, Signal
+from spec.lowering.vocabulary import Order
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
 
 __all__ = [
+    "WORDS",
     "InterpretationView",
     "ListView",
     "ModeView",
@@ -20,11 +30,27 @@ __all__ = [
     "PartView",
     "RuleView",
     "StateView",
+    "Word",
+    "WordView",
     "interpretation_view",
     "list_view",
     "mode_view",
     "obligation_view",
+    "word_view",
 ]
+
+
+Word: TypeAlias = Depth | Order | Signal
+
+KINDS: Final[Mapping[str, tuple[Word, ...]]] = {
+    "depth": tuple(LADDER),
+    "order": tuple(Order),
+    "signal": tuple(Signal),
+}
+"""The words in which a runtime is described, by their kinds."""
+
+WORDS: Final[Mapping[str, Word]] = {word.value: word for kind in KINDS.values() for word in kind}
+"""The depths, orders and signals by their names."""
 
 
 class StateView(msgspec.Struct, frozen=True):
@@ -110,6 +136,15 @@ class ListView(msgspec.Struct, frozen=True):
     words: dict[str, tuple[str, ...]]
 
 
+class WordView(msgspec.Struct, frozen=True):
+    """A word in which a runtime is described: `facts` are other names, by how they hang on it."""
+
+    kind: str
+    name: str
+    says: str
+    facts: dict[str, tuple[str, ...]]
+
+
 def obligation_view(observer: Observer) -> ObligationView:
     """The obligation as plain data."""
     name = observer.name
@@ -178,6 +213,23 @@ def interpretation_view(interpretation: Interpretation) -> InterpretationView:
         interpretation.otherwise,
         modes,
     )
+
+
+def word_view(word: Word) -> WordView:
+    """The word as plain data."""
+    if isinstance(word, Depth):
+        reaching = (m for m, spec in MODES.items() if any(word in each for each in spec.depths))
+        facts = {
+            "may supply": tuple(name for name in OBLIGATIONS if name in MAY_SUPPLY[word]),
+            "preconditions": tuple(map(str, PRECONDITIONS[word])),
+            "used in the modes": tuple(map(str, reaching)),
+        }
+        return WordView("depth", word, DEPTHS[word], facts)
+    if isinstance(word, Order):
+        needing = tuple(name for name, order in RELEVANT_ORDER.items() if order is word)
+        return WordView("order", word, ORDERS[word], {"obligations that need it": needing})
+    tempting = {"resembles": tuple(sorted(map(str, TEMPTS[word])))}
+    return WordView("signal", word, PRIMITIVES[word], tempting)
 
 
 def list_view() -> ListView:

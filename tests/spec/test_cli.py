@@ -22,13 +22,13 @@ from spec.cli.common import (
     run,
     version_text,
 )
-from spec.cli.lookup import find
+from spec.cli.show import find
 from spec.contract.interpretations import INTERPRETATIONS
 from spec.contract.modes import MODES, Depth
 from spec.contract.names import OTHER_NAMES, find_mode
 from spec.contract.obligations import OBLIGATIONS
 from spec.digest import short_digest
-from spec.docs.lowering_terms import WORDS
+from spec.docs.views import WORDS
 from spec.language.errors import SpecError, UnknownName
 from spec.language.machine import Observer
 from spec.language.suggest import resolve

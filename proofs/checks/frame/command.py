@@ -5,10 +5,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from proofs.checks.frame.check import check_frame
-from proofs.checks.frame.frame_text import print_frame
+from proofs.checks.frame.frame_text import put_frame
 from proofs.checks.frame.results import exit_code
-from spec.cli.common import Format, console, page, print_json, write_output
+from spec.cli.common import Format, console, print_json, write_output
 from spec.cli.junit import JunitCase, junit_suite
+from spec.cli.layout import page
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -32,7 +33,7 @@ def run_frame(modes: Sequence[Mode], form: Format, junit: Path | None, *, verbos
         print_json(check)
     else:
         with page() as out:
-            print_frame(out, check, verbose=verbose)
+            put_frame(out, check, verbose=verbose)
     return exit_code(check)
 
 

@@ -1,24 +1,20 @@
-"""Prints a check of the frame theorem as text."""
+"""Lays out a check of the frame theorem as text."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from rich.padding import Padding
-from rich.table import Table
-from rich.text import Text
-
 from proofs.checks.frame.results import exit_code
 from proofs.checks.frame.statements import TABLES
 from spec.claims.states import Mode
+from spec.cli.layout import Styled
 from spec.language.prose import counted
 
 if TYPE_CHECKING:
-    from rich.console import Console
-
     from proofs.checks.frame.results import Answer, Counterexample, Failure, FrameCheck
+    from spec.cli.layout import Page
 
-__all__ = ["print_frame"]
+__all__ = ["put_frame"]
 
 _STYLES: Final = {"proved": "green", "refuted": "red", "unknown": "magenta"}
 _PARTS: Final = {
@@ -29,31 +25,31 @@ _FEW: Final = 3
 _INDENT: Final = 10
 
 
-def print_frame(out: Console, check: FrameCheck, *, verbose: bool = False) -> None:
-    """Print the verdict, a line for each part, and the lemmas that are not proved.
+def put_frame(out: Page, check: FrameCheck, *, verbose: bool = False) -> None:
+    """The verdict, a line for each part, and the lemmas that are not proved.
 
     Args:
-        verbose: print each lemma with its statement and questions, and the invariants, too.
+        verbose: each lemma with its statement and questions, and the invariants, too.
     """
-    out.print(Text(_headline(check), "bold"))
+    out.put(_headline(check), "bold")
     every = len(check.modes) == len(Mode)
-    out.print(f"for {'every mode' if every else ', '.join(check.modes)}, both bundles, all events")
+    out.put(f"for {'every mode' if every else ', '.join(check.modes)}, both bundles, all events")
     if TABLES not in {lemma.name for lemma in check.lemmas}:
-        out.print("the native core is not built (make native-core): its tables are not read")
+        out.put("the native core is not built (make native-core): its tables are not read")
     for part, title in _PARTS.items():
         lemmas = [lemma for lemma in check.lemmas if lemma.part == part]
         if verbose:
-            out.print(Text(f"\n{title[0].upper()}{title[1:]}", "bold"))
+            out.put(f"\n{title[0].upper()}{title[1:]}", "bold")
             for lemma in lemmas:
-                _print_whole(out, lemma)
+                _put_whole(out, lemma)
         else:
-            _print_part(out, part, title, lemmas)
+            _put_part(out, part, title, lemmas)
         for lemma in lemmas:
-            _print_failures(out, lemma, None if verbose else _FEW)
+            _put_failures(out, lemma, None if verbose else _FEW)
     if verbose:
-        out.print(Text("\nInvariants that the lemmas use", "bold"))
+        out.put("\nInvariants that the lemmas use", "bold")
         for invariant in check.invariants:
-            out.print(Padding(f"{invariant.observer}: {invariant.says}", (0, 0, 0, 2)))
+            out.put(f"{invariant.observer}: {invariant.says}", indent=2)
 
 
 def _headline(check: FrameCheck) -> str:
@@ -65,50 +61,48 @@ def _headline(check: FrameCheck) -> str:
     return f"frame: {verdict}. {', '.join([proved, *others])}, {questions:,} questions"
 
 
-def _print_part(out: Console, part: str, title: str, lemmas: list[Answer]) -> None:
+def _put_part(out: Page, part: str, title: str, lemmas: list[Answer]) -> None:
     proved = sum(lemma.result == "proved" for lemma in lemmas)
     names = ", ".join(lemma.name for lemma in lemmas)
-    row = Table.grid(padding=(0, 2))
-    row.add_column(no_wrap=True, min_width=len("translation"))
-    row.add_column(overflow="fold")
-    row.add_row(Text(part, "bold"), f"{title}: {proved} of {len(lemmas)} lemmas proved")
-    row.add_row("", Text(f"{names} (-v)", "bright_black"))
-    out.print(Padding(row, (0, 0, 0, 2), expand=False))
+    width = len("translation")
+    text = f"{title}: {proved} of {len(lemmas)} lemmas proved"
+    name, more = Styled(part, "bold"), Styled(f"{names} (-v)", "bright_black")
+    out.grid([(name, Styled(text)), (Styled(), more)], indent=2, gap=2, first=width)
 
 
-def _print_whole(out: Console, lemma: Answer) -> None:
+def _put_whole(out: Page, lemma: Answer) -> None:
     questions = counted(sum(lemma.questions.values()), "question")
-    head = Text(f"{lemma.result:<8}  ", _STYLES[lemma.result]).append(lemma.name, "bold")
-    out.print(head.append(f"  {questions}, {lemma.seconds:.1f} s of solving"))
-    out.print(Padding(lemma.says, (0, 0, 0, _INDENT)))
+    head = Styled(f"{lemma.result:<8}  ", _STYLES[lemma.result]).append(lemma.name, "bold")
+    out.put(head.append(f"  {questions}, {lemma.seconds:.1f} s of solving"))
+    out.put(lemma.says, indent=_INDENT)
     asked = ", ".join(f"{of} {number}" for of, number in lemma.questions.items())
-    out.print(Padding(Text(asked, "bright_black"), (0, 0, 0, _INDENT)))
+    out.put(asked, "bright_black", indent=_INDENT)
 
 
-def _print_failures(out: Console, lemma: Answer, most: int | None) -> None:
+def _put_failures(out: Page, lemma: Answer, most: int | None) -> None:
     shown = lemma.failures[:most]
     if shown:
-        out.print(Text(f"\n{lemma.name}: {lemma.says}", "red"))
+        out.put(f"\n{lemma.name}: {lemma.says}", "red")
     for failure in shown:
-        _print_failure(out, failure)
+        _put_failure(out, failure)
     if len(lemma.failures) > len(shown):
         more = counted(len(lemma.failures) - len(shown), "other")
-        out.print(Padding(f"and {more}, see --format json", (0, 0, 0, 2)))
+        out.put(f"and {more}, see --format json", indent=2)
 
 
-def _print_failure(out: Console, failure: Failure) -> None:
-    head = Text(f"{failure.result} of {failure.of}", _STYLES[failure.result])
-    out.print(Padding(head.append(f" {failure.part}" if failure.part else ""), (0, 0, 0, 2)))
+def _put_failure(out: Page, failure: Failure) -> None:
+    head = Styled(f"{failure.result} of {failure.of}", _STYLES[failure.result])
+    out.put(head.append(f" {failure.part}" if failure.part else ""), indent=2)
     if failure.says:
-        out.print(Padding(failure.says, (0, 0, 0, 4)))
+        out.put(failure.says, indent=4)
     if failure.counterexample is not None:
-        _print_counterexample(out, failure.counterexample)
+        _put_counterexample(out, failure.counterexample)
 
 
-def _print_counterexample(out: Console, found: Counterexample) -> None:
+def _put_counterexample(out: Page, found: Counterexample) -> None:
     for what, values in (("before", found.state), ("event", found.event)):
         text = ", ".join(f"{name} {value}" for name, value in values.items()) or "nothing"
-        out.print(Padding(f"{what}: {text}", (0, 0, 0, 4)))
+        out.put(f"{what}: {text}", indent=4)
     for change in found.changes:
         says = f"{change.what}: {change.expected} expected, {change.found} found"
-        out.print(Padding(says, (0, 0, 0, 4)))
+        out.put(says, indent=4)

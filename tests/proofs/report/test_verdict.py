@@ -11,13 +11,13 @@ from proofs.checks.coverage import Reached
 from proofs.checks.receptiveness import Receptive
 from proofs.checks.redundancy import Redundancy
 from proofs.checks.results import Leaned
-from proofs.report.details import print_check
-from proofs.report.summary import print_summary
-from proofs.report.table import print_row, print_total
+from proofs.report.details import put_check
+from proofs.report.summary import put_summary
+from proofs.report.table import put_row, put_total
 from proofs.report.verdict import exit_code, refuting, sentence, undecided, verdict
 from proofs.traces.scenario_search import FoundScenario
 from spec.claims.states import Mode
-from spec.cli.common import console
+from spec.cli.layout import Page
 from spec.contract.modes import Bundle
 from tests.proofs.shared import checked
 
@@ -155,10 +155,9 @@ class TestVerdict:
 
 
 def printed(act: Callable[..., None], *given: object, **named: object) -> list[str]:
-    out = console()
-    with out.capture() as captured:
-        act(out, *given, **named)
-    return [line.rstrip() for line in captured.get().splitlines()]
+    out = Page()
+    act(out, *given, **named)
+    return [line.rstrip() for line in str(out).splitlines()]
 
 
 class TestText:
@@ -166,8 +165,8 @@ class TestText:
     def test_all_forms_agree(self, change: Change) -> None:
         """Summary, full text and table of a check name one verdict, within 80 columns."""
         check = change(good())
-        short, long = printed(print_summary, check), printed(print_check, check)
-        row = printed(print_row, check)
+        short, long = printed(put_summary, check), printed(put_check, check)
+        row = printed(put_row, check)
 
         assert short[0] == long[0]
         assert short[0].startswith(f"{verdict(check)}: ")
@@ -177,7 +176,7 @@ class TestText:
 
     def test_refuted(self) -> None:
         """A refutation prints its run; the theorem's line agrees with the sentence."""
-        lines = printed(print_summary, bad())
+        lines = printed(put_summary, bad())
         said = " ".join(" ".join(lines).split())
 
         assert "A run of 3 events keeps all 4 obligations and breaks harm." in said
@@ -188,18 +187,18 @@ class TestText:
         """A certificate that was asked for is named, or it is said that there is none."""
         written = replace(good(), certificate="build/c")
 
-        assert "  certificate  build/c" in printed(print_summary, written, certified=True)
-        said = " ".join(printed(print_summary, good(), certified=True))
+        assert "  certificate  build/c" in printed(put_summary, written, certified=True)
+        said = " ".join(printed(put_summary, good(), certified=True))
         assert "certificate  not written" in said
-        assert not any("certificate" in line for line in printed(print_summary, good()))
+        assert not any("certificate" in line for line in printed(put_summary, good()))
 
 
 class TestTable:
     def test_all_hold(self) -> None:
         """A line for each mode below one of names, and one that sums up."""
-        lines = printed(print_row, good(), first=True)
-        lines += printed(print_row, good())
-        total = printed(print_total, [good(), good()])
+        lines = printed(put_row, good(), first=True)
+        lines += printed(put_row, good())
+        total = printed(put_total, [good(), good()])
 
         head = ["mode", "verdict", "clauses", "witness", "necessary", "seconds"]
         assert head == lines[0].split()
@@ -211,8 +210,8 @@ class TestTable:
 
     def test_one_does_not(self) -> None:
         """Each mode that does not hold is named below the table, with the reason."""
-        row = printed(print_row, bad())[0]
-        total = printed(print_total, [bad(), checked(Mode.BEST_EFFORT, Bundle.PAPER)])
+        row = printed(put_row, bad())[0]
+        total = printed(put_total, [bad(), checked(Mode.BEST_EFFORT, Bundle.PAPER)])
 
         assert ["expiring", "refuted", "1", "of", "3", "broken"] == row.split()[:6]
         assert "1 of 2 modes hold (paper bundle)." == total[0]
@@ -221,7 +220,7 @@ class TestTable:
     def test_certificates(self) -> None:
         """Below the table stands where the certificate is, and of which modes there is none."""
         written = replace(good(), certificate="build/c")
-        total = printed(print_total, [written, good()], certified=True)
+        total = printed(put_total, [written, good()], certified=True)
 
         assert "certificate: build/c" in total
         assert "certificate of best_effort: not written" in " ".join(total)
