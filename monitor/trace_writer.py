@@ -14,8 +14,7 @@ from monitor.input.errors import InputError, shown
 from monitor.input.given import fields_given, record_of
 from spec.events.canonical import EVENT_ENCODER, Event, Mark, StreamMark
 from spec.files.plain import open_new
-from spec.language.errors import SpecError
-from spec.language.given import require, type_name
+from spec.language.errors import SpecError, require, type_name
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping

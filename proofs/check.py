@@ -37,8 +37,7 @@ from proofs.traces.scenario_search import find_scenarios
 from spec.contract.environments import ENVIRONMENTS
 from spec.contract.modes import MODES, Bundle
 from spec.contract.names import find_bundle, find_mode
-from spec.language.errors import SpecError
-from spec.language.given import require
+from spec.language.errors import SpecError, require
 from spec.language.suggest import resolve
 
 if TYPE_CHECKING:

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from spec.contract.names import find_mode
     from spec.contract.obligations import OBLIGATIONS
     from spec.digest import spec_digest
-    from spec.docs.picture import Drawing, drawing
+    from spec.docs.drawing import Drawing, drawing
     from spec.events.alphabet import FACTS, REPORTS, Kind
     from spec.events.canonical import CapacityProof, Event, Mark, StreamMark
     from spec.language.errors import (
@@ -60,7 +60,7 @@ else:
             "spec.contract.names": ("find_mode",),
             "spec.contract.obligations": ("OBLIGATIONS",),
             "spec.digest": ("spec_digest",),
-            "spec.docs.picture": ("Drawing", "drawing"),
+            "spec.docs.drawing": ("Drawing", "drawing"),
             "spec.events.alphabet": ("FACTS", "REPORTS", "Kind"),
             "spec.events.canonical": ("CapacityProof", "Event", "Mark", "StreamMark"),
             "spec.language.errors": (

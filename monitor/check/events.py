@@ -19,8 +19,7 @@ from spec.claims.states import Mode
 from spec.contract.modes import Bundle
 from spec.contract.names import find_bundle, find_mode
 from spec.events.canonical import Event
-from spec.language.errors import SpecError, UnknownName
-from spec.language.given import require
+from spec.language.errors import SpecError, UnknownName, require
 from spec.language.verdicts import Verdict
 
 if TYPE_CHECKING:

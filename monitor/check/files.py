@@ -18,8 +18,7 @@ from monitor.native import core
 from monitor.results import USUAL
 from spec.contract.modes import Bundle
 from spec.contract.names import find_bundle, find_mode
-from spec.language.errors import SpecError
-from spec.language.given import require
+from spec.language.errors import SpecError, require
 from spec.stream.outcome import ModeVerdict
 
 if TYPE_CHECKING:

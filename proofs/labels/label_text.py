@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from itertools import groupby
+from itertools import groupby, zip_longest
 from typing import TYPE_CHECKING, Final
 
 from msgspec import structs
@@ -144,7 +144,7 @@ def _put_legend(out: Page, rows: Sequence[RowView], *, merged: bool) -> None:
     missing |= {o for row in rows if row.otherwise for o in row.otherwise.missing}
     if missing:
         named = [f"{o.code} {o.name}" for o in OBLIGATIONS.values() if o.name in missing]
-        out.put(f"Missing: {', '.join(named)}", hanging=2)
+        out.put("Missing:").grid(zip_longest(named[::2], named[1::2], fillvalue=""), indent=2)
 
 
 def put_explained(out: Page, rows: Sequence[RowView]) -> None:

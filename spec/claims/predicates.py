@@ -5,8 +5,7 @@ from collections.abc import Collection, Set
 from dataclasses import dataclass, field
 from typing import Final, TypeAlias
 
-from spec.language.errors import PredicateError
-from spec.language.given import type_name
+from spec.language.errors import PredicateError, type_name
 from spec.language.suggest import did_you_mean
 
 __all__ = [

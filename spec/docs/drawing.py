@@ -1,8 +1,9 @@
-"""Selects the diagram and the format that were asked for."""
+"""Makes a diagram by its name, in the format that was asked for, or as a notebook shows it."""
 
 from __future__ import annotations
 
 import sys
+from dataclasses import dataclass
 from enum import StrEnum
 from typing import TYPE_CHECKING
 
@@ -18,7 +19,7 @@ from spec.language.suggest import resolve
 if TYPE_CHECKING:
     from pathlib import Path
 
-__all__ = ["Picture", "diagram_named", "in_form", "picture_for"]
+__all__ = ["Drawing", "Picture", "diagram_named", "drawing", "in_form", "picture_for"]
 
 
 class Picture(StrEnum):
@@ -68,3 +69,36 @@ def in_form(diagram: Diagram, picture: Picture) -> bytes:
     if picture is Picture.DOT:
         return to_dot(diagram).encode()
     return draw(diagram, picture.value)
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class Drawing:
+    """A diagram in each of its forms; a notebook shows it as SVG."""
+
+    diagram: Diagram
+
+    @property
+    def mermaid(self) -> str:
+        """Mermaid text, the same each time."""
+        return in_form(self.diagram, Picture.MERMAID).decode()
+
+    @property
+    def dot(self) -> str:
+        """DOT text, the same each time."""
+        return in_form(self.diagram, Picture.DOT).decode()
+
+    @property
+    def svg(self) -> str:
+        """An SVG picture; raises DrawingError if no program here draws."""
+        return in_form(self.diagram, Picture.SVG).decode()
+
+    def __repr__(self) -> str:
+        return f"<drawing: {self.diagram.title}>"
+
+    def _repr_svg_(self) -> str:
+        return self.svg
+
+
+def drawing(name: str) -> Drawing:
+    """The drawing of the lifecycle, of a mode or of an obligation; raises UnknownName."""
+    return Drawing(diagram_named(name))

@@ -1,4 +1,4 @@
-"""Makes the pages of the events and of the lifecycle."""
+"""Makes the pages of the events, of the lifecycle, and of the reasons of inconclusive verdicts."""
 
 from __future__ import annotations
 
@@ -26,8 +26,9 @@ from spec.events.fields import (
     one_of,
     required_of,
 )
+from spec.stream.codes import Code
 
-__all__ = ["events_page", "lifecycle_page"]
+__all__ = ["events_page", "lifecycle_page", "reasons_page"]
 
 
 def events_page() -> str:
@@ -154,3 +155,27 @@ def _may(trigger: str, allowed: frozenset[str]) -> str:
         return "no"
     conditional = allowed is RUNTIME_TRIGGERS and trigger in OWNER_TRIGGERS
     return "on conditions" if conditional else "yes"
+
+
+_GROUPS = (
+    ("1", "Breaks: every claim that is alive is inconclusive from there on"),
+    ("2", "Reasons that concern one claim"),
+    ("3", "Reasons that concern one obligation of a claim"),
+)
+
+
+def reasons_page() -> str:
+    """The page, a table for each group of codes."""
+    parts = [
+        "# Reasons of inconclusive verdicts",
+        "",
+        "JSON gives each inconclusive finding a code, a reason and its place; a text report those "
+        "of claims that are not violated. A break concerns every claim that is alive, but for "
+        "`RC130` and, of a report, `RC118`, which concern the claim alone. "
+        "[The meaning of a stream](stream.md) says when each occurs.",
+    ]
+    for first, title in _GROUPS:
+        codes = [code for code in Code if code.number[2] == first]
+        rows = [[f"`{code.number}`", code.title, code.remedy] for code in codes]
+        parts += ["", f"## {title}", "", table(["code", "reason", "what to do"], rows)]
+    return "\n".join(parts) + "\n"

@@ -6,11 +6,10 @@ from typing import Any
 
 import msgspec
 
-from spec.docs.events import events_page, lifecycle_page
+from spec.docs.events import events_page, lifecycle_page, reasons_page
 from spec.docs.lowering import lowering_page
 from spec.docs.modes import interpretations_page, modes_page
 from spec.docs.obligations import obligations_page
-from spec.docs.reasons import reasons_page
 from spec.docs.views import ListView
 from spec.events.alphabet import Kind
 from spec.events.canonical import SCHEMA, Event, StreamMark

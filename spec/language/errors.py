@@ -1,4 +1,4 @@
-"""Defines the errors of the specification's language."""
+"""Defines the errors of the specification's language, and checks the types of given values."""
 
 __all__ = [
     "ClaimError",
@@ -11,6 +11,8 @@ __all__ = [
     "PredicateError",
     "SpecError",
     "UnknownName",
+    "require",
+    "type_name",
 ]
 
 
@@ -74,3 +76,19 @@ class DrawingError(SpecError):
 
 class OutputError(SpecError):
     """A file cannot be written, or read back to be compared."""
+
+
+def require(value: object, kind: type | tuple[type, ...], what: str, expected: str) -> None:
+    """Raise SpecError unless `value` is of a type.
+
+    Args:
+        what: the name of what is given, such as that of the argument.
+        expected: what to give instead.
+    """
+    if not isinstance(value, kind):
+        raise SpecError(f"{what} is of type {type_name(value)}", f"give {expected}")
+
+
+def type_name(value: object) -> str:
+    """The name of a value's type as a message has it."""
+    return "None" if value is None else type(value).__name__

@@ -6,8 +6,7 @@ import difflib
 from typing import TYPE_CHECKING
 
 from spec.language.called import called
-from spec.language.errors import UnknownName
-from spec.language.given import type_name
+from spec.language.errors import UnknownName, type_name
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping

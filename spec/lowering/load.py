@@ -13,8 +13,7 @@ from pydantic import BaseModel, ValidationError
 from spec.claims.claim import problems
 from spec.files.plain import NoFile, open_plain
 from spec.files.yaml_text import MOST_BYTES, Document, parse_yaml
-from spec.language.errors import DocumentError
-from spec.language.given import require
+from spec.language.errors import DocumentError, require
 from spec.language.suggest import did_you_mean
 from spec.lowering import descriptor, evidence
 from spec.lowering.descriptor import Descriptor

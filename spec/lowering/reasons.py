@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from spec.contract.modes import MODES, Depth
-from spec.language.given import require
+from spec.language.errors import require
 from spec.lowering.counting import atom_observed, counts, evidence_shows, lacks, unmet
 from spec.lowering.depths import MAY_SUPPLY, reaches
 from spec.lowering.obligations import REJECTED_WITHOUT, RELEVANT_ORDER

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from spec.claims.states import Mode
 from spec.contract.modes import MODES, Bundle, Depth
-from spec.language.given import require
+from spec.language.errors import require
 from spec.lowering.counting import atom_observed, counts, evidence_shows, unmet
 from spec.lowering.depths import LADDER, MAY_SUPPLY, reaches
 from spec.lowering.descriptor import Descriptor

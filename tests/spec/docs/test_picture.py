@@ -2,7 +2,7 @@
 
 import pytest
 
-from spec.docs.picture import drawing
+from spec.docs.drawing import drawing
 from spec.language.errors import UnknownName
 
 
