@@ -207,7 +207,7 @@ def _pages(mode: Mode, bundle: Bundle, written: Mapping[str, bytes]) -> dict[str
 def _entry(mode: Mode, bundle: Bundle, pages: Mapping[str, Page]) -> Entry:
     names = list(MODES[mode].names(bundle))
     clauses = model_of(mode, bundle, Integers()).clauses
-    waits = {clause.name: sorted(clause.settled & set(names)) for clause in clauses}
+    waits = {clause.name: sorted(clause.waits & set(names)) for clause in clauses}
     return Entry(
         mode=mode.value,
         bundle=bundle.value,

@@ -184,7 +184,7 @@ def _valid(claim: Expr) -> str:
 
 _judged = kind(Kind.REQUEST_FINISHED, *CONFLICT_ACTIONS)
 _LEDGER = Clause("ledger", "", (_judged & was.responsible).implies(was.declared.eq(was.footprint)))
-_ONE_LIFE = Clause("one life", "", ~(e.mine & kind(Kind.CLAIM_COMMITTED) & was.committed))
+_ONE_LIFE = Clause("one commitment", "", ~(e.mine & kind(Kind.CLAIM_COMMITTED) & was.committed))
 _OWNER = Clause("owner", "", ~(e.mine & ends & ~e.authorised))
 
 _TWO_APART = {"responsible.A": True, "responsible.B": True, "blocks.1000": 1, "blocks.0100": 1}
@@ -217,7 +217,7 @@ LEMMAS: tuple[Lemma, ...] = (
     ),
     Lemma(
         "fields",
-        "what the world takes for granted of these sums and of the least holds of any pool",
+        "what `faithful` assumes of these sums and of the least holds of any pool",
         _HARD,
         Valid(other_claims.fields, "any pool", _NOT_THE_LEAST),
     ),
@@ -229,7 +229,7 @@ LEMMAS: tuple[Lemma, ...] = (
         Valid(other_claims.two_claims, "what is seen is true", _FREES_NOTHING),
     ),
     Lemma(
-        "one life",
+        "one commitment",
         "a claim is never committed a second time",
         _HARD,
         Always(_ONE_LIFE, without="ordered_lifecycle_events"),

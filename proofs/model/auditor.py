@@ -3,8 +3,7 @@
 `BELIEFS` may read the kind of a report, `named`, `here` and the fields of the report; it cannot
 read facts, the key of an object, or any ledger of facts. `check_reports_only` enforces this.
 
-The beliefs include whom the last action on the request blamed: whether it named the claim itself,
-and the sum of the declared footprints of the other claims it named.
+The beliefs include what the last action on the request said of those that it blamed (`NAMES`).
 """
 
 from __future__ import annotations

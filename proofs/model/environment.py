@@ -1,8 +1,9 @@
 """The most general runtime: every fact that earlier facts permit, and every report.
 
 One claim is tracked among arbitrary others, whose responsible blocks together are the integer
-`rest`, and one request among arbitrary others. The constraints only define facts (a lost block
-shortens the run of held ones; a load needs a copy); nothing restricts reports.
+`rest`, and one request among arbitrary others. The constraints define facts (a lost block
+shortens the run of held ones; a load needs a copy) and the fields that are computed of a report;
+whether a report is true and in time is for the observers.
 """
 
 from __future__ import annotations

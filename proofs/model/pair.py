@@ -27,7 +27,8 @@ __all__ = ["FIRST_LOSS", "OF_EACH", "RANK", "Pair", "swap_lemma"]
 
 FIRST_LOSS = Clause(
     "first loss",
-    "knows which of two claims lost blocks first, as long as all are lost to eviction",
+    "knows which of two claims lost blocks first, as long as each loss is an eviction from one of "
+    "them alone",
     TRUE,
     (("lost", TRUE),),
 ).after("claim_scoped_telemetry")
@@ -200,7 +201,7 @@ class Pair:
             following,
             {name: holds[name] for name in self._names},
             {name: z3.And(kept, b.keeps[name]) for name, kept in a.keeps.items()},
-            a.exercised,
+            a.exercised,  # of the first claim; the second is exchangeable with it
             owing,
             {key: where for key, where in compared.items() if key[0] in self._names},
         )

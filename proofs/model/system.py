@@ -1,4 +1,10 @@
-"""One mode as a transition system of facts, declarations, beliefs and observers."""
+"""One mode as a transition system of facts, declarations, beliefs and observers.
+
+The theorem of the mode is a statement about this system: from every state that satisfies `initial`,
+along steps that are `possible` and `kept`, each such step is `sound`. `proofs.model.theorems` has
+the clauses, `proofs.model.environment` what is possible, `proofs.model.auditor` the beliefs;
+`proofs.model.pair` is the system of soft_priority.
+"""
 
 from __future__ import annotations
 
@@ -47,7 +53,8 @@ BEFORE = {Scope.NOW: Scope.WAS, Scope.REQ: Scope.REQ_WAS, Scope.BELIEVES: Scope.
 class Step:
     """One symbolic event: its precondition, the next state, and the clauses.
 
-    `compared` has a formula for each place where a clause is tested (`Clause.tested`).
+    `compared` has a formula for each situation that a clause is about (`Clause.tested`): the event
+    is in it, and nothing that the clause waits for is owed.
     """
 
     possible: Expr
@@ -85,7 +92,7 @@ def waited_for(clause: Clause, owing: Mapping[str, Expr]) -> Expr:
     Args:
         owing: that each obligation in force owes something.
     """
-    return z3.And([z3.Not(owing[name]) for name in sorted(clause.settled) if name in owing])
+    return z3.And([z3.Not(owing[name]) for name in sorted(clause.waits) if name in owing])
 
 
 class System:

@@ -30,7 +30,7 @@ __all__ = ["CLAUSES", "Clause"]
 class Clause:
     """A clause of a theorem; `says` completes "the auditor ..." or states the promise.
 
-    `settled` are the obligations that it waits for; outside the bundle they have no effect.
+    `waits` are the obligations that it waits for; outside the bundle they have no effect.
     `tested` names the places where it could be false: some run must reach each of these while it is
     compared.
     """
@@ -39,11 +39,11 @@ class Clause:
     says: str
     holds: Term
     tested: tuple[tuple[str, Term], ...] = ()
-    settled: frozenset[str] = frozenset()
+    waits: frozenset[str] = frozenset()
 
     def after(self, *obligations: str) -> Clause:
         """The same clause, compared where these obligations owe nothing."""
-        return replace(self, settled=frozenset(obligations))
+        return replace(self, waits=frozenset(obligations))
 
 
 def _by_memory(term: Term) -> Term:

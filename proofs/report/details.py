@@ -48,7 +48,8 @@ def put_check(out: Page, check: Check, *, story: bool = False, certified: bool =
             prevents.
     """
     out.put(sentence(check), "bold")
-    _put_each(out, "Statement", check.statement, "the system is the statement of docs/theorem.md:")
+    stated = "whether the system is the one of docs/theorem.md:"
+    _put_each(out, "Statement", check.statement, stated)
     _put_sound(out, check.sound)
     if check.certificate is not None:
         out.put(f"Certificate: {printable(check.certificate)}", indent=2)

@@ -90,7 +90,9 @@ def _theorem(check: Check) -> str:
     sound, clauses = check.sound, list(check.sound.clauses)
     match sound.result:
         case "proved":
-            return f"{', '.join(clauses)}: proved by {by(sound)}"
+            said = f"{', '.join(clauses)}: proved by {by(sound)}"
+            stated = all(each.result == "proved" for each in check.statement)
+            return said if stated else f"{said}, of a system that is not shown to be the stated one"
         case "refuted":
             rest = [name for name in clauses if name not in sound.failed]
             said = f"refuted by {by(sound)}: a run breaks {', '.join(sound.failed) or 'a clause'}"
@@ -101,8 +103,9 @@ def _theorem(check: Check) -> str:
 def _statement(checks: Sequence[Leaned]) -> str:
     failing = [f"{each.name} {each.result}" for each in checks if each.result != "proved"]
     if failing:
-        return f"not what docs/theorem.md states: {', '.join(failing)} (-v)"
-    return f"{counted(len(checks), 'check')} hold: the system is what docs/theorem.md states"
+        return f"not shown: {', '.join(failing)} (-v)"
+    held = counted(len(checks), "check")
+    return f"{held} hold: the system follows its terms, its page and recorded runs"
 
 
 def _lemmas(lemmas: Sequence[Leaned]) -> str:
@@ -121,7 +124,7 @@ def _receptive(result: str, failed: Sequence[str]) -> str:
 def _witness(found: Consistent, obligations: int) -> str:
     if found.result == "witnessed":
         length = counted(len(found.story), "event")
-        return f"{length} exercise and satisfy all {obligations} obligations; fewer do not"
+        return f"{length} exercise and satisfy all {obligations} obligations; no shorter trace does"
     depth = counted(found.depth, "event")
     if found.result == NOT_FOUND:
         return f"none of up to {depth}; a longer one may exist (--depth)"

@@ -69,7 +69,7 @@ def refuting(check: Check) -> list[str]:
     why += [
         each.says
         if each.name == "runs"
-        else f"the system is not what its page states: that {each.says} ({each.name})"
+        else f"a check of the statement fails, {each.name}: {each.says}"
         for each in check.statement
         if each.result == "failed"
     ]
@@ -102,7 +102,7 @@ def undecided(check: Check) -> list[str]:
     """Every check whose result is neither shown nor refuted."""
     why = [] if check.sound.result in ("proved", "refuted") else [_how_far(check.sound)]
     why += [
-        f"whether the system is what its page states is unknown: {each.name}"
+        f"a check of the statement is undecided: {each.name}"
         for each in check.statement
         if each.result not in ("proved", "failed")
     ]
@@ -138,8 +138,8 @@ def how(sound: Sound) -> str:
             checked = "the invariant was checked again by plain Z3: initiation, consecution"
             checked += ", implication"
             return (
-                "for runs of every length and any number of blocks, one claim among arbitrary "
-                f"others ({by}; {checked}). Clauses (the auditor reads only reports):"
+                "for runs of every length and any number of blocks, what is tracked among "
+                f"arbitrary others ({by}; {checked}). Clauses (the auditor reads only reports):"
             )
         case "bounded":
             return f"not proved: {_how_far(sound)} ({by}{reason}):"

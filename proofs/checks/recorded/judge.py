@@ -105,7 +105,7 @@ class Judge:
         return _Clause(
             name,
             _function(clause.holds),
-            [o.code for o in self._bundle if o.name in clause.settled],
+            [o.code for o in self._bundle if o.name in clause.waits],
             {f"{name}: {where}": _function(term) for where, term in clause.tested},
         )
 

@@ -28,13 +28,13 @@ WAITS = [
     (mode, clause.name, name)
     for mode in Mode
     for clause in (*CLAUSES.get(mode, ()), *((pair.FIRST_LOSS,) * (mode is Mode.SOFT_PRIORITY)))
-    for name in sorted(clause.settled)
+    for name in sorted(clause.waits)
 ]
 
 
 def impatient(clause: Clause, name: str) -> Clause:
     """The clause, compared while this obligation owes something, too."""
-    return clause.after(*(clause.settled - {name}))
+    return clause.after(*(clause.waits - {name}))
 
 
 def without_waiting(mode: Mode, of: str, name: str, monkeypatch: pytest.MonkeyPatch) -> Model:
