@@ -199,7 +199,6 @@ class Claim:
     facts: Values = field(default_factory=lambda: [register.initial for register in CLAIM])
     own: Scope = field(default_factory=lambda: Scope([r.initial for r in REQUEST], []))
     requests: OrderedDict[str, Scope] = field(default_factory=OrderedDict)
-    met: object = None
     unclear: Reason | None = None
     open: dict[str, Reason] = field(default_factory=dict)
     left: dict[str, Finding] = field(default_factory=dict)

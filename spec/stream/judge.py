@@ -302,7 +302,7 @@ class Judge:
         if len(self.claims) - len(self._ended) >= self.limits.live:
             text = f"more than {self.limits.live} claims are in hand"
             raise Contradiction(Code.LIMIT_REACHED, text)
-        claim = self.claims[name] = Claim(name, self.bundle, met=at, period=self.period)
+        claim = self.claims[name] = Claim(name, self.bundle, period=self.period)
         claim.begin(self.default)
         if name in self._ids:
             claim.distrust(Reason(Code.ID_REUSED, "a claim of this id ended before", at))

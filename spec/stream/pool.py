@@ -271,7 +271,3 @@ class Pool:
     def needs(self, obj: Object, start: int, end: int) -> Iterator[Key]:
         """The keys that a hit on these positions of an object needs, in every group."""
         return (obj.key(n, at) for n, g in self.groups.items() for at in g.needs(start, end))
-
-    def keys_of(self, obj: Object, start: int, end: int) -> Iterator[Key]:
-        """Every key, in every group, of these positions of an object."""
-        return (obj.key(group, at) for group in self.groups for at in range(start, end))

@@ -35,7 +35,7 @@ _Ranks: TypeAlias = dict[Claim | Request, int]
 _DECIDED: Final = Reason(Code.UNKNOWN_POOL, "decided before")
 _APART: Final = frozenset(
     {
-        *("bundle", "start", "threshold", "obj", "took", "untimed", "unclear", "met", "period"),
+        *("bundle", "start", "threshold", "obj", "took", "untimed", "unclear", "period"),
         *("computed", "waiting", "routes", "lost", "copies", "facts", "own", "requests"),
         *("stated", "open", "left"),
     }
@@ -165,7 +165,7 @@ def _of_claim(judge: Judge, claim: Claim, obj: Value, rank: int, kept: _Kept) ->
         _plain(claim),
         frozenset(claim.stated.items()),
         frozenset((tier, count) for tier, count in claim.copies.items() if count),
-        (kept.at(claim.met), kept.at(claim.untimed), kept.reason(claim.unclear)),
+        (kept.at(claim.untimed), kept.reason(claim.unclear)),
         frozenset(claim.computed),
         frozenset(claim.waiting),
         frozenset((*key, tuple(values)) for key, values in claim.routes.items() if values),
@@ -260,7 +260,7 @@ def _request(frozen: Value) -> Request:
 
 def _thaw_claim(judge: Judge, frozen: Value, obj: Object) -> None:
     run = judge.run
-    _, took, plain, stated, copies, (met, untimed, unclear), computed, waiting, *rest = frozen
+    _, took, plain, stated, copies, (untimed, unclear), computed, waiting, *rest = frozen
     routes, opened, left, facts, own, requests, *places = rest
     claim = Claim(**dict(zip(_PLAIN, plain, strict=True)), bundle=judge.bundle, obj=obj, took=took)
     claim.stated, claim.copies, claim.facts = dict(stated), dict(copies), [*facts]
@@ -268,7 +268,7 @@ def _thaw_claim(judge: Judge, frozen: Value, obj: Object) -> None:
         claim.needs(claim.stated["predicate"])
     claim.computed, claim.waiting = set(computed), set(waiting)
     claim.routes = {(request, report): [*values] for request, report, values in routes}
-    claim.met, claim.untimed, claim.unclear, claim.period = met, untimed, unclear, judge.period
+    claim.untimed, claim.unclear, claim.period = untimed, unclear, judge.period
     claim.open, claim.left, claim.own = dict(opened), dict(left), _scope(*own)
     for request, followed, *scope in requests:
         claim.requests[request] = _scope(*scope)
