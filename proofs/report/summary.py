@@ -105,7 +105,7 @@ def _statement(checks: Sequence[Leaned]) -> str:
     if failing:
         return f"not shown: {', '.join(failing)} (-v)"
     held = counted(len(checks), "check")
-    return f"{held} hold: the system follows its terms, its page and recorded runs"
+    return f"{held} hold: the system follows its terms and its records"
 
 
 def _lemmas(lemmas: Sequence[Leaned]) -> str:
@@ -124,7 +124,7 @@ def _receptive(result: str, failed: Sequence[str]) -> str:
 def _witness(found: Consistent, obligations: int) -> str:
     if found.result == "witnessed":
         length = counted(len(found.story), "event")
-        return f"{length} exercise and satisfy all {obligations} obligations; no shorter trace does"
+        return f"{length} exercise and satisfy all {obligations} obligations; none shorter"
     depth = counted(found.depth, "event")
     if found.result == NOT_FOUND:
         return f"none of up to {depth}; a longer one may exist (--depth)"

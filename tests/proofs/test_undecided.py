@@ -15,16 +15,17 @@ CHECK: Final = "proofs.check"
 NONE: Final = "no solver"
 
 # Each place that asks a solver in a check of a mode, and the exit code where none of its questions
-# is decided. Those with 0 look for plainer runs or smaller cores, or ask what another one decides.
+# is decided. Those with 0 look for plainer runs or smaller cores, or ask what another one decides;
+# a witness that is not made plain is not shown.
 OF_BEST_EFFORT: Final = {
     NONE: 0,
     "_none of proofs.checks.statement.check": 3,
     "free of proofs.checks.statement.freedom": 3,
     "reach of proofs.engines.bounded.unrolling": 3,
     "recheck of proofs.engines.invariants.recheck": 3,
-    "witness of proofs.engines.bounded.assumption_bmc": 3,
+    "_search of proofs.engines.bounded.search": 3,
     "breaks_without of proofs.engines.bounded.assumption_bmc": 0,
-    "plainest of proofs.engines.bounded.minimise": 0,
+    "plainest of proofs.engines.bounded.minimise": 3,
     "prefer of proofs.engines.bounded.minimise": 0,
     "_core of proofs.engines.proof_core": 0,
 }

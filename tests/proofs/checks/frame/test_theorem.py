@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
+from msgspec import structs
 
 from proofs.checks.frame.lemmas import Frame
 from proofs.checks.frame.results import Answer
@@ -220,7 +221,7 @@ class TestOtherObservers:
             Guard.DUE, "lost", e.mine & kind(Kind.BLOCK_LOST) & req_was.failed, VIOLATED, why=""
         )
         assert RETIRED in refuted(of_any(an_observer(lost, per_request=True)))
-        here = replace(lost, when=lost.when & e.here)
+        here = structs.replace(lost, when=lost.when & e.here)
         assert RETIRED not in refuted(of_any(an_observer(here, per_request=True)))
 
     def test_own_registers(self) -> None:
@@ -243,7 +244,7 @@ class TestOtherObservers:
             source=("owed",),
             why="",
         )
-        observer = replace(
+        observer = structs.replace(
             an_observer(per_request=True),
             registers=(Register("seen", Sort.BOOL, False),),
             rules=(note, due),
@@ -258,9 +259,11 @@ class TestOtherObservers:
         concerned = was.responsible | e.blamed
         acted = kind(*CONFLICT_ACTIONS)
         observer = OBLIGATIONS[name]
-        asking = replace(
+        asking = structs.replace(
             observer,
-            rules=tuple(replace(r, when=r.when & (~acted | concerned)) for r in observer.rules),
+            rules=tuple(
+                structs.replace(r, when=r.when & (~acted | concerned)) for r in observer.rules
+            ),
         )
         opens = {**DELIVERY.opens, "acted on": e.here & acted & concerned}
         narrow = with_reasons("opens", opens)
