@@ -184,5 +184,5 @@ def _read(path: Path) -> bytes:
 def _decoded(data: bytes) -> Saved:
     try:
         return msgspec.msgpack.decode(unframed(_WHAT, data), type=Saved)
-    except msgspec.MsgspecError as error:
+    except (msgspec.MsgspecError, UnicodeDecodeError) as error:
         raise CorruptSnapshot(f"its content is no checkpoint: {error}") from None

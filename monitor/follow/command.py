@@ -143,7 +143,8 @@ def follow_events(asked: Asked) -> int:
     if address is not None:
         registry = registry_of(follower, recording, webhook, otlp)
         server = MetricsServer(address, token, registry, follower.healthy, follower.ready)
-        _report(f"metrics: http://{address.host}:{server.port}/metrics")
+        host = f"[{address.host}]" if ":" in address.host else address.host
+        _report(f"metrics: http://{host}:{server.port}/metrics")
     try:
         reports = follower.run()
     finally:

@@ -31,6 +31,7 @@ REQUESTS: Final = 8
 
 _TIMEOUT_S: Final = 5.0
 _SOURCE: Final = ("source",)
+_METHODS: Final = frozenset({"GET", "HEAD"})
 _Samples: TypeAlias = "Iterable[tuple[tuple[str, ...], float]]"
 
 
@@ -213,18 +214,18 @@ class MetricsServer:
         healthy: Callable[[], str],
         ready: Callable[[], str],
     ) -> None:
-        from prometheus_client import make_wsgi_app
+        from prometheus_client import CONTENT_TYPE_LATEST, generate_latest
 
-        metrics, states = make_wsgi_app(registry), {"/healthz": healthy, "/readyz": ready}
+        states = {"/healthz": healthy, "/readyz": ready}
 
-        def answer(environ: dict[str, Any], start: Any) -> Any:
-            def named(status: str, headers: list[tuple[str, str]]) -> Any:
-                return start(status, [*headers, ("Server", "resident-claims")])
-
-            path = environ["PATH_INFO"]
-            if path == "/metrics":
-                if _may(environ, token):
-                    return metrics(environ, named)
+        def answer(environ: dict[str, Any], start: Any) -> list[bytes]:
+            path, kind = environ["PATH_INFO"], "text/plain; charset=utf-8"
+            if environ["REQUEST_METHOD"] not in _METHODS:
+                code, text = "405 Method Not Allowed", "only GET and HEAD"
+            elif path == "/metrics" and _may(environ, token):
+                code, text = "200 OK", generate_latest(registry).decode()
+                kind = CONTENT_TYPE_LATEST
+            elif path == "/metrics":
                 code, text = "401 Unauthorized", "a token is needed"
             elif path not in states:
                 code, text = "404 Not Found", "not found"
@@ -232,8 +233,10 @@ class MetricsServer:
                 code = "503 Service Unavailable"
             else:
                 code, text = "200 OK", "ok"
-            named(code, [("Content-Type", "text/plain; charset=utf-8")])
-            return [f"{text}\n".encode()]
+            body = f"{text.rstrip()}\n".encode()
+            size = ("Content-Length", str(len(body)))
+            start(code, [("Content-Type", kind), size, ("Server", "resident-claims")])
+            return [] if environ["REQUEST_METHOD"] == "HEAD" else [body]
 
         try:
             self._server = _Server(address)
@@ -256,8 +259,8 @@ class MetricsServer:
 
 def _may(environ: Mapping[str, Any], token: str | None) -> bool:
     """Whether a request has the token, if one is needed."""
-    given = environ.get("HTTP_AUTHORIZATION", "").removeprefix("Bearer ")
-    return not token or hmac.compare_digest(given.encode("utf-8", "replace"), token.encode())
+    given = environ.get("HTTP_AUTHORIZATION", "").encode("utf-8", "replace")
+    return not token or hmac.compare_digest(given, f"Bearer {token}".encode())
 
 
 class _Server(ThreadingMixIn, WSGIServer):
@@ -292,6 +295,7 @@ class _Quiet(WSGIRequestHandler):
     """Logs no requests."""
 
     timeout = _TIMEOUT_S
+    server_version, sys_version = "resident-claims", ""
 
     def log_message(self, format: str, *args: object) -> None:
         """Requests are not logged."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import urllib.error
 import urllib.request
+from http.client import HTTPConnection
 from pathlib import Path
 
 import pytest
@@ -137,6 +138,27 @@ class TestServer:
         assert 401 == self.get(server, "/metrics", TOKEN + "x")[0]
         assert 200 == self.get(server, "/metrics", TOKEN)[0]
         assert 200 == self.get(server, "/healthz")[0]
+        server.close()
+
+    @pytest.mark.parametrize("path", ["/metrics", "/healthz"])
+    @pytest.mark.parametrize(
+        ("method", "code", "sent"),
+        [("GET", 200, True), ("HEAD", 200, False), ("POST", 405, True), ("NONE", 405, True)],
+    )
+    def test_methods(self, path: str, method: str, code: int, sent: bool) -> None:
+        """What is asked for beside the path changes nothing; two methods are served."""
+        pytest.importorskip("prometheus_client")
+        from prometheus_client import CollectorRegistry, Gauge
+
+        registry = CollectorRegistry()
+        Gauge("resident_claims_tried", "Tried.", registry=registry)
+        server = MetricsServer(Address("127.0.0.1", 0), None, registry, str, str)
+        link = HTTPConnection("127.0.0.1", server.port, timeout=5)
+        link.request(method, f"{path}?name[]=x", headers={"Accept": "text/plain; version=1.x.0"})
+        answer = link.getresponse()
+        assert (code, "resident-claims") == (answer.status, answer.headers["Server"])
+        assert sent == bool(answer.read())
+        link.close()
         server.close()
 
 
