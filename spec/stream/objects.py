@@ -167,8 +167,17 @@ class Objects:
         obj.places.difference_update(places)
         for position in range(known, len(contents)):
             self._users.setdefault(contents[position], {}).setdefault(obj, []).append(position)
+        for old, new in renamed:
+            if old.of is obj:
+                self._relist(old, new)
         pool.rename(renamed)
         return True
+
+    def _relist(self, old: Key, new: Key) -> None:
+        """The objects that have a position in common with another go by its content from now on."""
+        for other, positions in self._users.pop(old, {}).items():
+            other.same.update(((old.group, position), new) for position in positions)
+            self._users.setdefault(new.name, {}).setdefault(other, []).extend(positions)
 
     def unite(self, one: Key, other: Key, pool: Pool) -> Object:
         """One block holds both: a position has the key of the other from now on.

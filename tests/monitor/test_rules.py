@@ -234,3 +234,30 @@ class TestUntimed:
         report = judge(trace, None)
         assert [] == report.breaks
         assert verdict == report.claims[0].obligations["blocking_claim_ids"].verdict
+
+
+class TestShared:
+    """One content of two objects goes by its key once that is stated of one of them."""
+
+    def test_keys_stated_late(self) -> None:
+        """Both objects lose it by one eviction, and both losses are reported truly."""
+
+        def of(name: str, obj: str, **more: object) -> Line:
+            terms = {"predicate": "leading_prefix_at_least(1)", "cache_identity": "m"}
+            more |= {"claim_id": name, "object_id": obj, "owner_scope": "tenant:1", **terms}
+            return canonical("claim_registered", mode="best_effort", **more)
+
+        held = {"block_ids": [0, 1], "positions": [0, 1]}
+        trace = [
+            of("a", "x"),
+            canonical("block_cached", claim_id="a", **held),
+            canonical("claim_materialized", claim_id="a"),
+            of("b", "y"),
+            canonical("block_cached", claim_id="b", found=True, **held),
+            canonical("claim_materialized", claim_id="b"),
+            of("c", "x", keys=["k0", "k1"]),
+            canonical("claim_materialized", claim_id="c"),
+            canonical("block_evicted", block_ids=[0, 1]),
+            *(canonical("claim_unmaterialized", claim_id=name) for name in "abc"),
+        ]
+        assert found(trace) == (["kept"] * 3, [])

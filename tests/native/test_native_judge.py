@@ -28,10 +28,10 @@ def test_random_streams() -> None:
     assert run(COUNT) == Counter(agree=COUNT, honest=COUNT // 3)
 
 
-@pytest.mark.parametrize("seed", [20_939])
+@pytest.mark.parametrize("seed", [20_939, 301_662])
 def test_differed(seed: int) -> None:
-    """Both judges agree on the random streams on which they once did not."""
-    assert run(1, seed) == Counter(agree=1, honest=0)
+    """Both judges agree on a stream on which they did not, and on one that both accused."""
+    assert 1 == run(1, seed)["agree"]
 
 
 def test_traces() -> None:

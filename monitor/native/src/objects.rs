@@ -344,8 +344,24 @@ impl Objects {
             let users = self.users.entry(indexed_content(*content)).or_default();
             users.entry(number).add((known + at) as u64);
         }
+        for &(old, new) in renamed.iter().filter(|row| row.0.of == Of::Object(number)) {
+            self.relist(old, new);
+        }
         pool.rename(&renamed);
         Ok(true)
+    }
+
+    /// The objects that have a position in common with another go by its content from now on.
+    fn relist(&mut self, old: Key, new: Key) {
+        let Some(users) = self.users.remove(&old) else { return };
+        for (other, positions) in users.iter() {
+            for position in positions.iter() {
+                let place = (old.group, position);
+                let same = self.all.get_mut(&other).map(|object| &mut object.same);
+                same.into_iter().flatten().filter(|row| row.0 == place).for_each(|row| row.1 = new);
+                self.users.entry(indexed(new)).or_default().entry(other).add(position);
+            }
+        }
     }
 
     /// One block holds both: a position has the key of the other from now on. Returns the object of
