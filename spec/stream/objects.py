@@ -168,16 +168,22 @@ class Objects:
         for position in range(known, len(contents)):
             self._users.setdefault(contents[position], {}).setdefault(obj, []).append(position)
         for old, new in renamed:
-            if old.of is obj:
-                self._relist(old, new)
+            self._relist(old, new)
         pool.rename(renamed)
         return True
 
     def _relist(self, old: Key, new: Key) -> None:
-        """The objects that have a position in common with another go by its content from now on."""
-        for other, positions in self._users.pop(old, {}).items():
-            other.same.update(((old.group, position), new) for position in positions)
-            self._users.setdefault(new.name, {}).setdefault(other, []).extend(positions)
+        """All objects that go by the key of a position go by another one from now on, unless their
+        contents say which.
+        """
+        if not isinstance(old.of, Object):
+            return
+        users = self._users.pop(old, {})
+        for obj, positions in {**users, old.of: [int(old.name)]}.items():
+            for position in positions:
+                if position >= len(obj.contents):
+                    obj.same[old.group, position] = new
+                    self._users.setdefault(_indexed(new), {}).setdefault(obj, []).append(position)
 
     def unite(self, one: Key, other: Key, pool: Pool) -> Object:
         """One block holds both: a position has the key of the other from now on.
@@ -201,10 +207,9 @@ class Objects:
             fits = obj.identity in (None, one.of) and any(position in at for at in places)
         if not fits:
             raise Contradiction(Code.BLOCK_HOLDS_TWO, "a block holds two contents")
-        obj.same[other.group, int(position)] = one
         if isinstance(one.of, Object):
             one.of.shared.add((one.group, int(one.name)))
-        self._users.setdefault(_indexed(one), {}).setdefault(obj, []).append(int(position))
+        self._relist(other, one)
         pool.rename([(other, one)])
         return obj
 

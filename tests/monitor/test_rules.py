@@ -239,7 +239,8 @@ class TestUntimed:
 class TestShared:
     """One content of two objects goes by its key once that is stated of one of them."""
 
-    def test_keys_stated_late(self) -> None:
+    @pytest.mark.parametrize("keyed", ["x", "y"])
+    def test_keys_stated_late(self, keyed: str) -> None:
         """Both objects lose it by one eviction, and both losses are reported truly."""
 
         def of(name: str, obj: str, **more: object) -> Line:
@@ -255,7 +256,7 @@ class TestShared:
             of("b", "y"),
             canonical("block_cached", claim_id="b", found=True, **held),
             canonical("claim_materialized", claim_id="b"),
-            of("c", "x", keys=["k0", "k1"]),
+            of("c", keyed, keys=["k0", "k1"]),
             canonical("claim_materialized", claim_id="c"),
             canonical("block_evicted", block_ids=[0, 1]),
             *(canonical("claim_unmaterialized", claim_id=name) for name in "abc"),

@@ -344,22 +344,24 @@ impl Objects {
             let users = self.users.entry(indexed_content(*content)).or_default();
             users.entry(number).add((known + at) as u64);
         }
-        for &(old, new) in renamed.iter().filter(|row| row.0.of == Of::Object(number)) {
-            self.relist(old, new);
-        }
+        renamed.iter().for_each(|&(old, new)| self.relist(old, new));
         pool.rename(&renamed);
         Ok(true)
     }
 
-    /// The objects that have a position in common with another go by its content from now on.
+    /// All objects that go by the key of a position go by another one from now on, unless their
+    /// contents say which.
     fn relist(&mut self, old: Key, new: Key) {
-        let Some(users) = self.users.remove(&old) else { return };
-        for (other, positions) in users.iter() {
-            for position in positions.iter() {
-                let place = (old.group, position);
-                let same = self.all.get_mut(&other).map(|object| &mut object.same);
-                same.into_iter().flatten().filter(|row| row.0 == place).for_each(|row| row.1 = new);
-                self.users.entry(indexed(new)).or_default().entry(other).add(position);
+        let Of::Object(owner) = old.of else { return };
+        let mut users = self.users.remove(&old).unwrap_or_default();
+        users.entry(owner).add(old.name);
+        for (number, positions) in users.iter() {
+            let Some(object) = self.all.get_mut(&number) else { continue };
+            let known = object.contents.len() as u64;
+            for position in positions.iter().filter(|at| *at >= known) {
+                object.same.retain(|row| row.0 != (old.group, position));
+                object.same.push(((old.group, position), new));
+                self.users.entry(indexed(new)).or_default().entry(number).add(position);
             }
         }
     }
@@ -388,15 +390,13 @@ impl Objects {
                     own && on.any(|row| row.1.contains(position))
                 }
             };
-        let object = self.all.get_mut(&number).filter(|_| fits)?;
-        object.same.retain(|row| row.0 != (other.group, position));
-        object.same.push(((other.group, position), one));
+        self.all.get(&number).filter(|_| fits)?;
         if let Of::Object(of) = one.of {
             if let Some(of) = self.all.get_mut(&of) {
                 of.shared.push((one.group, one.name));
             }
         }
-        self.users.entry(indexed(one)).or_default().entry(number).add(position);
+        self.relist(other, one);
         pool.rename(&[(other, one)]);
         Some(number)
     }
