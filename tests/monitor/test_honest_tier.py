@@ -112,6 +112,27 @@ def streams() -> Iterator[tuple[str, Mode, Trace]]:
         ],
     )
     yield (
+        "restored, lost with the copy, which is reported, and computed again",
+        OFFLOADABLE,
+        [
+            *copied(),
+            arrives("q"),
+            *back("q"),
+            reused("q"),
+            arrives("r"),
+            canonical("block_evicted", block_ids=[200, 201, 202, 203]),
+            named("host_copy_lost"),
+            named("claim_harmed"),
+            looked_up("r", 0),
+            cached(CLAIM, 300, 0, 1, 2, 3, request_id="r"),
+            named("claim_materialized"),
+            looked_up("q", 4),
+            reused("q"),
+            of("finished", "q"),
+            of("finished", "r"),
+        ],
+    )
+    yield (
         "preempted in the middle of its prompt",
         OFFLOADABLE,
         [

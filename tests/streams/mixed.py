@@ -62,12 +62,12 @@ class Mixed(Server):
             super()._load_quietly(claim, request)
 
     def lose(self, keys: Iterable[str], kind: Kind, of: Promise | None = None, **more: Any) -> None:
-        """These contents are gone; hooks need not say so of what only claims hold that are over,
-        and their blocks are the next that are taken.
+        """These contents are gone. Nobody says so of what only claims hold that are over, and their
+        blocks are the next that are taken.
         """
         keys = list(keys)
         users = [c for c in self.claims if set(keys) & set(c.keys)]
-        if any(c.live for c in users) or self.chance.random() < 0.3:
+        if any(c.live or not c.registered for c in users) or self.chance.random() < 0.3:
             super().lose(keys, kind, of, **more)
             return
         gone = [block for key in keys for block in self.blocks.pop(key, ())]
