@@ -94,6 +94,8 @@ class Runtime:
         self.free = list(range(100, 140))
         self.needs: dict[str, int] = {}  # of the requests in hand
         self.shared = chance.choice((0, 1, 2))  # contents that two objects have in common
+        # Without keys no reader can know what the claims of two objects take together.
+        self.counts = keyed or not self.shared
         self.claims = [self._promise(name) for name in CLAIMS[: chance.choice((1, 2, 2, 3))]]
 
     def _promise(self, name: str) -> Promise:

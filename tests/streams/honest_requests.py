@@ -169,7 +169,7 @@ class Server(Tier):
     def leave_hanging(self) -> None:
         """A request that was refused does not end, all claims do, and it comes again."""
         needed = USABLE - self.room(self.kept) + 1
-        if self.kept and needed <= USABLE:
+        if self.counts and self.kept and needed <= USABLE:
             arrived: dict[str, Any] = {"request_id": "request:again", "usable": USABLE}
             self.say(Kind.REQUEST_ARRIVED, needed=needed, **arrived)
             self.act(Kind.REQUEST_REFUSED, "request:again", needed, self.blockers(needed))

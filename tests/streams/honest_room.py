@@ -58,8 +58,14 @@ class Rooms(Runtime):
         return CapacityProof(resident, active, total, USABLE, max(0, total - USABLE))
 
     def arrive(self, request: str) -> None:
-        """A request comes: it fits, or an action is reported, or claims give way."""
+        """A request comes: it fits, or an action is reported, or claims give way. Where
+        nobody can know what claims take together it needs no blocks, and fits.
+        """
         if request in self.needs or request in self.turned_away:
+            return
+        if not self.counts:
+            self.say(Kind.REQUEST_ARRIVED, request_id=request, needed=0, usable=10 * USABLE)
+            self.computed[request], self.needs[request] = set(), 0
             return
         resident, chance = self.room(self.kept), self.chance
         full = max(0, USABLE - resident)

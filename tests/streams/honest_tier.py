@@ -33,7 +33,7 @@ class Tier(Rooms):
         stated = None if self.chance.random() < 0.1 else found
         self.say(Kind.PREFIX_LOOKUP, **about, held=stated, asked=asked)
         if lead >= len(claim.span):
-            if claim.name not in self.computed[request] and claim.restoring != request:
+            if claim.name not in self.computed[request] and not claim.restoring:
                 self.say(Kind.PREFIX_REUSED, **about)
         elif claim.copied and claim.responsible and not claim.restoring:
             self._restore(claim, request)
