@@ -11,6 +11,7 @@ from monitor.input.records import CANONICAL, At
 from spec.claims.states import Mode
 from spec.contract.obligations import OBLIGATIONS
 from spec.events.alphabet import FACTS, Kind
+from spec.events.canonical import Mark
 from spec.language.verdicts import Verdict
 from spec.stream.breaks import Limits
 from spec.stream.codes import Code, Reason
@@ -171,6 +172,8 @@ class Occurred:
 
     def note(self, record: Record) -> None:
         """One line."""
+        if record.stamp.mark is Mark.STREAM_CLOSED and record.stamp.form is not CANONICAL:
+            return  # the reader closes what its form leaves open; no line says so
         self.read += 1
         for event, _ in record.events:
             self.kinds[event.kind] += 1

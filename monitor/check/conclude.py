@@ -433,7 +433,14 @@ def _order(accounts: Iterable[Account]) -> Disorder:
 
 def _input(account: Account) -> Input:
     rejection = "" if account.rejection is None else text_of(str(account.rejection))
-    return Input(text_of(account.file), account.sha256, account.lines, account.rejected, rejection)
+    return Input(
+        text_of(account.file),
+        account.sha256,
+        account.lines,
+        account.rejected,
+        rejection,
+        text_of(account.form),
+    )
 
 
 def place_of(at: At) -> Place:

@@ -104,6 +104,7 @@ class _File:
         for record in () if self._reader is None else self._reader.flush():
             self._streams.take(explained(record, {}))
         self._account.sha256 = sha256
+        self._account.form = "" if self._reader is None else self._reader.says
         self._streams.finish()
         return found_in(self._streams, [self._account])
 

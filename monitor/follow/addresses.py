@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 from urllib.parse import urlsplit
 
 from monitor.follow.growing_file import GrowingFile
+from monitor.follow.kv_socket import KvSocket
 from monitor.follow.streams import Fifo, Peer, StandardInput, Zmq, tcp, unix
 from monitor.input.errors import InputError, is_utf8
 from monitor.input.lines import STDIN
@@ -27,21 +28,26 @@ __all__ = [
     "address_of",
     "check_endpoint",
     "check_url",
+    "is_publisher",
     "is_socket",
     "source_of",
     "token_in",
 ]
 
-FORMS: Final = "PATH, file:PATH, -, unix:PATH, tcp:HOST:PORT or zmq:ADDRESS"
+FORMS: Final = "PATH, file:PATH, -, unix:PATH, tcp:HOST:PORT, zmq:ADDRESS or tcp://HOST:PORT"
+_PUBLISHERS: Final = ("tcp://", "ipc://")
 _WAITS: Final = "file:"
 _LOGS: Final = "/v1/logs"
 _TOKEN_BYTES: Final = 4096
 
 
-def source_of(text: str, *, until_eof: bool) -> Source:
+def source_of(text: str, *, until_eof: bool, replay: str | None = None) -> Source:
     """The source of this address; it is not opened yet.
 
     A path must be there; `file:PATH` waits until it is.
+
+    Args:
+        replay: the socket that replays KV events, of a socket that publishes them.
 
     Raises:
         InputError: there is no such thing, or it cannot be followed.
@@ -53,6 +59,8 @@ def source_of(text: str, *, until_eof: bool) -> Source:
         return StandardInput()
     if scheme == "unix" and rest:
         return Peer(unix(rest), until_eof=until_eof)
+    if is_publisher(text):
+        return _kv_socket(text, replay, until_eof=until_eof)
     if scheme == "tcp" and rest:
         return Peer(tcp(*_host_and_port(text, rest)), until_eof=until_eof)
     if scheme == "zmq" and rest:
@@ -60,27 +68,44 @@ def source_of(text: str, *, until_eof: bool) -> Source:
     return _of_path(text, until_eof=until_eof)
 
 
+def is_publisher(text: str) -> bool:
+    """Whether an address is that of a socket on which an engine publishes KV events."""
+    return text.startswith(_PUBLISHERS)
+
+
 def is_socket(text: str) -> bool:
     """Whether a path names a Unix socket."""
     return _kind(text) == stat.S_IFSOCK
 
 
-def _host_and_port(text: str, rest: str) -> tuple[str, int]:
+def _host_and_port(text: str, rest: str, example: str = "tcp:127.0.0.1:9000") -> tuple[str, int]:
     host, colon, port = rest.rpartition(":")
     host = host.removeprefix("[").removesuffix("]")
     if not (colon and host and port.isascii() and port.isdigit() and 0 < int(port) < 1 << 16):
-        raise InputError(text, "no host and port", hint="such as tcp:127.0.0.1:9000")
+        raise InputError(text, "no host and port", hint=f"such as {example}")
     return host, int(port)
 
 
 def _zmq(text: str, address: str, *, until_eof: bool) -> Source:
+    _check_zmq(text, address, "zmq:tcp://127.0.0.1:9000", until_eof=until_eof)
+    return Zmq(address)
+
+
+def _kv_socket(text: str, replay: str | None, *, until_eof: bool) -> Source:
+    for address in (text, *(() if replay is None else (replay,))):
+        _check_zmq(address, address, "tcp://127.0.0.1:5557", until_eof=until_eof)
+        if address.startswith("tcp://"):
+            _host_and_port(address, address.removeprefix("tcp://"), "tcp://127.0.0.1:5557")
+    return KvSocket(text, replay)
+
+
+def _check_zmq(text: str, address: str, example: str, *, until_eof: bool) -> None:
     if find_spec("zmq") is None:
         raise InputError(text, "pyzmq is not installed", hint=how_to_install("zmq"))
-    if "://" not in address:
-        raise InputError(text, "no ZMQ address", hint="such as zmq:tcp://127.0.0.1:5557")
+    if not address.startswith(("tcp://", "ipc://", "inproc://", "epgm://", "pgm://", "ws://")):
+        raise InputError(text, "no ZMQ address", hint=f"such as {example}")
     if until_eof:
         raise InputError(text, "what is published has no end", hint="leave out --until-eof")
-    return Zmq(address)
 
 
 def _of_path(text: str, *, until_eof: bool) -> Source:

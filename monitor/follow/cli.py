@@ -57,9 +57,18 @@ def follow_sources(
             parser=file_name,
             metavar="SOURCE",
             help="PATH of a file that grows or of a named pipe, file:PATH to wait for the file, -, "
-            "unix:PATH, tcp:HOST:PORT, zmq:ADDRESS; or PATH of the socket of a serving process.",
+            "unix:PATH, tcp:HOST:PORT, zmq:ADDRESS; tcp://HOST:PORT, where an engine publishes KV "
+            "events; or PATH of the socket of a serving process.",
         ),
     ],
+    replay: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="ADDRESS",
+            help="Where the engine replays KV events, such as tcp://HOST:5558; one for each "
+            "tcp://HOST:PORT, in their order.",
+        ),
+    ] = None,
     mode: ModeOption = ModeChoice.AUTO,
     until_eof: Annotated[
         bool, typer.Option("--until-eof", help="End where the sources end; wait for no more.")
@@ -150,6 +159,7 @@ def follow_sources(
             _refuse(
                 sources[0],
                 {
+                    "--replay": replay,
                     "--mode": mode_asked(mode),
                     "--reorder": reorder,
                     "--rank-wait": rank_wait != RANK_WAIT,
@@ -169,6 +179,7 @@ def follow_sources(
             raise typer.Exit(_follow_verdicts(sources[0], form))
         asked = Asked(
             sources,
+            replay or (),
             mode_asked(mode),
             window_asked(reorder),
             wait_asked(rank_wait),

@@ -12,7 +12,14 @@ import typer
 
 from monitor.check.files import EXIT_CODES
 from monitor.durable.checkpoints import Checkpoints
-from monitor.follow.addresses import address_of, check_endpoint, check_url, source_of, token_in
+from monitor.follow.addresses import (
+    address_of,
+    check_endpoint,
+    check_url,
+    is_publisher,
+    source_of,
+    token_in,
+)
 from monitor.follow.checkpointing import RESTARTED, Recording, Restored, Terms
 from monitor.follow.engines import PREFIX, Engines
 from monitor.follow.follower import Follower, verdict_of
@@ -52,6 +59,7 @@ class Asked:
     """What a person asked for, as the options of `follow` have it."""
 
     sources: Sequence[str]
+    replays: Sequence[str]
     mode: Mode | None
     reorder: Window | None
     ranks: Window
@@ -79,7 +87,10 @@ def follow_events(asked: Asked) -> int:
     names = list(dict.fromkeys(asked.sources))
     if len(names) > SOURCES:
         raise SpecError(f"{len(names)} sources", f"follow at most {SOURCES} at once")
-    sources = {name: source_of(name, until_eof=asked.until_eof) for name in names}
+    replays = _replays(names, asked.replays)
+    sources = {
+        name: source_of(name, until_eof=asked.until_eof, replay=replays.get(name)) for name in names
+    }
     token = None if asked.metrics_token is None else token_in(asked.metrics_token)
     address = None if asked.metrics is None else address_of(asked.metrics, token)
     url = None if asked.webhook is None else check_url(asked.webhook, "--webhook")
@@ -155,6 +166,15 @@ def follow_events(asked: Asked) -> int:
     return _conclude(reports, judges, asked)
 
 
+def _replays(names: Sequence[str], replays: Sequence[str]) -> dict[str, str]:
+    """The sockets that replay, by the sockets that publish, in the order of both."""
+    publishers = [name for name in names if is_publisher(name)]
+    if replays and len(replays) != len(publishers):
+        cause = f"{len(replays)} --replay for {len(publishers)} sockets of KV events"
+        raise SpecError(cause, "name one for each, in their order, or none")
+    return dict(zip(publishers, replays, strict=bool(replays)))
+
+
 def _collector(asked: Asked) -> tuple[str, str | None] | None:
     """Where log records are posted, and the token; None where that is not asked for."""
     if asked.otlp is None:
@@ -184,15 +204,19 @@ def _conclude(reports: Sequence[Report], judges: dict[str, Judge], asked: Asked)
     read = sum(each.read for each in events)
     whys = dict.fromkeys(f"{report.inputs[0].file}: {report.why}" for report in reports)
     if asked.json:
-        end = {"schema": "resident-claims/followed-end/1", "verdict": verdict, "read": read}
+        end: dict[str, object] = {"schema": "resident-claims/followed-end/1"}
+        end |= {"verdict": verdict, "read": read}
+        if forms := {each.file: each.form for r in reports for each in r.inputs if each.form}:
+            end["forms"] = forms
         if asked.reorder is not None or any(each.late for each in events):
             end |= {name: sum(getattr(each, name) for each in events) for name in _DISORDER}
         _write_json(end)
     else:
         print_text(printable(f"{verdict}  {read} lines read") + "\n")
         for report in reports:
-            if order := order_text(report.events):
-                print_text(f"  {printable(report.inputs[0].file)}: {order}\n")
+            for text in (report.inputs[0].form, order_text(report.events)):
+                if text:
+                    print_text(f"  {printable(f'{report.inputs[0].file}: {text}')}\n")
         for why in whys:
             print_text(f"  {printable(why)}\n")
     if not read and any(report.inputs[0].rejected for report in reports):

@@ -14,7 +14,7 @@ from monitor.check.events import EventMonitor
 from monitor.follow.judge_state import JudgeState, Stated, claim_line, standing_of
 from monitor.follow.verdict_line import LimitLine, ViolationLine, key_of
 from monitor.input.errors import InputError
-from monitor.input.given import records_of_line
+from monitor.input.given import LineReader
 from monitor.input.lines import BOM, LINE_LIMIT
 from monitor.input.plain import event_of, plain_record
 from monitor.input.records import Disorder, at_line
@@ -25,7 +25,7 @@ from spec.language.errors import SpecError
 from spec.language.verdicts import Verdict
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from monitor.follow.buffer import Line
     from monitor.follow.judge_state import Merging
@@ -85,6 +85,7 @@ class Judge:
         self._on_reject, self._engines = on_reject, engines
         self.origins: Mapping[str, str] = {}  # digests of the first lines of other sources
         self._mode, most = mode, limits or USUAL
+        self._reader = LineReader(source)
         self._monitor = EventMonitor(
             mode,
             ended=ENDED,
@@ -230,13 +231,14 @@ class Judge:
         Args:
             disorder: what was out of order, where that was seen elsewhere.
         """
-        lines = self._give_up()
+        lines = self._give_up() + self.judge(self._reader.flush())
         for stream, why in self._unsure.items():
             self._monitor.lose(self._lines, why, stream)
         self._unsure.clear()
         at = self._here
         for stream, claim in self._monitor.in_hand(final=True):
             lines += self._ended(stream, claim, at, final=True)
+        self._monitor.account.form = self._reader.says
         self._monitor.account.disorder = disorder if self._order is None else self._disorder
         return lines, self._monitor.finish()
 
@@ -259,13 +261,13 @@ class Judge:
             return None
         return plain_record(event, self._source, self._lines)
 
-    def _read(self, line: Line) -> tuple[Record, ...]:
+    def _read(self, line: Line) -> Sequence[Record]:
         """What a line says; raises InputError."""
         if line is None:
             raise InputError(self._source, _TOO_LONG, line=self._lines)
         if not self._origin:
             self._origin = hashlib.blake2b(line, digest_size=16).hexdigest()
-        records = records_of_line(line, self._source, self._lines)
+        records = self._reader.read(line, self._lines)
         if not all(map(self._has_room, records)):
             raise InputError(self._source, _TOO_MANY, line=self._lines)
         return records
@@ -355,7 +357,7 @@ class Judge:
             self._streams.pop(stream, None)
         else:
             self._streams[stream] = numbered
-        if self._lossy and not numbered:
+        if self._lossy and not numbered and mark is not Mark.STREAM_CLOSED:
             self._monitor.lose(at.line, _UNNUMBERED, stream)
 
     def _decided(self, stream: str, claim: ClaimOutcome, at: At) -> Iterator[VerdictLine]:

@@ -26,6 +26,7 @@ _CHUNK: Final = 1 << 16
 _LOOK_S: Final = 0.2  # between two looks whether to stop
 _CONNECT_S: Final = 10.0
 _LOST: Final = "the connection was lost"
+_SEQUENCE_BYTES: Final = 8  # of a message of KV events
 
 
 class _Once:
@@ -207,6 +208,9 @@ class Zmq(_Once):
         outlet.connects += 1
         while not outlet.stopping:
             if peer.poll(int(_LOOK_S * 1000)):
-                message = peer.recv_multipart()[-1]  # what comes before is a topic
+                *before, message = peer.recv_multipart()  # what comes before is a topic
+                if len(before) == 2 and len(before[1]) == _SEQUENCE_BYTES:
+                    outlet.end(f"these are KV events of an engine: follow {self._address}")
+                    return
                 splitter = Splitter()
                 outlet.lines([*splitter.feed(message), *splitter.flush()])

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO, Final, NamedTuple, TypeAlias
 
 from monitor.input.errors import InputError, did_you_mean
+from monitor.input.looks import file_like
 from spec.files.plain import NoFile, open_plain
 
 if TYPE_CHECKING:
@@ -147,8 +148,8 @@ class Lines:
                 raise InputError(self.file, "named .gz, and not gzip data", hint=hint)
             while chunk := plain.read1(_CHUNK):
                 if first and _is_binary(chunk[:_HEAD]):
-                    hint = "a trace is JSON, write one event on each line"
-                    raise InputError(self.file, "not text", hint=hint)
+                    reason, hint = file_like(chunk)
+                    raise InputError(self.file, reason, hint=hint)
                 yield chunk.removeprefix(BOM) if first else chunk
                 first = False
         except _UNREADABLE as error:

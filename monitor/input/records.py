@@ -215,7 +215,7 @@ class Account(msgspec.Struct):
     `sha256` (hexadecimal, of the bytes on disk, compressed ones where it is compressed) is empty
     until the file has been read to its end. `lines` counts those that are not blank, rejected ones
     included; `rejection` is the first of the rejected. `disorder` is known where lines were put in
-    order.
+    order. `form` says what the form of the lines was, where there is something to say of it.
     """
 
     file: str
@@ -224,6 +224,7 @@ class Account(msgspec.Struct):
     rejected: int = 0
     rejection: InputError | None = None
     disorder: Disorder | None = None
+    form: str = ""
 
     def reject(self, error: InputError) -> None:
         """A line could not be read."""

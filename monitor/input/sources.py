@@ -89,6 +89,7 @@ class Source:
         account.sha256 = lines.sha256
         self._done, self._lines = self.size, None
         yield from reader.flush() if order is None else order.take_all(reader.flush())
+        account.form = reader.says
         if order is not None:
             yield from order.flush()
             account.disorder = order.disorder(account.file)

@@ -87,6 +87,9 @@ def _account(report: Report, found: Sequence[Tally], *, verbose: bool) -> Iterat
     files = [f"{file_name(i.file)}, {counted(i.lines, 'line')}" for i in report.inputs]
     for number, file in enumerate(_some(files) if verbose else _some(files, _FEW_FILES)):
         yield "" if number else "read", file
+    forms = [each.form for each in report.inputs if each.form]
+    for number, text in enumerate(_some(forms, _FEW_FILES)):
+        yield "" if number else "form", printable(text)
     if verbose:
         yield "events", f"{report.events.read} read"
     if unknown := report.events.unknown:

@@ -106,7 +106,7 @@ class Input(msgspec.Struct, frozen=True):
     """A file as the user named it, with the SHA-256 of its bytes.
 
     `lines` counts those that are not blank; `rejection` is what was wrong with the first of the
-    rejected.
+    rejected. `form` says what was read of KV events: of which runtimes, and how many.
     """
 
     file: str
@@ -114,6 +114,7 @@ class Input(msgspec.Struct, frozen=True):
     lines: int = 0
     rejected: int = 0
     rejection: str = ""
+    form: str = ""
 
 
 class Events(msgspec.Struct, frozen=True):

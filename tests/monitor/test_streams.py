@@ -9,7 +9,7 @@ import pytest
 
 from monitor.check.events import EventMonitor
 from monitor.input.errors import InputError
-from monitor.input.given import records_of_line
+from monitor.input.given import LineReader
 from monitor.native import CHOICE, library
 from monitor.results import News
 from spec.events.alphabet import Kind
@@ -79,7 +79,7 @@ def follow(patch: pytest.MonkeyPatch, seed: int) -> None:
         try:
             if chance.random() < 0.01:
                 raise InputError("events", "it is damaged", line=number)
-            records = records_of_line(line, "events", number)
+            records = LineReader("events").read(line, number)
         except InputError as error:
             pair.do("reject", error)
             continue

@@ -34,10 +34,16 @@ class Dialect(Protocol):
         """The records that were held back, of one stream or, at the end of the file, of all."""
         return ()
 
+    @property
+    def says(self) -> str:
+        """What the form of the lines was, where there is something to say of it."""
+        return ""
+
 
 _NAMES: Final = (
     "canonical",
     "otlp",
+    "kv_events",
     "reference",
     "connector",
     "allocator",
@@ -82,6 +88,11 @@ class Reader:
     def flush(self) -> Sequence[Record]:
         """The records that were held back until the file ended."""
         return [record for adapter in self._adapters.values() for record in adapter.flush()]
+
+    @property
+    def says(self) -> str:
+        """What the forms of the lines were, where there is something to say of them."""
+        return "; ".join(filter(None, (adapter.says for adapter in self._adapters.values())))
 
     def _adapter(self, obj: dict[str, object], line: int) -> Dialect:
         for name in _NAMES:

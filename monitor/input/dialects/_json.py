@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Final, NoReturn, TypeVar, cast
 import msgspec
 
 from monitor.input.errors import InputError, did_you_mean, shown
+from monitor.input.looks import line_like, object_like
 from spec.claims.predicates import MaterializationPredicate, parse_predicate
 from spec.files.json_text import KeyTwice, check_keys
 from spec.language.errors import PredicateError
@@ -47,6 +48,11 @@ def parse(text: bytes, file: str, line: int) -> dict[str, object]:
         obj = _DECODE(text)
         if not isinstance(obj, dict):
             reason, hint = f"expected a JSON object, got {shown(obj)}", _ONE_LINE
+            if isinstance(obj, list) and obj and isinstance(obj[0], dict):
+                reason, hint = (
+                    "a JSON array of events",
+                    "jq -c '.[]' FILE | resident-claims check -",
+                )
         elif text.count(b'":') != len(obj) or _SPACED_COLON(text):
             check_keys(text)
     except KeyTwice as twice:
@@ -68,6 +74,8 @@ def parse(text: bytes, file: str, line: int) -> dict[str, object]:
 def _not_json(text: bytes, message: str) -> tuple[str, str]:
     if b"\0" in text:
         return "not text: a NUL byte", "the file may be corrupt"
+    if (known := line_like(text)) is not None:
+        return f"not JSON: it looks like {known[0]}", known[1]
     why, byte = _BYTE.fullmatch(message.split(" - at `")[0]).groups()  # type: ignore[union-attr]
     where = f" at byte {int(byte) + 1}" if byte else ""
     if "truncated" in why:
@@ -94,6 +102,8 @@ def kind_in(obj: dict[str, object], field: str, file: str, line: int) -> str:
 
 def no_kind(obj: dict[str, object], file: str, line: int) -> InputError:
     """What is wrong with a line that no dialect recognises."""
+    if (known := object_like(obj)) is not None:
+        return InputError(file, f"it looks like {known[0]}", line=line, hint=known[1])
     near = next((did_you_mean(key, ("kind", "event")) for key in obj), "")
     hint = near or "every event has a kind (or, in a recorded dialect, an event)"
     return InputError(file, "an event without a kind", line=line, field="kind", hint=hint)

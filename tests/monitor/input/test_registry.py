@@ -5,11 +5,20 @@ from pathlib import Path
 from typing import Final
 
 from monitor.input import dialects
-from monitor.input.dialects import Dialect, allocator, canonical, connector, otlp, reference
+from monitor.input.dialects import (
+    Dialect,
+    allocator,
+    canonical,
+    connector,
+    kv_events,
+    otlp,
+    reference,
+)
 
 TYPED: Final[tuple[Callable[[str], Dialect], ...]] = (
     canonical.DIALECT,
     otlp.DIALECT,
+    kv_events.DIALECT,
     reference.DIALECT,
     connector.DIALECT,
     allocator.DIALECT,

@@ -1,0 +1,272 @@
+"""Reads captures of the sockets on which engines publish KV events.
+
+A line is a message as it was received: `frames` in base64, which are the topic, a sequence number
+of 8 bytes and a batch in msgpack; a replay puts an empty frame before them, and ends with the
+number -1. Where a line has no frames, `seq` and `decoded` state the same. `run` is another number
+where whoever received the message found that the engine was started again. A line may also be one
+event of a batch: `event`, with the `sequence` of the batch.
+
+Each endpoint and each data-parallel rank is a stream. KV events are facts about blocks: they state
+no claims, so that by themselves nothing is judged.
+"""
+
+from __future__ import annotations
+
+import binascii
+from base64 import b64decode
+from collections import Counter
+from typing import TYPE_CHECKING, Annotated, Any, Final, NamedTuple
+
+import msgspec
+from msgspec import Meta
+
+from monitor.input.dialects import Dialect
+from monitor.input.dialects._json import struct
+from monitor.input.errors import InputError
+from monitor.input.kv_events.batches import (
+    Batch,
+    Events,
+    Malformed,
+    batch_of,
+    check_place,
+    packed_batch,
+)
+from monitor.input.kv_events.runtimes import UNKNOWN, Runtime
+from monitor.input.records import Form, Record, Stamp, at_line
+from spec.events.alphabet import Kind
+from spec.events.canonical import CacheGroup, Event, Mark
+from spec.language.prose import counted
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from monitor.input.records import At
+
+__all__ = ["DIALECT", "FORM", "KvEventsDialect", "recognises"]
+
+FORM: Final = Form("kv_events")
+_OBSERVES: Final = frozenset({Kind.BLOCK_CACHED, Kind.BLOCK_EVICTED, Kind.BLOCK_LOST})
+_FULL: Final = CacheGroup(0, "full")
+_SEQUENCE_BYTES: Final = 8
+_MOST: Final = 2**63 - 1
+_MOST_STREAMS: Final = 4096
+_MOST_OTHERS: Final = 20
+_MOST_LINES: Final = 100_000  # of one batch
+
+
+def recognises(obj: dict[str, object]) -> bool:
+    """Whether a line is a message of KV events, or one of them."""
+    return "frames" in obj or "decoded" in obj or isinstance(obj.get("event"), dict)
+
+
+_Name = Annotated[str, Meta(max_length=512)]
+_Number = Annotated[int, Meta(ge=-1, le=_MOST)]
+
+
+class _Message(msgspec.Struct, frozen=True):
+    frames: list[str] | None = None
+    endpoint: _Name = ""
+    run: int = 0
+    seq: _Number | None = None
+    decoded: list[Any] | None = None
+
+
+class _Single(msgspec.Struct, frozen=True):
+    event: dict[str, Any]
+    sequence: _Number | None = None
+    event_index: _Number | None = None
+    timestamp: float = 0
+    data_parallel_rank: int | None = None
+    endpoint: _Name = ""
+
+
+class _Held(NamedTuple):
+    """Events of one batch that have a line each, and the place of the first."""
+
+    at: At
+    single: _Single
+    events: Events
+    lines: int = 1
+
+
+class _Stream:
+    """What is known of one stream: its last number and time, its run, its groups of caches."""
+
+    def __init__(self) -> None:
+        self.last: int | None = None
+        self.time_ns = self.run = 0
+        self.groups = {0: _FULL}
+        self.opened = False
+
+    def opens(self, batch: Batch, sequence: int | None, run: int) -> bool:
+        """Whether a run begins with a batch: the engine was started again, or has other groups of
+        caches than was known.
+        """
+        again = self.opened and (sequence == 0 or run != self.run)
+        if again:
+            self.groups, self.time_ns = {0: _FULL}, 0
+        groups = {**self.groups, **batch.groups}
+        opens = again or not self.opened or groups != self.groups
+        self.groups, self.opened, self.run = groups, True, run
+        return opens
+
+
+class KvEventsDialect(Dialect):
+    """Reads the messages in one file."""
+
+    def __init__(self, file: str) -> None:
+        self._file = file
+        self._streams: dict[str, _Stream] = {}
+        self._runtimes: dict[str, Runtime] = {}
+        self._held: _Held | None = None
+        self._counts, self._others = Counter[str](), Counter[str]()
+        self._forms = set[str]()
+        self._batches = self._line = 0
+
+    def feed(self, obj: dict[str, object], line: int) -> Sequence[Record]:
+        """The records that are complete with this line: one for each batch.
+
+        Raises:
+            InputError: the line is not in the form of a message, or its batch is none.
+        """
+        self._line = line
+        if "event" in obj:
+            return self._single(struct(obj, _Single, self._file, line), line)
+        message = struct(obj, _Message, self._file, line)
+        try:
+            sequence, value = _opened(message)
+            if sequence == -1:  # the end of a replay
+                return self._rest()
+            batch = batch_of(value, self._runtimes.get(message.endpoint, UNKNOWN))
+        except Malformed as problem:
+            raise self._refused(line, "frames", problem) from None
+        at = at_line(self._file, line, sequence)
+        return (*self._rest(), *self._records(at, message.endpoint, message.run, sequence, batch))
+
+    def flush(self, stream: str | None = None) -> Sequence[Record]:
+        """What was held back; at the end of the file also the end of each stream: a capture ends
+        where somebody stopped it.
+        """
+        found = [*self._rest()]
+        if stream is None:
+            at = at_line(self._file, self._line)
+            for name in self._streams:
+                found.append(Record(at, Stamp(name, None, None, FORM, mark=Mark.STREAM_CLOSED)))
+        return found
+
+    @property
+    def says(self) -> str:
+        """What was read: of which runtimes, in which form, how many events of each name."""
+        names = " and ".join(sorted({each.name for each in self._runtimes.values()}))
+        forms = " and ".join(sorted(self._forms))
+        counts = ", ".join(f"{n} {name}" for name, n in self._counts.most_common())
+        text = f"KV events of {names or UNKNOWN.name}"
+        text += f" ({forms})" if forms else ""
+        text += f": {self._batches} batch{'' if self._batches == 1 else 'es'}"
+        text += f", {counts}" if counts else ""
+        if others := sorted(self._others.items()):
+            more = f", {len(others) - _MOST_OTHERS} more" if len(others) > _MOST_OTHERS else ""
+            listed = ", ".join(f"{n} {name}" for name, n in others[:_MOST_OTHERS])
+            text += f"; fields that are not known: {listed}{more}"
+        return text
+
+    def _single(self, single: _Single, line: int) -> Sequence[Record]:
+        """A line of one event: the batch is complete when a line of another one comes."""
+        held = self._held
+        goes_on = held is not None and _is_next(held, single)
+        runtime = self._runtimes.get(single.endpoint, UNKNOWN)
+        events = held.events if held is not None and goes_on else Events(runtime)
+        try:
+            check_place(single.timestamp, single.data_parallel_rank)
+            events.read(single.event)
+        except Malformed as problem:
+            raise self._refused(line, "event", problem) from None
+        if held is not None and goes_on:
+            self._held = held._replace(lines=held.lines + 1)
+            return ()
+        found = self._rest()
+        self._held = _Held(at_line(self._file, line, single.sequence), single, events)
+        return found
+
+    def _rest(self) -> Sequence[Record]:
+        held, self._held = self._held, None
+        if held is None:
+            return ()
+        single = held.single
+        batch = held.events.batch(single.timestamp, single.data_parallel_rank)
+        return self._records(held.at, single.endpoint, 0, single.sequence, batch)
+
+    def _records(
+        self, at: At, endpoint: str, run: int, sequence: int | None, batch: Batch
+    ) -> Sequence[Record]:
+        """The record of a batch; where a run begins with it of which something is missing, that of
+        the beginning and that of the batch.
+        """
+        self._batches += 1
+        self._counts.update(batch.counts)
+        self._others.update(batch.others)
+        self._forms |= {batch.form} - {""}
+        self._runtimes[endpoint] = batch.runtime
+        name = endpoint or self._file
+        name += f" rank {batch.rank}" if batch.rank else ""
+        if name not in self._streams and len(self._streams) >= _MOST_STREAMS:
+            raise InputError(self._file, f"over {_MOST_STREAMS} streams", line=at.line)
+        stream = self._streams.setdefault(name, _Stream())
+        late, last = sequence != 0 and run != stream.run, stream.last
+        opens = stream.opens(batch, sequence, run)
+        stream.last = sequence
+        # The time is of a wall clock, which may go back a little.
+        stream.time_ns = max(stream.time_ns, batch.time_ns)
+        stamp = Stamp(name, sequence, stream.time_ns, FORM, observes=_OBSERVES)
+        events: tuple[tuple[Event, At], ...] = tuple((event, at) for event in batch.events)
+        whole = Record(at, stamp, events, unknown=batch.unknown, lost=batch.lost)
+        if not opens:
+            return (whole,)
+        groups = tuple(stream.groups[number] for number in sorted(stream.groups))
+        opened = msgspec.structs.replace(stamp, mark=Mark.STREAM_OPENED, groups=groups)
+        lost = batch.lost or (f"the run began before sequence number {sequence}" if late else "")
+        if last is None or not lost:
+            return (msgspec.structs.replace(whole, stamp=opened),)
+        rest = msgspec.structs.replace(stamp, sequence=None)
+        return Record(at, opened), msgspec.structs.replace(whole, stamp=rest, lost=lost)
+
+    def _refused(self, line: int, field: str, problem: Malformed) -> InputError:
+        hint = "a message has a topic, 8 bytes of a sequence number, and a batch in msgpack"
+        return InputError(self._file, str(problem), line=line, field=field, hint=hint)
+
+
+def _opened(message: _Message) -> tuple[int | None, Any]:
+    """The sequence number and the decoded batch of a message; raises Malformed."""
+    if message.frames is None:
+        return message.seq, message.decoded
+    try:
+        frames = [b64decode(frame, validate=True) for frame in message.frames]
+    except (binascii.Error, ValueError):
+        raise Malformed("a frame is not base64") from None
+    if len(frames) == 4 and not frames[0]:
+        del frames[0]
+    if len(frames) != 3 or len(frames[1]) != _SEQUENCE_BYTES:
+        raise Malformed(f"{counted(len(frames), 'frame')}, or a number that has not 8 bytes")
+    sequence = int.from_bytes(frames[1], "big", signed=True)
+    if sequence < -1:
+        raise Malformed("the sequence number is negative")
+    return sequence, None if sequence == -1 else packed_batch(frames[2])
+
+
+def _is_next(held: _Held, single: _Single) -> bool:
+    """Whether an event is the next one of the batch."""
+    one = held.single
+    return (
+        single.sequence is not None
+        and held.lines < _MOST_LINES
+        and (single.endpoint, single.data_parallel_rank, single.sequence)
+        == (one.endpoint, one.data_parallel_rank, one.sequence)
+        and (
+            single.event_index is None
+            or one.event_index is None
+            or single.event_index == one.event_index + held.lines
+        )
+    )
+
+
+DIALECT: Final = KvEventsDialect

@@ -1,0 +1,1 @@
+"""Decodes what engines publish of their KV caches."""

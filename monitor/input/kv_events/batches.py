@@ -1,0 +1,317 @@
+"""Decodes batches of KV events in the framing that vLLM, SGLang and others share.
+
+A batch is `[time, events, rank]`. An event is a map with its name in `type`, or, from engines
+before the middle of 2026, an array that begins with it (vllm/distributed/kv_events.py).
+"""
+
+from __future__ import annotations
+
+from typing import Any, Final, NamedTuple
+
+import msgspec
+
+from monitor.input.kv_events.runtimes import ATOM, UNKNOWN, Runtime, runtime_of
+from spec.events.alphabet import Kind
+from spec.events.canonical import CacheGroup, Event
+
+__all__ = ["Batch", "Events", "Malformed", "batch_of", "check_place", "packed_batch"]
+
+_GPU: Final = "gpu"
+_TIERS: Final = {
+    None: _GPU,
+    "GPU": _GPU,
+    "CPU": "cpu",
+    "CPU_PINNED": "cpu",
+    "DISK": "disk",
+    "STORAGE": "disk",
+    "EXTERNAL": "external",
+}
+"""The tiers by the media that engines name; before there were several, none was named."""
+
+_KINDS: Final = {
+    "full_attention": "full",
+    "mla_attention": "full",
+    "sliding_window": "window",
+    "sliding_window_mla": "window",
+    "mamba": "state",
+}
+"""The groups of caches by `kv_cache_spec_kind`."""
+
+_POSITIONAL: Final[dict[str, tuple[str, ...]]] = {
+    "BlockStored": (
+        *("block_hashes", "parent_block_hash", "token_ids", "block_size", "lora_id"),
+        *("medium", "lora_name", "extra_keys", "group_idx"),
+    ),
+    "BlockRemoved": ("block_hashes", "medium", "group_idx"),
+    "AllBlocksCleared": (),
+}
+"""The fields of events that are arrays, after the name."""
+
+_KNOWN: Final = {
+    "BlockStored": frozenset(
+        {
+            *(*_POSITIONAL["BlockStored"], "kv_cache_spec_kind", "kv_cache_spec_sliding_window"),
+            *("locality", "ownership", "session_id", "cache_salt", "mm_keys"),
+            "lookahead_token_ids",
+        }
+    ),
+    "BlockRemoved": frozenset({*_POSITIONAL["BlockRemoved"], "locality", "ownership"}),
+    "AllBlocksCleared": frozenset[str](),
+}
+_MOST_TEXT: Final = 256
+_MOST_GROUPS: Final = 64
+_WORD: Final = 1 << 64
+
+
+class Malformed(ValueError):
+    """A batch is not in the form that it seems to have; says where, and why."""
+
+
+class Batch(NamedTuple):
+    """What one batch states.
+
+    Attributes:
+        time_ns: of the engine's wall clock.
+        rank: of the data-parallel rank.
+        events: the canonical ones, in order.
+        counts: the number of events by name, unknown ones among them.
+        groups: the groups of caches whose kind is stated.
+        others: fields that are not known, as `BlockStored.field`.
+        runtime: by the fields of its events.
+        lost: why it is not known what is held after the batch; empty where it is.
+        form: of its events, maps or arrays.
+    """
+
+    time_ns: int
+    rank: int
+    events: tuple[Event, ...]
+    counts: dict[str, int]
+    groups: dict[int, CacheGroup]
+    others: dict[str, int]
+    runtime: Runtime
+    lost: str
+    form: str
+
+    @property
+    def unknown(self) -> str | None:
+        """The first name of an event that is not known, if there is one."""
+        return next((name for name in self.counts if name not in _KNOWN), None)
+
+
+class _Stored(msgspec.Struct, frozen=True):
+    block_hashes: list[Any]
+    block_size: int = 0
+    medium: str | None = None
+    group_idx: int | None = None
+    kv_cache_spec_kind: str | None = None
+    kv_cache_spec_sliding_window: int | None = None
+    locality: str | None = None
+
+
+class _Removed(msgspec.Struct, frozen=True):
+    block_hashes: list[Any]
+    medium: str | None = None
+    group_idx: int | None = None
+    locality: str | None = None
+
+
+_DECODE: Final = msgspec.msgpack.Decoder().decode
+
+
+def packed_batch(payload: bytes) -> Any:
+    """The batch in a frame of msgpack; raises Malformed."""
+    try:
+        return _DECODE(payload)
+    except (msgspec.MsgspecError, ValueError, RecursionError) as error:
+        raise Malformed(f"the payload is not msgpack: {str(error)[:100]}") from None
+
+
+def check_place(time: object, rank: object) -> None:
+    """Check the time of a batch, in seconds, and its rank; raises Malformed."""
+    if isinstance(time, bool) or not isinstance(time, int | float) or not 0 <= time < 1 << 33:
+        raise Malformed("the time of a batch is in seconds")
+    whole = rank is None or (isinstance(rank, int) and not isinstance(rank, bool))
+    if not whole or not 0 <= (rank or 0) < 1 << 16:  # type: ignore[operator]
+        raise Malformed("the rank of a batch is a number")
+
+
+def batch_of(value: object, runtime: Runtime = UNKNOWN) -> Batch:
+    """The batch that a decoded payload states.
+
+    Args:
+        runtime: the one that published the batches before it.
+
+    Raises:
+        Malformed: it is not a batch.
+    """
+    if not isinstance(value, list | tuple) or not 2 <= len(value) <= 8:
+        raise Malformed("a batch is [time, events, rank]")
+    time, events, *rest = value
+    if not isinstance(events, list | tuple):
+        raise Malformed("the events of a batch are a list")
+    reader = Events(runtime)
+    for each in events:
+        reader.read(each)
+    for _ in rest[1:]:
+        reader.note("batch", "further items")
+    return reader.batch(time, rest[0] if rest else None)
+
+
+class Events:
+    """The events of one batch, which may be read one by one.
+
+    Args:
+        runtime: the one that published the batches before it.
+    """
+
+    def __init__(self, runtime: Runtime) -> None:
+        self._runtime, self._lost, self._form = runtime, "", ""
+        self._events: list[Event] = []
+        self._counts: dict[str, int] = {}
+        self._groups: dict[int, CacheGroup] = {}
+        self._others: dict[str, int] = {}
+
+    def batch(self, time: object, rank: object) -> Batch:
+        """All that was read.
+
+        Args:
+            time: in seconds.
+
+        Raises:
+            Malformed: the time or the rank is none.
+        """
+        check_place(time, rank)
+        return Batch(
+            int(time * 1e9),  # type: ignore[operator]
+            rank or 0,  # type: ignore[arg-type]
+            tuple(self._events),
+            self._counts,
+            self._groups,
+            self._others,
+            self._runtime,
+            self._lost,
+            self._form,
+        )
+
+    def read(self, value: object) -> None:
+        """One event; raises Malformed."""
+        name, fields = self._named(value)
+        self._counts[name] = self._counts.get(name, 0) + 1
+        if name not in _KNOWN:
+            self._lose(f"the event {name} is not known")
+            if name == "BlockTransferred":
+                self._runtime = ATOM
+            return
+        for field in fields.keys() - _KNOWN[name]:
+            self.note(name, field)
+        if name == "AllBlocksCleared":
+            self._cleared()
+        elif name == "BlockStored":
+            if self._runtime is UNKNOWN and self._form == "maps":
+                self._runtime = runtime_of(fields.keys())
+            self._stored(_struct(name, fields, _Stored))
+        else:
+            self._removed(_struct(name, fields, _Removed))
+
+    def note(self, name: str, field: str) -> None:
+        """A field is not known."""
+        what = f"{name}.{field[:_MOST_TEXT]}"
+        self._others[what] = self._others.get(what, 0) + 1
+
+    def _lose(self, why: str) -> None:
+        self._lost = self._lost or why
+
+    def _named(self, value: object) -> tuple[str, dict[str, Any]]:
+        """The name and the fields of an event."""
+        if isinstance(value, dict) and all(isinstance(key, str) for key in value):
+            self._form = self._form or "maps"
+            name, fields = value.get("type"), {k: v for k, v in value.items() if k != "type"}
+        elif isinstance(value, list | tuple) and value:
+            self._form = self._form or "arrays"
+            name, fields = value[0], {}
+            names = _POSITIONAL.get(name, ()) if isinstance(name, str) else ()
+            for place, each in enumerate(value[1:]):
+                fields[names[place] if place < len(names) else f"item {place + 1}"] = each
+        else:
+            raise Malformed("an event is a map or an array")
+        if not isinstance(name, str) or not name.isprintable() or not 0 < len(name) <= _MOST_TEXT:
+            raise Malformed("an event has a name")
+        return name, fields
+
+    def _stored(self, event: _Stored) -> None:
+        group, tier = self._group(event.group_idx), self._tier(event.medium, event.locality)
+        if event.kv_cache_spec_kind is not None:
+            self._learn(group, event)
+        if not (keys := _keys(event.block_hashes)):
+            return
+        if tier == _GPU:
+            self._events.append(Event(kind=Kind.BLOCK_CACHED, keys=keys, group=group))
+        else:  # engines state one copy several times
+            found = Kind.HOST_COPY_FOUND
+            self._events.append(Event(kind=found, keys=keys, group=group, tier=tier))
+
+    def _removed(self, event: _Removed) -> None:
+        group, tier = self._group(event.group_idx), self._tier(event.medium, event.locality)
+        if not (keys := _keys(event.block_hashes)):
+            return
+        if tier == _GPU:
+            self._events.append(Event(kind=Kind.BLOCK_EVICTED, keys=keys, group=group))
+        else:
+            lost = Kind.HOST_COPY_LOST
+            self._events.append(Event(kind=lost, keys=keys, group=group, tier=tier))
+
+    def _cleared(self) -> None:
+        """The engine cleared its cache, in the tiers that its runtime is known to clear."""
+        if self._runtime.clears is None:
+            self._lose(f"which tiers {self._runtime.name} empties by AllBlocksCleared is not known")
+        for tier in sorted(self._runtime.clears or ()):
+            self._events.append(Event(kind=Kind.BLOCK_LOST, tier=tier))
+
+    def _tier(self, medium: str | None, locality: str | None) -> str:
+        if locality == "REMOTE":
+            return "external"
+        found = _TIERS.get(medium)
+        if found is None:
+            self._lose(f"the medium {str(medium)[:40]!r} is not known")
+        return found or "unknown"
+
+    def _group(self, number: int | None) -> int:
+        if number is not None and not 0 <= number < _MOST_GROUPS:
+            raise Malformed(f"group_idx is a number below {_MOST_GROUPS}")
+        return number or 0
+
+    def _learn(self, group: int, event: _Stored) -> None:
+        """What kind of caches a group has; a window is stated in tokens."""
+        kind, tokens = (
+            _KINDS.get(event.kv_cache_spec_kind or ""),
+            event.kv_cache_spec_sliding_window,
+        )
+        if kind is None or (kind == "window" and not (tokens and event.block_size > 0)):
+            self._lose(f"group {group} is {str(event.kv_cache_spec_kind)[:40]}, which is not known")
+        elif kind == "window":
+            blocks = -(-((tokens or 1) - 1) // event.block_size)
+            self._groups[group] = CacheGroup(group, "window", max(blocks, 1))
+        else:
+            self._groups[group] = CacheGroup(group, "full" if kind == "full" else "state")
+
+
+def _struct(name: str, fields: dict[str, Any], form: type[Any]) -> Any:
+    try:
+        return msgspec.convert(fields, form)
+    except msgspec.ValidationError as error:
+        raise Malformed(f"{name}: {error}") from None
+
+
+def _keys(hashes: list[Any]) -> tuple[int | str, ...]:
+    """The content keys of block hashes: whole numbers, texts, or bytes as hexadecimal texts."""
+    return tuple(map(_key, hashes))
+
+
+def _key(value: object) -> int | str:
+    if isinstance(value, int) and not isinstance(value, bool) and -_WORD < value < _WORD:
+        return value % _WORD  # some engines write 64 bits with a sign
+    if isinstance(value, bytes) and 0 < len(value) <= _MOST_TEXT:
+        return value.hex()
+    if isinstance(value, str) and 0 < len(value) <= _MOST_TEXT:
+        return value
+    raise Malformed("a block hash is a number of 64 bits, a text or bytes")

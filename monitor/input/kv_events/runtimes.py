@@ -1,0 +1,58 @@
+"""Says which runtime published KV events, and what it means by them where that is known.
+
+The runtimes share one framing and the names of events, and differ in fields.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+if TYPE_CHECKING:
+    from collections.abc import Set
+
+__all__ = ["ATOM", "SGLANG", "TENSORRT_LLM", "UNKNOWN", "VLLM", "Runtime", "runtime_of"]
+
+
+class Runtime(NamedTuple):
+    """A runtime that publishes KV events.
+
+    Attributes:
+        clears: the tiers that `AllBlocksCleared` empties; None where that is not known.
+        own: fields of `BlockStored` that no other runtime has.
+    """
+
+    name: str
+    clears: frozenset[str] | None = None
+    own: frozenset[str] = frozenset()
+
+
+VLLM: Final = Runtime(
+    "vLLM",
+    # vllm/v1/core/block_pool.py of 0.32, reset_prefix_cache: the pool of the GPU alone.
+    frozenset({"gpu"}),
+    frozenset(
+        {
+            *("group_idx", "extra_keys", "kv_cache_spec_kind", "kv_cache_spec_sliding_window"),
+            *("locality", "ownership", "lookahead_token_ids"),
+        }
+    ),
+)
+SGLANG: Final = Runtime("SGLang", own=frozenset({"cache_salt"}))
+TENSORRT_LLM: Final = Runtime("TensorRT-LLM", own=frozenset({"mm_keys"}))
+ATOM: Final = Runtime("ROCm ATOM")
+UNKNOWN: Final = Runtime("an unknown runtime")
+
+_ALL: Final = (TENSORRT_LLM, SGLANG, VLLM)
+_LORA: Final = "lora_name"
+"""A field that vLLM writes always, and SGLang only where there is an adapter."""
+
+
+def runtime_of(fields: Set[str]) -> Runtime:
+    """The runtime whose `BlockStored` has these fields.
+
+    Sources: vllm/distributed/kv_events.py of vLLM 0.32, and a capture of SGLang 0.5.23.
+    """
+    for runtime in _ALL:
+        if not fields.isdisjoint(runtime.own):
+            return runtime
+    return UNKNOWN if _LORA in fields else SGLANG

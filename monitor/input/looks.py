@@ -1,0 +1,60 @@
+"""Says what cannot be read looks like, and which command makes it readable."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Final
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+__all__ = ["file_like", "line_like", "object_like"]
+
+_PACKED: Final = (
+    (b"\xfd7zXZ\x00", "xz data", "xz -dc FILE | resident-claims check -"),
+    (b"\x28\xb5\x2f\xfd", "zstd data", "zstd -dc FILE | resident-claims check -"),
+    (b"BZh", "bzip2 data", "bzip2 -dc FILE | resident-claims check -"),
+    (b"PK\x03\x04", "a zip archive", "unzip -p FILE | resident-claims check -"),
+    (b"PAR1", "a Parquet file", "write it as JSON, one event on each line"),
+    (b"SQLite format 3", "an SQLite database", "write it as JSON, one event on each line"),
+)
+"""How files begin, what they are, and what reads them."""
+
+_BATCH: Final = re.compile(rb"[\x92\x93](?:\xcb|\xce|\xcf)")
+_PREFIX: Final = re.compile(rb'(?!\[)[^{"]{1,300}\{"')
+_STRIP: Final = "sed 's/^[^{]*//' FILE | resident-claims check -"
+_EVENTS: Final = frozenset({"BlockStored", "BlockRemoved", "AllBlocksCleared"})
+
+
+def file_like(head: bytes) -> tuple[str, str]:
+    """What a file that is not text looks like by its first bytes, and what to do about it."""
+    for begin, what, remedy in _PACKED:
+        if head.startswith(begin):
+            return f"not text: it looks like {what}", remedy
+    if _BATCH.match(head):
+        what = "batches of KV events in msgpack"
+        return (
+            f"not text: it looks like {what}",
+            "capture each message as a line: docs/kv-events.md",
+        )
+    return "not text", "a trace is JSON, write one event on each line"
+
+
+def line_like(line: bytes) -> tuple[str, str] | None:
+    """What a line that is not JSON looks like, and what to do about it, if that is known."""
+    if _PREFIX.match(line):
+        return "a log line with an event behind other text", _STRIP
+    return None
+
+
+def object_like(obj: Mapping[str, object]) -> tuple[str, str] | None:
+    """What an object that is no event looks like, and what to do about it, if that is known."""
+    if isinstance(obj.get("log"), str) and "stream" in obj:
+        return "a line of docker's json-file log", "jq -j .log FILE | resident-claims check -"
+    if "MESSAGE" in obj and any(name.startswith("_") for name in obj):
+        what = "an entry of journald"
+        return what, "journalctl -o cat UNIT | resident-claims check -"
+    if obj.get("type") in _EVENTS:
+        what = "a KV event without its batch"
+        return what, "docs/kv-events.md has the forms that state one"
+    return None

@@ -1,0 +1,202 @@
+"""Sockets of KV events are read, and what is missing is asked of the socket that replays."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from base64 import b64decode
+from pathlib import Path
+
+import pytest
+
+pytest.importorskip("zmq")
+
+from monitor.follow import kv_socket
+from monitor.follow.kv_socket import KvSocket
+from monitor.follow.streams import Zmq
+from tests.monitor.follow.processes import wait_for
+from tests.monitor.follow.publisher import Publisher, publishing
+from tests.monitor.follow.reading import Read, reading
+from tests.monitor.input.kv_lines import stored
+
+
+def numbers(read: Read) -> list[tuple[int, int]]:
+    """The runs and the numbers of the messages."""
+    lines = [json.loads(line) for line in read.lines if line is not None]
+    return [
+        (each.get("run", 0), int.from_bytes(b64decode(each["frames"][1]), "big")) for each in lines
+    ]
+
+
+def wait(read: Read, *expected: int, run: int = 0, before: int = 0) -> None:
+    """Wait until these numbers of a run were read, after so many messages, and no others."""
+    wait_for(lambda: len(numbers(read)) >= before + len(expected))
+    assert [(run, number) for number in expected] == numbers(read)[before:]
+
+
+class TestGaps:
+    def test_healed(self) -> None:
+        """Batches that were dropped on their way are asked for, in their places."""
+        with publishing() as engine, reading(KvSocket(engine.address, engine.replay)) as read:
+            engine.wait_for_reader()
+            for number in range(6):
+                engine.publish(stored(number), dropped=number in (2, 3))
+            wait(read, 0, 1, 2, 3, 4, 5)
+
+    def test_not_healed(self) -> None:
+        """Without such a socket the numbers show what is missing."""
+        with publishing() as engine, reading(KvSocket(engine.address)) as read:
+            engine.wait_for_reader()
+            for number in range(4):
+                engine.publish(stored(number), dropped=number == 2)
+            wait(read, 0, 1, 3)
+
+    def test_not_kept(self) -> None:
+        """So they do where the batches are kept no more."""
+        with publishing(kept=2) as engine, reading(KvSocket(engine.address, engine.replay)) as read:
+            engine.wait_for_reader()
+            engine.publish(stored(0))
+            wait(read, 0)
+            for number in range(1, 6):
+                engine.publish(stored(number), dropped=number < 5)
+            wait(read, 0, 4, 5)
+
+    def test_late(self) -> None:
+        """Who comes late reads what is kept first, each batch once."""
+        with publishing() as engine:
+            for number in range(3):
+                engine.publish(stored(number))
+            with reading(KvSocket(engine.address, engine.replay)) as read:
+                engine.wait_for_reader()
+                wait_for(lambda: len(numbers(read)) == 3)
+                engine.publish(stored(3))
+                wait(read, 0, 1, 2, 3)
+
+    def test_last(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        """The last batch is asked for after some silence: nothing shows that it is missing."""
+        monkeypatch.setattr(kv_socket, "TAIL_S", 0.2)
+        with publishing() as engine, reading(KvSocket(engine.address, engine.replay)) as read:
+            engine.wait_for_reader()
+            engine.publish(stored(0))
+            engine.publish(stored(1), dropped=True)
+            wait(read, 0, 1)
+
+
+def ran(engine: Publisher, read: Read, count: int) -> None:
+    """A run of so many batches was read."""
+    engine.wait_for_reader()
+    for number in range(count):
+        engine.publish(stored(number))
+    wait(read, *range(count))
+
+
+class TestRuns:
+    def test_from_the_first(self) -> None:
+        """Numbers from 0 on are another run."""
+        with publishing() as engine, reading(KvSocket(engine.address, engine.replay)) as read:
+            ran(engine, read, 3)
+            engine.restart()
+            engine.publish(stored(7))
+            engine.publish(stored(8))
+            wait(read, 0, 1, run=1, before=3)
+
+    def test_further_on(self) -> None:
+        """The engine was started again while we were away, and its numbers are past ours: the
+        replay has other bytes under our last number, and is read from its beginning.
+        """
+        with publishing() as engine, reading(KvSocket(engine.address, engine.replay)) as read:
+            ran(engine, read, 2)
+            engine.restart()
+            for number in range(5):
+                engine.publish(stored(100 + number), dropped=number < 4)
+            wait(read, 0, 1, 2, 3, 4, run=1, before=2)
+
+    def test_silent(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        """The same is found after some silence, also where its numbers are below ours."""
+        monkeypatch.setattr(kv_socket, "TAIL_S", 0.2)
+        with publishing() as engine, reading(KvSocket(engine.address, engine.replay)) as read:
+            ran(engine, read, 4)
+            engine.restart()
+            engine.publish(stored(100), dropped=True)
+            wait(read, 0, run=1, before=4)
+
+    def test_beginning_lost(self) -> None:
+        """Of another run whose first batches are kept no more, what is kept is read."""
+        with publishing() as engine, reading(KvSocket(engine.address, engine.replay)) as read:
+            ran(engine, read, 5)
+            engine.restart(3)
+            engine.publish(stored(100))
+            wait(read, 3, run=1, before=5)
+
+
+class TestOthers:
+    def test_too_long(self) -> None:
+        """A message that is no line is a line that is too long."""
+        with publishing() as engine, reading(KvSocket(engine.address)) as read:
+            engine.wait_for_reader()
+            engine.publish(stored(*["x" * 200] * 5000))
+            wait_for(lambda: bool(read.lines))
+            assert [None] == read.lines
+
+    def test_other_frames(self) -> None:
+        """A message in another form is passed on, and refused by who reads lines."""
+        with publishing() as engine, reading(KvSocket(engine.address)) as read:
+            engine.wait_for_reader()
+            engine._socket.send_multipart((b"one", b"two"))
+            wait_for(lambda: bool(read.lines))
+            assert 2 == len(json.loads(read.lines[0] or b"")["frames"])
+
+    def test_as_lines(self) -> None:
+        """Who reads such a socket as one of lines is told what it is."""
+        with publishing() as engine, reading(Zmq(engine.address)) as read:
+            engine.wait_for_reader()
+            engine.publish(stored(0))
+            wait_for(lambda: read.end is not None)
+            assert f"these are KV events of an engine: follow {engine.address}" == read.end
+
+
+class TestFollow:
+    def test_command(self, tmp_path: Path) -> None:
+        """`follow` reads two sockets, says what they are, and ends with 3: there are no claims."""
+        with publishing() as one, publishing() as other:
+            command = [sys.executable, "-m", "monitor", "follow", one.address, other.address]
+            command += ["--replay", one.replay, "--replay", other.replay]
+            with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
+                for number, engine in enumerate((one, other)):
+                    engine.wait_for_reader()
+                    for each in range(number + 2):
+                        engine.publish(stored(each))
+                time.sleep(3)
+                os.kill(process.pid, signal.SIGTERM)
+                said = process.communicate(timeout=30)[0]
+
+        assert 3 == process.returncode
+        assert said.startswith("inconclusive  5 lines read")
+        assert 2 == said.count("no claim")
+        for engine, count in ((one, 2), (other, 3)):
+            form = f"KV events of vLLM (maps): {count} batches, {count} BlockStored"
+            assert f"{engine.address}: {form}" in said
+
+    @pytest.mark.parametrize(
+        ("arguments", "error"),
+        [
+            (["tcp://127.0.0.1"], "no host and port; such as tcp://127.0.0.1:5557"),
+            (["tcp://127.0.0.1:0"], "no host and port; such as tcp://127.0.0.1:5557"),
+            (["tcp://127.0.0.1:1", "--replay", "x"], "no ZMQ address"),
+            (["tcp://127.0.0.1:1", "--until-eof"], "what is published has no end"),
+            (["-", "--replay", "tcp://127.0.0.1:1"], "1 --replay for 0 sockets of KV events"),
+        ],
+    )
+    def test_refused(self, arguments: list[str], error: str) -> None:
+        """An address that is none, and a replay that belongs to no socket, is bad input."""
+        command = [sys.executable, "-m", "monitor", "follow", *arguments]
+        done = subprocess.run(
+            command, capture_output=True, text=True, timeout=60, check=False, input=""
+        )
+
+        assert (2, "") == (done.returncode, done.stdout)
+        assert error in done.stderr

@@ -1,0 +1,366 @@
+"""Messages of KV events become facts about blocks; what is not understood is a break."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any, Final
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from monitor.check.files import check_files
+from monitor.input.dialects import Reader
+from monitor.input.errors import InputError
+from monitor.input.records import Record
+from monitor.report.verdict import Report
+from spec.events.canonical import Mark
+from spec.stream.outcome import ModeVerdict
+from tests.monitor.input.kv_lines import ENDPOINT, captured, cleared, message, removed, stored
+
+FOLDER: Final = Path(__file__).parents[4] / "shared" / "traces" / "kv_events"
+CAPTURES: Final = {
+    "vllm_0_32_live": "vLLM (maps): 107 batches, 738 BlockStored, 483 BlockRemoved, "
+    "3 AllBlocksCleared",
+    "vllm_0_32_live.replay": "vLLM (maps): 107 batches, 738 BlockStored, 483 BlockRemoved, "
+    "3 AllBlocksCleared",
+    "vllm_0_32_hybrid_gptoss": "vLLM (maps): 22 batches, 91 BlockRemoved, 44 BlockStored, "
+    "1 AllBlocksCleared",
+    "vllm_0_32_dp2": "vLLM (maps): 9 batches, 9 BlockStored",
+    "sglang_0_5_23_publisher": "SGLang (maps): 5 batches, 4 BlockStored, 1 BlockRemoved, "
+    "1 AllBlocksCleared",
+    "vllm_recorded_794": "vLLM (maps): 94 batches, 695 BlockRemoved, 99 BlockStored",
+}
+
+
+def checked(path: Path, *lines: bytes) -> Report:
+    """The report on a capture."""
+    path.write_bytes(b"\n".join(lines))
+    return check_files(path)
+
+
+def records(*lines: bytes) -> list[Record]:
+    """What the lines of a capture state."""
+    reader = Reader("capture")
+    found = [each for n, line in enumerate(lines, start=1) for each in reader.feed(line, n)]
+    return [*found, *reader.flush()]
+
+
+def facts(*lines: bytes) -> list[tuple[str, tuple[int | str, ...], str | None, int | None]]:
+    """The facts that the lines state: kind, keys, tier and group."""
+    every = [event for record in records(*lines) for event, _ in record.events]
+    return [(str(each.kind), each.keys, each.tier, each.group) for each in every]
+
+
+def breaks(report: Report) -> list[str]:
+    return [each.why for each in report.breaks]
+
+
+class TestCaptures:
+    @pytest.mark.parametrize("name", CAPTURES)
+    def test_loads(self, name: str) -> None:
+        """A capture of a real engine loads, its runtime is named and its events are counted."""
+        path = FOLDER / f"{name}.jsonl"
+        if not path.exists():
+            pytest.skip("the captures are not there")
+
+        report = check_files(path)
+
+        assert f"KV events of {CAPTURES[name]}" == report.inputs[0].form
+        assert ModeVerdict.INCONCLUSIVE is report.verdict
+        of_sglang = ["which tiers SGLang empties by AllBlocksCleared is not known"]
+        assert (of_sglang if "sglang" in name else []) == breaks(report)
+
+    def test_frames(self) -> None:
+        """The frames of a capture, and what its author decoded of them, state the same."""
+        path = FOLDER / "vllm_0_32_live.jsonl"
+        if not path.exists():
+            pytest.skip("the captures are not there")
+        lines = path.read_bytes().splitlines()
+        decoded = [json.loads(line) for line in lines]
+        for each in decoded:
+            del each["frames"]
+
+        assert records(*lines) == records(*[json.dumps(each).encode() for each in decoded])
+
+
+class TestFacts:
+    def test_tiers(self) -> None:
+        """Blocks of the GPU are cached and evicted; copies in other tiers are found and lost."""
+        found = facts(
+            captured(
+                message(
+                    0,
+                    stored(1, 2),
+                    stored(1, medium="CPU"),
+                    stored(1, medium="CPU_PINNED"),
+                    stored(3, locality="REMOTE"),
+                    removed(2),
+                    removed(1, medium="STORAGE"),
+                )
+            )
+        )
+
+        assert [
+            ("block_cached", (1, 2), None, 0),
+            ("host_copy_found", (1,), "cpu", 0),
+            ("host_copy_found", (1,), "cpu", 0),
+            ("host_copy_found", (3,), "external", 0),
+            ("block_evicted", (2,), None, 0),
+            ("host_copy_lost", (1,), "disk", 0),
+        ] == found
+
+    def test_no_medium(self) -> None:
+        """Events of engines that had one tier are about the GPU."""
+        assert [("block_cached", (1,), None, 0)] == facts(
+            captured(message(0, stored(1, medium=None)))
+        )
+
+    def test_hashes(self) -> None:
+        """Hashes are numbers, with or without a sign, texts, or bytes."""
+        found = facts(captured(message(0, stored(2**64 - 1, -1, "a", b"\x00\xff"))))
+
+        assert [("block_cached", (2**64 - 1, 2**64 - 1, "a", "00ff"), None, 0)] == found
+
+    def test_arrays(self) -> None:
+        """Events of older engines are arrays."""
+        one = ["BlockStored", [1, 2], None, [5, 6], 16, None, "GPU"]
+        other = ["BlockRemoved", [1], "CPU"]
+
+        assert [
+            ("block_cached", (1, 2), None, 0),
+            ("host_copy_lost", (1,), "cpu", 0),
+        ] == facts(captured(message(0, one, other)))
+
+    def test_nothing_named(self) -> None:
+        """An event without hashes states nothing, and not that everything is gone."""
+        assert [] == facts(captured(message(0, removed(), stored())))
+
+    def test_single(self) -> None:
+        """Lines of one event each are one batch where they have one number."""
+        lines = [
+            json.dumps(
+                {"event_index": n, "sequence": n // 2, "timestamp": 1.5, "event": stored(str(n))}
+            ).encode()
+            for n in range(4)
+        ]
+
+        found = [[event.keys for event, _ in each.events] for each in records(*lines)]
+
+        assert [[("0",), ("1",)], [("2",), ("3",)], []] == found
+
+    def test_ranks(self) -> None:
+        """Each data-parallel rank is a stream."""
+        lines = [captured(message(0, stored(1), rank=rank)) for rank in (0, 1)]
+
+        assert [ENDPOINT, f"{ENDPOINT} rank 1"] == [
+            each.stamp.stream for each in records(*lines) if each.events
+        ]
+
+    def test_replay(self) -> None:
+        """An answer of a replay socket has an empty frame before the others, and an end."""
+        end = (b"", b"", (-1).to_bytes(8, "big", signed=True), b"")
+        lines = [captured((b"", *message(0, stored(1)))), captured(end)]
+
+        assert [("block_cached", (1,), None, 0)] == facts(*lines)
+
+
+class TestGroups:
+    WINDOW: Final = {"kv_cache_spec_kind": "sliding_window", "kv_cache_spec_sliding_window": 128}
+    FULL: Final = {"kv_cache_spec_kind": "full_attention"}
+
+    def test_window(self) -> None:
+        """A window is stated in tokens, and needs so many blocks that end where the hit ends."""
+        first, *_ = records(
+            captured(
+                message(
+                    0,
+                    stored(1, block_size=32, **self.WINDOW),
+                    stored(1, group_idx=1, **self.FULL),
+                )
+            )
+        )
+
+        groups = [(each.group, each.kind, each.window) for each in first.stamp.groups]
+        assert [(0, "window", 4), (1, "full", None)] == groups
+
+    def test_another(self, tmp_path: Path) -> None:
+        """A group that was not known begins a run: what was held before is not known of it."""
+        lines = [
+            captured(message(0, stored(1))),
+            captured(message(1, stored(1, group_idx=1, **self.FULL))),
+        ]
+
+        assert ["another run of the stream begins"] == breaks(checked(tmp_path / "t", *lines))
+
+    @pytest.mark.parametrize("kind", ["chunked_local_attention", "sliding_window"])
+    def test_unknown(self, tmp_path: Path, kind: str) -> None:
+        """A group of an unknown kind, or a window without a size, is a break."""
+        line = captured(message(0, stored(1, kv_cache_spec_kind=kind)))
+
+        assert [f"group 0 is {kind}, which is not known"] == breaks(checked(tmp_path / "t", line))
+
+
+class TestBreaks:
+    def test_gap(self, tmp_path: Path) -> None:
+        """A missing batch is a break."""
+        lines = [captured(message(n, stored(n))) for n in (0, 1, 3)]
+
+        found = breaks(checked(tmp_path / "t", *lines))
+
+        assert ["lines are missing before sequence number 3"] == found
+
+    def test_late(self, tmp_path: Path) -> None:
+        """So is a first batch that is not the engine's first."""
+        found = breaks(checked(tmp_path / "t", captured(message(7, stored(1)))))
+
+        assert ["lines are missing before sequence number 7"] == found
+
+    def test_unknown_event(self, tmp_path: Path) -> None:
+        """An event that is not known is a break, and is counted."""
+        report = checked(tmp_path / "t", captured(message(0, {"type": "BlockTransferred"})))
+
+        assert ["the event BlockTransferred is not known"] == breaks(report)
+        assert {"BlockTransferred": 1} == report.events.unknown
+        assert "KV events of ROCm ATOM (maps)" in report.inputs[0].form
+
+    def test_unknown_field(self, tmp_path: Path) -> None:
+        """A field that is not known is counted and shown."""
+        report = checked(tmp_path / "t", captured(message(0, stored(1, colour="red"))))
+
+        assert "fields that are not known: 1 BlockStored.colour" in report.inputs[0].form
+        assert [] == breaks(report)
+
+    def test_unknown_medium(self, tmp_path: Path) -> None:
+        """A tier that is not known is a break."""
+        report = checked(tmp_path / "t", captured(message(0, stored(1, medium="TAPE"))))
+
+        assert ["the medium 'TAPE' is not known"] == breaks(report)
+
+    @pytest.mark.parametrize(
+        ("event", "expected"),
+        [
+            (stored(1), []),
+            (
+                {n: v for n, v in stored(1).items() if n not in ("lora_name", "group_idx")},
+                ["which tiers SGLang empties by AllBlocksCleared is not known"],
+            ),
+        ],
+    )
+    def test_cleared(self, tmp_path: Path, event: dict[str, Any], expected: list[str]) -> None:
+        """vLLM clears the GPU alone; of other runtimes it is not known what they clear."""
+        lines = [captured(message(0, event)), captured(message(1, cleared()))]
+
+        assert expected == breaks(checked(tmp_path / "t", *lines))
+
+    def test_copies_stay(self, tmp_path: Path) -> None:
+        """After vLLM cleared its cache a copy on the CPU is lost, which it could not be if it were
+        gone.
+        """
+        lines = [
+            captured(message(0, stored(1), stored(1, medium="CPU"))),
+            captured(message(1, cleared())),
+            captured(message(2, removed(1, medium="CPU"))),
+            captured(message(3, removed(1, medium="CPU"))),
+        ]
+
+        assert ["the tier cpu loses a copy that it did not have"] == breaks(
+            checked(tmp_path / "t", *lines)
+        )
+
+
+class TestRuns:
+    def test_restart(self, tmp_path: Path) -> None:
+        """Numbers from 0 on are another run; copies of the run before are not there."""
+        lines = [
+            captured(message(0, stored(1, medium="CPU"))),
+            captured(message(1, stored(1))),
+            captured(message(0, removed(1, medium="CPU"))),
+        ]
+
+        assert [
+            "another run of the stream begins",
+            "the tier cpu loses a copy that it did not have",
+        ] == breaks(checked(tmp_path / "t", *lines))
+
+    def test_other_run(self, tmp_path: Path) -> None:
+        """Whoever received a message may know that it is of another run; it lacks its beginning
+        where it is not the first.
+        """
+        lines = [captured(message(0, stored(1))), captured(message(1, stored(2)), run=1)]
+
+        assert [
+            "another run of the stream begins",
+            "the run began before sequence number 1",
+        ] == breaks(checked(tmp_path / "t", *lines))
+
+    def test_groups_again(self, tmp_path: Path) -> None:
+        """A run states its groups by itself."""
+        line = captured(
+            message(0, stored(1, group_idx=0), stored(1, group_idx=1, **TestGroups.FULL))
+        )
+
+        assert ["another run of the stream begins"] == breaks(checked(tmp_path / "t", line, line))
+
+    def test_end(self) -> None:
+        """A capture ends where somebody stopped it, and was not cut."""
+        assert Mark.STREAM_CLOSED is records(captured(message(0, stored(1))))[-1].stamp.mark
+
+
+MALFORMED: Final[dict[str, bytes]] = {
+    "no base64": b'{"frames": ["!", "AA==", "AA=="]}',
+    "two frames": b'{"frames": ["AA==", "AA=="]}',
+    "a short number": b'{"frames": ["", "AA==", "AA=="]}',
+    "no msgpack": captured((b"", bytes(8), b"\xc1")),
+    "no list": captured((b"", bytes(8), b"\x01")),
+    "nested": captured((b"", bytes(8), b"\x91" * 5000)),
+    "a negative number": captured((b"", b"\xff" * 7 + b"\x00", b"")),
+    "no time": b'{"seq": 0, "decoded": ["now", []]}',
+    "no events": b'{"seq": 0, "decoded": [1.0, 3]}',
+    "an event that is a number": b'{"seq": 0, "decoded": [1.0, [3]]}',
+    "an event without a name": b'{"seq": 0, "decoded": [1.0, [{}]]}',
+    "hashes that are none": captured(message(0, stored(1.5))),
+    "hashes that are a number": captured(message(0, removed() | {"block_hashes": 7})),
+    "a number too large": captured(message(0, stored(2**64 - 1)))[:-1] + b', "seq": 1e99}',
+    "a group too large": captured(message(0, stored(1, group_idx=10**6))),
+    "a negative rank": b'{"seq": 0, "decoded": [1.0, [], -1]}',
+    "an endpoint too long": captured(message(0), "x" * 2000),
+    "an event too long": b'{"event": {"type": ""}, "sequence": 0}',
+}
+
+
+class TestMalformed:
+    @pytest.mark.parametrize("what", MALFORMED)
+    def test_refused(self, what: str) -> None:
+        """A message that is none is bad input, and says where."""
+        with pytest.raises(InputError, match="capture:1"):
+            records(MALFORMED[what])
+
+    VALUES: Final = st.recursive(
+        st.none() | st.booleans() | st.integers(-1, 2**64) | st.floats() | st.text(max_size=8),
+        lambda inner: (
+            st.lists(inner, max_size=4)
+            | st.dictionaries(
+                st.sampled_from(["type", "block_hashes", "medium", "group_idx", "block_size", "x"]),
+                inner | st.sampled_from(["BlockStored", "BlockRemoved", "AllBlocksCleared"]),
+                max_size=5,
+            )
+        ),
+        max_leaves=12,
+    )
+
+    @given(
+        st.fixed_dictionaries(
+            {"seq": st.integers(-2, 3), "decoded": VALUES},
+            optional={"event": VALUES, "sequence": VALUES, "frames": VALUES, "run": VALUES},
+        )
+    )
+    def test_any(self, fields: dict[str, Any]) -> None:
+        """Whatever a line has, it is read or refused."""
+        line = json.dumps(fields, allow_nan=True).encode()
+        try:
+            found = records(line, line)
+        except InputError:
+            return
+        assert all(isinstance(each, Record) for each in found)
