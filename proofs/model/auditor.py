@@ -2,31 +2,19 @@
 
 `BELIEFS` may read the kind of a report, `named`, `here` and the fields of the report; it cannot
 read facts, the key of an object, or any ledger of facts. `check_reports_only` enforces this.
-
-The beliefs include what the last action on the request said of those that it blamed (`NAMES`).
 """
 
 from __future__ import annotations
 
 from spec.contract.ledgers import demotes, ends, kind
-from spec.contract.vocabulary import EVENT_FIELDS, e
+from spec.contract.vocabulary import e
 from spec.events.alphabet import CONFLICT_ACTIONS, FACTS, Kind
 from spec.language.machine import Ledger, Register
 from spec.language.terms import KindIn, Scope, Sort, Term, Var, children, variables
 
-__all__ = ["BELIEFS", "NAMES", "REPORT_FIELDS", "believed", "believes", "check_reports_only"]
+__all__ = ["BELIEFS", "REPORT_FIELDS", "believed", "believes", "check_reports_only"]
 
 _B, _I = Sort.BOOL, Sort.INT
-NAMES = tuple(
-    name
-    for name in (
-        *("blamed", "blamed_rest", "blamed_least"),
-        *("shared_unblamed", "accuses", "invalid_blocker"),
-    )
-    if name in EVENT_FIELDS
-)
-"""What a report says of those whom it blames, by the names in it."""
-
 _SORTS: dict[str, Sort] = {
     "responsible": _B,
     "useful": _B,
@@ -40,7 +28,6 @@ _SORTS: dict[str, Sort] = {
     "worker": _I,
     "hit_told": _B,
     "hit": _B,
-    **{name: EVENT_FIELDS[name][0] for name in NAMES},
 }
 REPORT_FIELDS = frozenset(
     {
@@ -54,7 +41,7 @@ REPORT_FIELDS = frozenset(
         "worker",
         "hit",
         "from_tier",
-        *NAMES,
+        "blamed",
     }
 )
 
@@ -97,16 +84,6 @@ _answer = (e.named & (demotes | kind(Kind.CLAIM_EXPIRED, Kind.CLAIM_HARMED))) | 
     )
 )
 
-_blames = e.here & (
-    kind(*(CONFLICT_ACTIONS - {Kind.REQUEST_DEFERRED})) | (kind(Kind.REQUEST_DEFERRED) & e.accuses)
-)  # a deferral may leave the names to a later action
-
-
-def _remembered(name: str) -> Term:
-    sort = EVENT_FIELDS[name][0]
-    return _blames.ite(Var(Scope.EVENT, name, sort), Var(Scope.BELIEVED, name, sort))
-
-
 BELIEFS = Ledger(
     name="beliefs",
     registers=tuple(Register(n, s, False if s is _B else 0) for n, s in _SORTS.items()),
@@ -122,7 +99,6 @@ BELIEFS = Ledger(
         **_last_reported("cost", Kind.ROUTE_COST_REPORTED, e.cost),
         **_last_reported("worker", Kind.ROUTE_PLACEMENT_REPORTED, e.worker),
         **_last_reported("hit", Kind.ROUTE_REUSE_REPORTED, e.hit),
-        **{name: _remembered(name) for name in NAMES},
     },
 )
 

@@ -11,14 +11,13 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from proofs.model.auditor import NAMES, believed, believes
+from proofs.model.auditor import believed, believes
 from spec.claims.states import Mode
 from spec.contract.ledgers import breaks, endures, kind, live, loss, now, req, req_was, usable, was
 from spec.contract.obligations.pressure import blame_is_right, names_blockers
 from spec.contract.vocabulary import c, e
 from spec.events.alphabet import Kind
-from spec.language.partial_evaluation import substitute
-from spec.language.terms import Scope, Var, conj, variables
+from spec.language.terms import conj
 
 if TYPE_CHECKING:
     from spec.language.terms import Term
@@ -44,12 +43,6 @@ class Clause:
     def after(self, *obligations: str) -> Clause:
         """The same clause, compared where these obligations owe nothing."""
         return replace(self, waits=frozenset(obligations))
-
-
-def _by_memory(term: Term) -> Term:
-    """The term with the beliefs after the event in place of the fields of the event."""
-    names = {(Scope.EVENT, v.name): v for v in variables(term) if v.name in NAMES}
-    return substitute(term, {key: Var(Scope.BELIEVES, v.name, v.sort) for key, v in names.items()})
 
 
 _holds = c.threshold <= now.lead
@@ -104,8 +97,9 @@ ARBITRATION = Clause(
 )
 BLAME = Clause(
     "blame",
-    "remembers the claims that made the request infeasible: responsible, sufficient, irredundant",
-    names_blockers.implies(_by_memory(blame_is_right(was.footprint))),
+    "is told by each action the claims that made the request infeasible: responsible, sufficient, "
+    "irredundant",
+    names_blockers.implies(blame_is_right(was.footprint)),
     (("named", names_blockers & e.accuses), ("nobody", names_blockers & ~e.accuses)),
 )
 NO_VICTIM = Clause(
@@ -131,7 +125,7 @@ RESTORED_FIRST = Clause(
     "a reuse under responsibility finds the blocks on the GPU, and after a load the auditor was "
     "told that they were restored",
     _reuses.implies((c.threshold <= was.lead) & req_was.loaded.implies(believed.restored)),
-    (("reuse", _reuses), ("loaded", _reuses & req_was.loaded)),
+    (("reuse", _reuses), ("loaded", conj(_reuses, c.threshold <= was.lead, req_was.loaded))),
 )
 ROUTE_COST = Clause(
     "cost",
@@ -149,7 +143,7 @@ ROUTE_REUSE = Clause(
     "reuse",
     "knows whether the routed request hit the claim's prefix when it ends",
     (_ends & req.served).implies(believed.hit_told & believed.hit.eq(req.hit)),
-    (("hit", _ends & req.served & req.hit), ("miss", _ends & req.served & ~req.hit)),
+    (("hit", _ends & req.hit), ("miss", _ends & req.served & ~req.hit)),
 )
 
 _ENTRY = ("explicit_acceptance", "ordered_lifecycle_events")  # reports its begin and its end
