@@ -125,7 +125,7 @@ RESTORED_FIRST = Clause(
     "a reuse under responsibility finds the blocks on the GPU, and after a load the auditor was "
     "told that they were restored",
     _reuses.implies((c.threshold <= was.lead) & req_was.loaded.implies(believed.restored)),
-    (("reuse", _reuses), ("loaded", conj(_reuses, c.threshold <= was.lead, req_was.loaded))),
+    (("reuse", _reuses), ("loaded", _reuses & req_was.loaded)),
 )
 ROUTE_COST = Clause(
     "cost",

@@ -18,7 +18,7 @@ from proofs.engines.bounded.unrolling import Stepper, value_of
 from proofs.logic.connectives import equal
 from proofs.logic.encode import Bits, Integers, encode
 
-__all__ = ["Original"]
+__all__ = ["Original", "always"]
 
 _OF_TWO: Final = "soft_priority"
 _WIDTH: Final = 8
@@ -51,7 +51,7 @@ class Original:
                 if not formula.eq(other[name]) and solver.check(formula != other[name]) != z3.unsat:
                     return f"{mode}, {name}"
                 if name == "possible":  # the others matter where the event is
-                    solver.add(formula, mine["counts"])
+                    solver.add(formula, mine["always"])
         return ""
 
     def shown(self, mode: str) -> str:
@@ -66,9 +66,20 @@ def _step(mode: str) -> dict[str, Any]:
     state = model.state("")
     step = model.step(state, model.event(""))
     found = {"initial": model.initial(state), "possible": step.possible}
-    found["counts"] = z3.And([value >= 0 for value in state.values() if z3.is_int(value)])
+    found["always"] = always(state)
     found |= {"kept": step.kept, "sound": step.sound, "settled": step.settled}
     return found | {f"{part} {name}": formula for part, name, formula in _named(step, _ONE)}
+
+
+def always(state: Mapping[str, Any]) -> Any:
+    """What is true of every state that can be reached: no number is negative, and what was loaded
+    for a request counts only while the predicate holds.
+    """
+    found = [value >= 0 for value in state.values() if z3.is_int(value)]
+    if "req_was.loaded" in state:
+        whole = state["c.threshold"] <= state["was.lead"]
+        found.append(z3.Implies(state["req_was.loaded"], whole))
+    return z3.And(found)
 
 
 def _named(step: Any, parts: tuple[str, ...]) -> Iterator[tuple[str, Any, Any]]:

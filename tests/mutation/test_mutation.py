@@ -9,7 +9,7 @@ import z3
 
 from proofs.logic.encode import Integers
 from tests.mutation.__main__ import fate, main
-from tests.mutation.comparison import Original, _model
+from tests.mutation.comparison import Original, _model, always
 from tests.mutation.killers import TARGETS, modes_of
 from tests.mutation.mistakes import Mistake, mistakes, path_of
 from tests.mutation.planting import planted
@@ -110,17 +110,18 @@ class TestFate:
 
         assert "certificate: consecution.smt2 asks something else" == fate(module, mistake, None)
 
-    def test_counts(self) -> None:
-        """Numbers of states are never negative, which the comparison of steps takes for granted."""
-        for mode in ("hard_protected", "soft_priority"):
+    def test_always(self) -> None:
+        """What the comparison of steps takes to be true of every state is true of the first ones,
+        and stays true.
+        """
+        for mode in ("hard_protected", "offloadable", "soft_priority"):
             model = _model(mode, Integers())
             state = model.state("")
             step, solver = model.step(state, model.event("")), z3.SolverFor("QF_LIA")
-            numbers = [value for value in state.values() if z3.is_int(value)]
-            solver.add(step.possible, *(value >= 0 for value in numbers))
-            assert z3.unsat == solver.check(
-                z3.Or([value < 0 for value in step.following.values() if z3.is_int(value)])
-            )
+            after = {name: step.following.get(name, value) for name, value in state.items()}
+            first = z3.And(model.initial(state), z3.Not(always(state)))
+            later = z3.And(step.possible, always(state), z3.Not(always(after)))
+            assert z3.unsat == solver.check(z3.Or(first, later))
 
     def test_unchanged(self) -> None:
         """A mistake that changes no step of a mode's system is the same."""
