@@ -161,7 +161,7 @@ CLAIM_FACTS = Ledger(
 _away = was.lead < c.threshold
 _brings_back = conj(e.intact, kind(Kind.LOAD_FINISHED), _away, was.responsible)
 _is_new = (
-    kind(Kind.CLAIM_RESTORED)
+    kind(Kind.CLAIM_RESTORED, Kind.CLAIM_MATERIALIZED)
     | conj(kind(Kind.BLOCK_CACHED), ~e.found, _away)
     | (kind(*BLOCKS_GONE) & now.lead.eq(0))
 )

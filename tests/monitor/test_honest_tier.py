@@ -27,6 +27,9 @@ from tests.monitor.traces_promises import (
 )
 
 
+KEYS = tuple("abcd")
+
+
 def streams() -> Iterator[tuple[str, Mode, Trace]]:
     """Each with the mode that it keeps."""
     yield (
@@ -129,6 +132,28 @@ def streams() -> Iterator[tuple[str, Mode, Trace]]:
             looked_up("q", 4),
             reused("q"),
             of("finished", "q"),
+            of("finished", "r"),
+        ],
+    )
+    yield (
+        "back by a load for another claim, and reported as materialized",
+        OFFLOADABLE,
+        [
+            *there(mode=OFFLOADABLE, keys=KEYS),
+            *accepted("other", mode=OFFLOADABLE, keys=KEYS),
+            cached("other", 100, 0, 1, 2, 3, found=True),
+            named("claim_materialized", "other"),
+            *(named("store_finished", claim) for claim in (CLAIM, "other")),
+            *(named("claim_offloaded", claim) for claim in (CLAIM, "other")),
+            canonical("block_evicted", block_ids=[100, 101, 102, 103]),
+            arrives("q"),
+            *back("q", "other"),
+            named("claim_materialized"),
+            reused("q", "other"),
+            of("finished", "q"),
+            arrives("r"),
+            looked_up("r", 4),
+            reused("r"),
             of("finished", "r"),
         ],
     )
