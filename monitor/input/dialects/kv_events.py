@@ -38,7 +38,7 @@ from spec.events.canonical import CacheGroup, Event, Mark
 from spec.language.prose import counted
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from monitor.input.records import At
 
@@ -50,7 +50,8 @@ _FULL: Final = CacheGroup(0, "full")
 _SEQUENCE_BYTES: Final = 8
 _MOST: Final = 2**63 - 1
 _MOST_STREAMS: Final = 4096
-_MOST_OTHERS: Final = 20
+_MOST_NAMES: Final = 1000
+_MOST_SHOWN: Final = 20
 _MOST_LINES: Final = 100_000  # of one batch
 
 
@@ -159,15 +160,16 @@ class KvEventsDialect(Dialect):
         """What was read: of which runtimes, in which form, how many events of each name."""
         names = " and ".join(sorted({each.name for each in self._runtimes.values()}))
         forms = " and ".join(sorted(self._forms))
-        counts = ", ".join(f"{n} {name}" for name, n in self._counts.most_common())
+        counts = ", ".join(f"{n} {name}" for name, n in self._counts.most_common(_MOST_SHOWN))
         text = f"KV events of {names or UNKNOWN.name}"
         text += f" ({forms})" if forms else ""
         text += f": {self._batches} batch{'' if self._batches == 1 else 'es'}"
         text += f", {counts}" if counts else ""
-        if others := sorted(self._others.items()):
-            more = f", {len(others) - _MOST_OTHERS} more" if len(others) > _MOST_OTHERS else ""
-            listed = ", ".join(f"{n} {name}" for name, n in others[:_MOST_OTHERS])
-            text += f"; fields that are not known: {listed}{more}"
+        if (hidden := len(self._others) - _MOST_SHOWN) > -_MOST_SHOWN:
+            shown = self._others.most_common(_MOST_SHOWN)
+            listed = ", ".join(f"{n} {name}" for name, n in shown)
+            text += f"; fields that are not known: {listed}"
+            text += f", {hidden} more" if hidden > 0 else ""
         return text
 
     def _single(self, single: _Single, line: int) -> Sequence[Record]:
@@ -202,16 +204,16 @@ class KvEventsDialect(Dialect):
         """The record of a batch; where a run begins with it of which something is missing, that of
         the beginning and that of the batch.
         """
-        self._batches += 1
-        self._counts.update(batch.counts)
-        self._others.update(batch.others)
-        self._forms |= {batch.form} - {""}
-        self._runtimes[endpoint] = batch.runtime
         name = endpoint or self._file
         name += f" rank {batch.rank}" if batch.rank else ""
         if name not in self._streams and len(self._streams) >= _MOST_STREAMS:
             raise InputError(self._file, f"over {_MOST_STREAMS} streams", line=at.line)
         stream = self._streams.setdefault(name, _Stream())
+        self._batches += 1
+        _count(self._counts, batch.counts)
+        _count(self._others, batch.others)
+        self._forms |= {batch.form} - {""}
+        self._runtimes[endpoint] = batch.runtime
         late, last = sequence != 0 and run != stream.run, stream.last
         opens = stream.opens(batch, sequence, run)
         stream.last = sequence
@@ -233,6 +235,12 @@ class KvEventsDialect(Dialect):
     def _refused(self, line: int, field: str, problem: Malformed) -> InputError:
         hint = "a message has a topic, 8 bytes of a sequence number, and a batch in msgpack"
         return InputError(self._file, str(problem), line=line, field=field, hint=hint)
+
+
+def _count(found: Counter[str], more: Mapping[str, int]) -> None:
+    """Add to counts by name; of names that are not known, only so many are kept apart."""
+    for name, number in more.items():
+        found[name if name in found or len(found) < _MOST_NAMES else "others"] += number
 
 
 def _opened(message: _Message) -> tuple[int | None, Any]:

@@ -364,3 +364,18 @@ class TestMalformed:
         except InputError:
             return
         assert all(isinstance(each, Record) for each in found)
+
+
+class TestBounds:
+    def test_names(self, tmp_path: Path) -> None:
+        """Of names that are not known only so many are kept, and fewer are shown."""
+        lines = [
+            captured(message(0, stored(1, **{f"f{n}": 0 for n in range(1500)}))),
+            captured(message(1, *({"type": f"E{n}"} for n in range(1500)))),
+        ]
+
+        form = checked(tmp_path / "t", *lines).inputs[0].form
+
+        assert "500 others" in form
+        assert "981 more" in form
+        assert len(form) < 2000
