@@ -1,4 +1,4 @@
-"""KV events of a real vLLM without the plugin are read from its sockets, late and over a restart."""
+"""KV events of a real vLLM without the plugin are read, also late and over a restart."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def settled(read: Read) -> int:
 
 
 @pytest.fixture(scope="module")
-def captured(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Path, list[int]]]:
+def captured(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, list[int]]:
     """What two runs of an engine published, and how many messages each had; the first run was read
     from its middle on.
     """
@@ -71,7 +71,7 @@ def captured(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Path, l
             path.write_bytes(b"\n".join(line for line in read.lines if line is not None) + b"\n")
     finally:
         first.kill()
-    yield path, counts
+    return path, counts
 
 
 @pytest.fixture(scope="module")

@@ -224,7 +224,7 @@ REQUEST_FACTS = Ledger(
         "asks": _in_request("asks", conj(e.mine, kind(Kind.PREFIX_LOOKUP), e.covers, _stocked)),
         "loaded": _in_request("loaded", e.mine & kind(Kind.LOAD_FINISHED) & was.there)
         & ~(e.mine & e.here & kind(Kind.LOAD_FAILED))
-        & _whole,  # what was lost since and came back in another way was not loaded
+        & ~(e.mine & ~_whole),  # what was lost and came back in another way was not loaded
         "failed": _in_request("failed", fails),
         "broke": _in_request("broke", e.mine & kind(Kind.LOAD_FAILED)),
         "routed": _in_request("routed", _there & kind(Kind.REQUEST_ROUTED)),

@@ -26,7 +26,6 @@ from tests.monitor.traces_promises import (
     there,
 )
 
-
 KEYS = tuple("abcd")
 
 
