@@ -17,7 +17,6 @@ from proofs.checks.coverage import reachable
 from proofs.checks.lemmas import lemmas_of
 from proofs.checks.necessity import lacking
 from proofs.checks.paper import paper_as_contract, paper_by_clause
-from proofs.checks.receptiveness import receptive
 from proofs.checks.redundancy import redundancy
 from proofs.checks.results import Lacking, Leaned, Paper
 from proofs.checks.soundness import sound_by
@@ -28,6 +27,7 @@ from proofs.engines.bounded.search import find_witness
 from proofs.engines.names import DEPTH, EngineName
 from proofs.logic.encode import Bits
 from proofs.model.of_mode import model_of
+from proofs.receptiveness.check import receptive
 from proofs.report.results import NOT_FOUND, SCHEMA, Added, Check, Checks, Consistent, proof_schema
 from proofs.report.verdict import exit_code
 from proofs.traces.itf import write_trace
@@ -46,11 +46,11 @@ if TYPE_CHECKING:
 
     from proofs.checks.cores import Cores
     from proofs.checks.coverage import Reached
-    from proofs.checks.receptiveness import Receptive
     from proofs.checks.results import Sound
     from proofs.engines.bounded.search import Found, Outcome
     from proofs.engines.invariants.recheck import Proof
     from proofs.model.of_mode import Model
+    from proofs.receptiveness.check import Receptive
     from proofs.traces.scenario_search import FoundScenario
     from spec.claims.states import Mode
 

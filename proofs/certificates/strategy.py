@@ -1,11 +1,11 @@
-"""Writes the receptiveness proof (`proofs.checks.receptiveness`) as a part of a certificate."""
+"""Writes the receptiveness proof (`proofs.receptiveness.check`) as a part of a certificate."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
 from proofs.certificates.page import Page, comment, one_by_one, title
-from proofs.checks.receptiveness import receptive_questions
+from proofs.receptiveness.check import receptive_questions
 from spec.contract.modes import Bundle
 
 if TYPE_CHECKING:

@@ -18,8 +18,8 @@ from proofs.logic.connectives import all_of, equal
 from proofs.logic.encode import Bits, Integers
 from proofs.model.of_mode import model_of
 from proofs.model.pair import Pair
-from proofs.model.strategy import RuntimeStrategy
 from proofs.model.system import System
+from proofs.receptiveness.strategy import RuntimeStrategy
 from spec.claims.states import Mode
 from spec.contract.modes import Bundle
 from spec.contract.obligations import STATED

@@ -1,5 +1,5 @@
-"""The transition systems and theorems: the most general runtime, the auditor, the clauses.
+"""The statement of each mode's theorem.
 
-`system` has the statement. `inductive_invariant`, `owed` and `strategy` are of another theorem:
-that a runtime can always keep the obligations (`proofs.checks.receptiveness`).
+`system` says what is proved; `pair` is the system of soft_priority. `environment` says which events
+are possible, `auditor` what a reader of reports concludes, `theorems` when that is correct.
 """

@@ -16,9 +16,9 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from proofs.checks.coverage import Reached
-    from proofs.checks.receptiveness import Receptive
     from proofs.checks.redundancy import Redundancy
     from proofs.checks.results import Lacking, Leaned, Paper, PaperClause, Sound
+    from proofs.receptiveness.check import Receptive
     from proofs.report.results import Check, Consistent
     from proofs.traces.scenario_search import FoundScenario
     from spec.cli.layout import Page

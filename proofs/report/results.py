@@ -7,9 +7,9 @@ from typing import Any
 import msgspec
 
 from proofs.checks.coverage import Reached
-from proofs.checks.receptiveness import Receptive
 from proofs.checks.redundancy import Redundancy
 from proofs.checks.results import Lacking, Leaned, Paper, Sound
+from proofs.receptiveness.check import Receptive
 from proofs.traces.narrative import Line
 from proofs.traces.scenario_search import FoundScenario
 from spec.events.canonical import Event

@@ -1,4 +1,4 @@
-"""Supplies known invariants: the inductive parts of `proofs.model.inductive_invariant`.
+"""Supplies known invariants: the inductive parts of `proofs.receptiveness.inductive_invariant`.
 
 They are written by hand and not trusted: plain Z3 first drops those that are not inductive. They
 only shorten a search: an invariant found with their help contains them, and is checked again as a
@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING
 
 import z3
 
-from proofs.model.strategy import RuntimeStrategy
 from proofs.model.system import System
+from proofs.receptiveness.strategy import RuntimeStrategy
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -8,9 +8,9 @@ from msgspec.structs import replace
 
 from proofs.check import Check
 from proofs.checks.coverage import Reached
-from proofs.checks.receptiveness import Receptive
 from proofs.checks.redundancy import Redundancy
 from proofs.checks.results import Leaned
+from proofs.receptiveness.check import Receptive
 from proofs.report.details import put_check
 from proofs.report.summary import put_summary
 from proofs.report.table import put_row, put_total

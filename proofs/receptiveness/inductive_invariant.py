@@ -1,6 +1,6 @@
 """The inductive invariant of the states of a runtime under a contract.
 
-It is written by hand and not trusted: `proofs.checks.receptiveness` proves with plain Z3 that it
+It is written by hand and not trusted: `proofs.receptiveness.check` proves with plain Z3 that it
 holds initially and after every event. Each part is one invariant with a name.
 """
 
@@ -18,7 +18,7 @@ from spec.language.terms import Sort
 
 if TYPE_CHECKING:
     from proofs.logic.encode import Expr
-    from proofs.model.owed import Owed
+    from proofs.receptiveness.owed import Owed
 
 __all__ = ["invariant"]
 

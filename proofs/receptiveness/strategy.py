@@ -1,6 +1,6 @@
 """The runtime's strategy: which report it emits next, in each state.
 
-Formulas over one state of a `proofs.model.system.System`; `proofs.checks.receptiveness` proves that
+Formulas over one state of a `proofs.model.system.System`; `proofs.receptiveness.check` proves that
 following the strategy violates nothing.
 """
 
@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Final
 
 import z3
 
-from proofs.model.inductive_invariant import invariant
-from proofs.model.owed import Owed
+from proofs.receptiveness.inductive_invariant import invariant
+from proofs.receptiveness.owed import Owed
 from spec.contract.obligations import STATED
 from spec.events.alphabet import Kind
 

@@ -75,9 +75,9 @@ class Owed:
         return z3.Not(z3.Or(self._having(Verdict.VIOLATED)))
 
     @property
-    def settled(self) -> Expr:
-        """No obligation is pending."""
-        return z3.Not(z3.Or(self._having(Verdict.PENDING)))
+    def pending(self) -> Expr:
+        """Some obligation is pending."""
+        return z3.Or(self._having(Verdict.PENDING))
 
     @property
     def held(self) -> Expr:

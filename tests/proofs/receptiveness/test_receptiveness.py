@@ -6,13 +6,13 @@ from pathlib import Path
 import pytest
 
 from monitor.__main__ import main
-from proofs.checks.receptiveness import receptive
+from proofs.receptiveness.check import receptive
 from spec.claims.states import Mode
 from spec.events.alphabet import ENVIRONMENT, Kind
 
 
 class TestTheorem:
-    """The statement in `proofs.checks.receptiveness`, part by part."""
+    """The statement in `proofs.receptiveness.check`, part by part."""
 
     @pytest.mark.parametrize("mode", Mode)
     def test_proved(self, mode: Mode) -> None:

@@ -4,11 +4,10 @@ The theorem, for runs of every length, for every number of blocks, over every ki
 
 * *environment*: no fact of the environment takes any obligation into its violated state, out of
   any state whatever.
-* *region*: every unviolated run satisfies the invariant of `proofs.model.inductive_invariant`.
+* *region*: every unviolated run satisfies the invariant of `inductive_invariant`.
 * *strategy*: from each state of the invariant in which something is owed or a request is in hand,
-  the next move of `proofs.model.strategy` is possible, keeps every obligation, preserves the
-  invariant, and decreases the ranking function. Only the last move, the end of a request, is a
-  fact.
+  the next move of `strategy` is possible, keeps every obligation, preserves the invariant, and
+  decreases the ranking function. Only the last move, the end of a request, is a fact.
 * *others*: a move for one claim or request also keeps the obligations of every other claim or
   request, and adds nothing to what they owe.
 
@@ -26,8 +25,8 @@ import msgspec
 import z3
 
 from proofs.logic.encode import Integers
-from proofs.model.strategy import RuntimeStrategy
 from proofs.model.system import System
+from proofs.receptiveness.strategy import RuntimeStrategy
 from spec.contract.modes import Bundle
 from spec.events.alphabet import ENVIRONMENT, Kind
 
@@ -35,8 +34,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from proofs.logic.encode import Expr
-    from proofs.model.strategy import Move
     from proofs.model.system import Step
+    from proofs.receptiveness.strategy import Move
     from spec.claims.states import Mode
 
 __all__ = ["Receptive", "receptive", "receptive_questions"]
@@ -160,7 +159,7 @@ def _strategy(space: _Space, questions: _Questions) -> None:
     todo = [space.inside, space.now.debt > 0]
     questions.prove("strategy: there is a move", todo, z3.Or([m.when for m in moves]))
     done = [space.inside, space.now.debt == 0]
-    idle = z3.And(space.now.settled, z3.Not(space.now["req_was.arrived"]))
+    idle = z3.And(z3.Not(space.now.pending), z3.Not(space.now["req_was.arrived"]))
     questions.prove("strategy: nothing is left to do", done, idle)
     for move in moves:
         step = space.system.step(space.state, move.event(space.system))
