@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -11,7 +11,6 @@ import z3
 
 from proofs.engines.bounded.search import find_witness
 from proofs.logic.encode import Bits
-from proofs.model.instrumented import Instrumented, Mark
 from proofs.model.of_mode import model_of
 from proofs.model.theorems import Clause
 from proofs.traces.narrative import Line, tell
@@ -24,10 +23,12 @@ from spec.events.canonical import Event
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from proofs.logic.encode import Expr
+    from proofs.logic.encode import Expr, Numbers
     from proofs.model.of_mode import Model
     from proofs.model.system import Step
     from proofs.traces.scenarios import Scenario
+    from spec.events.alphabet import Kind
+    from spec.language.machine import Observer
 
 __all__ = ["FoundScenario", "find_scenarios"]
 
@@ -79,16 +80,11 @@ def _found(mode: Mode, story: Scenario, depth: int) -> FoundScenario:
 def _watched(model: Model, story: Scenario) -> Model:
     """The model with a mark for each episode; a witness of it contains the scenario."""
     if model.mode is Mode.SOFT_PRIORITY:
-        return Instrumented(model, (Mark(story.name, _both_lose),))
+        return _Marked(model, (_Mark(story.name, _both_lose),), whole=True)
     episodes = tuple(Clause(_EPISODE + e.name, e.says, e.when) for e in story.episodes)
     model.clauses = (*model.clauses, *episodes)
-
-    def watched(state: Mapping[str, Expr], event: Mapping[str, Expr], step: Step) -> Step:
-        clauses = {n: c for n, c in step.clauses.items() if not n.startswith(_EPISODE)}
-        return replace(step, clauses=clauses, exercised=step.exercised if story.whole else {})
-
-    marks = tuple(Mark(e.name, _episode(e.name), e.after) for e in story.episodes)
-    return Instrumented(model, marks, watched)
+    marks = tuple(_Mark(e.name, _episode(e.name), e.after) for e in story.episodes)
+    return _Marked(model, marks, whole=story.whole)
 
 
 def _episode(name: str) -> Callable[[Step], Expr]:
@@ -97,3 +93,68 @@ def _episode(name: str) -> Callable[[Step], Expr]:
 
 def _both_lose(step: Step) -> Expr:
     return z3.And(step.following["A/lost"], step.following["B/lost"])
+
+
+@dataclass(frozen=True)
+class _Mark:
+    """Set by an event of which `when` holds and before which the marks of `after` were set."""
+
+    name: str
+    when: Callable[[Step], Expr]
+    after: tuple[str, ...] = ()
+
+
+class _Marked:
+    """A model with marks: booleans that an event sets permanently, each of which is a clause.
+
+    Args:
+        whole: a witness exercises every obligation, too.
+    """
+
+    def __init__(self, model: Model, marks: tuple[_Mark, ...], *, whole: bool) -> None:
+        self._model, self._marks, self._whole = model, marks, whole
+        self.mode: Mode = model.mode
+        self.numbers: Numbers = model.numbers
+        self.alphabet: tuple[Kind, ...] = model.alphabet
+        self.observers: tuple[Observer, ...] = model.observers
+        self.clauses: tuple[Clause, ...] = model.clauses
+        self.sides: Mapping[str, str] = model.sides
+
+    def mine(self, side: str) -> str:
+        """The event field that says whether an event concerns the claim."""
+        return self._model.mine(side)
+
+    def state(self, suffix: str) -> dict[str, Expr]:
+        """Fresh variables for a state."""
+        marks = {_key(m.name): z3.Bool(f"{_key(m.name)}{suffix}") for m in self._marks}
+        return self._model.state(suffix) | marks
+
+    def event(self, suffix: str) -> dict[str, Expr]:
+        """Fresh variables for an event."""
+        return self._model.event(suffix)
+
+    def initial(self, state: Mapping[str, Expr]) -> Expr:
+        """The constraint on the state before any event."""
+        unset = [z3.Not(state[_key(m.name)]) for m in self._marks]
+        return z3.And(self._model.initial(state), *unset)
+
+    def step(self, state: Mapping[str, Expr], event: Mapping[str, Expr]) -> Step:
+        """One event from a state, as formulas over both."""
+        step = self._model.step(state, event)
+        marks = {
+            _key(m.name): z3.Or(
+                state[_key(m.name)], z3.And(m.when(step), *(state[_key(a)] for a in m.after))
+            )
+            for m in self._marks
+        }
+        clauses = {n: c for n, c in step.clauses.items() if not n.startswith(_EPISODE)}
+        return replace(
+            step,
+            following=step.following | marks,
+            clauses=clauses | marks,
+            exercised=step.exercised if self._whole else {},
+        )
+
+
+def _key(mark: str) -> str:
+    return f"mark.{mark}"
