@@ -11,7 +11,6 @@ import re
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
-import msgspec
 import z3
 
 from proofs.certificates.page import DataError, Page, one_by_one, title
@@ -26,6 +25,7 @@ from proofs.logic.encode import Expr
 from spec.claims.states import Mode
 from spec.cli.common import json_page
 from spec.contract.modes import Bundle
+from spec.files.json_text import decode_json
 from spec.stream.scopes import DELIVERY
 
 if TYPE_CHECKING:
@@ -96,10 +96,9 @@ def _pages(mode: Mode, written: bytes) -> Mapping[str, Page]:
 def _read(mode: Mode, written: bytes) -> dict[str, list[Candidate]]:
     """The invariants that are named; raises DataError for anything else."""
     try:
-        named = msgspec.json.decode(written, type=dict[str, list[str]])
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as problem:
-        reason = " ".join(str(problem).split())[:200]
-        raise DataError(_INVARIANTS, f"names no invariants: {reason}") from None
+        named = decode_json(written, dict[str, list[str]])
+    except ValueError as problem:
+        raise DataError(_INVARIANTS, f"names no invariants: {problem}") from None
     observers = {observer.name: observer for observer in observers_of([mode])}
     if list(named) != list(observers):
         raise DataError(_INVARIANTS, "does not name the obligations of the mode")

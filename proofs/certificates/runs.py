@@ -28,6 +28,7 @@ from proofs.logic.encode import Integers
 from proofs.logic.smtlib import Writer
 from proofs.model.of_mode import model_of
 from spec.cli.common import json_page
+from spec.files.json_text import decode_json
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -120,11 +121,10 @@ def run_pages(
     """
     file = f"{name}.json"
     try:
-        run = msgspec.json.decode(given[file], type=Run)
+        run = decode_json(given[file], Run)
         replayed = _Replay(model, run, goal)
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError, ValueError) as problem:
-        reason = " ".join(str(problem).split())[:200]
-        raise DataError(file, f"is not a run: {reason}") from None
+    except ValueError as problem:
+        raise DataError(file, f"is not a run: {problem}") from None
     return {file: Page(json_page(run)), f"{name}.smt2": replayed.page(head)}
 
 

@@ -101,14 +101,37 @@ class TestFate:
 
         assert "statement: soft_priority, two claims failed" == found
 
-    def test_certificate(self) -> None:
-        """A certificate that asks consecution of the state before the event is noticed."""
-        module = "proofs.certificates.theorem"
-        mistake = replaced(
-            module, "for n, expr in after.items()}", "for n, expr in self._state.items()}"
-        )
+    @pytest.mark.parametrize(
+        ("module", "there", "mistake", "found"),
+        [
+            ("theorem", "in after.items()}", "in self._state.items()}", "consecution.smt2 asks"),
+            ("runs", "*keeps, *there)", "*keeps)", "state 0 asks something else: event 1"),
+            pytest.param(
+                *("lemmas", "[z3.Not(formula)]", "[formula]", "lemma.no-lemma.smt2 asks"),
+                marks=pytest.mark.slow,
+            ),
+            pytest.param(
+                *("strategy", "questions(mode)", "questions(mode, frozenset())", "receptive.smt2"),
+                marks=pytest.mark.slow,
+            ),
+            pytest.param(
+                *("page", '("pop", "1"),', "", "lemma.no-lemma.smt2 asks something else: two"),
+                marks=pytest.mark.slow,
+            ),
+        ],
+    )
+    def test_certificate(self, module: str, there: str, mistake: str, found: str) -> None:
+        """A certificate that asks something else is noticed."""
+        name = f"proofs.certificates.{module}"
 
-        assert "certificate: consecution.smt2 asks something else" == fate(module, mistake, None)
+        assert fate(name, replaced(name, there, mistake), None).startswith(f"certificate: {found}")
+
+    @pytest.mark.slow
+    def test_no_mistake(self) -> None:
+        """Certificates ask what they have to ask, by every killer."""
+        name = "proofs.certificates.page"
+
+        assert "same" == fate(name, replaced(name, "Each must be", "Each must be"), None)
 
     def test_always(self) -> None:
         """What the comparison of steps takes to be true of every state is true of the first ones,
