@@ -110,10 +110,7 @@ class TestFate:
                 *("lemmas", "[z3.Not(formula)]", "[formula]", "lemma.no-lemma.smt2 asks"),
                 marks=pytest.mark.slow,
             ),
-            pytest.param(
-                *("strategy", "questions(mode)", "questions(mode, frozenset())", "receptive.smt2"),
-                marks=pytest.mark.slow,
-            ),
+            ("strategy", "questions(mode)", "questions(mode, frozenset())", "receptive.smt2"),
             pytest.param(
                 *("page", '("pop", "1"),', "", "lemma.no-lemma.smt2 asks something else: two"),
                 marks=pytest.mark.slow,
