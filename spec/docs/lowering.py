@@ -9,7 +9,7 @@ from spec.contract.obligations import OBLIGATIONS
 from spec.docs.markdown import table
 from spec.lowering.depths import LADDER, MAY_SUPPLY, PRECONDITIONS
 from spec.lowering.meanings import DEPTHS, MUST_HOLD, ORDERS, PRIMITIVES, WORDS
-from spec.lowering.obligations import BEYOND_TELEMETRY, REJECTED_WITHOUT, RELEVANT_ORDER
+from spec.lowering.obligations import NEVER_BY_TELEMETRY, REJECTED_WITHOUT, RELEVANT_ORDER
 from spec.lowering.signals import TEMPTS
 from spec.lowering.vocabulary import ATOMS_FOR
 
@@ -38,7 +38,7 @@ def lowering_page() -> str:
                         (
                             mode,
                             _codes(REJECTED_WITHOUT[mode]),
-                            _codes(BEYOND_TELEMETRY[mode]),
+                            _codes(NEVER_BY_TELEMETRY.intersection(spec.names())),
                             _codes(spec.paper),
                             _codes(spec.added),
                         )

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from spec.claims.states import Mode
-from spec.contract.modes import MODES
 from spec.contract.obligations import STATED
 
 if TYPE_CHECKING:
@@ -13,7 +12,7 @@ if TYPE_CHECKING:
 
     from spec.contract.supply import Order
 
-__all__ = ["BEYOND_TELEMETRY", "NEVER_BY_TELEMETRY", "REJECTED_WITHOUT", "RELEVANT_ORDER"]
+__all__ = ["NEVER_BY_TELEMETRY", "REJECTED_WITHOUT", "RELEVANT_ORDER"]
 
 RELEVANT_ORDER: Final[Mapping[str, Order]] = {name: o.order for name, o in STATED.items()}
 """The order that a run must preserve before it shows an obligation."""
@@ -26,8 +25,3 @@ REJECTED_WITHOUT: Final[Mapping[Mode, frozenset[str]]] = {
     for mode in Mode
 }
 """Per mode, the obligations without any one of which a tempting mapping is rejected."""
-
-BEYOND_TELEMETRY: Final[Mapping[Mode, frozenset[str]]] = {
-    mode: frozenset(spec.names()) & NEVER_BY_TELEMETRY for mode, spec in MODES.items()
-}
-"""Per mode, what telemetry can never supply; its absence alone leaves a row approximate."""

@@ -9,7 +9,6 @@ from spec.contract.modes import MODES, Bundle, ConflictAction, Depth
 from spec.contract.obligations import OBLIGATIONS
 from spec.lowering.depths import LADDER, MAY_SUPPLY, PRECONDITIONS, TELEMETRY_JOIN
 from spec.lowering.obligations import (
-    BEYOND_TELEMETRY,
     NEVER_BY_TELEMETRY,
     REJECTED_WITHOUT,
     RELEVANT_ORDER,
@@ -66,7 +65,7 @@ class TestVocabulary:
             Mode.DEMOTABLE: 2,
             Mode.EXPIRING: 2,
             Mode.OFFLOADABLE: 2,
-        } == {m: len(s) for m, s in BEYOND_TELEMETRY.items() if s}
+        } == {m: n for m, spec in MODES.items() if (n := len(NEVER_BY_TELEMETRY & {*spec.names()}))}
 
     def test_telemetry(self) -> None:
         """A join of telemetry may supply nothing that enforces."""
