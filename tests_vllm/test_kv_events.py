@@ -92,16 +92,17 @@ class TestKvEvents:
 
     def test_form(self, report: Report, captured: tuple[Path, list[int]]) -> None:
         """The runtime is named, and every batch is counted."""
-        assert f"KV events of vLLM (maps): {captured[1][-1]} batches" in report.inputs[0].form
-        assert "not known" not in report.inputs[0].form
+        assert (
+            f"KV events of vLLM: {captured[1][-1]} batches, none missing" in report.inputs[0].form
+        )
+        assert "unknown" not in report.inputs[0].form
 
     def test_verdict(self, report: Report) -> None:
         """There are no claims, so nothing is judged."""
         assert (ModeVerdict.INCONCLUSIVE, "no claim") == (report.verdict, report.why)
 
     def test_facts(self, report: Report) -> None:
-        """Sixty blocks were cached, fifty of them evicted for the request of seventy."""
-        assert report.trust.facts["block_evicted"] >= 1
+        """Fifty of sixty blocks, or more, were evicted for the request of seventy."""
         keys = [
             each
             for line in captured_events(report)

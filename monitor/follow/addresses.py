@@ -35,7 +35,8 @@ __all__ = [
 ]
 
 FORMS: Final = "PATH, file:PATH, -, unix:PATH, tcp:HOST:PORT, zmq:ADDRESS or tcp://HOST:PORT"
-_PUBLISHERS: Final = ("tcp://", "ipc://")
+_ZMQ: Final = ("tcp://", "ipc://")
+_EXAMPLE: Final = "tcp://127.0.0.1:5557"
 _WAITS: Final = "file:"
 _LOGS: Final = "/v1/logs"
 _TOKEN_BYTES: Final = 4096
@@ -70,7 +71,7 @@ def source_of(text: str, *, until_eof: bool, replay: str | None = None) -> Sourc
 
 def is_publisher(text: str) -> bool:
     """Whether an address is that of a socket on which an engine publishes KV events."""
-    return text.startswith(_PUBLISHERS)
+    return text.startswith(_ZMQ)
 
 
 def is_socket(text: str) -> bool:
@@ -93,16 +94,18 @@ def _zmq(text: str, address: str, *, until_eof: bool) -> Source:
 
 def _kv_socket(text: str, replay: str | None, *, until_eof: bool) -> Source:
     for address in (text, *(() if replay is None else (replay,))):
-        _check_zmq(address, address, "tcp://127.0.0.1:5557", until_eof=until_eof)
+        _check_zmq(address, address, _EXAMPLE, until_eof=until_eof)
         if address.startswith("tcp://"):
-            _host_and_port(address, address.removeprefix("tcp://"), "tcp://127.0.0.1:5557")
+            host, _ = _host_and_port(address, address.removeprefix("tcp://"), _EXAMPLE)
+            if host == "*":
+                raise InputError(address, "* is for who publishes", hint=f"name a host: {_EXAMPLE}")
     return KvSocket(text, replay)
 
 
 def _check_zmq(text: str, address: str, example: str, *, until_eof: bool) -> None:
     if find_spec("zmq") is None:
         raise InputError(text, "pyzmq is not installed", hint=how_to_install("zmq"))
-    if not address.startswith(("tcp://", "ipc://", "inproc://", "epgm://", "pgm://", "ws://")):
+    if not address.startswith(_ZMQ):
         raise InputError(text, "no ZMQ address", hint=f"such as {example}")
     if until_eof:
         raise InputError(text, "what is published has no end", hint="leave out --until-eof")

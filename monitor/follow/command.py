@@ -31,7 +31,8 @@ from monitor.follow.verdicts_file import VerdictsFile
 from monitor.report.report_text import order_text
 from spec.cli.common import Code, print_text
 from spec.language.errors import SpecError
-from spec.language.prose import printable
+from spec.language.prose import counted, printable
+from spec.stream.codes import Code as Reasons
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -48,6 +49,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Asked", "follow_events"]
 
+_SHOWN_BREAKS: Final = 5  # of a source
 _DISORDER: Final = ("duplicates", "reordered", "late", "contradicting")
 SOURCES: Final = 64
 LAST_POSTS_S: Final = 10.0
@@ -170,7 +172,8 @@ def _replays(names: Sequence[str], replays: Sequence[str]) -> dict[str, str]:
     """The sockets that replay, by the sockets that publish, in the order of both."""
     publishers = [name for name in names if is_publisher(name)]
     if replays and len(replays) != len(publishers):
-        cause = f"{len(replays)} --replay for {len(publishers)} sockets of KV events"
+        sockets = counted(len(publishers), "socket")
+        cause = f"{len(replays)} --replay for {sockets} of KV events"
         raise SpecError(cause, "name one for each, in their order, or none")
     return dict(zip(publishers, replays, strict=bool(replays)))
 
@@ -206,6 +209,8 @@ def _conclude(reports: Sequence[Report], judges: dict[str, Judge], asked: Asked)
     if asked.json:
         end: dict[str, object] = {"schema": "resident-claims/followed-end/1"}
         end |= {"verdict": verdict, "read": read}
+        if breaks := [text for report in reports for text in _breaks(report)]:
+            end["breaks"] = breaks
         if forms := {each.file: each.form for r in reports for each in r.inputs if each.form}:
             end["forms"] = forms
         if asked.reorder is not None or any(each.late for each in events):
@@ -217,11 +222,23 @@ def _conclude(reports: Sequence[Report], judges: dict[str, Judge], asked: Asked)
             for text in (report.inputs[0].form, order_text(report.events)):
                 if text:
                     print_text(f"  {printable(f'{report.inputs[0].file}: {text}')}\n")
-        for why in whys:
-            print_text(f"  {printable(why)}\n")
+            for text in _breaks(report):
+                print_text(f"  {printable(text)}\n")
+        for text in whys:
+            print_text(f"  {printable(text)}\n")
     if not read and any(report.inputs[0].rejected for report in reports):
         return Code.BAD_INPUT
     return EXIT_CODES[verdict]
+
+
+def _breaks(report: Report) -> list[str]:
+    """The first breaks of a source, as its report names them, but for runs that begin."""
+    new_run, found = Reasons.NEW_RUN.number, []
+    for each in report.breaks:
+        if each.code != new_run:
+            where = "" if each.at is None else f"{each.at.file}:{each.at.line}: "
+            found.append(f"{where}{each.why} ({each.code} {each.reason})")
+    return found[:_SHOWN_BREAKS]
 
 
 def _show(lines: Sequence[VerdictLine], asked: Asked) -> None:

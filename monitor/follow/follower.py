@@ -184,6 +184,8 @@ class Follower:
                 self._positions[item.source] = item.position
             case Break():
                 self._emit(judge.interrupt(item.why))
+                if item.why != self._interrupted.get(item.source):  # of a restart one knows
+                    self._report(f"{item.source}: {item.why}")
             case Drop():
                 self._emit(judge.drop(item.lines))
                 self._positions[item.source] = item.position

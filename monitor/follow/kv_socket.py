@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import msgspec
 
+from monitor.input.kv_events.batches import SEQUENCE_BYTES
 from monitor.input.lines import LINE_LIMIT
 
 if TYPE_CHECKING:
@@ -36,7 +37,6 @@ gap until another one comes.
 _MOST_BYTES: Final = 16 << 20
 _LOOK_MS: Final = 200
 _ANSWER_MS: Final = 2_000
-_SEQUENCE_BYTES: Final = 8
 _ENCODE: Final = msgspec.json.Encoder().encode
 
 
@@ -66,7 +66,7 @@ class KvSocket:
 
     def __init__(self, address: str, replay: str | None = None) -> None:
         self._address, self._replay = address, replay
-        self._run = 0
+        self._run, self._complained = 0, False
         self._last: int | None = None
         self._known: OrderedDict[int, bytes] = OrderedDict()
 
@@ -105,7 +105,7 @@ class KvSocket:
 
     def _take(self, frames: list[bytes], replay: _Replay, outlet: Outlet) -> None:
         """A message that was published."""
-        if len(frames) != 3 or len(frames[1]) != _SEQUENCE_BYTES:
+        if len(frames) != 3 or len(frames[1]) != SEQUENCE_BYTES:
             outlet.lines([_line(self._address, self._run, frames)])  # the reader says what is wrong
             return
         message, last = _Message(*frames), self._last
@@ -133,6 +133,9 @@ class KvSocket:
         if last is not None and (other or (replay.is_complete and not answered)):
             self._begin()
             self._heal(replay, outlet)
+        elif replay.fails and not self._complained:
+            self._complained = True
+            outlet.interrupted(f"{self._replay} does not answer, so batches may be missing")
 
     def _is_known(self, message: _Message) -> bool:
         """Whether this batch of the run was passed on before."""
@@ -145,7 +148,14 @@ class KvSocket:
         self._known.clear()
 
     def _pass(self, message: _Message, outlet: Outlet) -> None:
-        self._last = message.sequence
+        number, due = message.sequence, 0 if self._last is None else self._last + 1
+        if number > due:
+            which = f"batch {due}" if number == due + 1 else f"batches {due} to {number - 1}"
+            kept = (
+                "the engine keeps no more" if self._replay else "--replay asks for what is missing"
+            )
+            outlet.interrupted(f"{which} did not come; {kept}")
+        self._last = number
         self._known[message.sequence] = message.digest
         if len(self._known) > REMEMBERED:
             self._known.popitem(last=False)
@@ -163,6 +173,11 @@ class _Replay:
         self._context, self._address, self._outlet = context, address, outlet
         self.is_complete = False
 
+    @property
+    def fails(self) -> bool:
+        """Whether it did not answer to the end, though nobody asked to stop."""
+        return not (self._address is None or self.is_complete or self._outlet.stopping)
+
     def since(self, number: int) -> Iterator[_Message]:
         """The batches from this number on, as many as the publisher keeps.
 
@@ -177,10 +192,10 @@ class _Replay:
             peer.setsockopt(zmq.LINGER, 0)
             peer.setsockopt(zmq.MAXMSGSIZE, _MOST_BYTES)
             peer.connect(self._address)
-            peer.send_multipart((b"", number.to_bytes(_SEQUENCE_BYTES, "big")))
+            peer.send_multipart((b"", number.to_bytes(SEQUENCE_BYTES, "big")))
             while not self._outlet.stopping and peer.poll(_ANSWER_MS):
                 frames = peer.recv_multipart()
-                if len(frames) not in (3, 4) or len(frames[-2]) != _SEQUENCE_BYTES:
+                if len(frames) not in (3, 4) or len(frames[-2]) != SEQUENCE_BYTES:
                     return
                 message = _Message(frames[1] if len(frames) == 4 else b"", *frames[-2:])
                 if message.sequence < 0:

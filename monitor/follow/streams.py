@@ -10,6 +10,7 @@ import sys
 from typing import TYPE_CHECKING, Any, Final
 
 from monitor.follow.buffer import Splitter
+from monitor.input.kv_events.batches import SEQUENCE_BYTES
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -26,7 +27,6 @@ _CHUNK: Final = 1 << 16
 _LOOK_S: Final = 0.2  # between two looks whether to stop
 _CONNECT_S: Final = 10.0
 _LOST: Final = "the connection was lost"
-_SEQUENCE_BYTES: Final = 8  # of a message of KV events
 
 
 class _Once:
@@ -209,7 +209,7 @@ class Zmq(_Once):
         while not outlet.stopping:
             if peer.poll(int(_LOOK_S * 1000)):
                 *before, message = peer.recv_multipart()  # what comes before is a topic
-                if len(before) == 2 and len(before[1]) == _SEQUENCE_BYTES:
+                if len(before) == 2 and len(before[1]) == SEQUENCE_BYTES:
                     outlet.end(f"these are KV events of an engine: follow {self._address}")
                     return
                 splitter = Splitter()

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-__all__ = ["file_like", "line_like", "object_like"]
+__all__ = ["describe_file", "describe_line", "describe_object"]
 
 _PACKED: Final = (
     (b"\xfd7zXZ\x00", "xz data", "xz -dc FILE | resident-claims check -"),
@@ -26,7 +26,7 @@ _STRIP: Final = "sed 's/^[^{]*//' FILE | resident-claims check -"
 _EVENTS: Final = frozenset({"BlockStored", "BlockRemoved", "AllBlocksCleared"})
 
 
-def file_like(head: bytes) -> tuple[str, str]:
+def describe_file(head: bytes) -> tuple[str, str]:
     """What a file that is not text looks like by its first bytes, and what to do about it."""
     for begin, what, remedy in _PACKED:
         if head.startswith(begin):
@@ -40,14 +40,14 @@ def file_like(head: bytes) -> tuple[str, str]:
     return "not text", "a trace is JSON, write one event on each line"
 
 
-def line_like(line: bytes) -> tuple[str, str] | None:
+def describe_line(line: bytes) -> tuple[str, str] | None:
     """What a line that is not JSON looks like, and what to do about it, if that is known."""
     if _PREFIX.match(line):
         return "a log line with an event behind other text", _STRIP
     return None
 
 
-def object_like(obj: Mapping[str, object]) -> tuple[str, str] | None:
+def describe_object(obj: Mapping[str, object]) -> tuple[str, str] | None:
     """What an object that is no event looks like, and what to do about it, if that is known."""
     if isinstance(obj.get("log"), str) and "stream" in obj:
         return "a line of docker's json-file log", "jq -j .log FILE | resident-claims check -"

@@ -97,7 +97,7 @@ ARBITRATION = Clause(
 )
 BLAME = Clause(
     "blame",
-    "is told by each action the claims that made the request infeasible: responsible, sufficient, "
+    "learns from each action which claims made the request infeasible: responsible, sufficient, "
     "irredundant",
     names_blockers.implies(blame_is_right(was.footprint)),
     (("named", names_blockers & e.accuses), ("nobody", names_blockers & ~e.accuses)),
@@ -143,7 +143,7 @@ ROUTE_REUSE = Clause(
     "reuse",
     "knows whether the routed request hit the claim's prefix when it ends",
     (_ends & req.served).implies(believed.hit_told & believed.hit.eq(req.hit)),
-    (("hit", _ends & req.hit), ("miss", _ends & req.served & ~req.hit)),
+    (("hit", _ends & req.served & req.hit), ("miss", _ends & req.served & ~req.hit)),
 )
 
 _ENTRY = ("explicit_acceptance", "ordered_lifecycle_events")  # reports its begin and its end

@@ -188,7 +188,7 @@ def _explained(
         wrong = [change for change in changes if change.after in _WRONG]
         if wrong and stop is None:
             stop = Stop(number, at.line, events, wrong)
-    read = taken[-1].number if taken else 0
+    read = report.events.read
     fine = read if stop is None else stop.number - 1
     modes = [each.mode for each in report.modes]
     return Explanation(

@@ -222,9 +222,9 @@ REQUEST_FACTS = Ledger(
             e.mine.ite((req_was.seen & ~_whole) | (req_was.away & ~_came_back), req_was.away),
         ),
         "asks": _in_request("asks", conj(e.mine, kind(Kind.PREFIX_LOOKUP), e.covers, _stocked)),
+        # What was lost, and came back in another way, was not loaded.
         "loaded": _in_request("loaded", e.mine & kind(Kind.LOAD_FINISHED) & was.there)
-        & ~(e.mine & e.here & kind(Kind.LOAD_FAILED))
-        & ~(e.mine & ~_whole),  # what was lost and came back in another way was not loaded
+        & ~(e.mine & (~_whole | (e.here & kind(Kind.LOAD_FAILED)))),
         "failed": _in_request("failed", fails),
         "broke": _in_request("broke", e.mine & kind(Kind.LOAD_FAILED)),
         "routed": _in_request("routed", _there & kind(Kind.REQUEST_ROUTED)),

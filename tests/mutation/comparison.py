@@ -72,13 +72,14 @@ def _step(mode: str) -> dict[str, Any]:
 
 
 def always(state: Mapping[str, Any]) -> Any:
-    """What is true of every state that can be reached: no number is negative, and what was loaded
-    for a request counts only while the predicate holds.
+    """What is true of every state that can be reached: no number is negative, what was loaded for a
+    request counts only while the predicate holds, and a request that hit was served.
     """
     found = [value >= 0 for value in state.values() if z3.is_int(value)]
     if "req_was.loaded" in state:
         whole = state["c.threshold"] <= state["was.lead"]
         found.append(z3.Implies(state["req_was.loaded"], whole))
+        found.append(z3.Implies(state["req_was.hit"], state["req_was.served"]))
     return z3.And(found)
 
 

@@ -134,7 +134,7 @@ class TestFate:
         """What the comparison of steps takes to be true of every state is true of the first ones,
         and stays true.
         """
-        for mode in ("hard_protected", "offloadable", "soft_priority"):
+        for mode in ("hard_protected", "offloadable", "routed_reuse", "soft_priority"):
             model = _model(mode, Integers())
             state = model.state("")
             step, solver = model.step(state, model.event("")), z3.SolverFor("QF_LIA")

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Final, NoReturn, TypeVar, cast
 import msgspec
 
 from monitor.input.errors import InputError, did_you_mean, shown
-from monitor.input.looks import line_like, object_like
+from monitor.input.looks import describe_line, describe_object
 from spec.claims.predicates import MaterializationPredicate, parse_predicate
 from spec.files.json_text import KeyTwice, check_keys
 from spec.language.errors import PredicateError
@@ -29,6 +29,7 @@ _HALF: Final = re.compile(rb"(?<!\\)(?:\\\\)*(\\u[dD][89abAB][0-9a-fA-F]{2})(?!\
 _BYTE = re.compile(r"(?:JSON is malformed: )?(.*?)(?: \(byte (\d+)\))?", re.DOTALL)
 _BOUND = re.compile(r"Expected `int` (>=|<=) (-?\d+)")
 _NAMED = re.compile(r"Object (contains unknown|missing required) field `(.*)`", re.DOTALL)
+_FEW: Final = 5  # keys that are shown of an object that is no event
 _ONE_LINE = "write one complete JSON object on each line"
 
 S = TypeVar("S", bound=msgspec.Struct)
@@ -74,7 +75,7 @@ def parse(text: bytes, file: str, line: int) -> dict[str, object]:
 def _not_json(text: bytes, message: str) -> tuple[str, str]:
     if b"\0" in text:
         return "not text: a NUL byte", "the file may be corrupt"
-    if (known := line_like(text)) is not None:
+    if (known := describe_line(text)) is not None:
         return f"not JSON: it looks like {known[0]}", known[1]
     why, byte = _BYTE.fullmatch(message.split(" - at `")[0]).groups()  # type: ignore[union-attr]
     where = f" at byte {int(byte) + 1}" if byte else ""
@@ -102,10 +103,14 @@ def kind_in(obj: dict[str, object], field: str, file: str, line: int) -> str:
 
 def no_kind(obj: dict[str, object], file: str, line: int) -> InputError:
     """What is wrong with a line that no dialect recognises."""
-    if (known := object_like(obj)) is not None:
+    if (known := describe_object(obj)) is not None:
         return InputError(file, f"it looks like {known[0]}", line=line, hint=known[1])
     near = next((did_you_mean(key, ("kind", "event")) for key in obj), "")
-    hint = near or "every event has a kind (or, in a recorded dialect, an event)"
+    keys = ", ".join(shown(key, 20)[1:-1] for key in list(obj)[:_FEW])
+    has = f"this object has {keys}{' and more' if len(obj) > _FEW else ''}" if obj else ""
+    hint = (
+        near or f"every event has a kind (in a recorded dialect, an event); {has or 'it is empty'}"
+    )
     return InputError(file, "an event without a kind", line=line, field="kind", hint=hint)
 
 

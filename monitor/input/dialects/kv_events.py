@@ -24,6 +24,7 @@ from monitor.input.dialects import Dialect
 from monitor.input.dialects._json import struct
 from monitor.input.errors import InputError
 from monitor.input.kv_events.batches import (
+    SEQUENCE_BYTES,
     Batch,
     Events,
     Malformed,
@@ -47,7 +48,6 @@ __all__ = ["DIALECT", "FORM", "KvEventsDialect", "recognises"]
 FORM: Final = Form("kv_events")
 _OBSERVES: Final = frozenset({Kind.BLOCK_CACHED, Kind.BLOCK_EVICTED, Kind.BLOCK_LOST})
 _FULL: Final = CacheGroup(0, "full")
-_SEQUENCE_BYTES: Final = 8
 _MOST: Final = 2**63 - 1
 _MOST_STREAMS: Final = 4096
 _MOST_NAMES: Final = 1000
@@ -95,6 +95,7 @@ class _Stream:
 
     def __init__(self) -> None:
         self.last: int | None = None
+        self.missing = 0
         self.time_ns = self.run = 0
         self.groups = {0: _FULL}
         self.opened = False
@@ -110,6 +111,13 @@ class _Stream:
         opens = again or not self.opened or groups != self.groups
         self.groups, self.opened, self.run = groups, True, run
         return opens
+
+    def count(self, sequence: int | None, *, opens: bool) -> None:
+        """Count the batches that are missing before this one."""
+        if sequence is not None:
+            due = 0 if self.last is None or (opens and sequence <= self.last) else self.last + 1
+            self.missing += max(sequence - due, 0)
+        self.last = sequence
 
 
 class KvEventsDialect(Dialect):
@@ -157,18 +165,20 @@ class KvEventsDialect(Dialect):
 
     @property
     def says(self) -> str:
-        """What was read: of which runtimes, in which form, how many events of each name."""
+        """What was read: of which runtimes, how many batches, and how many events of each name."""
         names = " and ".join(sorted({each.name for each in self._runtimes.values()}))
-        forms = " and ".join(sorted(self._forms))
-        counts = ", ".join(f"{n} {name}" for name, n in self._counts.most_common(_MOST_SHOWN))
+        missing = sum(stream.missing for stream in self._streams.values())
         text = f"KV events of {names or UNKNOWN.name}"
-        text += f" ({forms})" if forms else ""
+        text += " (arrays)" if "arrays" in self._forms else ""
         text += f": {self._batches} batch{'' if self._batches == 1 else 'es'}"
-        text += f", {counts}" if counts else ""
-        if (hidden := len(self._others) - _MOST_SHOWN) > -_MOST_SHOWN:
+        text += f", {missing or 'none'} missing"
+        if counts := self._counts.most_common(_MOST_SHOWN):
+            text += "".join(f", {n} {name}" for name, n in counts)
+            text += ", and others" if len(self._counts) > _MOST_SHOWN else ""
+        if self._others:
             shown = self._others.most_common(_MOST_SHOWN)
-            listed = ", ".join(f"{n} {name}" for name, n in shown)
-            text += f"; fields that are not known: {listed}"
+            text += f"; unknown fields: {', '.join(f'{n} {name}' for name, n in shown)}"
+            hidden = len(self._others) - _MOST_SHOWN
             text += f", {hidden} more" if hidden > 0 else ""
         return text
 
@@ -216,7 +226,7 @@ class KvEventsDialect(Dialect):
         self._runtimes[endpoint] = batch.runtime
         late, last = sequence != 0 and run != stream.run, stream.last
         opens = stream.opens(batch, sequence, run)
-        stream.last = sequence
+        stream.count(sequence, opens=opens)
         # The time is of a wall clock, which may go back a little.
         stream.time_ns = max(stream.time_ns, batch.time_ns)
         stamp = Stamp(name, sequence, stream.time_ns, FORM, observes=_OBSERVES)
@@ -253,7 +263,7 @@ def _opened(message: _Message) -> tuple[int | None, Any]:
         raise Malformed("a frame is not base64") from None
     if len(frames) == 4 and not frames[0]:
         del frames[0]
-    if len(frames) != 3 or len(frames[1]) != _SEQUENCE_BYTES:
+    if len(frames) != 3 or len(frames[1]) != SEQUENCE_BYTES:
         raise Malformed(f"{counted(len(frames), 'frame')}, or a number that has not 8 bytes")
     sequence = int.from_bytes(frames[1], "big", signed=True)
     if sequence < -1:

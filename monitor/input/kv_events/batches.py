@@ -14,7 +14,15 @@ from monitor.input.kv_events.runtimes import ATOM, UNKNOWN, Runtime, runtime_of
 from spec.events.alphabet import Kind
 from spec.events.canonical import CacheGroup, Event
 
-__all__ = ["Batch", "Events", "Malformed", "batch_of", "check_place", "packed_batch"]
+__all__ = [
+    "SEQUENCE_BYTES",
+    "Batch",
+    "Events",
+    "Malformed",
+    "batch_of",
+    "check_place",
+    "packed_batch",
+]
 
 _GPU: Final = "gpu"
 _TIERS: Final = {
@@ -58,6 +66,9 @@ _KNOWN: Final = {
     "BlockRemoved": frozenset({*_POSITIONAL["BlockRemoved"], "locality", "ownership"}),
     "AllBlocksCleared": frozenset[str](),
 }
+SEQUENCE_BYTES: Final = 8
+"""The bytes of the sequence number of a message."""
+
 _MOST_TEXT: Final = 256
 _MOST_GROUPS: Final = 64
 _WORD: Final = 1 << 64
@@ -239,31 +250,29 @@ class Events:
         return name, fields
 
     def _stored(self, event: _Stored) -> None:
-        group, tier = self._group(event.group_idx), self._tier(event.medium, event.locality)
         if event.kv_cache_spec_kind is not None:
-            self._learn(group, event)
-        if not (keys := _keys(event.block_hashes)):
-            return
-        if tier == _GPU:
-            self._events.append(Event(kind=Kind.BLOCK_CACHED, keys=keys, group=group))
-        else:  # engines state one copy several times
-            found = Kind.HOST_COPY_FOUND
-            self._events.append(Event(kind=found, keys=keys, group=group, tier=tier))
+            self._learn(self._group(event.group_idx), event)
+        # Engines may state one copy several times.
+        self._state(event, Kind.BLOCK_CACHED, Kind.HOST_COPY_FOUND)
 
     def _removed(self, event: _Removed) -> None:
-        group, tier = self._group(event.group_idx), self._tier(event.medium, event.locality)
-        if not (keys := _keys(event.block_hashes)):
-            return
-        if tier == _GPU:
-            self._events.append(Event(kind=Kind.BLOCK_EVICTED, keys=keys, group=group))
-        else:
-            lost = Kind.HOST_COPY_LOST
-            self._events.append(Event(kind=lost, keys=keys, group=group, tier=tier))
+        self._state(event, Kind.BLOCK_EVICTED, Kind.HOST_COPY_LOST)
+
+    def _state(self, event: _Stored | _Removed, on_gpu: Kind, elsewhere: Kind) -> None:
+        """State the keys of an event, if it has any: a fact without keys would be about all."""
+        keys, group = _keys(event.block_hashes), self._group(event.group_idx)
+        tier = self._tier(event.medium, event.locality)
+        if keys and tier == _GPU:
+            self._events.append(Event(kind=on_gpu, keys=keys, group=group))
+        elif keys:
+            self._events.append(Event(kind=elsewhere, keys=keys, group=group, tier=tier))
 
     def _cleared(self) -> None:
         """The engine cleared its cache, in the tiers that its runtime is known to clear."""
         if self._runtime.clears is None:
-            self._lose(f"which tiers {self._runtime.name} empties by AllBlocksCleared is not known")
+            self._lose(
+                f"the tiers that AllBlocksCleared of {self._runtime.name} empties are not known"
+            )
         for tier in sorted(self._runtime.clears or ()):
             self._events.append(Event(kind=Kind.BLOCK_LOST, tier=tier))
 
@@ -282,10 +291,8 @@ class Events:
 
     def _learn(self, group: int, event: _Stored) -> None:
         """What kind of caches a group has; a window is stated in tokens."""
-        kind, tokens = (
-            _KINDS.get(event.kv_cache_spec_kind or ""),
-            event.kv_cache_spec_sliding_window,
-        )
+        kind = _KINDS.get(event.kv_cache_spec_kind or "")
+        tokens = event.kv_cache_spec_sliding_window
         if kind is None or (kind == "window" and not (tokens and event.block_size > 0)):
             self._lose(f"group {group} is {str(event.kv_cache_spec_kind)[:40]}, which is not known")
         elif kind == "window":
@@ -308,7 +315,7 @@ def _keys(hashes: list[Any]) -> tuple[int | str, ...]:
 
 
 def _key(value: object) -> int | str:
-    if isinstance(value, int) and not isinstance(value, bool) and -_WORD < value < _WORD:
+    if isinstance(value, int) and not isinstance(value, bool) and -_WORD // 2 <= value < _WORD:
         return value % _WORD  # some engines write 64 bits with a sign
     if isinstance(value, bytes) and 0 < len(value) <= _MOST_TEXT:
         return value.hex()

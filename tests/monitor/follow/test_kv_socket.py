@@ -178,7 +178,7 @@ class TestFollow:
         assert said.startswith("inconclusive  5 lines read")
         assert 2 == said.count("no claim")
         for engine, count in ((one, 2), (other, 3)):
-            form = f"KV events of vLLM (maps): {count} batches, {count} BlockStored"
+            form = f"KV events of vLLM: {count} batches, none missing, {count} BlockStored"
             assert f"{engine.address}: {form}" in said
 
     @pytest.mark.parametrize(
@@ -200,3 +200,52 @@ class TestFollow:
 
         assert (2, "") == (done.returncode, done.stdout)
         assert error in done.stderr
+
+    def test_resumed(self, tmp_path: Path) -> None:
+        """With a checkpoint it goes on, and what comes then is another run."""
+        with publishing() as engine:
+            for number in range(2):
+                engine.publish(stored(number))
+                command = [sys.executable, "-m", "monitor", "follow", engine.address]
+                command += ["--replay", engine.replay, "--checkpoint", str(tmp_path / "c")]
+                with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
+                    engine.wait_for_reader()
+                    time.sleep(3)
+                    os.kill(process.pid, signal.SIGTERM)
+                    said = process.communicate(timeout=30)[0]
+                assert 3 == process.returncode
+
+        assert "KV events of vLLM: 2 batches, none missing, 2 BlockStored" in said
+        assert "no claim" in said
+
+
+class TestSaid:
+    def test_gap(self) -> None:
+        """What cannot be asked for is reported when it is found."""
+        with publishing(kept=2) as engine, reading(KvSocket(engine.address, engine.replay)) as read:
+            ran(engine, read, 1)
+            for number in range(1, 6):
+                engine.publish(stored(number), dropped=number < 5)
+            wait(read, 0, 4, 5)
+            assert ["batches 1 to 3 did not come; the engine keeps no more"] == read.breaks
+
+    def test_no_answer(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        """A replay socket that does not answer is reported once."""
+        monkeypatch.setattr(kv_socket, "_ANSWER_MS", 50)
+        monkeypatch.setattr(kv_socket, "TAIL_S", 0.1)
+        with publishing() as engine, reading(KvSocket(engine.address, "tcp://127.0.0.1:1")) as read:
+            engine.wait_for_reader()
+            wait_for(lambda: bool(read.breaks))
+            engine.publish(stored(0))
+            wait(read, 0)
+            time.sleep(0.5)
+            why = "tcp://127.0.0.1:1 does not answer, so batches may be missing"
+            assert [why] == read.breaks
+
+    def test_publishers_address(self) -> None:
+        """The address of an engine's configuration is none that one can connect to."""
+        command = [sys.executable, "-m", "monitor", "follow", "tcp://*:5557"]
+        done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
+
+        assert 2 == done.returncode
+        assert "* is for who publishes; name a host: tcp://127.0.0.1:5557" in done.stderr

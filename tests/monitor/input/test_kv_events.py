@@ -21,16 +21,16 @@ from tests.monitor.input.kv_lines import ENDPOINT, captured, cleared, message, r
 
 FOLDER: Final = Path(__file__).parents[4] / "shared" / "traces" / "kv_events"
 CAPTURES: Final = {
-    "vllm_0_32_live": "vLLM (maps): 107 batches, 738 BlockStored, 483 BlockRemoved, "
+    "vllm_0_32_live": "vLLM: 107 batches, none missing, 738 BlockStored, 483 BlockRemoved, "
     "3 AllBlocksCleared",
-    "vllm_0_32_live.replay": "vLLM (maps): 107 batches, 738 BlockStored, 483 BlockRemoved, "
+    "vllm_0_32_live.replay": "vLLM: 107 batches, none missing, 738 BlockStored, 483 BlockRemoved, "
     "3 AllBlocksCleared",
-    "vllm_0_32_hybrid_gptoss": "vLLM (maps): 22 batches, 91 BlockRemoved, 44 BlockStored, "
+    "vllm_0_32_hybrid_gptoss": "vLLM: 22 batches, none missing, 91 BlockRemoved, 44 BlockStored, "
     "1 AllBlocksCleared",
-    "vllm_0_32_dp2": "vLLM (maps): 9 batches, 9 BlockStored",
-    "sglang_0_5_23_publisher": "SGLang (maps): 5 batches, 4 BlockStored, 1 BlockRemoved, "
+    "vllm_0_32_dp2": "vLLM: 9 batches, none missing, 9 BlockStored",
+    "sglang_0_5_23_publisher": "SGLang: 5 batches, none missing, 4 BlockStored, 1 BlockRemoved, "
     "1 AllBlocksCleared",
-    "vllm_recorded_794": "vLLM (maps): 94 batches, 695 BlockRemoved, 99 BlockStored",
+    "vllm_recorded_794": "vLLM: 94 batches, none missing, 695 BlockRemoved, 99 BlockStored",
 }
 
 
@@ -69,7 +69,7 @@ class TestCaptures:
 
         assert f"KV events of {CAPTURES[name]}" == report.inputs[0].form
         assert ModeVerdict.INCONCLUSIVE is report.verdict
-        of_sglang = ["which tiers SGLang empties by AllBlocksCleared is not known"]
+        of_sglang = ["the tiers that AllBlocksCleared of SGLang empties are not known"]
         assert (of_sglang if "sglang" in name else []) == breaks(report)
 
     def test_frames(self) -> None:
@@ -223,13 +223,13 @@ class TestBreaks:
 
         assert ["the event BlockTransferred is not known"] == breaks(report)
         assert {"BlockTransferred": 1} == report.events.unknown
-        assert "KV events of ROCm ATOM (maps)" in report.inputs[0].form
+        assert "KV events of ROCm ATOM: 1 batch, none missing" in report.inputs[0].form
 
     def test_unknown_field(self, tmp_path: Path) -> None:
         """A field that is not known is counted and shown."""
         report = checked(tmp_path / "t", captured(message(0, stored(1, colour="red"))))
 
-        assert "fields that are not known: 1 BlockStored.colour" in report.inputs[0].form
+        assert "unknown fields: 1 BlockStored.colour" in report.inputs[0].form
         assert [] == breaks(report)
 
     def test_unknown_medium(self, tmp_path: Path) -> None:
@@ -244,7 +244,7 @@ class TestBreaks:
             (stored(1), []),
             (
                 {n: v for n, v in stored(1).items() if n not in ("lora_name", "group_idx")},
-                ["which tiers SGLang empties by AllBlocksCleared is not known"],
+                ["the tiers that AllBlocksCleared of SGLang empties are not known"],
             ),
         ],
     )
@@ -379,3 +379,33 @@ class TestBounds:
         assert "500 others" in form
         assert "981 more" in form
         assert len(form) < 2000
+
+
+class TestCounts:
+    def test_missing(self, tmp_path: Path) -> None:
+        """Every missing batch is counted, and the first gap is a break."""
+        lines = [captured(message(n, stored(n))) for n in (1, 2, 5, 0, 3)]
+
+        report = checked(tmp_path / "t", *lines)
+
+        assert "5 batches, 5 missing, 5 BlockStored" in report.inputs[0].form
+        assert [
+            "lines are missing before sequence number 1",
+            "lines are missing before sequence number 3",
+        ] == breaks(report)
+
+    def test_repeated(self, tmp_path: Path) -> None:
+        """A batch that comes twice is a break, also where lines are put into order."""
+        path = tmp_path / "t"
+        lines = [captured(message(n, stored(n))) for n in (0, 1, 1, 2)]
+
+        assert ["sequence numbers of the stream go backwards"] == breaks(checked(path, *lines))
+        assert ["sequence numbers of the stream go backwards"] == breaks(
+            check_files(path, reorder="10")
+        )
+
+    def test_read(self, tmp_path: Path) -> None:
+        """The end that the reader adds to a stream is no event that was read."""
+        report = checked(tmp_path / "t", captured(message(0, stored(1))))
+
+        assert (1, 1) == (report.events.read, report.inputs[0].lines)
