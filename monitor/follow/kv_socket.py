@@ -1,4 +1,4 @@
-"""Reads the socket on which an engine publishes KV events, and heals gaps by its replay socket.
+"""Reads the socket on which an engine publishes KV events, and asks its replay socket for gaps.
 
 Every message becomes one line (`monitor.input.dialects.kv_events`). A publisher numbers its batches
 from 0, keeps the last ones, and drops what a reader is too slow for. It states no name of its run,
@@ -9,6 +9,7 @@ came before, the engine was started again (vllm/distributed/kv_events.py, ZmqEve
 from __future__ import annotations
 
 import hashlib
+import random
 import time
 from base64 import b64encode
 from collections import OrderedDict
@@ -16,6 +17,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import msgspec
 
+from monitor.follow.streams import FIRST_WAIT_S, LAST_WAIT_S
 from monitor.input.kv_events.batches import SEQUENCE_BYTES
 from monitor.input.lines import LINE_LIMIT
 
@@ -30,13 +32,19 @@ REMEMBERED: Final = 10_000
 """Batches of which a repetition is recognised: as many as vLLM keeps for its replay."""
 
 TAIL_S: Final = 5.0
-"""After so many seconds of silence the last batches are asked for: one that was dropped leaves no
-gap until another one comes.
+"""After so many seconds of silence newer batches are asked for: the last one leaves no gap if it is
+dropped.
 """
 
+FIRST_S: Final = 0.5
+"""The same after a connection was made: what comes at once is read first."""
+
+ANSWER_S: Final = 30.0
+"""So long an answer of the replay socket may take, and `_NEXT_MS` each message of it."""
+
+_NEXT_MS: Final = 2_000
 _MOST_BYTES: Final = 16 << 20
 _LOOK_MS: Final = 200
-_ANSWER_MS: Final = 2_000
 _ENCODE: Final = msgspec.json.Encoder().encode
 
 
@@ -69,70 +77,125 @@ class KvSocket:
         self._run, self._complained = 0, False
         self._last: int | None = None
         self._known: OrderedDict[int, bytes] = OrderedDict()
+        self._unsure = False  # whether the engine may have been started again since the last batch
 
     def seek(self, position: Position) -> None:
-        """There is no way back but the replay, which is always asked first."""
+        """There is no way back but the replay, which is asked in any case."""
 
     def lag(self) -> int | None:
         """Unknown."""
         return None
 
     def run(self, outlet: Outlet) -> None:
-        """Read until asked to stop."""
+        """Connect and read until asked to stop, with longer and longer waits in between."""
         import zmq  # the extra `zmq`
 
-        with zmq.Context() as context, context.socket(zmq.SUB) as peer:
-            try:
-                peer.setsockopt(zmq.LINGER, 0)
-                peer.setsockopt(zmq.MAXMSGSIZE, _MOST_BYTES)
-                peer.setsockopt(zmq.SUBSCRIBE, b"")
-                peer.connect(self._address)
-                self._read(peer, _Replay(context, self._replay, outlet), outlet)
-            except zmq.ZMQError as error:
-                outlet.end(f"cannot be opened: {error}")
+        wait = FIRST_WAIT_S
+        with zmq.Context() as context:
+            while not outlet.stopping:
+                try:
+                    if self._connection(context, outlet):
+                        wait = FIRST_WAIT_S
+                except zmq.ZMQError as error:
+                    outlet.end(f"cannot be opened: {error}")
+                    return
+                outlet.wait(wait * random.uniform(0.5, 1.0))
+                wait = min(2 * wait, LAST_WAIT_S)
 
-    def _read(self, peer: Any, replay: _Replay, outlet: Outlet) -> None:
+    def _connection(self, context: Any, outlet: Outlet) -> bool:
+        """Read until the connection ends; whether there was one.
+
+        ZMQ does not connect again by itself: it would say nothing of an engine that was started
+        again meanwhile, and it gives up after a message that is too large.
+        """
+        import zmq
+        from zmq.utils.monitor import recv_monitor_message
+
+        replay = _Replay(context, self._replay, outlet)
+        with context.socket(zmq.SUB) as peer:
+            for option, value in (
+                (zmq.LINGER, 0),
+                (zmq.IPV6, 1),
+                (zmq.MAXMSGSIZE, _MOST_BYTES),
+                (zmq.RECONNECT_IVL, -1),
+            ):
+                peer.setsockopt(option, value)
+            peer.setsockopt(zmq.SUBSCRIBE, b"")
+            events = peer.get_monitor_socket(zmq.EVENT_ALL)
+            peer.connect(self._address)
+            connected, quiet = False, time.monotonic()
+            while not outlet.stopping:
+                came = peer.poll(_LOOK_MS)
+                if events.poll(0):  # what happened to the connection before the message came
+                    event = recv_monitor_message(events)["event"]
+                    if event == zmq.EVENT_HANDSHAKE_SUCCEEDED:
+                        connected, quiet = True, time.monotonic()
+                        self._connected(outlet)
+                    elif event in (zmq.EVENT_DISCONNECTED, zmq.EVENT_CLOSED):
+                        while peer.poll(0):
+                            self._take(peer.recv_multipart(), replay, outlet)
+                        break
+                elif came:
+                    self._take(peer.recv_multipart(), replay, outlet)
+                    quiet = time.monotonic()
+                elif connected and time.monotonic() - quiet > (FIRST_S if self._unsure else TAIL_S):
+                    self._unsure = False
+                    self._heal(replay, outlet)
+                    quiet = time.monotonic()
+            peer.disable_monitor()
+        if connected and not outlet.stopping:
+            outlet.interrupted("the connection was lost")
+        return connected
+
+    def _connected(self, outlet: Outlet) -> None:
+        """Who was connected before cannot know whether the same engine is there: the replay does,
+        and without one another run begins.
+        """
         outlet.connects += 1
-        self._heal(replay, outlet)
-        quiet = time.monotonic()
-        while not outlet.stopping:
-            if peer.poll(_LOOK_MS):
-                self._take(peer.recv_multipart(), replay, outlet)
-                quiet = time.monotonic()
-            elif time.monotonic() - quiet > TAIL_S:
-                self._heal(replay, outlet)
-                quiet = time.monotonic()
+        self._unsure = True
+        if self._last is not None and self._replay is None:
+            self._begin()
 
     def _take(self, frames: list[bytes], replay: _Replay, outlet: Outlet) -> None:
         """A message that was published."""
-        if len(frames) != 3 or len(frames[1]) != SEQUENCE_BYTES:
+        message = _Message(*frames) if len(frames) == 3 else None
+        if message is None or len(message.number) != SEQUENCE_BYTES or message.sequence < 0:
             outlet.lines([_line(self._address, self._run, frames)])  # the reader says what is wrong
             return
-        message, last = _Message(*frames), self._last
+        number = message.sequence
+        unsure, self._unsure = self._unsure, False
+        if unsure and self._last is not None:
+            self._heal(replay, outlet, number)
         if self._is_known(message):
             return
-        if last is not None and message.sequence != last + 1:
-            if message.sequence <= last:
-                self._begin()
-            if message.sequence:
-                self._heal(replay, outlet)
-        if not self._is_known(message):
-            self._pass(message, outlet)
-
-    def _heal(self, replay: _Replay, outlet: Outlet) -> None:
-        """Pass on what the replay has after the last batch. Where it has that batch with other
-        bytes, or nothing from it on, it is of another run, of which all is passed on.
-        """
-        last, answered, other = self._last, False, False
-        for message in replay.since(last or 0):
-            answered = True
-            if message.sequence == last:
-                other = not self._is_known(message)
-            elif not other and (last is None or message.sequence > last):
-                self._pass(message, outlet)
-        if last is not None and (other or (replay.is_complete and not answered)):
+        if self._last is not None and number <= self._last:
             self._begin()
-            self._heal(replay, outlet)
+        if number != (0 if self._last is None else self._last + 1):
+            self._heal(replay, outlet, number)
+        self._pass(message, outlet)
+
+    def _heal(self, replay: _Replay, outlet: Outlet, until: int | None = None) -> None:
+        """Pass on what the replay has after the last batch, up to this number. Where it has other
+        bytes under a number that is known, it is of another run, of which all is passed on.
+        """
+        last, other = self._last, False
+        for message in replay.since(last or 0):
+            number = message.sequence
+            if last is not None and number == last:
+                other = not self._is_known(message)
+            elif until is not None and number >= until:
+                replay.leave()
+                break
+            elif not other:
+                self._pass(message, outlet)
+        if last is not None and replay.is_empty:  # of a run that has not come so far, or none
+            other = any(
+                number.sequence in self._known and not self._is_known(number)
+                for number in replay.since(0)
+            )
+        if other:
+            self._begin()
+            self._heal(replay, outlet, until)
         elif replay.fails and not self._complained:
             self._complained = True
             outlet.interrupted(f"{self._replay} does not answer, so batches may be missing")
@@ -156,7 +219,7 @@ class KvSocket:
             )
             outlet.interrupted(f"{which} did not come; {kept}")
         self._last = number
-        self._known[message.sequence] = message.digest
+        self._known[number] = message.digest
         if len(self._known) > REMEMBERED:
             self._known.popitem(last=False)
         outlet.lines([_line(self._address, self._run, message)])
@@ -165,43 +228,56 @@ class KvSocket:
 class _Replay:
     """Asks the socket of a publisher that replays, if it has one.
 
-    `is_complete` says that the last answer came to its end. Each question has a connection of its
-    own, so that an answer that comes too late is of no other question.
+    Each question has a connection of its own, so that an answer that comes too late is of no other
+    question.
+
+    Attributes:
+        is_empty: the last answer came to its end, and had no batch.
+        fails: the last answer did not come to its end.
     """
 
     def __init__(self, context: Any, address: str | None, outlet: Outlet) -> None:
         self._context, self._address, self._outlet = context, address, outlet
-        self.is_complete = False
+        self.is_empty = self.fails = False
 
-    @property
-    def fails(self) -> bool:
-        """Whether it did not answer to the end, though nobody asked to stop."""
-        return not (self._address is None or self.is_complete or self._outlet.stopping)
+    def leave(self) -> None:
+        """The rest of the last answer is not needed."""
+        self.fails = False
 
     def since(self, number: int) -> Iterator[_Message]:
-        """The batches from this number on, as many as the publisher keeps.
+        """The batches from this number on, as many as the publisher keeps, in rising order.
 
         Older engines leave out the topic.
         """
         import zmq
 
-        self.is_complete = False
+        self.is_empty = self.fails = False
         if self._address is None:
             return
+        self.fails, last, until = True, -1, time.monotonic() + ANSWER_S
         with self._context.socket(zmq.DEALER) as peer:
-            peer.setsockopt(zmq.LINGER, 0)
-            peer.setsockopt(zmq.MAXMSGSIZE, _MOST_BYTES)
+            for option, value in (
+                (zmq.LINGER, 0),
+                (zmq.IPV6, 1),
+                (zmq.MAXMSGSIZE, _MOST_BYTES),
+            ):
+                peer.setsockopt(option, value)
             peer.connect(self._address)
             peer.send_multipart((b"", number.to_bytes(SEQUENCE_BYTES, "big")))
-            while not self._outlet.stopping and peer.poll(_ANSWER_MS):
+            while time.monotonic() < until and peer.poll(_NEXT_MS):
                 frames = peer.recv_multipart()
                 if len(frames) not in (3, 4) or len(frames[-2]) != SEQUENCE_BYTES:
-                    return
+                    break
                 message = _Message(frames[1] if len(frames) == 4 else b"", *frames[-2:])
                 if message.sequence < 0:
-                    self.is_complete = True
-                    return
+                    self.fails, self.is_empty = False, last < 0
+                    break
+                if message.sequence <= last or self._outlet.stopping:
+                    break
+                last = message.sequence
                 yield message
+            if self._outlet.stopping:
+                self.leave()
 
 
 def _line(address: str, run: int, frames: Any) -> bytes | None:

@@ -24,6 +24,7 @@ from monitor.input.dialects import Dialect
 from monitor.input.dialects._json import struct
 from monitor.input.errors import InputError
 from monitor.input.kv_events.batches import (
+    KNOWN,
     SEQUENCE_BYTES,
     Batch,
     Events,
@@ -36,7 +37,6 @@ from monitor.input.kv_events.runtimes import UNKNOWN, Runtime
 from monitor.input.records import Form, Record, Stamp, at_line
 from spec.events.alphabet import Kind
 from spec.events.canonical import CacheGroup, Event, Mark
-from spec.language.prose import counted
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -52,6 +52,7 @@ _MOST: Final = 2**63 - 1
 _MOST_STREAMS: Final = 4096
 _MOST_NAMES: Final = 1000
 _MOST_SHOWN: Final = 20
+_OTHERS: Final = "(others)"
 _MOST_LINES: Final = 100_000  # of one batch
 
 
@@ -96,6 +97,7 @@ class _Stream:
     def __init__(self) -> None:
         self.last: int | None = None
         self.missing = 0
+        self.stored = False  # whether anything was stored in this run
         self.time_ns = self.run = 0
         self.groups = {0: _FULL}
         self.opened = False
@@ -106,7 +108,7 @@ class _Stream:
         """
         again = self.opened and (sequence == 0 or run != self.run)
         if again:
-            self.groups, self.time_ns = {0: _FULL}, 0
+            self.groups, self.time_ns, self.stored = {0: _FULL}, 0, False
         groups = {**self.groups, **batch.groups}
         opens = again or not self.opened or groups != self.groups
         self.groups, self.opened, self.run = groups, True, run
@@ -126,10 +128,11 @@ class KvEventsDialect(Dialect):
     def __init__(self, file: str) -> None:
         self._file = file
         self._streams: dict[str, _Stream] = {}
-        self._runtimes: dict[str, Runtime] = {}
-        self._held: _Held | None = None
+        self._runtimes: dict[str, tuple[int, Runtime]] = {}  # by endpoint, with its run
+        self._held: dict[tuple[str, int | None], _Held] = {}
         self._counts, self._others = Counter[str](), Counter[str]()
-        self._forms = set[str]()
+        self._forms, self._names = set[str](), set[str]()
+        self._unnumbered = False
         self._batches = self._line = 0
 
     def feed(self, obj: dict[str, object], line: int) -> Sequence[Record]:
@@ -145,18 +148,20 @@ class KvEventsDialect(Dialect):
         try:
             sequence, value = _opened(message)
             if sequence == -1:  # the end of a replay
-                return self._rest()
-            batch = batch_of(value, self._runtimes.get(message.endpoint, UNKNOWN))
+                return ()
+            runtime = self._runtime(message.endpoint, message.run, sequence)
+            batch = batch_of(value, runtime)
         except Malformed as problem:
             raise self._refused(line, "frames", problem) from None
         at = at_line(self._file, line, sequence)
-        return (*self._rest(), *self._records(at, message.endpoint, message.run, sequence, batch))
+        return self._records(at, message.endpoint, message.run, sequence, batch)
 
     def flush(self, stream: str | None = None) -> Sequence[Record]:
         """What was held back; at the end of the file also the end of each stream: a capture ends
         where somebody stopped it.
         """
-        found = [*self._rest()]
+        held = [key for key in self._held if stream in (None, self._stream_name(*key))]
+        found = [record for key in held for record in self._rest(key)]
         if stream is None:
             at = at_line(self._file, self._line)
             for name in self._streams:
@@ -166,12 +171,11 @@ class KvEventsDialect(Dialect):
     @property
     def says(self) -> str:
         """What was read: of which runtimes, how many batches, and how many events of each name."""
-        names = " and ".join(sorted({each.name for each in self._runtimes.values()}))
         missing = sum(stream.missing for stream in self._streams.values())
-        text = f"KV events of {names or UNKNOWN.name}"
+        text = f"KV events of {' and '.join(sorted(self._names)) or UNKNOWN.name}"
         text += " (arrays)" if "arrays" in self._forms else ""
         text += f": {self._batches} batch{'' if self._batches == 1 else 'es'}"
-        text += f", {missing or 'none'} missing"
+        text += ", not all numbered" if self._unnumbered else f", {missing or 'none'} missing"
         if counts := self._counts.most_common(_MOST_SHOWN):
             text += "".join(f", {n} {name}" for name, n in counts)
             text += ", and others" if len(self._counts) > _MOST_SHOWN else ""
@@ -184,9 +188,10 @@ class KvEventsDialect(Dialect):
 
     def _single(self, single: _Single, line: int) -> Sequence[Record]:
         """A line of one event: the batch is complete when a line of another one comes."""
-        held = self._held
+        key = single.endpoint, single.data_parallel_rank
+        held = self._held.get(key)
         goes_on = held is not None and _is_next(held, single)
-        runtime = self._runtimes.get(single.endpoint, UNKNOWN)
+        runtime = self._runtime(single.endpoint, 0, None if goes_on else single.sequence)
         events = held.events if held is not None and goes_on else Events(runtime)
         try:
             check_place(single.timestamp, single.data_parallel_rank)
@@ -194,19 +199,34 @@ class KvEventsDialect(Dialect):
         except Malformed as problem:
             raise self._refused(line, "event", problem) from None
         if held is not None and goes_on:
-            self._held = held._replace(lines=held.lines + 1)
+            self._held[key] = held._replace(lines=held.lines + 1)
             return ()
-        found = self._rest()
-        self._held = _Held(at_line(self._file, line, single.sequence), single, events)
+        found = self._rest(key)
+        self._check_room(self._stream_name(*key), line)
+        self._held[key] = _Held(at_line(self._file, line, single.sequence), single, events)
         return found
 
-    def _rest(self) -> Sequence[Record]:
-        held, self._held = self._held, None
+    def _rest(self, key: tuple[str, int | None]) -> Sequence[Record]:
+        """The records of the batch in hand of an endpoint and a rank."""
+        held = self._held.pop(key, None)
         if held is None:
             return ()
         single = held.single
         batch = held.events.batch(single.timestamp, single.data_parallel_rank)
         return self._records(held.at, single.endpoint, 0, single.sequence, batch)
+
+    def _runtime(self, endpoint: str, run: int, sequence: int | None) -> Runtime:
+        """The runtime of an endpoint, as far as the batches of its run before this one say."""
+        before, runtime = self._runtimes.get(endpoint, (run, UNKNOWN))
+        return UNKNOWN if sequence == 0 or run != before else runtime
+
+    def _stream_name(self, endpoint: str, rank: int | None) -> str:
+        return (endpoint or self._file) + (f" rank {rank}" if rank else "")
+
+    def _check_room(self, name: str, line: int) -> None:
+        known = len(self._streams) + len(self._held)
+        if name not in self._streams and known >= _MOST_STREAMS:
+            raise InputError(self._file, f"over {_MOST_STREAMS} streams", line=line)
 
     def _records(
         self, at: At, endpoint: str, run: int, sequence: int | None, batch: Batch
@@ -214,16 +234,16 @@ class KvEventsDialect(Dialect):
         """The record of a batch; where a run begins with it of which something is missing, that of
         the beginning and that of the batch.
         """
-        name = endpoint or self._file
-        name += f" rank {batch.rank}" if batch.rank else ""
-        if name not in self._streams and len(self._streams) >= _MOST_STREAMS:
-            raise InputError(self._file, f"over {_MOST_STREAMS} streams", line=at.line)
+        name = self._stream_name(endpoint, batch.rank)
+        self._check_room(name, at.line)
         stream = self._streams.setdefault(name, _Stream())
         self._batches += 1
+        self._unnumbered |= sequence is None
         _count(self._counts, batch.counts)
         _count(self._others, batch.others)
         self._forms |= {batch.form} - {""}
-        self._runtimes[endpoint] = batch.runtime
+        self._names |= {batch.runtime.name} - {UNKNOWN.name}
+        self._runtimes[endpoint] = run, batch.runtime
         late, last = sequence != 0 and run != stream.run, stream.last
         opens = stream.opens(batch, sequence, run)
         stream.count(sequence, opens=opens)
@@ -231,12 +251,14 @@ class KvEventsDialect(Dialect):
         stream.time_ns = max(stream.time_ns, batch.time_ns)
         stamp = Stamp(name, sequence, stream.time_ns, FORM, observes=_OBSERVES)
         events: tuple[tuple[Event, At], ...] = tuple((event, at) for event in batch.events)
-        whole = Record(at, stamp, events, unknown=batch.unknown, lost=batch.lost)
+        lost = batch.lost or (batch.unclear if stream.stored else "")
+        stream.stored |= "BlockStored" in batch.counts
+        whole = Record(at, stamp, events, unknown=batch.unknown, lost=lost)
         if not opens:
             return (whole,)
         groups = tuple(stream.groups[number] for number in sorted(stream.groups))
         opened = msgspec.structs.replace(stamp, mark=Mark.STREAM_OPENED, groups=groups)
-        lost = batch.lost or (f"the run began before sequence number {sequence}" if late else "")
+        lost = lost or (f"the run began before sequence number {sequence}" if late else "")
         if last is None or not lost:
             return (msgspec.structs.replace(whole, stamp=opened),)
         rest = msgspec.structs.replace(stamp, sequence=None)
@@ -250,23 +272,29 @@ class KvEventsDialect(Dialect):
 def _count(found: Counter[str], more: Mapping[str, int]) -> None:
     """Add to counts by name; of names that are not known, only so many are kept apart."""
     for name, number in more.items():
-        found[name if name in found or len(found) < _MOST_NAMES else "others"] += number
+        kept = name in KNOWN or name in found or len(found) < _MOST_NAMES
+        found[name if kept else _OTHERS] += number
 
 
 def _opened(message: _Message) -> tuple[int | None, Any]:
     """The sequence number and the decoded batch of a message; raises Malformed."""
     if message.frames is None:
-        return message.seq, message.decoded
+        sequence, value = message.seq, message.decoded
+        if sequence == -1 and value is not None:
+            raise Malformed("the sequence number is negative")
+        return sequence, value
     try:
         frames = [b64decode(frame, validate=True) for frame in message.frames]
     except (binascii.Error, ValueError):
         raise Malformed("a frame is not base64") from None
     if len(frames) == 4 and not frames[0]:
         del frames[0]
-    if len(frames) != 3 or len(frames[1]) != SEQUENCE_BYTES:
-        raise Malformed(f"{counted(len(frames), 'frame')}, or a number that has not 8 bytes")
+    if len(frames) != 3:
+        raise Malformed(f"a message has 3 frames, and this has {len(frames)}")
+    if len(frames[1]) != SEQUENCE_BYTES:
+        raise Malformed(f"the sequence number has {len(frames[1])} bytes, not {SEQUENCE_BYTES}")
     sequence = int.from_bytes(frames[1], "big", signed=True)
-    if sequence < -1:
+    if sequence < -1 or (sequence == -1 and frames[2]):
         raise Malformed("the sequence number is negative")
     return sequence, None if sequence == -1 else packed_batch(frames[2])
 

@@ -6,6 +6,8 @@ before the middle of 2026, an array that begins with it (vllm/distributed/kv_eve
 
 from __future__ import annotations
 
+import re
+from collections.abc import Set
 from typing import Any, Final, NamedTuple
 
 import msgspec
@@ -15,6 +17,7 @@ from spec.events.alphabet import Kind
 from spec.events.canonical import CacheGroup, Event
 
 __all__ = [
+    "KNOWN",
     "SEQUENCE_BYTES",
     "Batch",
     "Events",
@@ -55,7 +58,7 @@ _POSITIONAL: Final[dict[str, tuple[str, ...]]] = {
 }
 """The fields of events that are arrays, after the name."""
 
-_KNOWN: Final = {
+KNOWN: Final = {
     "BlockStored": frozenset(
         {
             *(*_POSITIONAL["BlockStored"], "kv_cache_spec_kind", "kv_cache_spec_sliding_window"),
@@ -66,11 +69,14 @@ _KNOWN: Final = {
     "BlockRemoved": frozenset({*_POSITIONAL["BlockRemoved"], "locality", "ownership"}),
     "AllBlocksCleared": frozenset[str](),
 }
+"""The events that are understood, with their fields."""
+
 SEQUENCE_BYTES: Final = 8
 """The bytes of the sequence number of a message."""
 
 _MOST_TEXT: Final = 256
 _MOST_GROUPS: Final = 64
+_NAME: Final = re.compile(r"[A-Za-z0-9_.]{1,64}")
 _WORD: Final = 1 << 64
 
 
@@ -90,6 +96,7 @@ class Batch(NamedTuple):
         others: fields that are not known, as `BlockStored.field`.
         runtime: by the fields of its events.
         lost: why it is not known what is held after the batch; empty where it is.
+        unclear: the same, where anything was held before the batch.
         form: of its events, maps or arrays.
     """
 
@@ -101,12 +108,13 @@ class Batch(NamedTuple):
     others: dict[str, int]
     runtime: Runtime
     lost: str
+    unclear: str
     form: str
 
     @property
     def unknown(self) -> str | None:
         """The first name of an event that is not known, if there is one."""
-        return next((name for name in self.counts if name not in _KNOWN), None)
+        return next((name for name in self.counts if name not in KNOWN), None)
 
 
 class _Stored(msgspec.Struct, frozen=True):
@@ -176,7 +184,8 @@ class Events:
     """
 
     def __init__(self, runtime: Runtime) -> None:
-        self._runtime, self._lost, self._form = runtime, "", ""
+        self._runtime, self._form = runtime, ""
+        self._lost = self._unclear = ""
         self._events: list[Event] = []
         self._counts: dict[str, int] = {}
         self._groups: dict[int, CacheGroup] = {}
@@ -201,6 +210,7 @@ class Events:
             self._others,
             self._runtime,
             self._lost,
+            self._unclear,
             self._form,
         )
 
@@ -208,26 +218,32 @@ class Events:
         """One event; raises Malformed."""
         name, fields = self._named(value)
         self._counts[name] = self._counts.get(name, 0) + 1
-        if name not in _KNOWN:
+        if name not in KNOWN:
             self._lose(f"the event {name} is not known")
-            if name == "BlockTransferred":
+            if name == "BlockTransferred" and self._runtime is UNKNOWN:
                 self._runtime = ATOM
             return
-        for field in fields.keys() - _KNOWN[name]:
+        for field in fields.keys() - KNOWN[name]:
             self.note(name, field)
         if name == "AllBlocksCleared":
             self._cleared()
         elif name == "BlockStored":
-            if self._runtime is UNKNOWN and self._form == "maps":
-                self._runtime = runtime_of(fields.keys())
+            self._recognise(fields.keys())
             self._stored(_struct(name, fields, _Stored))
         else:
             self._removed(_struct(name, fields, _Removed))
 
     def note(self, name: str, field: str) -> None:
         """A field is not known."""
-        what = f"{name}.{field[:_MOST_TEXT]}"
+        what = f"{name}.{_shown(field)}"
         self._others[what] = self._others.get(what, 0) + 1
+
+    def _recognise(self, fields: Set[str]) -> None:
+        """A field that only one runtime has names it; others are a guess, where there is none."""
+        if self._form == "maps":
+            found = runtime_of(fields)
+            if self._runtime is UNKNOWN or not fields.isdisjoint(found.own):
+                self._runtime = found
 
     def _lose(self, why: str) -> None:
         self._lost = self._lost or why
@@ -245,8 +261,8 @@ class Events:
                 fields[names[place] if place < len(names) else f"item {place + 1}"] = each
         else:
             raise Malformed("an event is a map or an array")
-        if not isinstance(name, str) or not name.isprintable() or not 0 < len(name) <= _MOST_TEXT:
-            raise Malformed("an event has a name")
+        if not isinstance(name, str) or not _NAME.fullmatch(name):
+            raise Malformed("an event has a name of letters, digits and _")
         return name, fields
 
     def _stored(self, event: _Stored) -> None:
@@ -270,9 +286,11 @@ class Events:
     def _cleared(self) -> None:
         """The engine cleared its cache, in the tiers that its runtime is known to clear."""
         if self._runtime.clears is None:
-            self._lose(
-                f"the tiers that AllBlocksCleared of {self._runtime.name} empties are not known"
-            )
+            name = self._runtime.name
+            why = f"the tiers that AllBlocksCleared of {name} empties are not known"
+            if "BlockStored" in self._counts:
+                self._lose(why)
+            self._unclear = self._unclear or why
         for tier in sorted(self._runtime.clears or ()):
             self._events.append(Event(kind=Kind.BLOCK_LOST, tier=tier))
 
@@ -281,7 +299,7 @@ class Events:
             return "external"
         found = _TIERS.get(medium)
         if found is None:
-            self._lose(f"the medium {str(medium)[:40]!r} is not known")
+            self._lose(f"the medium {_shown(medium or '')} is not known")
         return found or "unknown"
 
     def _group(self, number: int | None) -> int:
@@ -294,12 +312,18 @@ class Events:
         kind = _KINDS.get(event.kv_cache_spec_kind or "")
         tokens = event.kv_cache_spec_sliding_window
         if kind is None or (kind == "window" and not (tokens and event.block_size > 0)):
-            self._lose(f"group {group} is {str(event.kv_cache_spec_kind)[:40]}, which is not known")
+            shown = _shown(event.kv_cache_spec_kind or "")
+            self._lose(f"group {group} is {shown}, which is not known")
         elif kind == "window":
             blocks = -(-((tokens or 1) - 1) // event.block_size)
             self._groups[group] = CacheGroup(group, "window", max(blocks, 1))
         else:
             self._groups[group] = CacheGroup(group, "full" if kind == "full" else "state")
+
+
+def _shown(name: str) -> str:
+    """A name that a message states, if it is one: a message may state any text."""
+    return name if _NAME.fullmatch(name) else "(no name)"
 
 
 def _struct(name: str, fields: dict[str, Any], form: type[Any]) -> Any:

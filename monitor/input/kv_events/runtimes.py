@@ -43,8 +43,12 @@ ATOM: Final = Runtime("ROCm ATOM")
 UNKNOWN: Final = Runtime("an unknown runtime")
 
 _ALL: Final = (TENSORRT_LLM, SGLANG, VLLM)
-_LORA: Final = "lora_name"
-"""A field that vLLM writes always, and SGLang only where there is an adapter."""
+_SGLANG: Final = frozenset(
+    {
+        *("block_hashes", "parent_block_hash", "token_ids", "block_size", "lora_id", "medium"),
+    }
+)
+"""The fields that SGLang writes where there is no adapter, salt or session; vLLM writes more."""
 
 
 def runtime_of(fields: Set[str]) -> Runtime:
@@ -55,4 +59,4 @@ def runtime_of(fields: Set[str]) -> Runtime:
     for runtime in _ALL:
         if not fields.isdisjoint(runtime.own):
             return runtime
-    return UNKNOWN if _LORA in fields else SGLANG
+    return SGLANG if fields == _SGLANG else UNKNOWN

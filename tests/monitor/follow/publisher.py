@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+import time
 from collections import deque
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -20,6 +21,9 @@ class Publisher:
 
     Args:
         kept: so many batches are kept.
+
+    Attributes:
+        answers: numbers of batches that any question is answered by, if not by those kept.
     """
 
     def __init__(self, context: zmq.Context[Any], kept: int) -> None:
@@ -31,6 +35,8 @@ class Publisher:
         self.address, self.replay = f"tcp://127.0.0.1:{port}", f"tcp://127.0.0.1:{other}"
         self._kept: deque[tuple[bytes, bytes, bytes]] = deque(maxlen=kept)
         self._lock, self._number = threading.Lock(), 0
+        self._context = context
+        self.answers: list[int] | None = None
         self.stopping = threading.Event()
 
     def publish(self, *events: Any, dropped: bool = False) -> int:
@@ -49,10 +55,32 @@ class Publisher:
             self._kept.clear()
             self._number = number
 
+    def forget(self, count: int) -> None:
+        """The last batches are kept no more."""
+        with self._lock:
+            for _ in range(min(count, len(self._kept))):
+                self._kept.pop()
+
+    def reopen(self) -> None:
+        """The socket that publishes is closed, and opened again at its address."""
+        self._socket.close()
+        self._socket = self._context.socket(zmq.XPUB)
+        self._socket.setsockopt(zmq.LINGER, 0)
+        until = time.monotonic() + 10
+        while True:
+            try:
+                self._socket.bind(self.address)
+                return
+            except zmq.ZMQError:  # it closes when ZMQ comes to it
+                assert time.monotonic() < until
+                time.sleep(0.01)
+
     def wait_for_reader(self) -> None:
         """Wait until somebody reads."""
-        assert self._socket.poll(10_000)
-        self._socket.recv()
+        while True:
+            assert self._socket.poll(20_000)
+            if self._socket.recv()[:1] == b"\x01":  # not the leave of another one
+                return
 
     def serve(self) -> None:
         """Replay until asked to stop."""
@@ -62,6 +90,10 @@ class Publisher:
             who, empty, number = self._asked.recv_multipart()
             with self._lock:
                 kept = [each for each in self._kept if each[1] >= number]
+            if self.answers is not None:  # these numbers, and no end
+                for each in self.answers:
+                    self._asked.send_multipart((who, empty, *message(each)))
+                continue
             for topic, sequence, payload in kept:
                 self._asked.send_multipart((who, empty, topic, sequence, payload))
             self._asked.send_multipart((who, empty, b"", b"\xff" * 8, b""))

@@ -18,6 +18,8 @@ pytest.importorskip("zmq")
 from monitor.follow import kv_socket
 from monitor.follow.kv_socket import KvSocket
 from monitor.follow.streams import Zmq
+from monitor.input.errors import InputError
+from monitor.input.given import LineReader
 from tests.monitor.follow.processes import wait_for
 from tests.monitor.follow.publisher import Publisher, publishing
 from tests.monitor.follow.reading import Read, reading
@@ -132,6 +134,58 @@ class TestRuns:
             engine.publish(stored(100))
             wait(read, 3, run=1, before=5)
 
+    def test_first_lost(self) -> None:
+        """The engine was started again, and its first batches came before we were connected: the
+        next one would follow ours by its number.
+        """
+        with publishing() as engine, reading(KvSocket(engine.address, engine.replay)) as read:
+            ran(engine, read, 1)
+            engine.reopen()
+            engine.restart()
+            engine.publish(stored(100))  # nobody hears it
+            engine.wait_for_reader()
+            engine.publish(stored(101))
+            wait(read, 0, 1, run=1, before=1)
+
+    def test_no_replay(self) -> None:
+        """Without a replay socket nobody knows that, so that another run begins."""
+        with publishing() as engine, reading(KvSocket(engine.address)) as read:
+            ran(engine, read, 1)
+            engine.reopen()
+            engine.publish(stored(1))
+            engine.wait_for_reader()
+            engine.publish(stored(2))
+            wait(read, 2, run=1, before=1)
+            assert [
+                "the connection was lost",
+                "batches 0 to 1 did not come; --replay asks for what is missing",
+            ] == read.breaks
+
+    def test_same_engine(self) -> None:
+        """With one, what was missed while the connection was lost is asked for."""
+        with publishing() as engine, reading(KvSocket(engine.address, engine.replay)) as read:
+            ran(engine, read, 1)
+            engine.reopen()
+            engine.publish(stored(1))
+            engine.wait_for_reader()
+            engine.publish(stored(2))
+            wait(read, 0, 1, 2)
+
+    def test_keeps_little(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        """A publisher that keeps no batch, or not the last ones, was not started again."""
+        monkeypatch.setattr(kv_socket, "TAIL_S", 0.1)
+        for kept in (0, 2):
+            with (
+                publishing(kept=kept) as engine,
+                reading(KvSocket(engine.address, engine.replay)) as read,
+            ):
+                ran(engine, read, 3)
+                engine.forget(1)
+                time.sleep(0.5)
+                engine.publish(stored(3))
+                wait(read, 0, 1, 2, 3)
+                assert [] == read.breaks
+
 
 class TestOthers:
     def test_too_long(self) -> None:
@@ -141,6 +195,36 @@ class TestOthers:
             engine.publish(stored(*["x" * 200] * 5000))
             wait_for(lambda: bool(read.lines))
             assert [None] == read.lines
+
+    def test_too_large(self) -> None:
+        """ZMQ closes a connection for a message that is too large; it is made again."""
+        with publishing() as engine, reading(KvSocket(engine.address)) as read:
+            engine.wait_for_reader()
+            engine.publish(stored(*["x" * 200] * 90_000))
+            engine.wait_for_reader()
+            engine.publish(stored(1))
+            wait(read, 1, run=0)
+
+    def test_negative(self) -> None:
+        """A number below 0 is no end, and is refused by who reads lines."""
+        with publishing() as engine, reading(KvSocket(engine.address)) as read:
+            engine.wait_for_reader()
+            engine._socket.send_multipart((b"", b"\xff" * 8, b"x"))
+            engine.publish(stored(0))
+            wait_for(lambda: len(read.lines) == 2)
+            line = read.lines[0] or b""
+        with pytest.raises(InputError, match="the sequence number is negative"):
+            LineReader("t").read(line, 1)
+
+    def test_endless(self) -> None:
+        """An answer whose numbers do not rise is no answer."""
+        with publishing() as engine, reading(KvSocket(engine.address, engine.replay)) as read:
+            engine.answers = [0, 0, 0]
+            engine.wait_for_reader()
+            engine.publish(stored(0), dropped=True)
+            engine.publish(stored(1))
+            wait_for(lambda: 1 in [number for _, number in numbers(read)])
+            assert any("does not answer" in why for why in read.breaks)
 
     def test_other_frames(self) -> None:
         """A message in another form is passed on, and refused by who reads lines."""
@@ -231,7 +315,7 @@ class TestSaid:
 
     def test_no_answer(self, monkeypatch: pytest.MonkeyPatch) -> None:
         """A replay socket that does not answer is reported once."""
-        monkeypatch.setattr(kv_socket, "_ANSWER_MS", 50)
+        monkeypatch.setattr(kv_socket, "_NEXT_MS", 50)
         monkeypatch.setattr(kv_socket, "TAIL_S", 0.1)
         with publishing() as engine, reading(KvSocket(engine.address, "tcp://127.0.0.1:1")) as read:
             engine.wait_for_reader()

@@ -236,7 +236,7 @@ class TestBreaks:
         """A tier that is not known is a break."""
         report = checked(tmp_path / "t", captured(message(0, stored(1, medium="TAPE"))))
 
-        assert ["the medium 'TAPE' is not known"] == breaks(report)
+        assert ["the medium TAPE is not known"] == breaks(report)
 
     @pytest.mark.parametrize(
         ("event", "expected"),
@@ -316,6 +316,9 @@ MALFORMED: Final[dict[str, bytes]] = {
     "no list": captured((b"", bytes(8), b"\x01")),
     "nested": captured((b"", bytes(8), b"\x91" * 5000)),
     "a negative number": captured((b"", b"\xff" * 7 + b"\x00", b"")),
+    "a batch under the number -1": captured(message(-1, stored(1))),
+    "a decoded batch under -1": b'{"seq": -1, "decoded": [1.0, []]}',
+    "one frame": b'{"frames": ["AA=="]}',
     "no time": b'{"seq": 0, "decoded": ["now", []]}',
     "no events": b'{"seq": 0, "decoded": [1.0, 3]}',
     "an event that is a number": b'{"seq": 0, "decoded": [1.0, [3]]}',
@@ -366,6 +369,122 @@ class TestMalformed:
         assert all(isinstance(each, Record) for each in found)
 
 
+class TestRuntimes:
+    OF_SGLANG: Final = {n: v for n, v in stored(1).items() if n not in ("lora_name", "group_idx")}
+
+    @pytest.mark.parametrize(
+        ("events", "runtime"),
+        [
+            ([{"type": "BlockStored", "block_hashes": [1]}], "an unknown runtime"),
+            ([["BlockStored", [1], None, [1], 16, None, "GPU"]], "an unknown runtime (arrays)"),
+            ([OF_SGLANG], "SGLang"),
+            ([OF_SGLANG, stored(2)], "vLLM"),
+            ([OF_SGLANG | {"cache_salt": "s"}], "SGLang"),
+            ([OF_SGLANG | {"mm_keys": []}], "TensorRT-LLM"),
+            ([stored(1), {"type": "BlockTransferred"}], "vLLM"),
+        ],
+    )
+    def test_known(self, tmp_path: Path, events: list[Any], runtime: str) -> None:
+        """A runtime is named by fields that only it has, and guessed only where there are none."""
+        report = checked(tmp_path / "t", captured(message(0, *events)))
+
+        assert report.inputs[0].form.startswith(f"KV events of {runtime}: ")
+
+    def test_again(self, tmp_path: Path) -> None:
+        """Another run may be of another runtime: what the first one means by a clear is not taken
+        over.
+        """
+        lines = [
+            captured(message(0, stored(1))),
+            captured(message(0, self.OF_SGLANG)),
+            captured(message(1, cleared())),
+        ]
+
+        report = checked(tmp_path / "t", *lines)
+
+        assert report.inputs[0].form.startswith("KV events of SGLang and vLLM")
+        assert [
+            "another run of the stream begins",
+            "the tiers that AllBlocksCleared of SGLang empties are not known",
+        ] == breaks(report)
+
+    @pytest.mark.parametrize("batches", [[[cleared()], [stored(1)]], [[cleared(), stored(1)]]])
+    def test_nothing_stored(self, tmp_path: Path, batches: list[list[Any]]) -> None:
+        """Before anything is stored a clear empties nothing, whatever the runtime means by it."""
+        lines = [captured(message(n, *events)) for n, events in enumerate(batches)]
+
+        assert [] == breaks(checked(tmp_path / "t", *lines))
+
+    def test_stored(self, tmp_path: Path) -> None:
+        """After that it is a break."""
+        unknown = {"type": "BlockStored", "block_hashes": [1]}
+
+        for batches in ([[unknown], [cleared()]], [[unknown, cleared()]]):
+            lines = [captured(message(n, *events)) for n, events in enumerate(batches)]
+            assert [
+                "the tiers that AllBlocksCleared of an unknown runtime empties are not known"
+            ] == breaks(checked(tmp_path / "t", *lines))
+
+    @pytest.mark.parametrize(
+        "event",
+        [stored(1, medium="my secret"), stored(1, **{"my secret": 1}), removed() | {"a b": 1}],
+    )
+    def test_private(self, tmp_path: Path, event: dict[str, Any]) -> None:
+        """No text of a message is repeated that is not a name."""
+        report = checked(tmp_path / "t", captured(message(0, event)))
+
+        said = f"{report.inputs[0].form} {breaks(report)}"
+        assert "no name" in said
+        assert "secret" not in said
+        assert "a b" not in said
+
+    def test_private_name(self) -> None:
+        """So is no name of an event that is none."""
+        with pytest.raises(InputError) as caught:
+            records(captured(message(0, {"type": "my secret prompt"})))
+
+        assert "secret" not in str(caught.value)
+
+
+class TestSingle:
+    @staticmethod
+    def line(number: int, key: str, **more: Any) -> bytes:
+        """A line of one event."""
+        return json.dumps(
+            {"sequence": number, "timestamp": 1.5, "event": stored(key), **more}
+        ).encode()
+
+    def test_interleaved(self, tmp_path: Path) -> None:
+        """Batches of several endpoints and ranks may be mixed."""
+        lines = [
+            self.line(number, f"{endpoint}{rank}", endpoint=endpoint, data_parallel_rank=rank)
+            for number in (0, 0, 1)
+            for endpoint in ("a", "b")
+            for rank in (0, 1)
+        ]
+
+        report = checked(tmp_path / "t", *lines)
+
+        assert [] == breaks(report)
+        assert "8 batches, none missing, 12 BlockStored" in report.inputs[0].form
+
+    def test_other_lines(self, tmp_path: Path) -> None:
+        """Lines of another form between those of a batch do not end it."""
+        other = b'{"kind":"block_evicted","sequence":0,"block_ids":[1],"stream":"other"}'
+        lines = [self.line(0, "a", endpoint="e"), other, self.line(0, "b", endpoint="e")]
+
+        report = checked(tmp_path / "t", *lines)
+
+        assert [] == breaks(report)
+        assert "1 batch, none missing, 2 BlockStored" in report.inputs[0].form
+
+    def test_unnumbered(self, tmp_path: Path) -> None:
+        """Where a batch has no number, nobody knows whether any is missing."""
+        report = checked(tmp_path / "t", b'{"decoded": [1.5, []]}')
+
+        assert "1 batch, not all numbered" in report.inputs[0].form
+
+
 class TestBounds:
     def test_names(self, tmp_path: Path) -> None:
         """Of names that are not known only so many are kept, and fewer are shown."""
@@ -376,7 +495,7 @@ class TestBounds:
 
         form = checked(tmp_path / "t", *lines).inputs[0].form
 
-        assert "500 others" in form
+        assert "501 (others)" in form
         assert "981 more" in form
         assert len(form) < 2000
 
