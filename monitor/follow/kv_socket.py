@@ -129,8 +129,8 @@ class KvSocket:
                 if events.poll(0):  # what happened to the connection before the message came
                     event = recv_monitor_message(events)["event"]
                     if event == zmq.EVENT_HANDSHAKE_SUCCEEDED:
-                        connected, quiet = True, time.monotonic()
-                        self._connected(outlet)
+                        connected, quiet, self._unsure = True, time.monotonic(), True
+                        outlet.connects += 1
                     elif event in (zmq.EVENT_DISCONNECTED, zmq.EVENT_CLOSED):
                         while peer.poll(0):
                             self._take(peer.recv_multipart(), replay, outlet)
@@ -139,22 +139,14 @@ class KvSocket:
                     self._take(peer.recv_multipart(), replay, outlet)
                     quiet = time.monotonic()
                 elif connected and time.monotonic() - quiet > (FIRST_S if self._unsure else TAIL_S):
-                    self._unsure = False
+                    if self._unsure:
+                        self._verify(replay)
                     self._heal(replay, outlet)
                     quiet = time.monotonic()
             peer.disable_monitor()
         if connected and not outlet.stopping:
             outlet.interrupted("the connection was lost")
         return connected
-
-    def _connected(self, outlet: Outlet) -> None:
-        """Who was connected before cannot know whether the same engine is there: the replay does,
-        and without one another run begins.
-        """
-        outlet.connects += 1
-        self._unsure = True
-        if self._last is not None and self._replay is None:
-            self._begin()
 
     def _take(self, frames: list[bytes], replay: _Replay, outlet: Outlet) -> None:
         """A message that was published."""
@@ -163,9 +155,8 @@ class KvSocket:
             outlet.lines([_line(self._address, self._run, frames)])  # the reader says what is wrong
             return
         number = message.sequence
-        unsure, self._unsure = self._unsure, False
-        if unsure and self._last is not None:
-            self._heal(replay, outlet, number)
+        if self._unsure:
+            self._verify(replay)
         if self._is_known(message):
             return
         if self._last is not None and number <= self._last:
@@ -174,6 +165,17 @@ class KvSocket:
             self._heal(replay, outlet, number)
         self._pass(message, outlet)
 
+    def _verify(self, replay: _Replay) -> None:
+        """After a connection was lost, the same engine is there only if its replay has our last
+        batch; if not, or if there is no replay, another run begins.
+        """
+        self._unsure = False
+        if self._last is not None:
+            first = next(replay.since(self._last), None)
+            replay.leave()
+            if first is None or not self._is_known(first):
+                self._begin()
+
     def _heal(self, replay: _Replay, outlet: Outlet, until: int | None = None) -> None:
         """Pass on what the replay has after the last batch, up to this number. Where it has other
         bytes under a number that is known, it is of another run, of which all is passed on.
@@ -181,17 +183,17 @@ class KvSocket:
         last, other = self._last, False
         for message in replay.since(last or 0):
             number = message.sequence
-            if last is not None and number == last:
+            if number == last:
                 other = not self._is_known(message)
             elif until is not None and number >= until:
                 replay.leave()
                 break
-            elif not other:
+            elif not other and (last is None or number > last):
                 self._pass(message, outlet)
         if last is not None and replay.is_empty:  # of a run that has not come so far, or none
             other = any(
-                number.sequence in self._known and not self._is_known(number)
-                for number in replay.since(0)
+                older.sequence in self._known and not self._is_known(older)
+                for older in replay.since(0)
             )
         if other:
             self._begin()
