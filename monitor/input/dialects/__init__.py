@@ -34,11 +34,6 @@ class Dialect(Protocol):
         """The records that were held back, of one stream or, at the end of the file, of all."""
         return ()
 
-    @property
-    def says(self) -> str:
-        """What the form of the lines was, where there is something to say of it."""
-        return ""
-
 
 _NAMES: Final = (
     "canonical",
@@ -91,8 +86,9 @@ class Reader:
 
     @property
     def says(self) -> str:
-        """What the forms of the lines were, where there is something to say of them."""
-        return "; ".join(filter(None, (adapter.says for adapter in self._adapters.values())))
+        """What the dialects say of the lines, those that have `says`."""
+        each = (getattr(adapter, "says", "") for adapter in self._adapters.values())
+        return "; ".join(filter(None, each))
 
     def _adapter(self, obj: dict[str, object], line: int) -> Dialect:
         for name in _NAMES:
