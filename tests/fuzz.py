@@ -24,13 +24,13 @@ _CHILD: Final = "RESIDENT_CLAIMS_FUZZ_CHILD"
 
 def lines(data: bytes) -> None:
     """A line, or several, is read as an event by both readers, or by one of them and refused."""
+    from monitor.input.dialects import LIVE, Reader
     from monitor.input.errors import InputError
-    from monitor.input.given import LineReader
     from monitor.input.plain import event_of
 
     for line in data.split(b"\n"):
         try:
-            records: Any = LineReader("fuzz").read(line, 1)
+            records: Any = Reader("fuzz", LIVE).feed(line, 1)
         except InputError:
             records = ()
         if (event := event_of(line)) is not None:

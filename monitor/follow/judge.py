@@ -13,8 +13,8 @@ from monitor.check.conclude import place_of
 from monitor.check.events import EventMonitor
 from monitor.follow.judge_state import JudgeState, Stated, claim_line, standing_of
 from monitor.follow.verdict_line import LimitLine, ViolationLine, key_of
+from monitor.input.dialects import LIVE, Reader
 from monitor.input.errors import InputError
-from monitor.input.given import LineReader
 from monitor.input.lines import BOM, LINE_LIMIT
 from monitor.input.plain import event_of, plain_record
 from monitor.input.records import Disorder, at_line
@@ -85,7 +85,7 @@ class Judge:
         self._on_reject, self._engines = on_reject, engines
         self.origins: Mapping[str, str] = {}  # digests of the first lines of other sources
         self._mode, most = mode, limits or USUAL
-        self._reader = LineReader(source)
+        self._reader = Reader(source, LIVE)
         self._monitor = EventMonitor(
             mode,
             ended=ENDED,
@@ -267,7 +267,7 @@ class Judge:
             raise InputError(self._source, _TOO_LONG, line=self._lines)
         if not self._origin:
             self._origin = hashlib.blake2b(line, digest_size=16).hexdigest()
-        records = self._reader.read(line, self._lines)
+        records = self._reader.feed(line, self._lines)
         if not all(map(self._has_room, records)):
             raise InputError(self._source, _TOO_MANY, line=self._lines)
         return records

@@ -17,14 +17,14 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import msgspec
 
-from monitor.follow.streams import FIRST_WAIT_S, LAST_WAIT_S
+from monitor.follow.streams import FIRST_WAIT_S, LAST_WAIT_S, Once
 from monitor.input.kv_events.batches import SEQUENCE_BYTES
 from monitor.input.lines import LINE_LIMIT
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from monitor.follow.buffer import Outlet, Position
+    from monitor.follow.buffer import Outlet
 
 __all__ = ["KvSocket"]
 
@@ -62,15 +62,15 @@ class _Message(NamedTuple):
         return hashlib.blake2b(self.payload, digest_size=16).digest()
 
 
-class KvSocket:
-    """The messages of one publisher, each as a line.
+class KvSocket(Once):
+    """The messages of one publisher, each as a line. What it missed is asked of the replay.
 
     Args:
         address: of the socket that publishes, such as `tcp://127.0.0.1:5557`.
         replay: of the socket that replays, if there is one.
     """
 
-    replays, lossy = False, True
+    lossy = True
 
     def __init__(self, address: str, replay: str | None = None) -> None:
         self._address, self._replay = address, replay
@@ -78,13 +78,6 @@ class KvSocket:
         self._last: int | None = None
         self._known: OrderedDict[int, bytes] = OrderedDict()
         self._unsure = False  # whether the engine may have been started again since the last batch
-
-    def seek(self, position: Position) -> None:
-        """There is no way back but the replay, which is asked in any case."""
-
-    def lag(self) -> int | None:
-        """Unknown."""
-        return None
 
     def run(self, outlet: Outlet) -> None:
         """Connect and read until asked to stop, with longer and longer waits in between."""
@@ -112,14 +105,8 @@ class KvSocket:
         from zmq.utils.monitor import recv_monitor_message
 
         replay = _Replay(context, self._replay, outlet)
-        with context.socket(zmq.SUB) as peer:
-            for option, value in (
-                (zmq.LINGER, 0),
-                (zmq.IPV6, 1),
-                (zmq.MAXMSGSIZE, _MOST_BYTES),
-                (zmq.RECONNECT_IVL, -1),
-            ):
-                peer.setsockopt(option, value)
+        with _socket(context, zmq.SUB) as peer:
+            peer.setsockopt(zmq.RECONNECT_IVL, -1)
             peer.setsockopt(zmq.SUBSCRIBE, b"")
             events = peer.get_monitor_socket(zmq.EVENT_ALL)
             peer.connect(self._address)
@@ -257,13 +244,7 @@ class _Replay:
         if self._address is None:
             return
         self.fails, last, until = True, -1, time.monotonic() + ANSWER_S
-        with self._context.socket(zmq.DEALER) as peer:
-            for option, value in (
-                (zmq.LINGER, 0),
-                (zmq.IPV6, 1),
-                (zmq.MAXMSGSIZE, _MOST_BYTES),
-            ):
-                peer.setsockopt(option, value)
+        with _socket(self._context, zmq.DEALER) as peer:
             peer.connect(self._address)
             peer.send_multipart((b"", number.to_bytes(SEQUENCE_BYTES, "big")))
             while time.monotonic() < until and peer.poll(_NEXT_MS):
@@ -280,6 +261,16 @@ class _Replay:
                 yield message
             if self._outlet.stopping:
                 self.leave()
+
+
+def _socket(context: Any, kind: int) -> Any:
+    """A socket that leaves nothing behind and takes no message that is too large."""
+    import zmq
+
+    found = context.socket(kind)
+    for option, value in ((zmq.LINGER, 0), (zmq.IPV6, 1), (zmq.MAXMSGSIZE, _MOST_BYTES)):
+        found.setsockopt(option, value)
+    return found
 
 
 def _line(address: str, run: int, frames: Any) -> bytes | None:

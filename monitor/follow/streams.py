@@ -17,7 +17,17 @@ if TYPE_CHECKING:
 
     from monitor.follow.buffer import Outlet, Position
 
-__all__ = ["FIRST_WAIT_S", "LAST_WAIT_S", "Fifo", "Peer", "StandardInput", "Zmq", "tcp", "unix"]
+__all__ = [
+    "FIRST_WAIT_S",
+    "LAST_WAIT_S",
+    "Fifo",
+    "Once",
+    "Peer",
+    "StandardInput",
+    "Zmq",
+    "tcp",
+    "unix",
+]
 
 FIRST_WAIT_S: Final = 0.1
 LAST_WAIT_S: Final = 10.0
@@ -29,7 +39,7 @@ _CONNECT_S: Final = 10.0
 _LOST: Final = "the connection was lost"
 
 
-class _Once:
+class Once:
     """What all sources have in common that cannot be read twice."""
 
     replays, lossy = False, False
@@ -42,7 +52,7 @@ class _Once:
         return None
 
 
-class StandardInput(_Once):
+class StandardInput(Once):
     """The lines of standard input."""
 
     def run(self, outlet: Outlet) -> None:
@@ -63,7 +73,7 @@ class StandardInput(_Once):
             outlet.end(f"cannot be read: {error}")
 
 
-class Fifo(_Once):
+class Fifo(Once):
     """The lines that processes write to a named pipe, one process after another.
 
     Args:
@@ -101,7 +111,7 @@ class Fifo(_Once):
                 outlet.wait(_LOOK_S)  # there is no writer, and nothing to select
 
 
-class Peer(_Once):
+class Peer(Once):
     """The lines that a process sends on a connection; a lost one is made again.
 
     Args:
@@ -179,7 +189,7 @@ def tcp(host: str, port: int) -> Callable[[], socket.socket]:
     return connect
 
 
-class Zmq(_Once):
+class Zmq(Once):
     """The lines that a ZMQ publisher sends, one or more in a message.
 
     ZMQ connects again by itself, and says nothing of messages that it dropped.

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Final, TypeAlias
 
 import msgspec
 
-from monitor.input.dialects import kv_events, otlp
 from monitor.input.dialects._json import no_kind, parse
 from monitor.input.dialects.canonical import CanonicalDialect, recognises
 from monitor.input.errors import InputError
@@ -16,11 +15,9 @@ from monitor.input.records import Record
 from spec.events.canonical import CapacityProof, Event, StreamMark
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Mapping
 
-    from monitor.input.dialects.kv_events import KvEventsDialect
-
-__all__ = ["Given", "LineReader", "fields_given", "record_of", "record_of_line"]
+__all__ = ["Given", "fields_given", "record_of", "record_of_line"]
 
 Given: TypeAlias = "Event | StreamMark | Mapping[str, object]"
 """An event, a mark, or the fields of one as a line of a trace would have them."""
@@ -73,42 +70,6 @@ def record_of_line(text: bytes, file: str, line: int) -> Record:
         raise no_kind(obj, file, line)
     (record,) = CanonicalDialect(file).feed(obj, line)
     return record
-
-
-class LineReader:
-    """Reads the lines of one source that is followed: those in the canonical form, of OpenTelemetry
-    log records, and messages of KV events. It holds no line back but for an event of a batch.
-    """
-
-    def __init__(self, file: str) -> None:
-        self._file = file
-        self._messages: KvEventsDialect | None = None
-
-    def read(self, text: bytes, line: int) -> Sequence[Record]:
-        """The records of a line.
-
-        Raises:
-            InputError: the line cannot be read, or is in no such form.
-        """
-        obj = parse(text, self._file, line)
-        if recognises(obj):
-            return CanonicalDialect(self._file).feed(obj, line)
-        if otlp.recognises(obj):
-            return otlp.OtlpDialect(self._file).feed(obj, line)
-        if kv_events.recognises(obj):
-            if self._messages is None:
-                self._messages = kv_events.KvEventsDialect(self._file)
-            return self._messages.feed(obj, line)
-        raise no_kind(obj, self._file, line)
-
-    def flush(self) -> Sequence[Record]:
-        """The records that were held back, at the end of the source."""
-        return () if self._messages is None else self._messages.flush()
-
-    @property
-    def says(self) -> str:
-        """What was read of KV events, if any."""
-        return "" if self._messages is None else self._messages.says
 
 
 def _line(fields: dict[str, object], file: str, line: int) -> bytes:

@@ -15,7 +15,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO, Final, NamedTuple, TypeAlias
 
 from monitor.input.errors import InputError, did_you_mean
-from monitor.input.looks import describe_file
 from spec.files.plain import NoFile, open_plain
 
 if TYPE_CHECKING:
@@ -148,6 +147,8 @@ class Lines:
                 raise InputError(self.file, "named .gz, and not gzip data", hint=hint)
             while chunk := plain.read1(_CHUNK):
                 if first and _is_binary(chunk[:_HEAD]):
+                    from monitor.input.looks import describe_file
+
                     reason, hint = describe_file(chunk)
                     raise InputError(self.file, reason, hint=hint)
                 yield chunk.removeprefix(BOM) if first else chunk

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from monitor.check.events import EventMonitor
+from monitor.input.dialects import LIVE, Reader
 from monitor.input.errors import InputError
-from monitor.input.given import LineReader
 from monitor.native import CHOICE, library
 from monitor.results import News
 from spec.events.alphabet import Kind
@@ -79,7 +79,7 @@ def follow(patch: pytest.MonkeyPatch, seed: int) -> None:
         try:
             if chance.random() < 0.01:
                 raise InputError("events", "it is damaged", line=number)
-            records = LineReader("events").read(line, number)
+            records = Reader("events", LIVE).feed(line, number)
         except InputError as error:
             pair.do("reject", error)
             continue

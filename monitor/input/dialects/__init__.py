@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from monitor.input.records import Record
 
-__all__ = ["Dialect", "Reader"]
+__all__ = ["LIVE", "Dialect", "Reader"]
 
 
 class Dialect(Protocol):
@@ -45,6 +45,9 @@ _NAMES: Final = (
 )
 """The modules, in the order in which they are asked: the narrower sign first."""
 
+LIVE: Final = ("canonical", "otlp", "kv_events")
+"""Those of lines that are judged as they come."""
+
 
 @cache
 def _dialect(name: str) -> Any:
@@ -53,10 +56,10 @@ def _dialect(name: str) -> Any:
 
 
 class Reader:
-    """Reads one file's lines, whatever their dialect."""
+    """Reads one file's lines, in any of these dialects."""
 
-    def __init__(self, file: str) -> None:
-        self.file = file
+    def __init__(self, file: str, dialects: tuple[str, ...] = _NAMES) -> None:
+        self.file, self._dialects = file, dialects
         self._adapters: dict[str, Dialect] = {}
 
     @property
@@ -91,7 +94,7 @@ class Reader:
         return "; ".join(filter(None, each))
 
     def _adapter(self, obj: dict[str, object], line: int) -> Dialect:
-        for name in _NAMES:
+        for name in self._dialects:
             module = _dialect(name)
             if module.recognises(obj):
                 if name not in self._adapters:

@@ -107,10 +107,9 @@ def no_kind(obj: dict[str, object], file: str, line: int) -> InputError:
         return InputError(file, f"it looks like {known[0]}", line=line, hint=known[1])
     near = next((did_you_mean(key, ("kind", "event")) for key in obj), "")
     keys = ", ".join(shown(key, 20)[1:-1] for key in list(obj)[:_FEW])
-    has = f"this object has {keys}{' and more' if len(obj) > _FEW else ''}" if obj else ""
-    hint = (
-        near or f"every event has a kind (in a recorded dialect, an event); {has or 'it is empty'}"
-    )
+    more = " and more" if len(obj) > _FEW else ""
+    has = f"this object has {keys}{more}" if obj else "it is empty"
+    hint = near or f"every event has a kind (in a recorded dialect, an event); {has}"
     return InputError(file, "an event without a kind", line=line, field="kind", hint=hint)
 
 

@@ -3,7 +3,7 @@
 A line is a message as it was received: `frames` in base64, which are the topic, a sequence number
 of 8 bytes and a batch in msgpack; a replay puts an empty frame before them, and ends with the
 number -1. Where a line has no frames, `seq` and `decoded` state the same. `run` is another number
-where whoever received the message found that the engine was started again. A line may also be one
+where the reader found that the engine was started again. A line may also be one
 event of a batch: `event`, with the `sequence` of the batch.
 
 Each endpoint and each data-parallel rank is a stream. KV events are facts about blocks: they state
@@ -131,8 +131,8 @@ class KvEventsDialect(Dialect):
         self._runtimes: dict[str, tuple[int, Runtime]] = {}  # by endpoint, with its run
         self._held: dict[tuple[str, int | None], _Held] = {}
         self._counts, self._others = Counter[str](), Counter[str]()
-        self._forms, self._names = set[str](), set[str]()
-        self._unnumbered = False
+        self._names = set[str]()
+        self._arrays = self._unnumbered = False
         self._batches = self._line = 0
 
     def feed(self, obj: dict[str, object], line: int) -> Sequence[Record]:
@@ -173,7 +173,7 @@ class KvEventsDialect(Dialect):
         """What was read: of which runtimes, how many batches, and how many events of each name."""
         missing = sum(stream.missing for stream in self._streams.values())
         text = f"KV events of {' and '.join(sorted(self._names)) or UNKNOWN.name}"
-        text += " (arrays)" if "arrays" in self._forms else ""
+        text += " (arrays)" if self._arrays else ""
         text += f": {self._batches} batch{'' if self._batches == 1 else 'es'}"
         text += ", not all numbered" if self._unnumbered else f", {missing or 'none'} missing"
         if counts := self._counts.most_common(_MOST_SHOWN):
@@ -241,7 +241,7 @@ class KvEventsDialect(Dialect):
         self._unnumbered |= sequence is None
         _count(self._counts, batch.counts)
         _count(self._others, batch.others)
-        self._forms |= {batch.form} - {""}
+        self._arrays |= batch.form == "arrays"
         self._names |= {batch.runtime.name} - {UNKNOWN.name}
         self._runtimes[endpoint] = run, batch.runtime
         late, last = sequence != 0 and run != stream.run, stream.last

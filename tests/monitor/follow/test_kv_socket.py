@@ -18,8 +18,8 @@ pytest.importorskip("zmq")
 from monitor.follow import kv_socket
 from monitor.follow.kv_socket import KvSocket
 from monitor.follow.streams import Zmq
+from monitor.input.dialects import LIVE, Reader
 from monitor.input.errors import InputError
-from monitor.input.given import LineReader
 from tests.monitor.follow.processes import wait_for
 from tests.monitor.follow.publisher import Publisher, publishing
 from tests.monitor.follow.reading import Read, reading
@@ -142,13 +142,13 @@ class TestRuns:
             ran(engine, read, 1)
             engine.reopen()
             engine.restart()
-            engine.publish(stored(100))  # nobody hears it
+            engine.publish(stored(100))  # no reader is there
             engine.wait_for_reader()
             engine.publish(stored(101))
             wait(read, 0, 1, run=1, before=1)
 
     def test_no_replay(self) -> None:
-        """Without a replay socket nobody knows that, so that another run begins."""
+        """Without a replay socket that cannot be known, so that another run begins."""
         with publishing() as engine, reading(KvSocket(engine.address)) as read:
             ran(engine, read, 1)
             engine.reopen()
@@ -214,7 +214,7 @@ class TestOthers:
             wait_for(lambda: len(read.lines) == 2)
             line = read.lines[0] or b""
         with pytest.raises(InputError, match="the sequence number is negative"):
-            LineReader("t").read(line, 1)
+            Reader("t", LIVE).feed(line, 1)
 
     def test_endless(self) -> None:
         """An answer whose numbers do not rise is no answer."""
@@ -235,7 +235,7 @@ class TestOthers:
             assert 2 == len(json.loads(read.lines[0] or b"")["frames"])
 
     def test_as_lines(self) -> None:
-        """Who reads such a socket as one of lines is told what it is."""
+        """A reader of lines names such a socket for what it is."""
         with publishing() as engine, reading(Zmq(engine.address)) as read:
             engine.wait_for_reader()
             engine.publish(stored(0))
