@@ -59,7 +59,7 @@ class Rooms(Runtime):
 
     def arrive(self, request: str) -> None:
         """A request comes: it fits, or an action is reported, or claims give way. Where
-        nobody can know what claims take together it needs no blocks, and fits.
+        no reader can know what claims take together it needs no blocks, and fits.
         """
         if request in self.needs or request in self.turned_away:
             return

@@ -62,8 +62,8 @@ class Mixed(Server):
             super()._load_quietly(claim, request)
 
     def lose(self, keys: Iterable[str], kind: Kind, of: Promise | None = None, **more: Any) -> None:
-        """These contents are gone. Nobody says so of what only claims hold that are over, and their
-        blocks are the next that are taken.
+        """These contents are gone. No event says so of what only claims hold that are over, and
+        their blocks are the next that are taken.
         """
         keys = list(keys)
         users = [c for c in self.claims if set(keys) & set(c.keys)]

@@ -285,7 +285,7 @@ class TestRuns:
         ] == breaks(checked(tmp_path / "t", *lines))
 
     def test_other_run(self, tmp_path: Path) -> None:
-        """Whoever received a message may know that it is of another run; it lacks its beginning
+        """The reader of a message may know that it is of another run; it lacks its beginning
         where it is not the first.
         """
         lines = [captured(message(0, stored(1))), captured(message(1, stored(2)), run=1)]
@@ -360,7 +360,7 @@ class TestMalformed:
         )
     )
     def test_any(self, fields: dict[str, Any]) -> None:
-        """Whatever a line has, it is read or refused."""
+        """Any line is read or refused."""
         line = json.dumps(fields, allow_nan=True).encode()
         try:
             found = records(line, line)
@@ -410,7 +410,7 @@ class TestRuntimes:
 
     @pytest.mark.parametrize("batches", [[[cleared()], [stored(1)]], [[cleared(), stored(1)]]])
     def test_nothing_stored(self, tmp_path: Path, batches: list[list[Any]]) -> None:
-        """Before anything is stored a clear empties nothing, whatever the runtime means by it."""
+        """Before anything is stored a clear empties nothing, in any runtime."""
         lines = [captured(message(n, *events)) for n, events in enumerate(batches)]
 
         assert [] == breaks(checked(tmp_path / "t", *lines))
@@ -479,7 +479,7 @@ class TestSingle:
         assert "1 batch, none missing, 2 BlockStored" in report.inputs[0].form
 
     def test_unnumbered(self, tmp_path: Path) -> None:
-        """Where a batch has no number, nobody knows whether any is missing."""
+        """Where a batch has no number, it is unknown whether any is missing."""
         report = checked(tmp_path / "t", b'{"decoded": [1.5, []]}')
 
         assert "1 batch, not all numbered" in report.inputs[0].form
