@@ -16,6 +16,7 @@ app = new_app(
         "check": "monitor.cli.check",
         "evidence": "monitor.cli.evidence",
         "follow": "monitor.follow.cli",
+        "watch": "monitor.watch.cli",
     },
 )
 add_docs(app, later("monitor.cli.pages", "pages"), of="verdicts")

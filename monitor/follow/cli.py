@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import msgspec
@@ -11,6 +10,19 @@ import typer
 from monitor.follow.addresses import is_socket
 from monitor.follow.buffer import WhenFull
 from monitor.follow.command import Asked, follow_events
+from monitor.follow.options import (
+    CheckpointOption,
+    EveryOption,
+    MetricsOption,
+    MetricsTokenOption,
+    OtlpOption,
+    OtlpTokenOption,
+    ReplayOption,
+    UntilEofOption,
+    VerdictsOption,
+    WebhookOption,
+    WhenFullOption,
+)
 from monitor.input.errors import InputError
 from monitor.live.follow import Followed, follow, live_line
 from monitor.live.lines import LiveEnd
@@ -29,7 +41,7 @@ from monitor.report.options import (
     window_asked,
 )
 from monitor.report.verdict import ModeChoice
-from spec.cli.arguments import file_name, path_option
+from spec.cli.arguments import file_name
 from spec.cli.common import Format, FormatOption, print_text
 from spec.language.errors import SpecError
 from spec.language.prose import printable
@@ -61,85 +73,23 @@ def follow_sources(
             "events; or PATH of the socket of a serving process.",
         ),
     ],
-    replay: Annotated[
-        list[str] | None,
-        typer.Option(
-            metavar="ADDRESS",
-            help="Where the engine replays KV events, such as tcp://HOST:5558; one for each "
-            "tcp://HOST:PORT, in their order.",
-        ),
-    ] = None,
+    replay: ReplayOption = None,
     mode: ModeOption = ModeChoice.AUTO,
-    until_eof: Annotated[
-        bool, typer.Option("--until-eof", help="End where the sources end; wait for no more.")
-    ] = False,
+    until_eof: UntilEofOption = False,
     reorder: ReorderOption = None,
     rank_wait: RankWaitOption = RANK_WAIT,
     live: LiveOption = None,
     requests: RequestsOption = None,
     ids: IdsOption = IDS,
-    when_full: Annotated[
-        WhenFull,
-        typer.Option(
-            help="Where lines come faster than they are judged: block lets the source wait; gap "
-            "drops lines, counts them, and claims that live then are inconclusive.",
-        ),
-    ] = WhenFull.BLOCK,
-    verdicts: Annotated[
-        Path | None,
-        path_option(
-            "--verdicts",
-            help="Append violations and the verdicts on claims that ended to this file, as lines "
-            "of JSON.",
-        ),
-    ] = None,
-    checkpoint: Annotated[
-        Path | None,
-        path_option(
-            "--checkpoint",
-            metavar="DIR",
-            help="Keep checkpoints in this folder, and go on from the last one.",
-        ),
-    ] = None,
-    checkpoint_every: Annotated[
-        float, typer.Option(min=0.0, help="Seconds between two checkpoints.")
-    ] = 10.0,
-    webhook: Annotated[
-        str | None,
-        typer.Option(metavar="URL", help="Post each violation to this address, as JSON."),
-    ] = None,
-    otlp: Annotated[
-        str | None,
-        typer.Option(
-            metavar="URL",
-            help="Post each verdict to this OpenTelemetry collector, as log records (OTLP/HTTP, "
-            "JSON).",
-        ),
-    ] = None,
-    otlp_token: Annotated[
-        Path | None,
-        path_option(
-            "--otlp-token",
-            metavar="FILE",
-            help="A file with the token that the collector asks for.",
-        ),
-    ] = None,
-    metrics: Annotated[
-        str | None,
-        typer.Option(
-            metavar="ADDRESS",
-            help="Serve metrics for Prometheus, /healthz and /readyz at PORT of this machine, or "
-            "at HOST:PORT with a token.",
-        ),
-    ] = None,
-    metrics_token: Annotated[
-        Path | None,
-        path_option(
-            "--metrics-token",
-            metavar="FILE",
-            help="A file with the token that /metrics asks for.",
-        ),
-    ] = None,
+    when_full: WhenFullOption = WhenFull.BLOCK,
+    verdicts: VerdictsOption = None,
+    checkpoint: CheckpointOption = None,
+    checkpoint_every: EveryOption = 10.0,
+    webhook: WebhookOption = None,
+    otlp: OtlpOption = None,
+    otlp_token: OtlpTokenOption = None,
+    metrics: MetricsOption = None,
+    metrics_token: MetricsTokenOption = None,
     form: FormatOption = Format.TEXT,
 ) -> None:
     """Judge events as they come, until a signal.

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 import time
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, NamedTuple, Protocol
 
 import msgspec
 import typer
@@ -39,15 +39,18 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from monitor.follow.buffer import WhenFull
+    from monitor.follow.metrics import Samples
     from monitor.follow.poster import Poster
     from monitor.follow.verdict_line import VerdictLine
+    from monitor.input.dialects import Reader
     from monitor.input.errors import InputError
     from monitor.input.reorder_window import Window
     from monitor.report.verdict import Report
     from spec.claims.states import Mode
     from spec.stream.breaks import Limits
+    from spec.stream.outcome import ModeVerdict
 
-__all__ = ["Asked", "follow_events"]
+__all__ = ["Asked", "Followed", "Watch", "follow_events", "followed"]
 
 _SHOWN_BREAKS: Final = 5  # of a source
 _DISORDER: Final = ("duplicates", "reordered", "late", "contradicting")
@@ -79,8 +82,54 @@ class Asked:
     json: bool
 
 
+class Watch(Protocol):
+    """Reads the lines of sources in a way of its own, and shows what becomes of them."""
+
+    def reader(self, source: str) -> Reader:
+        """The reader of a source."""
+
+    def show(self, lines: Sequence[VerdictLine]) -> None:
+        """Show what was decided."""
+
+    def look(self) -> None:
+        """Called several times a second, between lines."""
+
+    def samples(self) -> Samples:
+        """Metrics of what is watched, by their keys."""
+
+
+class Followed(NamedTuple):
+    """What was followed, after its end."""
+
+    reports: list[Report]
+    judges: dict[str, Judge]
+
+    @property
+    def verdict(self) -> ModeVerdict:
+        """The verdict over all sources."""
+        return verdict_of(self.reports, dropped=any(j.dropped for j in self.judges.values()))
+
+    def breaks(self) -> list[str]:
+        """The first breaks of each source, as its report names them, but for runs that begin."""
+        new_run, found = Reasons.NEW_RUN.number, []
+        for report in self.reports:
+            texts = [
+                f"{'' if each.at is None else f'{each.at.file}:{each.at.line}: '}"
+                f"{each.why} ({each.code} {each.reason})"
+                for each in report.breaks
+                if each.code != new_run
+            ]
+            found += texts[:_SHOWN_BREAKS]
+        return found
+
+
 def follow_events(asked: Asked) -> int:
-    """Follow the sources, and return the exit code.
+    """Follow the sources, and return the exit code; raises as `followed` does."""
+    return _conclude(followed(asked), asked)
+
+
+def followed(asked: Asked, watch: Watch | None = None) -> Followed:
+    """Follow the sources to their end, or to a signal.
 
     Raises:
         InputError: a source is not there, or cannot be followed.
@@ -116,6 +165,7 @@ def follow_events(asked: Asked) -> int:
             limits=asked.limits,
             on_reject=complain,
             engines=engines,
+            reader=None if watch is None else watch.reader(name),
         )
         for name, source in sources.items()
     }
@@ -135,7 +185,10 @@ def follow_events(asked: Asked) -> int:
     posters: list[Poster] = [each for each in (webhook, otlp) if each is not None]
 
     def tell(lines: Sequence[VerdictLine]) -> None:
-        _show(lines, asked)
+        if watch is None:
+            _show(lines, asked)
+        else:
+            watch.show(lines)
         for poster in posters:
             poster.tell(lines)
 
@@ -151,10 +204,12 @@ def follow_events(asked: Asked) -> int:
         recorder=recording,
         positions=restored.positions,
         interrupted=dict.fromkeys(restored.interrupted, RESTARTED),
+        look=(lambda: None) if watch is None else watch.look,
     )
     server = None
     if address is not None:
-        registry = registry_of(follower, recording, webhook, otlp)
+        more = None if watch is None else watch.samples
+        registry = registry_of(follower, recording, webhook, otlp, more)
         server = MetricsServer(address, token, registry, follower.healthy, follower.ready)
         host = f"[{address.host}]" if ":" in address.host else address.host
         _report(f"metrics: http://{host}:{server.port}/metrics")
@@ -165,7 +220,7 @@ def follow_events(asked: Asked) -> int:
             server.close()
         for poster in posters:
             poster.close(LAST_POSTS_S)
-    return _conclude(reports, judges, asked)
+    return Followed(reports, judges)
 
 
 def _replays(names: Sequence[str], replays: Sequence[str]) -> dict[str, str]:
@@ -200,16 +255,16 @@ class _Complaints:
             _report(f"{error}; more of them are counted")
 
 
-def _conclude(reports: Sequence[Report], judges: dict[str, Judge], asked: Asked) -> int:
+def _conclude(found: Followed, asked: Asked) -> int:
     """Say how it ended; the exit code."""
-    verdict = verdict_of(reports, dropped=any(judge.dropped for judge in judges.values()))
+    reports, verdict = found.reports, found.verdict
     events = [report.events for report in reports]
     read = sum(each.read for each in events)
     whys = dict.fromkeys(f"{report.inputs[0].file}: {report.why}" for report in reports)
     if asked.json:
         end: dict[str, object] = {"schema": "resident-claims/followed-end/1"}
         end |= {"verdict": verdict, "read": read}
-        if breaks := [text for report in reports for text in _breaks(report)]:
+        if breaks := found.breaks():
             end["breaks"] = breaks
         if forms := {each.file: each.form for r in reports for each in r.inputs if each.form}:
             end["forms"] = forms
@@ -222,23 +277,11 @@ def _conclude(reports: Sequence[Report], judges: dict[str, Judge], asked: Asked)
             for text in (report.inputs[0].form, order_text(report.events)):
                 if text:
                     print_text(f"  {printable(f'{report.inputs[0].file}: {text}')}\n")
-            for text in _breaks(report):
-                print_text(f"  {printable(text)}\n")
-        for text in whys:
+        for text in (*found.breaks(), *whys):
             print_text(f"  {printable(text)}\n")
     if not read and any(report.inputs[0].rejected for report in reports):
         return Code.BAD_INPUT
     return EXIT_CODES[verdict]
-
-
-def _breaks(report: Report) -> list[str]:
-    """The first breaks of a source, as its report names them, but for runs that begin."""
-    new_run, found = Reasons.NEW_RUN.number, []
-    for each in report.breaks:
-        if each.code != new_run:
-            where = "" if each.at is None else f"{each.at.file}:{each.at.line}: "
-            found.append(f"{where}{each.why} ({each.code} {each.reason})")
-    return found[:_SHOWN_BREAKS]
 
 
 def _show(lines: Sequence[VerdictLine], asked: Asked) -> None:

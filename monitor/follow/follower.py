@@ -47,6 +47,7 @@ class Follower:
         tell: what else hears of verdicts, after the file has them.
         positions: where each source is read on, after a restart.
         interrupted: sources of which lines may be missing since the state of their judge, and why.
+        look: called between lines, several times a second.
     """
 
     def __init__(
@@ -63,10 +64,11 @@ class Follower:
         recorder: Recording | None = None,
         positions: Mapping[str, Position] | None = None,
         interrupted: Mapping[str, str] | None = None,
+        look: Callable[[], None] = lambda: None,
     ) -> None:
         self.sources, self.judges, self.counts, self.engines = sources, judges, counts, engines
         self.buffer = Buffer(when_full)
-        self._report, self._tell = report, tell
+        self._report, self._tell, self._show = report, tell, look
         self._verdicts, self._recorder = verdicts, recorder
         self._positions, self._interrupted = dict(positions or {}), dict(interrupted or {})
         self._open = set(sources)
@@ -167,6 +169,7 @@ class Follower:
             self._heard = dict.fromkeys(self._heard, now)
         self._looked = now
         self._emit(self.engines.look(self))
+        self._show()
 
     def _count(self) -> None:
         """Count live claims, which takes at most one part in `_SHARE` of the time."""

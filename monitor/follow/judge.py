@@ -80,12 +80,13 @@ class Judge:
         limits: Limits | None = None,
         on_reject: Callable[[InputError], None] = lambda _: None,
         engines: Merging | None = None,
+        reader: Reader | None = None,
     ) -> None:
         self._source, self._counts, self._lossy = source, counts, lossy
         self._on_reject, self._engines = on_reject, engines
         self.origins: Mapping[str, str] = {}  # digests of the first lines of other sources
         self._mode, most = mode, limits or USUAL
-        self._reader = Reader(source, LIVE)
+        self._reader = reader or Reader(source, LIVE)
         self._monitor = EventMonitor(
             mode,
             ended=ENDED,

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from monitor.follow.judge import Judge
     from monitor.follow.poster import Poster
 
-__all__ = ["METRICS", "PROCESS", "Metric", "MetricsServer", "registry_of"]
+__all__ = ["METRICS", "PROCESS", "Metric", "MetricsServer", "Samples", "registry_of"]
 
 REQUESTS: Final = 8
 """Requests that are served at once; another is turned away."""
@@ -33,6 +33,8 @@ _TIMEOUT_S: Final = 5.0
 _SOURCE: Final = ("source",)
 _METHODS: Final = frozenset({"GET", "HEAD"})
 _Samples: TypeAlias = "Iterable[tuple[tuple[str, ...], float]]"
+Samples: TypeAlias = "dict[str, _Samples]"
+"""Samples of metrics by their keys: the values of labels, and a number."""
 
 
 class Metric(NamedTuple):
@@ -114,6 +116,24 @@ METRICS: Final = (
         "Log records posted, given up or refused by the collector, or dropped at a full queue.",
         ("outcome",),
     ),
+    Metric(
+        "watched_claims",
+        "gauge",
+        "Claims of the registry of watch on each engine: held, absent or unknown.",
+        ("stream", "mode", "state"),
+    ),
+    Metric(
+        "watched_losses",
+        "counter",
+        "How often prefixes that were held were lost.",
+        ("stream", "mode"),
+    ),
+    Metric(
+        "watched_resident_seconds",
+        "counter",
+        "Seconds for which prefixes were held, of all claims together.",
+        ("stream", "mode"),
+    ),
 )
 """All that is exported beside what prometheus_client says of the process."""
 
@@ -123,14 +143,20 @@ def registry_of(
     recording: Recording | None,
     webhook: Poster | None = None,
     otlp: Poster | None = None,
+    more: Callable[[], Samples] | None = None,
 ) -> Any:
-    """A registry of prometheus_client that reads the counts when it is asked."""
+    """A registry of prometheus_client that reads the counts when it is asked.
+
+    Args:
+        more: further samples.
+    """
     from prometheus_client import CollectorRegistry, ProcessCollector
     from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily
 
     class Collector:
         def collect(self) -> Iterator[Any]:
             samples = _samples(follower, recording, webhook, otlp)
+            samples |= {} if more is None else more()
             for metric in METRICS:
                 if metric.key in samples:
                     make = CounterMetricFamily if metric.kind == "counter" else GaugeMetricFamily
@@ -147,14 +173,14 @@ def registry_of(
 
 def _samples(
     follower: Follower, recording: Recording | None, webhook: Poster | None, otlp: Poster | None
-) -> dict[str, _Samples]:
+) -> Samples:
     """The samples of each metric that there is, by its key; counts are copied at once."""
     counts, sources = follower.counts, follower.sources
     judges: dict[str, Judge | Engine] = {**follower.judges, **follower.engines.by_source}
     kinds = {str(kind): 0 for kind in Kind} | dict(counts.events)
     lags = {name: lag for name, source in sources.items() if (lag := source.lag()) is not None}
     disorder = {name: asdict(judge.disorder) for name, judge in judges.items()}
-    found: dict[str, _Samples] = {
+    found: Samples = {
         "events": _each(kinds),
         "verdicts": list(dict(counts.verdicts).items()),
         "obligations": list(dict(counts.obligations).items()),

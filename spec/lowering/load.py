@@ -26,6 +26,7 @@ __all__ = [
     "folder_of",
     "open_file",
     "parse_descriptor",
+    "parse_document",
     "parse_evidence",
     "read_bounded",
     "read_descriptor",
@@ -57,12 +58,12 @@ def parse_descriptor(content: bytes, name: str) -> Descriptor:
     """
     require(content, bytes, "the content of a descriptor", "bytes, as a file has them")
     fields = _fields(descriptor)
-    return _parse(content, name, Descriptor, descriptor.SCHEMA, fields)
+    return parse_document(content, name, Descriptor, descriptor.SCHEMA, fields)
 
 
 def parse_evidence(content: bytes, name: str) -> EvidenceFile:
     """The evidence that `content` says; `name` is the file's, for messages."""
-    return _parse(content, name, EvidenceFile, evidence.SCHEMA, _fields(evidence))
+    return parse_document(content, name, EvidenceFile, evidence.SCHEMA, _fields(evidence))
 
 
 def read_bounded(path: Path, most: int = MOST_BYTES) -> bytes:
@@ -104,7 +105,17 @@ def folder_of(path: Path) -> Path:
     return real.parent
 
 
-def _parse(content: bytes, name: str, kind: type[M], schema: str, fields: set[str]) -> M:
+def parse_document(content: bytes, name: str, kind: type[M], schema: str, fields: set[str]) -> M:
+    """The value that `content` says.
+
+    Args:
+        name: of the file, for messages.
+        schema: what the field `schema` of the document has to say.
+        fields: the names of all fields, as they are written.
+
+    Raises:
+        DocumentError: it is none; with line, path and reason.
+    """
     try:
         document = parse_yaml(content)
     except DocumentError as problem:

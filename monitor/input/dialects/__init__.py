@@ -8,12 +8,13 @@ from __future__ import annotations
 
 from functools import cache
 from importlib import import_module
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final, Protocol
 
 from monitor.input.dialects._json import no_kind, parse
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from monitor.input.records import Record
 
@@ -56,11 +57,20 @@ def _dialect(name: str) -> Any:
 
 
 class Reader:
-    """Reads one file's lines, in any of these dialects."""
+    """Reads one file's lines, in any of these dialects.
 
-    def __init__(self, file: str, dialects: tuple[str, ...] = _NAMES) -> None:
+    Args:
+        adapters: those that are made already, by their dialects.
+    """
+
+    def __init__(
+        self,
+        file: str,
+        dialects: tuple[str, ...] = _NAMES,
+        adapters: Mapping[str, Dialect] = MappingProxyType({}),
+    ) -> None:
         self.file, self._dialects = file, dialects
-        self._adapters: dict[str, Dialect] = {}
+        self._adapters = dict(adapters)
 
     @property
     def is_canonical(self) -> bool:

@@ -33,14 +33,16 @@ from monitor.input.kv_events.batches import (
     check_place,
     packed_batch,
 )
+from monitor.input.kv_events.joined import joined
 from monitor.input.kv_events.runtimes import UNKNOWN, Runtime
 from monitor.input.records import Form, Record, Stamp, at_line
 from spec.events.alphabet import Kind
 from spec.events.canonical import CacheGroup, Event, Mark
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
+    from monitor.input.kv_events.joined import Join
     from monitor.input.records import At
 
 __all__ = ["DIALECT", "FORM", "KvEventsDialect", "recognises"]
@@ -123,10 +125,15 @@ class _Stream:
 
 
 class KvEventsDialect(Dialect):
-    """Reads the messages in one file."""
+    """Reads the messages in one file.
 
-    def __init__(self, file: str) -> None:
-        self._file = file
+    Args:
+        joining: makes what joins a stream of this name with claims; by default nothing does.
+    """
+
+    def __init__(self, file: str, joining: Callable[[str], Join] | None = None) -> None:
+        self._file, self._joining = file, joining
+        self._joins: dict[str, Join] = {}
         self._streams: dict[str, _Stream] = {}
         self._runtimes: dict[str, tuple[int, Runtime]] = {}  # by endpoint, with its run
         self._held: dict[tuple[str, int | None], _Held] = {}
@@ -150,7 +157,7 @@ class KvEventsDialect(Dialect):
             if sequence == -1:  # the end of a replay
                 return ()
             runtime = self._runtime(message.endpoint, message.run, sequence)
-            batch = batch_of(value, runtime)
+            batch = batch_of(value, runtime, contents=self._joining is not None)
         except Malformed as problem:
             raise self._refused(line, "frames", problem) from None
         at = at_line(self._file, line, sequence)
@@ -192,7 +199,7 @@ class KvEventsDialect(Dialect):
         held = self._held.get(key)
         goes_on = held is not None and _is_next(held, single)
         runtime = self._runtime(single.endpoint, 0, None if goes_on else single.sequence)
-        events = held.events if held is not None and goes_on else Events(runtime)
+        events = held.events if held is not None and goes_on else self._new(runtime)
         try:
             check_place(single.timestamp, single.data_parallel_rank)
             events.read(single.event)
@@ -205,6 +212,9 @@ class KvEventsDialect(Dialect):
         self._check_room(self._stream_name(*key), line)
         self._held[key] = _Held(at_line(self._file, line, single.sequence), single, events)
         return found
+
+    def _new(self, runtime: Runtime) -> Events:
+        return Events(runtime, contents=self._joining is not None)
 
     def _rest(self, key: tuple[str, int | None]) -> Sequence[Record]:
         """The records of the batch in hand of an endpoint and a rank."""
@@ -245,6 +255,7 @@ class KvEventsDialect(Dialect):
         self._names |= {batch.runtime.name} - {UNKNOWN.name}
         self._runtimes[endpoint] = run, batch.runtime
         late, last = sequence != 0 and run != stream.run, stream.last
+        again = stream.opened and (sequence == 0 or run != stream.run)
         opens = stream.opens(batch, sequence, run)
         stream.count(sequence, opens=opens)
         # The time is of a wall clock, which may go back a little.
@@ -254,10 +265,18 @@ class KvEventsDialect(Dialect):
         lost = batch.lost or (batch.unclear if stream.stored else "")
         stream.stored |= "BlockStored" in batch.counts
         whole = Record(at, stamp, events, unknown=batch.unknown, lost=lost)
-        if not opens:
-            return (whole,)
         groups = tuple(stream.groups[number] for number in sorted(stream.groups))
         opened = msgspec.structs.replace(stamp, mark=Mark.STREAM_OPENED, groups=groups)
+        if self._joining is not None:
+            join = self._joins.get(name) or self._joins.setdefault(name, self._joining(name))
+            missing = _missing(sequence, None if again else last)
+            if opens:
+                whole = msgspec.structs.replace(whole, stamp=opened)
+                unknown = "" if sequence == 0 else missing or "a group of caches is new"
+                join.begin(batch, groups, unknown, again=again)
+            return [*joined(join, batch, whole, missing)]
+        if not opens:
+            return (whole,)
         lost = lost or (f"the run began before sequence number {sequence}" if late else "")
         if last is None or not lost:
             return (msgspec.structs.replace(whole, stamp=opened),)
@@ -267,6 +286,15 @@ class KvEventsDialect(Dialect):
     def _refused(self, line: int, field: str, problem: Malformed) -> InputError:
         hint = "a message has a topic, 8 bytes of a sequence number, and a batch in msgpack"
         return InputError(self._file, str(problem), line=line, field=field, hint=hint)
+
+
+def _missing(sequence: int | None, last: int | None) -> str:
+    """Why batches may be missing before one with this number; empty where none is."""
+    if sequence is None or sequence == (0 if last is None else last + 1):
+        return ""
+    if last is None:
+        return f"the run began before sequence number {sequence}"
+    return f"lines are missing before sequence number {sequence}"
 
 
 def _count(found: Counter[str], more: Mapping[str, int]) -> None:

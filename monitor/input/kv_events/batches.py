@@ -12,7 +12,7 @@ from typing import Any, Final, NamedTuple
 
 import msgspec
 
-from monitor.input.kv_events.runtimes import ATOM, UNKNOWN, Runtime, runtime_of
+from monitor.input.kv_events.runtimes import ATOM, SGLANG, UNKNOWN, Runtime, runtime_of
 from spec.events.alphabet import Kind
 from spec.events.canonical import CacheGroup, Event
 
@@ -20,6 +20,7 @@ __all__ = [
     "KNOWN",
     "SEQUENCE_BYTES",
     "Batch",
+    "Content",
     "Events",
     "Malformed",
     "batch_of",
@@ -84,6 +85,25 @@ class Malformed(ValueError):
     """A batch is not in the form that it seems to have; says where, and why."""
 
 
+class Content(NamedTuple):
+    """What a `BlockStored` states of the content of its blocks.
+
+    Attributes:
+        keys: of the blocks.
+        parent: the key of the block before the first; None where that begins a prompt.
+        tokens: the ids of the tokens of all blocks, `size` a block.
+        extras: for each block what its content depends on beside tokens: adapter, salt and other
+            inputs. None where the event does not state them.
+    """
+
+    keys: tuple[int | str, ...]
+    parent: int | str | None
+    tokens: tuple[int, ...]
+    size: int
+    group: int
+    extras: tuple[tuple[str, ...], ...] | None
+
+
 class Batch(NamedTuple):
     """What one batch states.
 
@@ -98,6 +118,7 @@ class Batch(NamedTuple):
         lost: why it is not known what is held after the batch; empty where it is.
         unclear: the same, where anything was held before the batch.
         form: of its events, maps or arrays.
+        contents: of the blocks that were stored on the GPU, where that was asked for.
     """
 
     time_ns: int
@@ -110,6 +131,7 @@ class Batch(NamedTuple):
     lost: str
     unclear: str
     form: str
+    contents: tuple[Content, ...] = ()
 
     @property
     def unknown(self) -> str | None:
@@ -125,6 +147,17 @@ class _Stored(msgspec.Struct, frozen=True):
     kv_cache_spec_kind: str | None = None
     kv_cache_spec_sliding_window: int | None = None
     locality: str | None = None
+
+
+class _Filled(_Stored, frozen=True):
+    """The same, with what it states of the content."""
+
+    parent_block_hash: Any = None
+    token_ids: list[int] = []
+    lora_id: int | None = None
+    lora_name: str | None = None
+    extra_keys: list[Any] | None = None
+    cache_salt: str | None = None
 
 
 class _Removed(msgspec.Struct, frozen=True):
@@ -154,11 +187,12 @@ def check_place(time: object, rank: object) -> None:
         raise Malformed("the rank of a batch is a number")
 
 
-def batch_of(value: object, runtime: Runtime = UNKNOWN) -> Batch:
+def batch_of(value: object, runtime: Runtime = UNKNOWN, *, contents: bool = False) -> Batch:
     """The batch that a decoded payload states.
 
     Args:
         runtime: the one that published the batches before it.
+        contents: read what is stored in the blocks, too.
 
     Raises:
         Malformed: it is not a batch.
@@ -168,7 +202,7 @@ def batch_of(value: object, runtime: Runtime = UNKNOWN) -> Batch:
     time, events, *rest = value
     if not isinstance(events, list | tuple):
         raise Malformed("the events of a batch are a list")
-    reader = Events(runtime)
+    reader = Events(runtime, contents=contents)
     for each in events:
         reader.read(each)
     for _ in rest[1:]:
@@ -181,10 +215,12 @@ class Events:
 
     Args:
         runtime: the one that published the batches before it.
+        contents: read what is stored in the blocks, too.
     """
 
-    def __init__(self, runtime: Runtime) -> None:
+    def __init__(self, runtime: Runtime, *, contents: bool = False) -> None:
         self._runtime, self._form = runtime, ""
+        self._contents: list[Content] | None = [] if contents else None
         self._lost = self._unclear = ""
         self._events: list[Event] = []
         self._counts: dict[str, int] = {}
@@ -212,6 +248,7 @@ class Events:
             self._lost,
             self._unclear,
             self._form,
+            tuple(self._contents or ()),
         )
 
     def read(self, value: object) -> None:
@@ -229,7 +266,7 @@ class Events:
             self._cleared()
         elif name == "BlockStored":
             self._recognise(fields.keys())
-            self._stored(_struct(name, fields, _Stored))
+            self._stored(_struct(name, fields, _Stored if self._contents is None else _Filled))
         else:
             self._removed(_struct(name, fields, _Removed))
 
@@ -268,8 +305,29 @@ class Events:
     def _stored(self, event: _Stored) -> None:
         if event.kv_cache_spec_kind is not None:
             self._learn(self._group(event.group_idx), event)
+        on_gpu = self._tier(event.medium, event.locality) == _GPU
+        if isinstance(event, _Filled) and self._contents is not None and on_gpu:
+            self._contents.append(self._content(event))
         # Engines may state one copy several times.
         self._state(event, Kind.BLOCK_CACHED, Kind.HOST_COPY_FOUND)
+
+    def _content(self, event: _Filled) -> Content:
+        keys, parent = _keys(event.block_hashes), event.parent_block_hash
+        extras = None
+        if event.extra_keys is not None:
+            extras = tuple(map(_texts, event.extra_keys))
+        elif self._runtime is SGLANG:
+            every = () if event.lora_name is None else (event.lora_name,)
+            first = () if event.cache_salt is None or parent is not None else (event.cache_salt,)
+            extras = tuple(every + (first if n == 0 else ()) for n in range(len(keys)))
+        return Content(
+            keys,
+            None if parent is None else _key(parent),
+            tuple(event.token_ids),
+            event.block_size,
+            self._group(event.group_idx),
+            extras,
+        )
 
     def _removed(self, event: _Removed) -> None:
         self._state(event, Kind.BLOCK_EVICTED, Kind.HOST_COPY_LOST)
@@ -324,6 +382,13 @@ class Events:
 def _shown(name: str) -> str:
     """A name that a message states, if it is one: a message may state any text."""
     return name if _NAME.fullmatch(name) else "(no name)"
+
+
+def _texts(value: object) -> tuple[str, ...]:
+    """What one of the `extra_keys` has: none, one, or several values."""
+    if value is None:
+        return ()
+    return tuple(map(str, value)) if isinstance(value, list | tuple) else (str(value),)
 
 
 def _struct(name: str, fields: dict[str, Any], form: type[Any]) -> Any:

@@ -1,0 +1,91 @@
+"""Defines how KV events are joined with claims that the engine does not know."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple, Protocol
+
+import msgspec
+
+from monitor.input.records import Record
+from spec.events.canonical import Mark
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+
+    from monitor.input.kv_events.batches import Batch
+    from monitor.input.records import Doubt
+    from spec.events.alphabet import Kind
+    from spec.events.canonical import CacheGroup, Event
+
+__all__ = ["Join", "Piece", "joined"]
+
+
+class Piece(NamedTuple):
+    """Events of one batch, in order, and the claims of which nothing is concluded after them."""
+
+    events: tuple[Event, ...]
+    doubts: tuple[Doubt, ...] = ()
+
+
+class Join(Protocol):
+    """Adds claims to one stream of KV events: what is registered and reported of them."""
+
+    observes: frozenset[Kind]
+    """The kinds of facts of which the stream and the join together state each one."""
+
+    def begin(
+        self, batch: Batch, groups: Iterable[CacheGroup], unknown: str, *, again: bool
+    ) -> None:
+        """A run of the stream begins: with nothing held, or with what nobody saw.
+
+        Args:
+            batch: the first one of the run.
+            groups: of caches, which the engine has.
+            unknown: why it is not known what is held; empty where nothing is.
+            again: the engine was started again.
+        """
+
+    def lose(self, batch: Batch, why: str) -> None:
+        """Batches before this one are missing, or it was not understood: what is held is not known
+        any more.
+        """
+
+    def learn(self, batch: Batch) -> str:
+        """Take the keys that a batch states; why they contradict, or nothing."""
+
+    def take(self, batch: Batch, number: int) -> Sequence[Piece]:
+        """What the events of a batch come to for claims, after its keys were learnt."""
+
+
+def joined(join: Join, batch: Batch, record: Record, missing: str) -> Iterator[Record]:
+    """The records of a batch whose run has begun.
+
+    After what breaks the stream another run begins at once: a claim is registered in it once every
+    key that it needs was stated again.
+
+    Args:
+        record: as it is without claims.
+        missing: why batches are missing before this one; empty where none is.
+    """
+    sequence = record.stamp.sequence
+    lost = join.learn(batch) or record.lost
+    if sequence is None:
+        lost = lost or "batches have no numbers"
+    if missing or lost:
+        join.lose(batch, lost or missing)
+    pieces = () if lost or sequence is None else join.take(batch, sequence)
+    stamp = msgspec.structs.replace(record.stamp, observes=join.observes)
+    rest = msgspec.structs.replace(stamp, sequence=None, mark=None, groups=())
+    head = Record(record.at, stamp, unknown=record.unknown)
+    if missing or lost:
+        if stamp.mark is not None:
+            yield head
+            head = msgspec.structs.replace(head, stamp=rest)
+        yield msgspec.structs.replace(head, lost=lost or missing)
+        head = Record(record.at, msgspec.structs.replace(rest, mark=Mark.STREAM_RESTATED))
+    for events, doubts in pieces:
+        told = tuple([(event, record.at) for event in events])
+        yield msgspec.structs.replace(head, events=told, doubts=doubts)
+        head = Record(record.at, rest)
+    if not pieces:
+        yield head

@@ -1,0 +1,102 @@
+"""Defines the options of `watch`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from monitor.follow.buffer import WhenFull
+from monitor.follow.command import Asked
+from monitor.follow.options import (
+    CheckpointOption,
+    EveryOption,
+    MetricsOption,
+    MetricsTokenOption,
+    OtlpOption,
+    OtlpTokenOption,
+    ReplayOption,
+    UntilEofOption,
+    VerdictsOption,
+    WebhookOption,
+)
+from monitor.input.errors import InputError
+from monitor.report.options import IDS, RANK_WAIT, limits_asked, wait_asked
+from monitor.watch.command import watch_events
+from monitor.watch.registry import load_registry
+from spec.cli.arguments import file_name
+from spec.cli.common import Format, FormatOption
+from spec.language.errors import SpecError
+
+__all__ = ["register"]
+
+_EXAMPLE = (
+    "Example: python -m monitor watch monitor/samples/watch/registry.yaml "
+    "monitor/samples/watch/capture.jsonl --until-eof"
+)
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command to an application."""
+    app.command("watch", epilog=_EXAMPLE)(watch_claims)
+
+
+def watch_claims(
+    registry: Annotated[
+        str,
+        typer.Argument(
+            parser=file_name, metavar="REGISTRY", help="A file of claims, in YAML or JSON."
+        ),
+    ],
+    sources: Annotated[
+        list[str],
+        typer.Argument(
+            parser=file_name,
+            metavar="SOURCE",
+            help="tcp://HOST:PORT, where an engine publishes KV events; or PATH of a capture.",
+        ),
+    ],
+    replay: ReplayOption = None,
+    until_eof: UntilEofOption = False,
+    verdicts: VerdictsOption = None,
+    checkpoint: CheckpointOption = None,
+    checkpoint_every: EveryOption = 10.0,
+    webhook: WebhookOption = None,
+    otlp: OtlpOption = None,
+    otlp_token: OtlpTokenOption = None,
+    metrics: MetricsOption = None,
+    metrics_token: MetricsTokenOption = None,
+    form: FormatOption = Format.TEXT,
+) -> None:
+    """Watch claims on an engine that knows none, by the KV events that it publishes.
+
+    A registry names prefixes. For each it is shown how many of its blocks the engine holds, since
+    when, and what the last loss was: on a terminal as a table, else a line for each change.
+
+    Exit 0: each change of every claim was observed. 2: bad input. 3: inconclusive.
+    """
+    try:
+        asked = Asked(
+            sources,
+            replay or (),
+            None,
+            None,
+            wait_asked(RANK_WAIT),
+            limits_asked(None, None, IDS),
+            until_eof,
+            WhenFull.BLOCK,
+            verdicts,
+            checkpoint,
+            checkpoint_every,
+            webhook,
+            otlp,
+            otlp_token,
+            metrics,
+            metrics_token,
+            form is Format.JSON,
+        )
+        code = watch_events(load_registry(Path(registry)), asked)
+    except InputError as error:
+        raise SpecError(str(error)) from error
+    raise typer.Exit(code)

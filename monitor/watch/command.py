@@ -1,0 +1,213 @@
+"""Runs `watch`: follows KV events, shows what becomes of the claims of a registry, and says how it
+ended.
+"""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections import Counter
+from typing import TYPE_CHECKING, Any, Final
+
+import msgspec
+import typer
+
+from monitor.check.files import EXIT_CODES
+from monitor.follow.command import followed
+from monitor.follow.verdict_line import ClaimLine, ViolationLine, line_text
+from monitor.input.dialects import Reader
+from monitor.input.dialects.kv_events import KvEventsDialect
+from monitor.watch.join import Join
+from monitor.watch.preconditions import preconditions
+from monitor.watch.standing import State
+from monitor.watch.table import change_json, change_text, standing_json, table
+from spec.cli.common import Code, console, print_text
+from spec.cli.layout import Page, paper, rendered
+from spec.language.prose import counted, printable
+from spec.stream.outcome import ModeVerdict
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from monitor.follow.command import Asked, Followed
+    from monitor.follow.metrics import Samples
+    from monitor.follow.verdict_line import VerdictLine
+    from monitor.watch.join import Change
+    from monitor.watch.preconditions import Precondition
+    from monitor.watch.registry import Watching
+    from spec.cli.layout import Paper
+
+__all__ = ["Watch", "watch_events"]
+
+_REFRESH_S: Final = 0.5
+_ROWS: Final = 40  # of the live table
+
+
+def watch_events(watching: Watching, asked: Asked) -> int:
+    """Watch the claims of a registry on the engines of these sources; the exit code.
+
+    Raises:
+        InputError: a source is not there, or cannot be followed.
+        SpecError: an option cannot be served.
+    """
+    watch = Watch(watching, asked)
+    with watch:
+        found = followed(asked, watch)
+    return watch.conclude(found)
+
+
+class Watch:
+    """The claims of a registry on several engines, and what is shown of them.
+
+    On a terminal it is a table that is drawn again and again; elsewhere a line for each change.
+    """
+
+    def __init__(self, watching: Watching, asked: Asked) -> None:
+        self._watching, self._asked = watching, asked
+        self._several = len(asked.sources) > 1
+        self._live: Any = None
+        self._drawn = 0.0
+        self._ended: dict[tuple[str, int, str], ClaimLine] = {}
+        self.joins: list[Join] = []
+
+    def __enter__(self) -> None:
+        if not self._asked.json and sys.stdout.isatty():
+            from rich.live import Live
+
+            self._live = Live(console=console(), auto_refresh=False, transient=True)
+            self._live.start()
+
+    def __exit__(self, *_: object) -> None:
+        if self._live is not None:
+            self._live.stop()
+
+    def reader(self, source: str) -> Reader:
+        """A reader of KV events that joins them with the claims."""
+        return Reader(source, ("kv_events",), {"kv_events": KvEventsDialect(source, self._join)})
+
+    def _join(self, stream: str) -> Join:
+        join = Join(self._watching, stream, self._tell)
+        self._several |= bool(self.joins)
+        self.joins.append(join)
+        return join
+
+    def _tell(self, change: Change) -> None:
+        if self._asked.json:
+            typer.echo(msgspec.json.encode(change_json(change)))
+        elif self._live is None:
+            print_text(change_text(change, several=self._several))
+
+    def show(self, lines: Sequence[VerdictLine]) -> None:
+        """Show what was decided: violations; the verdicts come at the end."""
+        for line in lines:
+            if isinstance(line, ClaimLine):
+                self._ended[line.stream, line.period, line.claim_id] = line
+            if self._asked.json:
+                typer.echo(msgspec.json.encode(line))
+            elif isinstance(line, ViolationLine):
+                if self._live is not None:
+                    self._live.console.print(line_text(line), end="")
+                else:
+                    print_text(line_text(line))
+
+    def look(self) -> None:
+        """Draw the table, if it is time."""
+        if self._live is None:
+            sys.stdout.flush()
+        elif (now := time.monotonic()) - self._drawn > _REFRESH_S:
+            from rich.text import Text
+
+            self._drawn = now
+            page = table(self.joins, self._live.console.width, _ROWS)
+            self._live.update(Text.assemble(*page.parts), refresh=True)
+
+    def samples(self) -> Samples:
+        """Metrics, by stream and mode: how many claims there are is of no consequence for them."""
+        claims, losses = Counter[tuple[str, ...]](), Counter[tuple[str, ...]]()
+        seconds = dict[tuple[str, ...], float]()
+        for join in [*self.joins]:
+            for each in join.standings.values():
+                labels = join.stream, str(each.claim.mode)
+                for state in State:
+                    claims[*labels, str(state)] += each.state is state
+                losses[labels] += each.losses
+                seconds[labels] = seconds.get(labels, 0.0) + each.resident_ns(join.now_ns) / 1e9
+        return {
+            "watched_claims": claims.items(),
+            "watched_losses": losses.items(),
+            "watched_resident_seconds": seconds.items(),
+        }
+
+    def conclude(self, found: Followed) -> int:
+        """Say how it ended; the exit code."""
+        verdict, why = self._verdict(found)
+        conditions = preconditions(self._watching, self.joins)
+        read = sum(report.events.read for report in found.reports)
+        if self._asked.json:
+            end = {
+                "schema": "resident-claims/watched-end/1",
+                "verdict": verdict,
+                "why": why,
+                "read": read,
+                "streams": {
+                    join.stream: [standing_json(each) for each in join.standings.values()]
+                    for join in self.joins
+                },
+                "preconditions": [each._asdict() for each in conditions],
+                "breaks": found.breaks(),
+                "forms": [report.inputs[0].form for report in found.reports],
+            }
+            typer.echo(msgspec.json.encode(end))
+        else:
+            out = paper()
+            print_text(rendered(self._page(out, f"{verdict}: {why}", conditions, found), out))
+        if not read and any(report.inputs[0].rejected for report in found.reports):
+            return Code.BAD_INPUT
+        return EXIT_CODES[verdict]
+
+    def _page(
+        self, out: Paper, said: str, conditions: Sequence[Precondition], found: Followed
+    ) -> Page:
+        page = Page(out.width)
+        page.put().put(printable(said)).put()
+        page.append(table(self.joins, out.width)).put()
+        rows = [(each.name, each.met, printable(each.evidence)) for each in conditions]
+        page.grid(rows, head=("precondition of a join", "", "evidence"), gap=2).put()
+        for report in found.reports:
+            if form := report.inputs[0].form:
+                page.put(printable(f"{report.inputs[0].file}: {form}"))
+        for text in found.breaks():
+            page.put(printable(text))
+        page.put("A join observes. It enforces nothing: the engine promised these claims nothing.")
+        return page
+
+    def _verdict(self, found: Followed) -> tuple[ModeVerdict, str]:
+        """The verdict over all claims, and why."""
+        names = self._watching.claims
+        standings = [each for join in self.joins for each in join.standings.values()]
+        judged = {each.claim.claim_id for each in standings if each.periods}
+        if found.verdict is ModeVerdict.VIOLATED:
+            return found.verdict, "what was reported of a claim contradicts the facts"
+        if missing := [name for name in names if name not in judged]:
+            shown = ", ".join(missing[:3]) + (", ..." if len(missing) > 3 else "")
+            which = f"{len(missing)} of {counted(len(names), 'claim')}"
+            why = f"{which} could not be judged, since not all of their blocks were stored: {shown}"
+            return ModeVerdict.INCONCLUSIVE, why
+        if found.verdict is ModeVerdict.INCONCLUSIVE:
+            return found.verdict, self._doubtful() or "; ".join(found.breaks()[:1])
+        held = sum(each.state is State.HELD for each in standings)
+        losses = sum(each.losses for each in standings)
+        claims = counted(len(standings), "claim")
+        why = f"each change of {claims} was observed; {held} held now, {counted(losses, 'loss')}"
+        return found.verdict, why.replace("losss", "losses")
+
+    def _doubtful(self) -> str:
+        """Which claims are inconclusive, and why the first of them is; empty if none is."""
+        bad = [e for e in self._ended.values() if e.verdict is ModeVerdict.INCONCLUSIVE]
+        if not bad:
+            return ""
+        names = {each.claim_id for each in bad}
+        which = f"{len(names)} of {counted(len(self._watching.claims), 'claim')}"
+        reason = next(iter(bad[0].reasons.values()), None)
+        why = bad[0].why if reason is None else reason.why
+        return f"{which}; {bad[0].claim_id}: {why}"

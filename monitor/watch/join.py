@@ -1,0 +1,363 @@
+"""Joins the KV events of one engine with a registry of claims.
+
+A claim is registered with the judge once every key that its prefix needs was stated, and not before
+it is in the registry. From then on each change of its predicate is reported for it, at the end of
+the event that changed it. The judge compares these reports with the facts that the engine states.
+Source: Fail-Closed Lowering of Resident KV Claims, table 5.
+"""
+
+from __future__ import annotations
+
+from enum import IntEnum
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+import msgspec
+
+from monitor.input.kv_events.joined import Piece
+from monitor.input.records import Doubt
+from monitor.watch.prefixes import Prefixes
+from monitor.watch.standing import Standing, State, ranges
+from spec.claims.states import Mode
+from spec.contract.facts import facts_of
+from spec.contract.modes import MODES
+from spec.events.alphabet import Kind
+from spec.events.canonical import Event
+from spec.stream.pool import FULL, GPU, Group
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
+    from monitor.input.kv_events.batches import Batch
+    from monitor.watch.prefixes import Key, Node
+    from monitor.watch.registry import Watching
+    from spec.events.canonical import CacheGroup
+
+__all__ = ["Change", "Join"]
+
+_OBSERVES: Final = frozenset().union(*map(facts_of, MODES[Mode.BEST_EFFORT].bundle()))
+"""The kinds of facts of which a join states each one, at its observation point: the end of each KV
+event (docs/decisions/0031).
+"""
+
+_GONE: Final = frozenset({Kind.BLOCK_EVICTED, Kind.HOST_COPY_LOST})
+
+
+class Copies(IntEnum):
+    """How many copies of a key the GPU has, or at least one, or perhaps none.
+
+    A store may repeat one that is held, and a removal may be of one copy of several
+    (vllm/v1/core/block_pool.py of 0.32). So a removal after two stores leaves perhaps none.
+    """
+
+    NONE = 0
+    ONE = 1
+    SOME = 2
+    PERHAPS = 3
+
+
+class Change(NamedTuple):
+    """The state of a claim changed, or it was lost, at a time of the engine's wall clock."""
+
+    stream: str
+    time_ns: int
+    standing: Standing
+    why: str
+
+
+class _Touched(NamedTuple):
+    """A claim as it was before an event, and the positions that the event changed."""
+
+    was: State
+    held: int
+    lost: list[int]
+
+
+class Join:
+    """One stream of KV events, and the claims on its engine.
+
+    Args:
+        tell: called with each change.
+
+    Attributes:
+        standings: what is known of each claim, by its id.
+        prefixes: the keys of the registered prefixes, as far as the stream states them.
+        unknown: why it is not known what the engine holds of keys that no event has stated; empty
+            where the run was read from its beginning.
+        breaks: how often batches were missing, or not understood; `first_break` says why, first.
+        contradictions: how often hashes contradicted each other; `last_contradiction` says how.
+        joined: stores of blocks that belong to registered prefixes.
+        now_ns: the time of the last batch, on the engine's wall clock; 0 before the first.
+    """
+
+    observes = _OBSERVES
+
+    def __init__(self, watching: Watching, stream: str, tell: Callable[[Change], None]) -> None:
+        self.stream, self._tell = stream, tell
+        self._since_ns = watching.since_ns
+        self.prefixes = Prefixes(watching.claims, watching.block_size)
+        self.standings = {name: Standing(claim) for name, claim in watching.claims.items()}
+        self.unknown = "no batch was read"
+        self.breaks, self.first_break = 0, ""
+        self.contradictions, self.last_contradiction = 0, ""
+        self.joined = self.now_ns = 0
+        self._is_open = False
+        self._gpu: dict[tuple[int, Key], Copies] = {}
+        self._tiers: dict[str, set[tuple[int, Key]]] = {}
+        self._groups: dict[int, Group] = {0: FULL}
+        self._touched: dict[Standing, _Touched] = {}
+
+    # What is known.
+
+    def begin(
+        self, batch: Batch, groups: Iterable[CacheGroup], unknown: str, *, again: bool
+    ) -> None:
+        """A run of the stream begins: with nothing held, or with what nobody saw.
+
+        Args:
+            batch: the first one of the run.
+            groups: of caches, which the engine has.
+            unknown: why it is not known what is held; empty where nothing is.
+            again: the engine was started again, so its hashes are others and what it held is lost.
+        """
+        self._groups = {each.group: Group(each.kind, each.window or 0) for each in groups}
+        if again:
+            self.prefixes.forget()
+        self._forget(batch, unknown)
+        self._settle(unknown or "the engine was started again")
+
+    def lose(self, batch: Batch, why: str) -> None:
+        """Batches before this one are missing, or it was not understood: what is held is not known
+        any more.
+        """
+        self.breaks += 1
+        self.first_break = self.first_break or why
+        self._forget(batch, why)
+        self._settle(why)
+
+    def learn(self, batch: Batch) -> str:
+        """Take the keys that a batch states; why they contradict, or nothing."""
+        before = len(self.prefixes.blind)
+        why = self.prefixes.learn(batch.contents)
+        if why:
+            self.contradictions += 1
+            self.last_contradiction = why
+            self.prefixes.forget()
+        if len(self.prefixes.blind) > before:
+            self._recount()
+            self._settle(next(reversed(self.prefixes.blind.values())))
+        return why
+
+    def _forget(self, batch: Batch, unknown: str) -> None:
+        self.now_ns = max(self.now_ns, batch.time_ns)
+        self._gpu.clear()
+        self._tiers.clear()
+        self.unknown = unknown
+        for standing in self.standings.values():
+            standing.registered, standing.doubted = False, ""
+            standing.tiers.clear()
+        self._recount()
+
+    def _recount(self) -> None:
+        """Count the blocks of every claim again."""
+        for name, standing in self.standings.items():
+            path = self.prefixes.paths[name]
+            found = [
+                self._has(number, path[at])
+                for number, group in self._groups.items()
+                for at in group.needs(0, len(path))
+            ]
+            standing.needed = len(found)
+            standing.held, standing.gone = found.count(True), found.count(False)
+
+    def _settle(self, why: str) -> None:
+        for standing in self.standings.values():
+            self._move(standing, why)
+
+    def _copies(self, group: int, node: Node) -> Copies:
+        found = None if node.key is None else self._gpu.get((group, node.key))
+        if found is None:
+            return Copies.PERHAPS if self.unknown or group in self.prefixes.blind else Copies.NONE
+        return found
+
+    def _has(self, group: int, node: Node) -> bool | None:
+        """Whether the GPU has a block; None where that is not known."""
+        found = self._copies(group, node)
+        return None if found is Copies.PERHAPS else found is not Copies.NONE
+
+    # Batches.
+
+    def take(self, batch: Batch, number: int) -> list[Piece]:
+        """What the events of a batch come to for claims, after its keys were learnt."""
+        self.now_ns = max(self.now_ns, batch.time_ns)
+        pieces: list[Piece] = []
+        events: list[Event] = []
+        if not self._is_open and self.now_ns >= self._since_ns:
+            self._is_open = True
+            for standing in self.standings.values():
+                events += self._registered(standing)
+                if standing.registered and standing.now is State.HELD:
+                    events.append(_report(Kind.CLAIM_MATERIALIZED, standing))
+        stored = sum(len(e.keys) for e in batch.events if e.kind is Kind.BLOCK_CACHED)
+        place, others = f" in batch {number}", f", which stored {stored} blocks" if stored else ""
+        for event in batch.events:
+            mine = self._about_prefixes(event)
+            if mine is None:
+                continue
+            self._apply(mine)
+            touched, self._touched = self._touched, {}
+            if doubts := tuple(map(self._doubt, filter(_is_doubtful, touched))):
+                pieces.append(Piece(tuple(events), doubts))
+                events.clear()
+            for standing in touched:
+                events += self._registered(standing)
+            events.append(mine)
+            for standing, before in touched.items():
+                events += self._reported(standing, before)
+                self._move(standing, _why(mine, before, place, others))
+        return [*pieces, Piece(tuple(events))]
+
+    def _about_prefixes(self, event: Event) -> Event | None:
+        """The event, as far as it is about blocks of registered prefixes; None where it is not."""
+        if not event.keys:
+            return event
+        nodes, group = self.prefixes.nodes, event.group or 0
+        keys = tuple([key for key in event.keys if key in nodes])
+        if event.kind is Kind.HOST_COPY_LOST:  # of a copy that nobody saw nothing is lost
+            copies = self._tiers.get(event.tier or "", set())
+            keys = tuple([key for key in keys if (group, key) in copies])
+        return msgspec.structs.replace(event, keys=keys) if keys else None
+
+    def _apply(self, event: Event) -> None:
+        group, gone = event.group or 0, event.kind in _GONE
+        if not event.keys:
+            self._clear(event.tier or GPU)
+        for key in event.keys:
+            node = self.prefixes.nodes[key]
+            if event.tier is None:
+                before = self._copies(group, node)
+                self._put(group, key, _after_removal(before) if gone else _after_store(before))
+            else:
+                self._copy(event.tier, (group, key), node, add=not gone)
+        self.joined += 0 if gone else len(event.keys)
+
+    def _put(self, group: int, key: Key, copies: Copies) -> None:
+        """The GPU has so many copies of a key."""
+        node = self.prefixes.nodes[key]
+        was = self._has(group, node)
+        self._gpu[group, key] = copies
+        now = self._has(group, node)
+        for name in node.claims if was is not now else ():
+            path = self.prefixes.paths[name]
+            if node.position in self._groups.get(group, FULL).needs(0, len(path)):
+                standing = self.standings[name]
+                touched = self._touch(standing)
+                standing.held += (now is True) - (was is True)
+                standing.gone += (now is False) - (was is False)
+                if was is True:
+                    touched.lost.append(node.position)
+
+    def _copy(self, tier: str, key: tuple[int, Key], node: Node, *, add: bool) -> None:
+        """Another tier has a copy of a key, or has none any more."""
+        copies = self._tiers.setdefault(tier, set())
+        if (key in copies) is add:
+            return
+        (copies.add if add else copies.discard)(key)
+        for name in node.claims:
+            tiers = self.standings[name].tiers
+            tiers[tier] = tiers.get(tier, 0) + (1 if add else -1)
+            if not tiers[tier]:
+                del tiers[tier]
+
+    def _touch(self, standing: Standing) -> _Touched:
+        found = self._touched.get(standing)
+        if found is None:
+            found = self._touched[standing] = _Touched(standing.now, standing.held, [])
+        return found
+
+    def _clear(self, tier: str) -> None:
+        """A tier is empty. After that of the GPU nothing about the GPU is unknown."""
+        if tier != GPU:
+            self._tiers.pop(tier, None)
+            for standing in self.standings.values():
+                standing.tiers.pop(tier, None)
+            return
+        for standing in self.standings.values():
+            self._touch(standing)
+        self._gpu.clear()
+        self.unknown = ""
+        self.prefixes.blind.clear()
+        self._recount()
+
+    # Claims.
+
+    def _registered(self, standing: Standing) -> list[Event]:
+        """The event that registers a claim, if everything is known that it needs."""
+        claim, path = standing.claim, self.prefixes.paths[standing.claim.claim_id]
+        keys = tuple([node.key for node in path if node.key is not None])
+        whole = self._is_open and standing.is_known and len(keys) == len(path)
+        if standing.registered or not whole:
+            return []
+        standing.registered = True
+        standing.periods += 1
+        return [
+            Event(
+                kind=Kind.CLAIM_REGISTERED,
+                claim_id=claim.claim_id,
+                mode=claim.mode,
+                owner_scope=claim.owner,
+                priority=claim.priority,
+                cache_identity=claim.identity,
+                object_id=claim.prefix,
+                predicate=claim.predicate,
+                footprint=len(path),
+                keys=keys,
+            )
+        ]
+
+    def _reported(self, standing: Standing, before: _Touched) -> list[Event]:
+        """What is reported of a claim that the judge knows, after an event."""
+        if not standing.registered or standing.doubted:
+            return []
+        was, now = before.was is State.HELD, standing.now is State.HELD
+        kind = None
+        if now and not was:
+            kind = Kind.CLAIM_MATERIALIZED
+        elif was and not now:
+            kind = Kind.CLAIM_UNMATERIALIZED
+        elif standing.claim.mode is Mode.SOFT_PRIORITY and standing.held < before.held:
+            kind = Kind.CLAIM_BLOCK_LOST
+        return [] if kind is None else [_report(kind, standing)]
+
+    def _doubt(self, standing: Standing) -> Doubt:
+        """A block may be held or not: one copy was removed, of perhaps several."""
+        standing.doubted = "a removal may be of one of several copies of a block"
+        return Doubt(standing.doubted, standing.claim.claim_id)
+
+    def _move(self, standing: Standing, why: str) -> None:
+        first = standing.since_ns is None
+        if standing.move(self.now_ns, why) and not (first and standing.state is State.ABSENT):
+            self._tell(Change(self.stream, self.now_ns, standing, why))
+
+
+def _report(kind: Kind, standing: Standing) -> Event:
+    return Event(kind=kind, claim_id=standing.claim.claim_id)
+
+
+def _is_doubtful(standing: Standing) -> bool:
+    return standing.registered and not standing.doubted and standing.now is State.UNKNOWN
+
+
+def _why(event: Event, before: _Touched, place: str, others: str) -> str:
+    """Why a claim that was held before an event is not held after it."""
+    if not event.keys:
+        return f"all blocks were cleared{place}"
+    blocks = "block" if len(before.lost) == 1 else "blocks"
+    return f"{blocks} {ranges(before.lost)} removed{place}{others}" if before.lost else ""
+
+
+def _after_store(before: Copies) -> Copies:
+    return Copies.ONE if before is Copies.NONE else Copies.SOME
+
+
+def _after_removal(before: Copies) -> Copies:
+    return Copies.NONE if before in (Copies.NONE, Copies.ONE) else Copies.PERHAPS

@@ -1,0 +1,116 @@
+"""Evaluates the nine preconditions under which observations are joined with claims.
+
+Source: Fail-Closed Lowering of Resident KV Claims, table 5. A claim of which one is not met is not
+registered, or nothing is concluded of it.
+"""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from enum import StrEnum
+from typing import TYPE_CHECKING, NamedTuple
+
+from spec.language.prose import counted
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from monitor.watch.join import Join
+    from monitor.watch.registry import Watching
+
+__all__ = ["Met", "Precondition", "preconditions", "utc"]
+
+
+class Met(StrEnum):
+    """Whether a precondition holds."""
+
+    MET = "met"
+    NOT_MET = "not met"
+    NOT_OBSERVABLE = "not observable"
+
+
+class Precondition(NamedTuple):
+    """One precondition, whether it holds, and what shows it."""
+
+    name: str
+    met: Met
+    evidence: str
+
+
+def preconditions(watching: Watching, joins: Sequence[Join]) -> list[Precondition]:
+    """The nine preconditions, over all streams that were read, in the order of the table."""
+    claims = counted(len(watching.claims), "claim")
+    return [
+        _before_events(watching, joins),
+        Precondition(
+            "claim ids of their own",
+            Met.MET,
+            f"{claims} named by the registry; KV events name no request",
+        ),
+        _object_named(joins),
+        Precondition(
+            "predicate fixed", Met.MET, "leading_prefix_at_least(blocks of the registry's prefix)"
+        ),
+        Precondition("token map derived independently", Met.MET, watching.says_tokens),
+        _one_identity(watching, joins),
+        Precondition("observation point", Met.MET, "the end of each KV event"),
+        _joinable(joins),
+        _ambiguity(joins),
+    ]
+
+
+def utc(time_ns: int) -> str:
+    """A time as people write it."""
+    return f"{datetime.fromtimestamp(time_ns / 1e9, UTC):%Y-%m-%d %H:%M:%S} UTC"
+
+
+def _before_events(watching: Watching, joins: Sequence[Join]) -> Precondition:
+    name, last = "registry before events", max((join.now_ns for join in joins), default=0)
+    if not last:
+        return Precondition(name, Met.NOT_OBSERVABLE, "no batch was read")
+    if last < watching.since_ns:
+        says = f"{watching.says_since}, and the last batch is of {utc(last)}"
+        return Precondition(name, Met.NOT_MET, f"{says}: state registered if the file is newer")
+    return Precondition(name, Met.MET, f"{watching.says_since}; batches from then on are judged")
+
+
+def _object_named(joins: Sequence[Join]) -> Precondition:
+    name, bad = "object named consistently", [join for join in joins if join.contradictions]
+    if bad:
+        times = counted(sum(join.contradictions for join in bad), "contradiction")
+        return Precondition(name, Met.NOT_MET, f"{times}: {bad[0].last_contradiction}")
+    if blocks := sum(len(join.prefixes.nodes) for join in joins):
+        has = "has one hash" if blocks == 1 else "have one hash each"
+        return Precondition(name, Met.MET, f"{counted(blocks, 'block')} of prefixes {has}")
+    return Precondition(name, Met.NOT_OBSERVABLE, "no block of a registered prefix was stored")
+
+
+def _one_identity(watching: Watching, joins: Sequence[Join]) -> Precondition:
+    name, size = "one cache identity", watching.block_size
+    faults = [why for join in joins for why in join.prefixes.faults]
+    if other := next((why for why in faults if why.startswith("blocks have")), ""):
+        return Precondition(name, Met.NOT_MET, f"{other}, and the registry says {size}")
+    if faults:
+        return Precondition(name, Met.NOT_OBSERVABLE, faults[0])
+    if any(join.joined for join in joins):
+        says = f"blocks of {size} tokens; adapters and salts are stated with them"
+        return Precondition(name, Met.MET, says)
+    return Precondition(name, Met.NOT_OBSERVABLE, "no block of a registered prefix was stored")
+
+
+def _joinable(joins: Sequence[Join]) -> Precondition:
+    name, breaks = "events can be joined", sum(join.breaks for join in joins)
+    if breaks:
+        first = next(join.first_break for join in joins if join.breaks)
+        return Precondition(name, Met.NOT_MET, f"{counted(breaks, 'break')}; first: {first}")
+    if not any(join.now_ns for join in joins):
+        return Precondition(name, Met.NOT_OBSERVABLE, "no batch was read")
+    return Precondition(name, Met.MET, "tokens, parents and numbers; no batch is missing")
+
+
+def _ambiguity(joins: Sequence[Join]) -> Precondition:
+    doubted = sum(bool(each.doubted) for join in joins for each in join.standings.values())
+    says = "nothing was ambiguous"
+    if doubted:
+        says = f"{counted(doubted, 'claim')} inconclusive: a removal was of one of several copies"
+    return Precondition("ambiguity fails closed", Met.MET, says)

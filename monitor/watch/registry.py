@@ -1,0 +1,236 @@
+"""Defines and loads a registry: claims on prefixes of an engine that knows no claims."""
+
+from __future__ import annotations
+
+import os
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Final, Literal, NamedTuple
+
+from pydantic import BaseModel, ConfigDict, Field, model_validator
+
+from spec.claims.claim import BlockCount, Identifier, Priority
+from spec.claims.predicates import ContiguousRange, LeadingPrefixAtLeast, parse_predicate
+from spec.claims.states import Mode
+from spec.language.errors import ClaimError, DocumentError, SpecError
+from spec.lowering.load import parse_document, read_bounded
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+__all__ = ["MOST_CLAIMS", "SCHEMA", "Claim", "Registry", "Watched", "load_registry"]
+
+SCHEMA: Final = "resident-claims/registry/1"
+
+MOST_CLAIMS: Final = 10_000
+"""Claims of one registry."""
+
+_MOST_TOKENS: Final = 4 << 20  # of one prefix
+_SECOND: Final = 1_000_000_000
+
+
+class _Record(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+Token = Annotated[int, Field(strict=True, ge=0, lt=1 << 32)]
+
+
+class Message(_Record):
+    """A message of a chat."""
+
+    role: Annotated[str, Field(max_length=256)]
+    content: str
+
+
+class Claim(_Record):
+    """A claim on a prefix of prompts.
+
+    The prefix is given by its token ids, or as a text or messages that `tokenizer` turns into ids.
+    `adapter` is the name of the LoRA adapter, and `salt` the cache salt, of the requests that use
+    the prefix. Without a `predicate` all whole blocks of the prefix are needed.
+    """
+
+    id: Identifier
+    owner: Identifier
+    mode: Literal["best_effort", "soft_priority"] = "best_effort"
+    priority: Priority | None = None
+    tokens: Annotated[tuple[Token, ...], Field(max_length=_MOST_TOKENS)] | None = None
+    text: str | None = None
+    messages: tuple[Message, ...] | None = None
+    adapter: Identifier | None = None
+    salt: Identifier | None = None
+    predicate: Annotated[str, Field(max_length=200)] | None = None
+
+    @model_validator(mode="after")
+    def _states_one_prefix(self) -> Claim:
+        given = [name for name in ("tokens", "text", "messages") if getattr(self, name) is not None]
+        if len(given) != 1:
+            said = " and ".join(given) or "no prefix"
+            raise ClaimError(f"it states {said}", "state one of tokens, text and messages")
+        if self.mode == "soft_priority" and self.priority is None:
+            raise ClaimError("it has no priority", "state priority; more is higher")
+        return self
+
+
+class Registry(_Record):
+    """The claims on one configuration of an engine, which several processes may serve.
+
+    `block_size` is in tokens a block, as the engine states it in its events. `registered` is when
+    the claims were made, where the file is newer than that. `tokenizer` is a file
+    `tokenizer.json`, or the folder of a model, beside the registry.
+    """
+
+    schema_: Annotated[Literal["resident-claims/registry/1"], Field(alias="schema")]
+    model: Identifier
+    block_size: BlockCount
+    registered: datetime | None = None
+    tokenizer: Annotated[str, Field(max_length=4096)] | None = None
+    claims: Annotated[tuple[Claim, ...], Field(min_length=1, max_length=MOST_CLAIMS)]
+
+    @model_validator(mode="after")
+    def _names_each_once(self) -> Registry:
+        seen = set[str]()
+        for each in self.claims:
+            if each.id in seen:
+                raise ClaimError(f"two claims are called {each.id}", "give each an id of its own")
+            seen.add(each.id)
+        return self
+
+
+class Watched(NamedTuple):
+    """A claim of a registry, with what is needed of its prefix.
+
+    Attributes:
+        blocks: the tokens of each block that the predicate needs, from position 0 on.
+        extras: what else the content of every block depends on, and of the first block alone.
+        identity: the cache identity, as one text without the salt.
+        prefix: names the prefix; claims on one prefix have it in common.
+    """
+
+    claim_id: str
+    owner: str
+    mode: Mode
+    priority: int | None
+    blocks: tuple[tuple[int, ...], ...]
+    extras: tuple[tuple[str, ...], tuple[str, ...]]
+    identity: str
+    prefix: str
+
+    @property
+    def predicate(self) -> str:
+        """What has to be on the GPU, as a text."""
+        return str(LeadingPrefixAtLeast(len(self.blocks)))
+
+    def extra(self, position: int) -> tuple[str, ...]:
+        """What the content of a block depends on beside the tokens up to it."""
+        every, first = self.extras
+        return every + first if position == 0 else every
+
+
+class Watching(NamedTuple):
+    """A registry that was loaded.
+
+    Attributes:
+        claims: by their ids.
+        since_ns: when they were made, on the wall clock.
+        says_since: where that was read.
+        says_tokens: where the token ids come from.
+    """
+
+    claims: dict[str, Watched]
+    block_size: int
+    since_ns: int
+    says_since: str
+    says_tokens: str
+
+
+def load_registry(path: Path) -> Watching:
+    """The claims in a file of YAML or JSON.
+
+    Raises:
+        DocumentError: it cannot be read, or is no registry; with file, line and reason.
+        SpecError: a prefix cannot be turned into tokens, or has no whole block.
+    """
+    content = read_bounded(path)
+    registry = parse_document(content, str(path), Registry, SCHEMA, _NAMES)
+    claims, tokenized = dict[str, Watched](), False
+    prefixes = dict[tuple[Any, ...], str]()
+    salts = dict[str, int]()
+    tokenizer = None
+    for each in registry.claims:
+        tokens: Sequence[int] = each.tokens or ()
+        if each.tokens is None:
+            if tokenizer is None:
+                tokenizer = _tokenizer(registry, path)
+            tokens, tokenized = _tokens(each, tokenizer), True
+        blocks = _needed(each, tokens, registry.block_size, path)
+        salt = () if each.salt is None else (each.salt,)
+        extras = () if each.adapter is None else (each.adapter,), salt
+        identity = f"model={registry.model} block_size={registry.block_size}"
+        identity += "" if each.adapter is None else f" adapter={each.adapter}"
+        if each.salt is not None:
+            identity += f" salt={salts.setdefault(each.salt, len(salts) + 1)}"
+        prefix = prefixes.setdefault((extras, blocks), each.id)
+        mode = Mode(each.mode)
+        claims[each.id] = Watched(
+            each.id, each.owner, mode, each.priority, blocks, extras, identity, prefix
+        )
+    if registry.registered is not None:
+        since_ns = int(_in_utc(registry.registered).timestamp() * _SECOND)
+        says = f"registered {_in_utc(registry.registered):%Y-%m-%dT%H:%M:%SZ}"
+    else:
+        since_ns = os.stat(path).st_mtime_ns
+        when = datetime.fromtimestamp(since_ns / _SECOND, UTC)
+        says = f"{path.name} was last changed {when:%Y-%m-%dT%H:%M:%SZ}"
+    source = f"the tokenizer {registry.tokenizer}" if tokenized else "token ids of the registry"
+    return Watching(claims, registry.block_size, since_ns, says, source)
+
+
+_NAMES: Final = {
+    field.alias or name
+    for model in (Registry, Claim, Message)
+    for name, field in model.model_fields.items()
+}
+
+
+def _in_utc(time: datetime) -> datetime:
+    return time.astimezone(UTC) if time.tzinfo else time.replace(tzinfo=UTC)
+
+
+def _needed(claim: Claim, tokens: Sequence[int], size: int, path: Path) -> tuple[Any, ...]:
+    """The blocks that the predicate of a claim needs."""
+    whole = len(tokens) // size
+    blocks = whole
+    if claim.predicate is not None:
+        try:
+            predicate = parse_predicate(claim.predicate, block_size=size)
+        except SpecError as problem:
+            raise DocumentError(f"{path}: claim {claim.id}: {problem}") from None
+        if isinstance(predicate, ContiguousRange):
+            cause = f"{path}: claim {claim.id}: {predicate} does not begin with the prompt"
+            raise DocumentError(cause, "a hit needs all blocks from the first on")
+        blocks = predicate.blocks
+    if not 0 < blocks <= whole:
+        has = f"has {len(tokens)} tokens, which are {whole} whole blocks of {size}"
+        needs = "one" if claim.predicate is None else f"{blocks}"
+        cause = f"{path}: claim {claim.id}: the prefix {has}, and {needs} is needed"
+        raise DocumentError(cause, "engines cache whole blocks")
+    return tuple(tuple(tokens[n * size : (n + 1) * size]) for n in range(blocks))
+
+
+def _tokens(claim: Claim, tokenizer: Any) -> Sequence[int]:
+    if claim.text is not None:
+        found: Sequence[int] = tokenizer.of_text(claim.text)
+    else:
+        found = tokenizer.of_messages([each.model_dump() for each in claim.messages or ()])
+    return found
+
+
+def _tokenizer(registry: Registry, path: Path) -> Any:
+    from monitor.watch.tokens import Tokenizer
+
+    if registry.tokenizer is None:
+        cause = f"{path}: a claim states text, and the registry no tokenizer"
+        raise DocumentError(cause, "state tokenizer, or the token ids")
+    return Tokenizer(path.parent / registry.tokenizer)

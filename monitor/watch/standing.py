@@ -1,0 +1,105 @@
+"""Defines what is known of a watched claim: how many of its blocks are held, and its losses."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from typing import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from monitor.watch.registry import Watched
+
+__all__ = ["Loss", "Standing", "State", "ranges"]
+
+
+class State(StrEnum):
+    """Whether the prefix of a claim is on the GPU.
+
+    `unknown` says that blocks may be there of which no event was seen.
+    """
+
+    HELD = "held"
+    ABSENT = "absent"
+    UNKNOWN = "unknown"
+
+
+class Loss(NamedTuple):
+    """A prefix that was held is gone: `time_ns` on the engine's wall clock, and why."""
+
+    time_ns: int
+    why: str
+
+
+class Standing:
+    """What is known of one claim on one engine.
+
+    Attributes:
+        needed: blocks that a hit needs, of all groups of caches.
+        held: those of them on the GPU.
+        gone: those of them that are not.
+        tiers: blocks of the prefix with a copy in other tiers, by tier.
+        registered: whether the judge knows the claim in this run of the stream.
+        doubted: why nothing more is concluded of the claim in this run; empty where it is.
+        since_ns: when `state` became what it is, on the engine's wall clock; None if it never was
+            another.
+        losses: how often a prefix that was held was lost.
+        periods: how often the claim was registered.
+    """
+
+    def __init__(self, claim: Watched) -> None:
+        self.claim = claim
+        self.needed = self.held = self.gone = 0
+        self.tiers: dict[str, int] = {}
+        self.registered, self.doubted = False, ""
+        self.state = State.UNKNOWN
+        self.since_ns: int | None = None
+        self.losses = 0
+        self.last: Loss | None = None
+        self.periods = 0
+        self._resident_ns = 0
+
+    @property
+    def is_known(self) -> bool:
+        """Whether of every block that is needed it is known whether it is held."""
+        return self.held + self.gone == self.needed
+
+    @property
+    def now(self) -> State:
+        """The state, by the blocks."""
+        if self.needed and self.held == self.needed:
+            return State.HELD
+        return State.ABSENT if self.gone else State.UNKNOWN
+
+    def move(self, time_ns: int, why: str) -> bool:
+        """Take the state from the blocks; whether it changed.
+
+        Args:
+            why: a prefix that was held is not held any more.
+        """
+        before, self.state = self.state, self.now
+        if before is self.state:
+            return False
+        if before is State.HELD:
+            self._resident_ns += max(time_ns - (self.since_ns or 0), 0)
+            if self.state is State.ABSENT:
+                self.losses, self.last = self.losses + 1, Loss(time_ns, why)
+        self.since_ns = time_ns
+        return True
+
+    def resident_ns(self, now_ns: int) -> int:
+        """For how long the prefix was held, in all."""
+        since_ns = now_ns if self.since_ns is None else self.since_ns
+        more = max(now_ns - since_ns, 0) if self.state is State.HELD else 0
+        return self._resident_ns + more
+
+
+def ranges(positions: Iterable[int]) -> str:
+    """Positions as people write them: `3, 5-7`."""
+    found: list[list[int]] = []
+    for each in sorted({*positions}):
+        if found and each == found[-1][1] + 1:
+            found[-1][1] = each
+        else:
+            found.append([each, each])
+    return ", ".join(str(a) if a == b else f"{a}-{b}" for a, b in found)

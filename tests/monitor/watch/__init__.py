@@ -1,0 +1,1 @@
+"""Tests of what watches engines that know no claims."""
