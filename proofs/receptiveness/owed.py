@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Owed"]
 
-_ACCEPT, _HARM, _RISE = "explicit_acceptance", "claim_harm_attribution", "claim_materialized_event"
+_ACCEPT, _HARM = "explicit_acceptance", "claim_harm_attribution"
 _ACTION, _STAGE = "explicit_conflict_action", "own.ordered_lifecycle_events.stage"
 
 
@@ -110,7 +110,6 @@ class Owed:
         hand.
         """
         parts = [*self._having(Verdict.PENDING), self["req_was.arrived"], self.unmet]
-        parts.append(z3.And(self.at(_RISE, "owed"), self.stage(ClaimState.RESTORING)))
         parts.append(self.at(_ACCEPT, "owed"))  # twice: accepting may reveal a conflict
         counted = [z3.If(part, z3.IntVal(1), z3.IntVal(0)) for part in parts]
         if _HARM in self.observers:

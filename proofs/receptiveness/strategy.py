@@ -112,8 +112,6 @@ class RuntimeStrategy(Owed):
     def _answer(self, name: str, answer: Answer) -> Move:
         """The move by which a report answers what the obligation of this name owes."""
         when = self.at(name, *answer.states)
-        if answer.stages:
-            when = z3.And(when, self.stage(*answer.stages))
         fields = {field: self.value(term) for field, term in answer.fields.items()}
         return Move(answer.name, answer.kind, when, z3.BoolVal(answer.of_request), fields)
 

@@ -74,7 +74,7 @@ TRANSITIONS: Final[tuple[Transition, ...]] = (
     *_rows(
         "claim_materialized",
         "the predicate holds",
-        *_to(_S.MATERIALIZED, _S.ACCEPTED, _S.MATERIALIZED, _S.OFFLOADED, _S.HARMED),
+        *_to(_S.MATERIALIZED, *_LIVE),
     ),
     *_rows(
         "claim_unmaterialized",

@@ -11,7 +11,7 @@ from spec.contract.supply import Depth
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from spec.claims.states import ClaimState, Mode
+    from spec.claims.states import Mode
     from spec.contract.supply import Atom, Order
     from spec.events.alphabet import Kind
     from spec.language.machine import Observer
@@ -55,7 +55,6 @@ class Answer(Struct, frozen=True):
     Args:
         name: the move, as outputs call it.
         fields: what the report states, as terms over the facts before it.
-        stages: only in these stages of the lifecycle, and in bundles that follow it; any if empty.
         of_request: the report is about the request in hand.
     """
 
@@ -63,7 +62,6 @@ class Answer(Struct, frozen=True):
     kind: Kind
     states: tuple[str, ...]
     fields: Mapping[str, Term] = {}
-    stages: tuple[ClaimState, ...] = ()
     of_request: bool = False
 
 

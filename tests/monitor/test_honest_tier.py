@@ -16,6 +16,7 @@ from tests.monitor.traces_promises import (
     accepted,
     arrives,
     back,
+    broken,
     cached,
     copied,
     looked_up,
@@ -27,6 +28,16 @@ from tests.monitor.traces_promises import (
 )
 
 KEYS = tuple("abcd")
+TWO_AWAY = [
+    *there(mode=OFFLOADABLE, keys=KEYS),
+    *accepted("other", mode=OFFLOADABLE, keys=KEYS),
+    cached("other", 100, 0, 1, 2, 3, found=True),
+    named("claim_materialized", "other"),
+    *(named("store_finished", claim) for claim in (CLAIM, "other")),
+    *(named("claim_offloaded", claim) for claim in (CLAIM, "other")),
+    canonical("block_evicted", block_ids=[100, 101, 102, 103]),
+]
+"""Two claims on the same blocks, copied to the tier and gone from the GPU."""
 
 
 def streams() -> Iterator[tuple[str, Mode, Trace]]:
@@ -138,13 +149,7 @@ def streams() -> Iterator[tuple[str, Mode, Trace]]:
         "back by a load for another claim, and reported as materialized",
         OFFLOADABLE,
         [
-            *there(mode=OFFLOADABLE, keys=KEYS),
-            *accepted("other", mode=OFFLOADABLE, keys=KEYS),
-            cached("other", 100, 0, 1, 2, 3, found=True),
-            named("claim_materialized", "other"),
-            *(named("store_finished", claim) for claim in (CLAIM, "other")),
-            *(named("claim_offloaded", claim) for claim in (CLAIM, "other")),
-            canonical("block_evicted", block_ids=[100, 101, 102, 103]),
+            *TWO_AWAY,
             arrives("q"),
             *back("q", "other"),
             named("claim_materialized"),
@@ -153,6 +158,23 @@ def streams() -> Iterator[tuple[str, Mode, Trace]]:
             arrives("r"),
             looked_up("r", 4),
             reused("r"),
+            of("finished", "r"),
+        ],
+    )
+    yield (
+        "back by a load for another claim, after a failed restore that only a refusal reports",
+        OFFLOADABLE,
+        [
+            *TWO_AWAY,
+            arrives("q"),
+            named("claim_restore_required", CLAIM, "q"),
+            named("load_failed", CLAIM, "q"),
+            of("refused", "q", blocking_claim_ids=[CLAIM], restore=True),
+            of("finished", "q"),
+            arrives("r"),
+            *back("r", "other"),
+            named("claim_materialized"),
+            reused("r", "other"),
             of("finished", "r"),
         ],
     )
@@ -271,3 +293,27 @@ class TestHonest:
             for n, (name, mode, trace) in enumerate(STREAMS)
         }
         assert {name: 0 for name, _, _ in STREAMS} == codes
+
+
+class TestAccused:
+    """A restore that is required is reported by its outcome, not by `claim_materialized` alone."""
+
+    def test_loaded(self) -> None:
+        """The request that waited for the load reuses the claim before `claim_restored`."""
+        waited, load, _ = back("q")
+        lines = [*copied(), arrives("q"), waited, load, named("claim_materialized"), reused("q")]
+        assert {"offload_restorability"} == broken(OFFLOADABLE, *lines)
+
+    def test_back_by_another_load(self) -> None:
+        """The request waits until a load for another claim brings the blocks back."""
+        waits = [arrives("q"), named("claim_restore_required", CLAIM, "q"), arrives("r")]
+        lines = [*TWO_AWAY, *waits, *back("r", "other"), named("claim_materialized"), reused("q")]
+        assert {"offload_restorability"} == broken(OFFLOADABLE, *lines)
+
+    def test_failed(self) -> None:
+        """The load failed, and no outcome is reported before the claim is back and reused."""
+        waits = [arrives("q"), named("claim_restore_required", CLAIM, "q")]
+        failed = [*TWO_AWAY, *waits, named("load_failed", CLAIM, "q"), arrives("r")]
+        lines = [*failed, *back("r", "other"), named("claim_materialized"), reused("q")]
+        assert "restoration_failure_outcome" in broken(OFFLOADABLE, *lines)
+        assert "ordered_lifecycle_events" not in broken(OFFLOADABLE, *lines)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from spec.claims.states import ClaimState, Mode
+from spec.claims.states import Mode
 from spec.contract.interpretations import CLOSES
 from spec.contract.ledgers import kind, live, now, rises, was
 from spec.contract.obligation import Answer, Obligation, Place, While
@@ -223,16 +223,7 @@ STATED: Final = (
         ),
         order=Order.CLAIM_BEFORE_EVENTS,
         depths=frozenset({Depth.TELEMETRY_JOIN}),
-        answers=(
-            Answer(
-                "tell the restore",
-                Kind.CLAIM_RESTORED,
-                ("owed",),
-                {"from_tier": TRUE},
-                (ClaimState.RESTORING,),
-            ),
-            Answer("tell the rise", Kind.CLAIM_MATERIALIZED, ("owed",)),
-        ),
+        answers=(Answer("tell the rise", Kind.CLAIM_MATERIALIZED, ("owed",)),),
         invariants=(
             While(
                 "a rise owed is held",
