@@ -223,7 +223,7 @@ class Streams:
         stream.first = stamp.sequence
         if file in self.spoiled:
             at, why = self.spoiled[file]
-            self._pass(stream, Line(at, lost=why))
+            self._pass(stream, Line(at, unread=why))
         return stream
 
     def add(self, file: str, name: str, form: Form) -> Stream:
@@ -246,13 +246,16 @@ class Streams:
         at = at_line(error.file, error.line or 0)
         why = f"line {at.line} could not be read"
         self.spoiled.setdefault(at.file, (at, why))
-        self.lose(at, why)
+        self._pass_all(at.file, Line(at, unread=why))
 
     def lose(self, at: At, why: str, name: str | None = None) -> None:
         """Lines may be missing here from a stream of the file, or from all that it has so far."""
-        for (file, stream_name), stream in self._streams.items():
-            if file == at.file and name in (None, stream_name):
-                self._pass(stream, Line(at, lost=why))
+        self._pass_all(at.file, Line(at, lost=why), name)
+
+    def _pass_all(self, file: str, line: Line, name: str | None = None) -> None:
+        for (of, stream_name), stream in self._streams.items():
+            if of == file and name in (None, stream_name):
+                self._pass(stream, line)
 
     def moved(self) -> list[tuple[Stream, Claim]]:
         """The claims in hand that lines moved since the last call, each with its stream."""

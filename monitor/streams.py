@@ -118,7 +118,8 @@ class NativeStreams:
         try:
             self.judge.take(line_of(record), place, name, form.name, form.first)
         except Refused as error:
-            self.lose(record.at, f"a line cannot be judged: {error}")
+            why = f"a line cannot be judged: {error}"
+            self.judge.lose(place, why, unread=True)
 
     def take_event(self, event: Event, file: str, number: int) -> bool:
         """Judge an event as a line of the source, if it is certain that a line can say that; return
@@ -137,7 +138,7 @@ class NativeStreams:
         self.read.rejected += 1
         at = at_line(error.file, error.line or 0)
         why = f"line {at.line} could not be read"
-        self.judge.lose((self._number(at), None), why, spoils=True)
+        self.judge.lose((self._number(at), None), why, unread=True, spoils=True)
 
     def news(self, *, every: bool = False) -> list[News]:
         """What is new of each stream that lines moved since the last call.

@@ -156,7 +156,7 @@ class Record(msgspec.Struct, frozen=True):
     """One line: its place, its order, and the canonical events it stands for, each with its place.
 
     A line of an unknown kind has no events and names the kind in `unknown`. `lost` says why lines
-    may be missing before this one.
+    may be missing before this one, and `unread` what of it was not understood.
     """
 
     at: At
@@ -165,6 +165,7 @@ class Record(msgspec.Struct, frozen=True):
     unknown: str | None = None
     doubts: tuple[Doubt, ...] = ()
     lost: str = ""
+    unread: str = ""
 
 
 def line_of(record: Record, *, foreign: bool = False) -> Line:
@@ -188,6 +189,7 @@ def line_of(record: Record, *, foreign: bool = False) -> Line:
         form.derived,
         foreign,
         lost,
+        record.unread,
     )
 
 

@@ -195,14 +195,20 @@ class NativeJudge:
         why: str,
         stream: str | None = None,
         *,
+        unread: bool = False,
         spoils: bool = False,
     ) -> None:
         """Lines may be missing here from a stream, or from all that there are so far.
 
         Args:
-            spoils: those that begin later lack them, too.
+            unread: a line was not understood.
+            spoils: streams that begin later lack that line, too.
         """
-        given: dict[str, Any] = {"at": place[0], "why": why, "spoils": spoils}
+        given: dict[str, Any] = {
+            "at": place[0],
+            "unread" if unread else "lost": why,
+            "spoils": spoils,
+        }
         for name, value in (("numbered", place[1]), ("stream", stream)):
             if value is not None:
                 given[name] = value
@@ -285,7 +291,7 @@ def _packed(
             {"only": sorted(only), "why": why} | ({} if name is None else {"claim": name})
             for name, only, why in line.doubts
         ]
-    for name in ("events", "skips", "lost"):
+    for name in ("events", "skips", "lost", "unread"):
         if value := getattr(line, name):
             parts[name] = value
     return msgspec.json.encode(parts)

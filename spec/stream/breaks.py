@@ -47,7 +47,7 @@ class Line(NamedTuple):
     (None for all that are alive) of which nothing more is concluded, or nothing of the obligations
     beside them, with the reason. `derived` are kinds of facts that the form reads from reports.
     `foreign` says that the line has another form than the first; `lost` why lines may be missing
-    before it.
+    before it, and `unread` why the line, or one before it, was not understood.
     """
 
     at: object
@@ -61,6 +61,7 @@ class Line(NamedTuple):
     derived: frozenset[Kind] = frozenset()
     foreign: bool = False
     lost: str = ""
+    unread: str = ""
 
 
 def line_of(given: Event | StreamMark, at: object) -> Line:
@@ -131,11 +132,13 @@ class Order:
         ):
             gap = f"lines are missing before sequence number {number}"
             wrong = Reason(Code.LINES_MISSING, gap, line.at)
+        elif line.unread:
+            wrong = Reason(Code.NOT_UNDERSTOOD, line.unread, line.at)
         if opens:
             self.opened = line.at
         if follows:
             run = Reason(Code.NEW_RUN, "another run of the stream begins", line.at)
-            return Step(wrong or run, True, closed and wrong is None and not line.lost)
+            return Step(wrong or run, True, closed and not (wrong or line.lost or line.unread))
         return _FINE if wrong is None else Step(wrong)
 
     @property

@@ -10,6 +10,7 @@ import pytest
 from monitor.check.events import EventMonitor
 from monitor.input.dialects import LIVE, Reader
 from monitor.input.errors import InputError
+from monitor.input.records import Record, Stamp, at_line
 from monitor.native import CHOICE, library
 from monitor.results import News
 from spec.events.alphabet import Kind
@@ -122,7 +123,34 @@ def test_later_streams(monkeypatch: pytest.MonkeyPatch) -> None:
     pair.do("feed", {"kind": "claim_rejected", "claim_id": "c"})
     ours, theirs = pair.do("finish")
     assert ours == theirs
-    assert ["RC101"] == [each.code for each in ours.breaks]
+    assert ["RC103"] == [each.code for each in ours.breaks]
+
+
+def breaking(**given: str) -> Record:
+    """A line that states why it breaks its stream, and nothing else."""
+    return Record(at_line("events", 2), Stamp("events", None, None), **given)
+
+
+@pytest.mark.parametrize(
+    ("code", "name", "args"),
+    [
+        ("RC101", "lose", (2, "some are gone", None)),
+        ("RC101", "take", (breaking(lost="some are gone"),)),
+        ("RC101", "take", (breaking(lost="some are gone", unread="it is not known"),)),
+        ("RC103", "take", (breaking(unread="it is not known"),)),
+        ("RC103", "reject", (InputError("events", "it is damaged", line=2),)),
+    ],
+)
+def test_codes(
+    monkeypatch: pytest.MonkeyPatch, code: str, name: str, args: tuple[Any, ...]
+) -> None:
+    """Missing lines and lines that were not understood break a stream with different codes."""
+    pair = Pair(monkeypatch)
+    pair.do("feed", {"kind": "claim_rejected", "claim_id": "c"})
+    pair.do(name, *args)
+    ours, theirs = pair.do("finish")
+    assert ours == theirs
+    assert [code] == [each.code for each in ours.breaks]
 
 
 def test_event_of_wrong_types(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from typing import Any
 
 import pytest
 
@@ -102,15 +103,18 @@ def test_streams() -> None:
     assert [c.verdict for c in one.claims] == [c.verdict for c in other.claims]
 
 
-@pytest.mark.parametrize(("lost", "verdict"), [("", "kept"), ("reset", "inconclusive")])
-def test_lines_lost_between_runs(lost: str, verdict: str) -> None:
+@pytest.mark.parametrize(
+    ("why", "verdict"),
+    [({}, "kept"), ({"lost": "reset"}, "inconclusive"), ({"unread": "reset"}, "inconclusive")],
+)
+def test_lines_lost_between_runs(why: dict[str, str], verdict: str) -> None:
     """A run that was closed ends with it only where no line may be missing after its end."""
     opened, closed = mark("stream_opened"), mark("stream_closed")
     streams, judge = Judged(None), native_of(None)
     lines = zip([*claim(), closed, opened, closed], [0, 1, 2, 3, 0, 1], strict=True)
     for number, (given, sequence) in enumerate(lines, 1):
-        why = lost if given is opened else ""
-        line = line_of(given, number)._replace(sequence=sequence, lost=why)
+        stated: dict[str, Any] = why if given is opened else {}
+        line = line_of(given, number)._replace(sequence=sequence, **stated)
         judge.take(line, (number, sequence))
         streams[""].take(line)
         assert compared(streams, judge, number) is None

@@ -262,9 +262,9 @@ class KvEventsDialect(Dialect):
         stream.time_ns = max(stream.time_ns, batch.time_ns)
         stamp = Stamp(name, sequence, stream.time_ns, FORM, observes=_OBSERVES)
         events: tuple[tuple[Event, At], ...] = tuple((event, at) for event in batch.events)
-        lost = batch.lost or (batch.unclear if stream.stored else "")
+        unread = batch.unread or (batch.unclear if stream.stored else "")
         stream.stored |= "BlockStored" in batch.counts
-        whole = Record(at, stamp, events, unknown=batch.unknown, lost=lost)
+        whole = Record(at, stamp, events, unknown=batch.unknown, unread=unread)
         groups = tuple(stream.groups[number] for number in sorted(stream.groups))
         opened = msgspec.structs.replace(stamp, mark=Mark.STREAM_OPENED, groups=groups)
         if self._joining is not None:
@@ -277,8 +277,8 @@ class KvEventsDialect(Dialect):
             return [*joined(join, batch, whole, missing)]
         if not opens:
             return (whole,)
-        lost = lost or (f"the run began before sequence number {sequence}" if late else "")
-        if last is None or not lost:
+        lost = f"the run began before sequence number {sequence}" if late else ""
+        if last is None or not (lost or unread):
             return (msgspec.structs.replace(whole, stamp=opened),)
         rest = msgspec.structs.replace(stamp, sequence=None)
         return Record(at, opened), msgspec.structs.replace(whole, stamp=rest, lost=lost)

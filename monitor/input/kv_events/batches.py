@@ -115,7 +115,7 @@ class Batch(NamedTuple):
         groups: the groups of caches whose kind is stated.
         others: fields that are not known, as `BlockStored.field`.
         runtime: by the fields of its events.
-        lost: why it is not known what is held after the batch; empty where it is.
+        unread: what was not understood, so that it is not known what is held after the batch.
         unclear: the same, where anything was held before the batch.
         form: of its events, maps or arrays.
         contents: of the blocks that were stored on the GPU, where that was asked for.
@@ -128,7 +128,7 @@ class Batch(NamedTuple):
     groups: dict[int, CacheGroup]
     others: dict[str, int]
     runtime: Runtime
-    lost: str
+    unread: str
     unclear: str
     form: str
     contents: tuple[Content, ...] = ()
@@ -221,7 +221,7 @@ class Events:
     def __init__(self, runtime: Runtime, *, contents: bool = False) -> None:
         self._runtime, self._form = runtime, ""
         self._contents: list[Content] | None = [] if contents else None
-        self._lost = self._unclear = ""
+        self._unread = self._unclear = ""
         self._events: list[Event] = []
         self._counts: dict[str, int] = {}
         self._groups: dict[int, CacheGroup] = {}
@@ -245,7 +245,7 @@ class Events:
             self._groups,
             self._others,
             self._runtime,
-            self._lost,
+            self._unread,
             self._unclear,
             self._form,
             tuple(self._contents or ()),
@@ -256,7 +256,7 @@ class Events:
         name, fields = self._named(value)
         self._counts[name] = self._counts.get(name, 0) + 1
         if name not in KNOWN:
-            self._lose(f"the event {name} is not known")
+            self._misread(f"the event {name} is not known")
             if name == "BlockTransferred" and self._runtime is UNKNOWN:
                 self._runtime = ATOM
             return
@@ -282,8 +282,8 @@ class Events:
             if self._runtime is UNKNOWN or not fields.isdisjoint(found.own):
                 self._runtime = found
 
-    def _lose(self, why: str) -> None:
-        self._lost = self._lost or why
+    def _misread(self, why: str) -> None:
+        self._unread = self._unread or why
 
     def _named(self, value: object) -> tuple[str, dict[str, Any]]:
         """The name and the fields of an event."""
@@ -347,7 +347,7 @@ class Events:
             name = self._runtime.name
             why = f"the tiers that AllBlocksCleared of {name} empties are not known"
             if "BlockStored" in self._counts:
-                self._lose(why)
+                self._misread(why)
             self._unclear = self._unclear or why
         for tier in sorted(self._runtime.clears or ()):
             self._events.append(Event(kind=Kind.BLOCK_LOST, tier=tier))
@@ -357,7 +357,7 @@ class Events:
             return "external"
         found = _TIERS.get(medium)
         if found is None:
-            self._lose(f"the medium {_shown(medium or '')} is not known")
+            self._misread(f"the medium {_shown(medium or '')} is not known")
         return found or "unknown"
 
     def _group(self, number: int | None) -> int:
@@ -371,7 +371,7 @@ class Events:
         tokens = event.kv_cache_spec_sliding_window
         if kind is None or (kind == "window" and not (tokens and event.block_size > 0)):
             shown = _shown(event.kv_cache_spec_kind or "")
-            self._lose(f"group {group} is {shown}, which is not known")
+            self._misread(f"group {group} is {shown}, which is not known")
         elif kind == "window":
             blocks = -(-((tokens or 1) - 1) // event.block_size)
             self._groups[group] = CacheGroup(group, "window", max(blocks, 1))

@@ -67,21 +67,21 @@ def joined(join: Join, batch: Batch, record: Record, missing: str) -> Iterator[R
         record: as it is without claims.
         missing: why batches are missing before this one; empty where none is.
     """
-    sequence = record.stamp.sequence
-    lost = join.learn(batch) or record.lost
-    if sequence is None:
-        lost = lost or "batches have no numbers"
-    if missing or lost:
-        join.lose(batch, lost or missing)
-    pieces = () if lost or sequence is None else join.take(batch, sequence)
+    number = record.stamp.sequence
+    unread = join.learn(batch) or record.unread
+    if number is None:
+        missing = "batches have no numbers"
+    if missing or unread:
+        join.lose(batch, unread or missing)
+    pieces = () if unread or number is None else join.take(batch, number)
     stamp = msgspec.structs.replace(record.stamp, observes=join.observes)
     rest = msgspec.structs.replace(stamp, sequence=None, mark=None, groups=())
     head = Record(record.at, stamp, unknown=record.unknown)
-    if missing or lost:
+    if missing or unread:
         if stamp.mark is not None:
             yield head
             head = msgspec.structs.replace(head, stamp=rest)
-        yield msgspec.structs.replace(head, lost=lost or missing)
+        yield msgspec.structs.replace(head, lost=missing, unread=unread)
         head = Record(record.at, msgspec.structs.replace(rest, mark=Mark.STREAM_RESTATED))
     for events, doubts in pieces:
         told = tuple([(event, record.at) for event in events])

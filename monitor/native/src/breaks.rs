@@ -137,6 +137,7 @@ pub struct Line {
     pub derived: Kinds,
     pub foreign: bool,
     pub lost: String,
+    pub unread: String,
 }
 
 record! {
@@ -178,6 +179,7 @@ impl Order {
         }
         let again = number.is_some_and(|number| last.is_some_and(|last| number <= last));
         let is_first = number.is_some_and(|number| self.first.contains(&number));
+        let is_next = |number| last.map_or(is_first, |last: i64| number == last.wrapping_add(1));
         (self.sequence, self.time_ns) = (number.or(last), now.or(then));
         self.closed = line.mark == Some(Mark::Closed);
         let mut wrong = None;
@@ -188,16 +190,16 @@ impl Order {
             wrong = Some((Code::OutOfOrder, format!("{what} of the stream go backwards")));
         } else if !line.lost.is_empty() {
             wrong = Some((Code::LinesMissing, line.lost.clone()));
-        } else if let Some(number) = number.filter(|_| !line.skips) {
-            if !last.map_or(is_first, |last| number == last.wrapping_add(1)) {
-                let gap = format!("lines are missing before sequence number {number}");
-                wrong = Some((Code::LinesMissing, gap));
-            }
+        } else if let Some(number) = number.filter(|number| !line.skips && !is_next(*number)) {
+            let gap = format!("lines are missing before sequence number {number}");
+            wrong = Some((Code::LinesMissing, gap));
+        } else if !line.unread.is_empty() {
+            wrong = Some((Code::NotUnderstood, line.unread.clone()));
         }
         if opens {
             self.opened = line.at;
         }
-        let closed = closed && wrong.is_none() && line.lost.is_empty();
+        let closed = closed && wrong.is_none() && line.lost.is_empty() && line.unread.is_empty();
         let reason = |(code, text): (Code, String)| Reason::new(code, text, line.at);
         if follows {
             let run = (Code::NewRun, "another run of the stream begins".into());

@@ -129,8 +129,8 @@ impl Core {
         std::mem::swap(&mut judge.names, &mut self.names);
     }
 
-    /// Lines may be missing: of a stream, or of all that there are, and where the line spoils them
-    /// of those that begin later.
+    /// Lines may be missing, or one was not understood: of a stream, or of all that there are, and
+    /// where the line spoils them of those that begin later.
     pub fn lose(&mut self, text: &str) -> Result<(), String> {
         let (mut line, mut stream, mut spoils) = (Line::default(), None, false);
         let mut cursor = Cursor::new(text);
@@ -140,13 +140,14 @@ impl Core {
                 "numbered" => line.at.sequence = i64::try_from(cursor.integer()?).ok()?,
                 "stream" => stream = Some(cursor.string()?.into_owned()),
                 "spoils" => spoils = cursor.boolean()?,
+                "unread" => line.unread = cursor.string()?.into_owned(),
                 _ => line.lost = cursor.string()?.into_owned(),
             }
             Some(())
         });
         read.ok_or("what is lost is not said as it must be")?;
         if spoils {
-            self.spoiled.get_or_insert_with(|| (line.at, line.lost.clone()));
+            self.spoiled.get_or_insert_with(|| (line.at, line.unread.clone()));
         }
         for number in 0..self.judges.len() {
             if stream.as_ref().is_none_or(|name| *name == self.judges[number].stream.name) {
@@ -170,8 +171,8 @@ impl Core {
         let number = self.judges.len();
         self.by_stream.insert(stream.name.clone(), number);
         self.judges.push(Judge::new(self.tables.clone(), self.asked.clone(), stream, first));
-        if let Some((at, lost)) = self.spoiled.clone() {
-            self.give(number, &Line { at, lost, ..Line::default() }, &[]);
+        if let Some((at, unread)) = self.spoiled.clone() {
+            self.give(number, &Line { at, unread, ..Line::default() }, &[]);
         }
         number
     }
@@ -202,6 +203,7 @@ impl Core {
                 "derived" => line.derived = kinds(cursor, tables)?,
                 "doubts" => cursor.array(|cursor| Some(line.doubts.push(doubt(cursor)?)))?,
                 "lost" => line.lost = cursor.string()?.into_owned(),
+                "unread" => line.unread = cursor.string()?.into_owned(),
                 _ => return None,
             }
             Some(())

@@ -57,6 +57,10 @@ def breaks(report: Report) -> list[str]:
     return [each.why for each in report.breaks]
 
 
+def codes(report: Report) -> list[str]:
+    return [each.code for each in report.breaks]
+
+
 class TestCaptures:
     @pytest.mark.parametrize("name", CAPTURES)
     def test_loads(self, name: str) -> None:
@@ -207,9 +211,10 @@ class TestBreaks:
         """A missing batch is a break."""
         lines = [captured(message(n, stored(n))) for n in (0, 1, 3)]
 
-        found = breaks(checked(tmp_path / "t", *lines))
+        report = checked(tmp_path / "t", *lines)
 
-        assert ["lines are missing before sequence number 3"] == found
+        assert ["lines are missing before sequence number 3"] == breaks(report)
+        assert ["RC101"] == codes(report)
 
     def test_late(self, tmp_path: Path) -> None:
         """So is a first batch that is not the engine's first."""
@@ -222,6 +227,7 @@ class TestBreaks:
         report = checked(tmp_path / "t", captured(message(0, {"type": "BlockTransferred"})))
 
         assert ["the event BlockTransferred is not known"] == breaks(report)
+        assert ["RC103"] == codes(report)
         assert {"BlockTransferred": 1} == report.events.unknown
         assert "KV events of ROCm ATOM: 1 batch, none missing" in report.inputs[0].form
 
@@ -237,6 +243,7 @@ class TestBreaks:
         report = checked(tmp_path / "t", captured(message(0, stored(1, medium="TAPE"))))
 
         assert ["the medium TAPE is not known"] == breaks(report)
+        assert ["RC103"] == codes(report)
 
     @pytest.mark.parametrize(
         ("event", "expected"),
@@ -252,7 +259,10 @@ class TestBreaks:
         """vLLM clears the GPU alone; of other runtimes it is not known what they clear."""
         lines = [captured(message(0, event)), captured(message(1, cleared()))]
 
-        assert expected == breaks(checked(tmp_path / "t", *lines))
+        report = checked(tmp_path / "t", *lines)
+
+        assert expected == breaks(report)
+        assert ["RC103" for _ in expected] == codes(report)
 
     def test_copies_stay(self, tmp_path: Path) -> None:
         """After vLLM cleared its cache a copy on the CPU is lost, which it could not be if it were
