@@ -180,6 +180,9 @@ def followed(asked: Asked, watch: Watch | None = None) -> Followed:
     if asked.verdicts is not None:
         replayed = {name: source.replays for name, source in sources.items()}
         verdicts = VerdictsFile(str(asked.verdicts), restored.emitted, replayed)
+        # Ids must differ from those of lines that came after the checkpoint and never come again.
+        for name in restored.interrupted:
+            judges[name].count_from(verdicts.cited.get(name, 0))
     webhook = None if url is None else Webhook(url, _report)
     otlp = None if collector is None else OtlpLogs(*collector, _report)
     posters: list[Poster] = [each for each in (webhook, otlp) if each is not None]

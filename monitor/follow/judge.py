@@ -145,6 +145,10 @@ class Judge:
                 self._monitor.lose(self._lines, why, stream)
         return found + self._decided_by_now(self._here)
 
+    def count_from(self, line: int) -> None:
+        """Number the next lines above this one, which a verdict cites already."""
+        self._lines = max(self._lines, line)
+
     def drop(self, lines: int) -> list[VerdictLine]:
         """So many lines are missing before the next one; what is decided by those held back."""
         found = self._give_up()

@@ -25,9 +25,15 @@ KNOWN: Final = 1_000_000
 _CHUNK: Final = 1 << 20
 
 
+class _At(msgspec.Struct):
+    file: str = ""
+    line: int = 0
+
+
 class _Id(msgspec.Struct):
     id: str
     source: str = ""
+    at: _At = msgspec.field(default_factory=_At)
 
 
 class VerdictsFile:
@@ -56,6 +62,7 @@ class VerdictsFile:
         self._again = any(sources.values())  # whether engines are judged again
         self._rest, self._done = b"", 0  # lines that wait, and bytes written of the first
         self._known: dict[str, str] = {}  # ids that are there, with the source
+        self.cited: dict[str, int] = {}  # of each source the last line that these cite
         # Of each source those that will be decided again, and where they begin.
         self._due: dict[str, dict[str, int]] = {source: {} for source in sources}
         self._descriptor, self._size = -1, 0
@@ -165,6 +172,7 @@ class VerdictsFile:
         if at < begin.get(found.source, 0):
             return
         self._known[found.id] = found.source
+        self.cited[found.at.file] = max(found.at.line, self.cited.get(found.at.file, 0))
         if self._sources.get(found.source, found.source.startswith(PREFIX) and self._again):
             self._due.setdefault(found.source, {})[found.id] = at
         if len(self._known) > KNOWN:

@@ -3,17 +3,25 @@
 from __future__ import annotations
 
 import random
+import shutil
 import signal
+import socket
 import subprocess
 import time
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from monitor.durable.checkpoints import Checkpoints
 from spec.language.errors import SpecError
 from tests.monitor.follow.processes import PATIENCE_S, ROOT, command, following, wait_for
 from tests.monitor.follow.traces import trace
+from tests.monitor.traces import text
+from tests.monitor.traces_promises import released, there
+
+OWED = text([*there(), released()[0]])
+"""Lines of a claim whose end is not reported yet, so that a break decides it."""
 
 
 class Rounds:
@@ -116,3 +124,28 @@ def test_killed(kills: int, claims: int, tmp_path: Path, monkeypatch: pytest.Mon
     assert 1 == code
     assert verdicts.count(b"\n") > claims
     assert rounds.kills >= kills // 2
+
+
+def test_never_read_again(tmp_path: Path) -> None:
+    """A follower of a socket gives new lines other ids than those that were lost with a kill."""
+    verdicts, now, kept = (tmp_path / name for name in ("verdicts.jsonl", "now", "kept"))
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        source = f"tcp:127.0.0.1:{server.getsockname()[1]}"
+
+        def follow(sent: bytes) -> None:
+            args = [source, "--until-eof", "--verdicts", verdicts, "--checkpoint", now]
+            with following(*args) as process:
+                connection, _ = server.accept()
+                with connection:
+                    connection.sendall(sent)
+                process.communicate(timeout=PATIENCE_S)
+
+        follow(OWED)
+        shutil.copytree(now, kept)
+        follow(b"not JSON\n")
+        shutil.rmtree(now)
+        kept.rename(now)  # as after a kill before the next checkpoint
+        follow(b"")
+        follow(b"not JSON\n")
+    ids = [msgspec.json.decode(line)["id"] for line in verdicts.read_bytes().splitlines()]
+    assert 4 == len(ids) == len({*ids})
