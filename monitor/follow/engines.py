@@ -193,16 +193,18 @@ class Engines:
             of = found
         engine, rank = of
         if fault := fault_of(record, rank):
-            engine.merge.lose(rank, f"line {record.at.line} of {source}: {fault}")
+            engine.merge.lose(rank, f"line {record.at.line} of {source}: {fault}", unread=True)
             hint = "state time_ns on each event, by a clock that all ranks share"
             raise InputError(source, fault, line=record.at.line, field="time_ns", hint=hint)
         engine.note_origin(source, origin)
         return self._judged(engine, engine.merge.take(rank, record, size))
 
-    def lose(self, source: str, why: str) -> None:
-        """Lines of the ranks in a source may be missing before the next ones."""
+    def lose(self, source: str, why: str, *, unread: bool = False) -> None:
+        """Lines of the ranks in a source may be missing before the next ones, or one was not
+        understood.
+        """
         for engine, rank in self._in(source):
-            engine.merge.lose(rank, f"{source}: {why}")
+            engine.merge.lose(rank, f"{source}: {why}", unread=unread)
 
     def interrupt(self, source: str, why: str) -> None:
         """The numbers of the next lines say whether lines of the ranks in a source are missing."""

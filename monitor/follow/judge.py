@@ -124,7 +124,8 @@ class Judge:
             found = self._give_up()
             self._reject(error)
             if self._engines is not None:
-                self._engines.lose(self._source, f"line {self._lines} could not be read")
+                why = f"line {self._lines} could not be read"
+                self._engines.lose(self._source, why, unread=True)
             return found + self._decided_by_now(self._here)
         order, self._size = self._order, len(line or b"")
         return self.judge(

@@ -32,8 +32,10 @@ class Merging(Protocol):
     def take(self, source: str, origin: str, record: Record, size: int) -> list[VerdictLine] | None:
         """What a line decides; None where it is of no rank. Raises InputError."""
 
-    def lose(self, source: str, why: str) -> None:
-        """Lines of the ranks in a source may be missing before the next ones."""
+    def lose(self, source: str, why: str, *, unread: bool = False) -> None:
+        """Lines of the ranks in a source may be missing before the next ones, or one was not
+        understood.
+        """
 
     def interrupt(self, source: str, why: str) -> None:
         """The numbers of the next lines say whether lines of the ranks in a source are missing."""

@@ -101,7 +101,8 @@ class Merged:
         """The lines of a rank."""
 
         def reject(error: InputError) -> None:
-            merge.lose(of.rank, f"line {error.line} of rank {of.rank} could not be read")
+            why = f"line {error.line} of rank {of.rank} could not be read"
+            merge.lose(of.rank, why, unread=True)
             if self._on_reject is not None:
                 self._on_reject(error)
 

@@ -30,15 +30,15 @@ class RankLine(NamedTuple):
 
     `number` counts the lines of the rank. `after` says why lines of the rank may be missing between
     this one and its next one; `before` the same of the one before it, where that was passed on
-    first. `size` is the bytes that it takes.
+    first. Each reason has whether a line was not understood. `size` is the bytes that it takes.
     """
 
     time: int
     rank: int
     number: int
     record: Record
-    after: str = ""
-    before: str = ""
+    after: dict[str, bool] | None = None
+    before: dict[str, bool] | None = None
     size: int = 0
 
 
@@ -72,7 +72,7 @@ class Rank(msgspec.Struct, array_like=True):
     _time: int = 0
     _expected: int = 0
     _lines: int = 0
-    _missing: list[str] = []
+    _missing: dict[str, bool] = {}
     _unsure: str = ""
 
     @property
@@ -99,9 +99,9 @@ class Rank(msgspec.Struct, array_like=True):
         if self.last is not None:
             yield self.last
 
-    def lose(self, why: str) -> None:
-        """Lines of the rank may be missing before its next one."""
-        self._missing.append(why)
+    def lose(self, why: str, *, unread: bool = False) -> None:
+        """Lines of the rank may be missing before its next one, or one was not understood."""
+        self._missing[why] = unread
 
     def interrupt(self, why: str) -> None:
         """The number of the next line says whether lines are missing before it."""
@@ -121,7 +121,7 @@ class Rank(msgspec.Struct, array_like=True):
             self.number,
             self._lines,
             line,
-            before="" if before is not None else why,
+            before=None if before is not None else why,
             size=size,
         )
         self._lines += 1
@@ -143,7 +143,7 @@ class Rank(msgspec.Struct, array_like=True):
         if last is None:
             return None
         if why:
-            self._missing.append(why)
+            self.lose(why)
         return last._replace(after=self._reasons())
 
     def end(self) -> RankLine | None:
@@ -151,10 +151,9 @@ class Rank(msgspec.Struct, array_like=True):
         cut = f"rank {self.number} was cut: stream_closed is not its last line"
         return self.flush("" if self.closed else cut)
 
-    def _reasons(self) -> str:
-        why = "; ".join(dict.fromkeys(self._missing))
-        self._missing.clear()
-        return why
+    def _reasons(self) -> dict[str, bool]:
+        whys, self._missing = self._missing, {}
+        return whys
 
     def _note(self, record: Record) -> bool:
         """Note the number of a line, and what is missing before it; whether it is out of order."""
@@ -162,14 +161,14 @@ class Rank(msgspec.Struct, array_like=True):
         self.closed = stamp.mark is Mark.STREAM_CLOSED
         again = self._lines > 0 and stamp.mark is Mark.STREAM_OPENED
         if again:
-            self._missing.append(f"rank {self.number} is opened twice")
+            self.lose(f"rank {self.number} is opened twice")
         if stamp.sequence is not None:
             out_of_order = stamp.sequence < self._expected and not again
             if stamp.sequence > self._expected:
-                self._missing.append(f"lines of rank {self.number} are missing")
+                self.lose(f"lines of rank {self.number} are missing")
             self._expected = stamp.sequence + 1
         elif self._unsure:
-            self._missing.append(self._unsure)
+            self.lose(self._unsure)
         self._unsure = ""
         return out_of_order
 

@@ -126,17 +126,17 @@ class RankMerge:
             for number in self.blocking() or range(len(self._ranks)):
                 yield from self.overtake(number, "more lines waited for it than are held back")
 
-    def lose(self, rank: int, why: str) -> None:
-        """Lines of a rank may be missing before its next one."""
+    def lose(self, rank: int, why: str, *, unread: bool = False) -> None:
+        """Lines of a rank may be missing before its next one, or one was not understood."""
         each = self._ranks[rank]
         if each.last is None:
-            self._stream.missing[rank] = why
-        each.lose(why)
+            self._stream.missing[rank] = {why: unread}
+        each.lose(why, unread=unread)
 
     def lose_all(self, why: str) -> None:
-        """The same of every rank."""
+        """A line that may be of any rank was not understood."""
         for rank in range(len(self._ranks)):
-            self.lose(rank, why)
+            self.lose(rank, why, unread=True)
 
     def interrupt(self, rank: int, why: str) -> None:
         """The number of the next line says whether lines are missing before it."""
@@ -149,7 +149,7 @@ class RankMerge:
         each.behind = why
         self.notes.append((rank, why))
         if not self._wait(each, each.flush(why)) and not each.waiting:
-            self._stream.missing[rank] = why
+            self._stream.missing[rank] = {why: False}
         yield from self._release()
 
     def end_of(self, rank: int) -> Iterator[Record]:
@@ -157,9 +157,8 @@ class RankMerge:
         each = self._ranks[rank]
         if not each.over and each.started:
             if not self._wait(each, each.end()) and not each.waiting:
-                self._stream.missing[rank] = (
-                    f"rank {rank} was cut: stream_closed is not its last line"
-                )
+                why = f"rank {rank} was cut: stream_closed is not its last line"
+                self._stream.missing[rank] = {why: False}
             each.over = True
         yield from self._release()
 
@@ -167,7 +166,8 @@ class RankMerge:
         """No more comes of any rank; all lines that are held back."""
         for rank, each in enumerate(self._ranks):
             if not each.started:
-                self._stream.missing[rank] = f"rank {rank} of {len(self._ranks)} is missing"
+                why = f"rank {rank} of {len(self._ranks)} is missing"
+                self._stream.missing[rank] = {why: False}
                 each.over = True
         for rank in range(len(self._ranks)):
             yield from self.end_of(rank)
@@ -253,14 +253,14 @@ class RankMerge:
         time = None if self.watermark in (-1, END) else self.watermark
         if mark is None:
             self.late += 1
-            self._stream.lost[f"lines of rank {rank} came too late"] = None
+            self._stream.lost[f"lines of rank {rank} came too late"] = False
             yield from self._stream.late(record, time)
             return
         closes = mark is Mark.STREAM_CLOSED
         each.over = each.over or closes
         stamp = msgspec.structs.replace(record.stamp, time_ns=time)
         record = msgspec.structs.replace(record, stamp=stamp)
-        after = "" if closes else each.behind
+        after = {each.behind: False} if each.behind and not closes else None
         # With another number than 0 it says again what is observed.
         yield from self._stream.take([RankLine(self.watermark, rank, 1, record, after)])
 

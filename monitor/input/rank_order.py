@@ -54,15 +54,16 @@ class OneStream(msgspec.Struct, array_like=True):
         ranks: how many there are.
         observes: what all ranks observe; None where that is all.
         missing: the ranks of which lines may be missing from here to their next ones, and why.
-        lost: why lines may be missing before the next one of the stream.
+        lost: why lines may be missing before the next one of the stream; each reason has whether a
+            line was not understood.
     """
 
     name: str
     file: str
     ranks: int
     observes: frozenset[Kind] | None = None
-    missing: dict[int, str] = {}
-    lost: dict[str, None] = {}
+    missing: dict[int, dict[str, bool]] = {}
+    lost: dict[str, bool] = {}
     _held: Record | None = None
     _numbers: int = 0
     _opened: bool = False
@@ -78,21 +79,21 @@ class OneStream(msgspec.Struct, array_like=True):
         unknown, alike = (True, set[str]()) if many else _order_of(group)
         doubts = tuple(Doubt(_TIE, claim_id) for claim_id in sorted(alike))
         self._doubt(doubts)
-        tied = _TIE if unknown else ""
+        tied = {_TIE: False} if unknown else {}
         if len(group) > 1:
             # What is missing beside one of them may have their time, and be before or after each.
-            whys = (tied, *self.missing.values(), *(w for e in group for w in (e.before, e.after)))
-            tied = "; ".join(dict.fromkeys(filter(None, whys)))
+            for whys in (*self.missing.values(), *(w for e in group for w in (e.before, e.after))):
+                tied |= whys or {}
         for line in group:
-            self.lost |= dict.fromkeys(self.missing.values())
-            self.lost |= {why: None for why in (tied, line.before) if why}
+            for whys in (*self.missing.values(), tied, line.before):
+                self.lost |= whys or {}
             self.missing.pop(line.rank, None)
             if line.after:
                 self.missing[line.rank] = line.after
             if (own := self._own(line)) is not None:
                 yield from self._add(*own)
         self._doubt(doubts)
-        self.lost |= {tied: None} if tied else {}
+        self.lost |= tied
 
     def late(self, record: Record, time: int | None) -> Iterator[Record]:
         """A line that came too late: no more of it is taken than which claims it names.
@@ -100,7 +101,8 @@ class OneStream(msgspec.Struct, array_like=True):
         Args:
             time: of the last line.
         """
-        self.lost |= dict.fromkeys(self.missing.values())
+        for whys in self.missing.values():
+            self.lost |= whys
         if (left := remains_of_late(record, time)) is not None:
             yield from self._add(left, None)
 
@@ -115,7 +117,7 @@ class OneStream(msgspec.Struct, array_like=True):
 
     def end(self) -> Iterator[Record]:
         """No line comes any more."""
-        why = "; ".join(self.lost | dict.fromkeys(self.missing.values()))
+        why = "; ".join({why: None for whys in (self.lost, *self.missing.values()) for why in whys})
         self._doubt((Doubt(why),) if why else ())
         if self._held is not None:
             yield self._held
@@ -167,9 +169,14 @@ class OneStream(msgspec.Struct, array_like=True):
             engine="",
         )
         self._numbers += 1
-        lost = "; ".join(self.lost)
+        whys = {**self.lost, record.unread: True}
+        lost, unread = (
+            "; ".join(why for why, of in whys.items() if why and of is is_unread)
+            for is_unread in (False, True)
+        )
         self.lost.clear()
-        held, self._held = self._held, msgspec.structs.replace(record, stamp=stamp, lost=lost)
+        new = msgspec.structs.replace(record, stamp=stamp, lost=lost, unread=unread)
+        held, self._held = self._held, new
         if held is not None:
             yield held
 

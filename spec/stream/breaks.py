@@ -123,6 +123,8 @@ class Order:
         elif again or (now is not None and then is not None and now < then):
             what = "sequence numbers" if again else "times"
             wrong = Reason(Code.OUT_OF_ORDER, f"{what} of the stream go backwards", line.at)
+        elif line.unread:
+            wrong = Reason(Code.NOT_UNDERSTOOD, line.unread, line.at)
         elif line.lost:
             wrong = Reason(Code.LINES_MISSING, line.lost, line.at)
         elif not (
@@ -132,8 +134,6 @@ class Order:
         ):
             gap = f"lines are missing before sequence number {number}"
             wrong = Reason(Code.LINES_MISSING, gap, line.at)
-        elif line.unread:
-            wrong = Reason(Code.NOT_UNDERSTOOD, line.unread, line.at)
         if opens:
             self.opened = line.at
         if follows:

@@ -136,7 +136,7 @@ def breaking(**given: str) -> Record:
     [
         ("RC101", "lose", (2, "some are gone", None)),
         ("RC101", "take", (breaking(lost="some are gone"),)),
-        ("RC101", "take", (breaking(lost="some are gone", unread="it is not known"),)),
+        ("RC103", "take", (breaking(lost="some are gone", unread="it is not known"),)),
         ("RC103", "take", (breaking(unread="it is not known"),)),
         ("RC103", "reject", (InputError("events", "it is damaged", line=2),)),
     ],

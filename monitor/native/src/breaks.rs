@@ -188,13 +188,13 @@ impl Order {
         } else if again || now.is_some_and(|now| then.is_some_and(|then| now < then)) {
             let what = if again { "sequence numbers" } else { "times" };
             wrong = Some((Code::OutOfOrder, format!("{what} of the stream go backwards")));
+        } else if !line.unread.is_empty() {
+            wrong = Some((Code::NotUnderstood, line.unread.clone()));
         } else if !line.lost.is_empty() {
             wrong = Some((Code::LinesMissing, line.lost.clone()));
         } else if let Some(number) = number.filter(|number| !line.skips && !is_next(*number)) {
             let gap = format!("lines are missing before sequence number {number}");
             wrong = Some((Code::LinesMissing, gap));
-        } else if !line.unread.is_empty() {
-            wrong = Some((Code::NotUnderstood, line.unread.clone()));
         }
         if opens {
             self.opened = line.at;

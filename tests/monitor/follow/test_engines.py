@@ -193,6 +193,22 @@ class TestLost:
         assert due == found.finish()
         assert (how in ("rejected", "timeless")) == bool(found.rejected)
 
+    @pytest.mark.parametrize(
+        ("lines", "code"), [([b"{"], "RC103"), ([], "RC101"), ([b"{", None], "RC103")]
+    )
+    def test_codes(self, lines: list[bytes | None], code: str) -> None:
+        """A line that cannot be read breaks the stream by another code than a missing line."""
+        found, (zero, _) = Ranks("a", "b", mode=HARD), self.parts()
+        one = told([evicted(99, 15), evicted(98, 20), evicted(97, 45)], 1).splitlines()
+        found.take("b", *one[:2])
+        for line in lines:
+            found.lines += found.judges["b"].take(line)
+        found.take("b", *one[3:])
+        found.take("a", *zero)
+        found.finish()
+        (a,) = (e for e in found.lines if isinstance(e, ClaimLine) and e.claim_id == "a")
+        assert {code} == {each.code for each in a.reasons.values()}
+
     def test_whole(self, tmp_path: Path) -> None:
         """A line that cannot be read leaves the whole inconclusive, though each claim is kept."""
         paths = split(tmp_path, list(self.zero), [0] * len(self.zero))

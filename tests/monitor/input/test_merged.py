@@ -356,6 +356,7 @@ class TestLosses:
                 check(paths, HARD, Bundle.CONTRACT)
             report = check(paths, HARD, Bundle.CONTRACT, lenient=True)
             assert {ModeVerdict.INCONCLUSIVE} == {each.verdict for each in report.claims}
+            assert ["RC103"] == [each.code for each in report.breaks]
             assert 1 == report.events.rejected
 
     def test_backwards(self, tmp_path: Path) -> None:
