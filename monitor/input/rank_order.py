@@ -169,7 +169,7 @@ class OneStream(msgspec.Struct, array_like=True):
             engine="",
         )
         self._numbers += 1
-        whys = {**self.lost, record.unread: True}
+        whys = {**self.lost, record.lost: False, record.unread: True}
         lost, unread = (
             "; ".join(why for why, of in whys.items() if why and of is is_unread)
             for is_unread in (False, True)

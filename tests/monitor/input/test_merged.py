@@ -359,6 +359,16 @@ class TestLosses:
             assert ["RC103"] == [each.code for each in report.breaks]
             assert 1 == report.events.rejected
 
+    def test_repeated(self, tmp_path: Path) -> None:
+        """A line of a rank that comes twice is a break, and violates nothing."""
+        for at in range(1, len(self.both)):
+            paths = split(tmp_path, list(self.both), [0] * len(self.both))
+            lines = Path(paths[0]).read_bytes().splitlines(keepends=True)
+            lines.insert(at, lines[at])
+            Path(paths[0]).write_bytes(b"".join(lines))
+            report = check(paths, HARD, Bundle.CONTRACT)
+            assert {ModeVerdict.INCONCLUSIVE} == {each.verdict for each in report.claims}
+
     def test_backwards(self, tmp_path: Path) -> None:
         """A rank whose numbers run backwards leaves what is alive open."""
         paths = split(tmp_path, list(self.both), [0] * len(self.both))
