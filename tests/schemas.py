@@ -14,6 +14,7 @@ _SAYS_NOTHING = {
     "title",
     "description",
     "default",
+    "format",
     "type",
     "then",
 }
@@ -77,12 +78,18 @@ _KEYWORDS: dict[str, Any] = {
     "additionalProperties": _additional,
     "allOf": lambda v, said, _, root, at: [f for part in said for f in faults(v, part, root, at)],
     "anyOf": _any,
+    "const": lambda v, said, *rest: [] if v == said else [f"{rest[-1]} is not {said}"],
     "discriminator": lambda *_: [],  # a hint beside anyOf
+    "exclusiveMaximum": lambda v, said, *rest: (
+        [] if v < said else [f"{rest[-1]} is {said} or more"]
+    ),
     "if": _if,
     "enum": lambda v, said, *rest: [] if v in said else [f"{rest[-1]} is none of {said}"],
     "items": lambda v, said, _, root, at: [f for each in v for f in faults(each, said, root, at)],
+    "maxItems": lambda v, said, *rest: [] if len(v) <= said else [f"{rest[-1]} is too long"],
     "maxLength": lambda v, said, *rest: [] if len(v) <= said else [f"{rest[-1]} is too long"],
     "maximum": lambda v, said, *rest: [] if v <= said else [f"{rest[-1]} is over {said}"],
+    "minItems": lambda v, said, *rest: [] if len(v) >= said else [f"{rest[-1]} is too short"],
     "minLength": lambda v, said, *rest: [] if len(v) >= said else [f"{rest[-1]} is too short"],
     "minimum": lambda v, said, *rest: [] if v >= said else [f"{rest[-1]} is below {said}"],
     "properties": _properties,

@@ -6,9 +6,10 @@ from __future__ import annotations
 
 import json
 import re
+import shlex
 import subprocess
 import sys
-import time
+import textwrap
 import urllib.request
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -16,11 +17,21 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import yaml
 
+from monitor.watch.registry import load_registry
 from runtime_hooks.demo.tiny import BLOCK, tokens
+from spec.language.errors import SpecError
 from tests_vllm.conftest import LONG_S
 from tests_vllm.serve import Server, words
 from tests_vllm.test_kv_events import free_port
+
+PAGE = (Path(__file__).parents[1] / "docs/watching.md").read_text()
+COMMANDS = [shlex.split(line) for line in re.findall(r"\n +\$ (.*)", PAGE)]
+(SERVE,) = (words[3:] for words in COMMANDS if words[:2] == ["vllm", "serve"])
+(WATCH,) = (words[1:] for words in COMMANDS if words[0] == "resident-claims")
+(REGISTRY,) = re.findall(r"( +schema: .*?)\n +```", PAGE, re.S)
+"""What the page says, with the tokenizer of the model and other claims."""
 
 CLAIMS: list[dict[str, Any]] = [
     {"id": "stays", "owner": "team", "tokens": tokens("stays", 10)},
@@ -42,7 +53,8 @@ class Watcher:
         for text in self.process.stdout:
             self.lines.append(json.loads(text))
             last = self.lines[-1]
-            if (last.get("claim_id"), last.get("state")) == (claim_id, state):
+            claim = last.get("claim", {})
+            if (claim.get("claim_id"), claim.get("state")) == (claim_id, state):
                 return last
         pytest.fail(f"{claim_id} was never {state}: {self.lines[-3:]}")
 
@@ -70,9 +82,12 @@ class Story:
     ended_after_restart: tuple[int, dict[str, Any]]
 
 
-def watcher(registry: Path, address: str, replay: str, *more: str) -> Watcher:
-    command = [sys.executable, "-m", "monitor", "watch", str(registry), address]
-    command += ["--replay", replay, "--format", "json", *more]
+def watcher(registry: Path, ports: tuple[int, int, int], *more: str) -> Watcher:
+    """The command of the page, with other ports, which prints JSON."""
+    words = [str(registry) if word == "registry.yaml" else word for word in WATCH]
+    for usual, port in zip(("5557", "5558", "9464"), ports, strict=True):
+        words = [word.replace(usual, str(port)) for word in words]
+    command = [sys.executable, "-m", "monitor", *words, "--format", "json", *more]
     return Watcher(subprocess.Popen(command, stdout=subprocess.PIPE, text=True))
 
 
@@ -82,13 +97,9 @@ def story(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Story]:
     patch = pytest.MonkeyPatch()
     patch.setenv("VLLM_SERVER_DEV_MODE", "1")  # for the reset
     folder, ports = tmp_path_factory.mktemp("watch"), (free_port(), free_port(), free_port())
-    config = {"enable_kv_cache_events": True, "publisher": "zmq"}
-    config |= {"endpoint": f"tcp://*:{ports[0]}", "replay_endpoint": f"tcp://*:{ports[1]}"}
-    address, replay = (f"tcp://127.0.0.1:{port}" for port in ports[:2])
-    option = ("--kv-events-config", json.dumps(config))
+    options = [each.replace("5557", str(ports[0])).replace("5558", str(ports[1])) for each in SERVE]
     registry = folder / "registry.json"
-    about = {"schema": "resident-claims/registry/1", "model": "tiny", "block_size": BLOCK}
-    about |= {"tokenizer": "first/model"}
+    about = {**yaml.safe_load(REGISTRY), "block_size": BLOCK, "tokenizer": "first/model"}
     registry.write_text(json.dumps({**about, "claims": CLAIMS}))
     verdicts = folder / "verdicts.jsonl"
     running = list[Any]()
@@ -99,7 +110,7 @@ def story(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Story]:
 
     def served(name: str) -> Server:
         (folder / name).mkdir()
-        server = Server(folder / name, *option, armed=False)
+        server = Server(folder / name, *options, armed=False)
         running.append(server)
         server.wait()
         return server
@@ -108,9 +119,8 @@ def story(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Story]:
         server = served("first")
         url = f"http://127.0.0.1:{server.port}/reset_prefix_cache"
         ask(server, "stays")  # before anybody watches
-        more = ("--metrics", str(ports[2]), "--verdicts", str(verdicts))
-        first = watcher(registry, address, replay, *more)
-        second = watcher(registry, address, replay)
+        first = watcher(registry, ports, "--verdicts", str(verdicts))
+        second = watcher(registry, (*ports[:2], 0))
         running += [first.process, second.process]
         late = first.until("stays", "held")
         server.complete(tokens("text", 20))
@@ -119,7 +129,7 @@ def story(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Story]:
         ask(server, "stays")
         server.complete(tokens("active", 55))  # no room is left but that of `text`
         evicted = first.until("text", "absent")
-        held = [each["claim_id"] for each in first.lines if each.get("state") == "held"]
+        held = [e["claim"]["claim_id"] for e in first.lines if e["claim"]["state"] == "held"]
         urllib.request.urlopen(urllib.request.Request(url, method="POST"), timeout=LONG_S)
         ask(server, "stays")  # events of a reset come with the next step
         cleared = first.until("chat", "absent")
@@ -149,16 +159,30 @@ def scraped(port: int) -> str:
         return text
 
 
+class TestPage:
+    def test_commands(self) -> None:
+        """A reader needs at most eight commands."""
+        assert len(COMMANDS) <= 8
+
+    def test_registry(self, tmp_path: Path) -> None:
+        """The registry of the page is one, but for the tokenizer that it names."""
+        path = tmp_path / "registry.yaml"
+        path.write_text(textwrap.dedent(REGISTRY))
+        with pytest.raises(SpecError, match="cannot read /models/my-model"):
+            load_registry(path)
+
+
 class TestWatch:
     def test_late(self, story: Story) -> None:
         """What was stored before anybody watched is known from the replay."""
-        assert (story.late["held"], story.late["unknown"], story.late["periods"]) == (10, 0, 1)
+        late = story.late["claim"]
+        assert (late["held"], late["unknown"], late["periods"]) == (10, 0, 1)
 
     def test_evicted(self, story: Story) -> None:
         """The claim that nobody used is evicted for a request, and the others stay."""
         assert story.evicted["why"].startswith("block 19 removed in batch ")
         assert {"stays", "chat", "text"} == {*story.held}
-        names = [each["claim_id"] for each in story.ended[1]["streams"].popitem()[1]]
+        names = [each["claim_id"] for each in story.ended[1]["claims"].popitem()[1]]
         assert names == ["stays", "chat", "text"]
 
     def test_cleared(self, story: Story) -> None:

@@ -1,10 +1,12 @@
-"""Generates the published schemas of verdicts."""
+"""Generates the published schemas of verdicts and registries."""
 
 from __future__ import annotations
 
 from monitor.follow.verdict_line import followed_schema
 from monitor.live.lines import live_schema
 from monitor.report.verdict import verdict_schema
+from monitor.watch.lines import watched_schema
+from monitor.watch.registry import registry_schema
 from spec.cli.common import json_page
 
 __all__ = ["pages"]
@@ -12,5 +14,11 @@ __all__ = ["pages"]
 
 def pages() -> dict[str, str]:
     """Each page by its path below the folder of the documentation."""
-    schemas = {"followed": followed_schema, "live": live_schema, "verdict": verdict_schema}
+    schemas = {
+        "followed": followed_schema,
+        "live": live_schema,
+        "registry": registry_schema,
+        "verdict": verdict_schema,
+        "watched": watched_schema,
+    }
     return {f"schema/{name}.json": json_page(make()).decode() for name, make in schemas.items()}

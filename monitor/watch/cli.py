@@ -69,10 +69,11 @@ def watch_claims(
     metrics_token: MetricsTokenOption = None,
     form: FormatOption = Format.TEXT,
 ) -> None:
-    """Watch claims on an engine that knows none, by the KV events that it publishes.
+    """Watch claims on an engine that knows none.
 
-    A registry names prefixes. For each it is shown how many of its blocks the engine holds, since
-    when, and what the last loss was: on a terminal as a table, else a line for each change.
+    The registry names prefixes of prompts. KV events show how many of their blocks the engine
+    holds, since when, and what the last loss was: on a terminal as a table, else as a line for
+    each change.
 
     Exit 0: each change of every claim was observed. 2: bad input. 3: inconclusive.
     """

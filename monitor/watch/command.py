@@ -18,9 +18,10 @@ from monitor.follow.verdict_line import ClaimLine, ViolationLine, line_text
 from monitor.input.dialects import Reader
 from monitor.input.dialects.kv_events import KvEventsDialect
 from monitor.watch.join import Join
+from monitor.watch.lines import EndLine, change_line, known
 from monitor.watch.preconditions import preconditions
 from monitor.watch.standing import State
-from monitor.watch.table import change_json, change_text, standing_json, table
+from monitor.watch.table import change_text, table
 from spec.cli.common import Code, console, print_text
 from spec.cli.layout import Page, paper, rendered
 from spec.language.prose import counted, printable
@@ -86,14 +87,14 @@ class Watch:
         return Reader(source, ("kv_events",), {"kv_events": KvEventsDialect(source, self._join)})
 
     def _join(self, stream: str) -> Join:
-        join = Join(self._watching, stream, self._tell)
+        join = Join(self._watching, stream, self._changed)
         self._several |= bool(self.joins)
         self.joins.append(join)
         return join
 
-    def _tell(self, change: Change) -> None:
+    def _changed(self, change: Change) -> None:
         if self._asked.json:
-            typer.echo(msgspec.json.encode(change_json(change)))
+            typer.echo(msgspec.json.encode(change_line(change)))
         elif self._live is None:
             print_text(change_text(change, several=self._several))
 
@@ -144,19 +145,15 @@ class Watch:
         conditions = preconditions(self._watching, self.joins)
         read = sum(report.events.read for report in found.reports)
         if self._asked.json:
-            end = {
-                "schema": "resident-claims/watched-end/1",
-                "verdict": verdict,
-                "why": why,
-                "read": read,
-                "streams": {
-                    join.stream: [standing_json(each) for each in join.standings.values()]
-                    for join in self.joins
-                },
-                "preconditions": [each._asdict() for each in conditions],
-                "breaks": found.breaks(),
-                "forms": [report.inputs[0].form for report in found.reports],
-            }
+            end = EndLine(
+                verdict,
+                why,
+                read,
+                {join.stream: [*map(known, join.standings.values())] for join in self.joins},
+                conditions,
+                found.breaks(),
+                {each.file: each.form for report in found.reports for each in report.inputs},
+            )
             typer.echo(msgspec.json.encode(end))
         else:
             out = paper()
@@ -178,7 +175,7 @@ class Watch:
                 page.put(printable(f"{report.inputs[0].file}: {form}"))
         for text in found.breaks():
             page.put(printable(text))
-        page.put("A join observes. It enforces nothing: the engine promised these claims nothing.")
+        page.put("A join observes and enforces no claim: the engine made no promise about them.")
         return page
 
     def _verdict(self, found: Followed) -> tuple[ModeVerdict, str]:

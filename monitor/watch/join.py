@@ -76,7 +76,7 @@ class Join:
     """One stream of KV events, and the claims on its engine.
 
     Args:
-        tell: called with each change.
+        on_change: called with each change.
 
     Attributes:
         standings: what is known of each claim, by its id.
@@ -91,8 +91,10 @@ class Join:
 
     observes = _OBSERVES
 
-    def __init__(self, watching: Watching, stream: str, tell: Callable[[Change], None]) -> None:
-        self.stream, self._tell = stream, tell
+    def __init__(
+        self, watching: Watching, stream: str, on_change: Callable[[Change], None]
+    ) -> None:
+        self.stream, self._on_change = stream, on_change
         self._since_ns = watching.since_ns
         self.prefixes = Prefixes(watching.claims, watching.block_size)
         self.standings = {name: Standing(claim) for name, claim in watching.claims.items()}
@@ -111,13 +113,13 @@ class Join:
     def begin(
         self, batch: Batch, groups: Iterable[CacheGroup], unknown: str, *, again: bool
     ) -> None:
-        """A run of the stream begins: with nothing held, or with what nobody saw.
+        """Begin a run of the stream.
 
         Args:
             batch: the first one of the run.
-            groups: of caches, which the engine has.
-            unknown: why it is not known what is held; empty where nothing is.
-            again: the engine was started again, so its hashes are others and what it held is lost.
+            groups: the groups of caches of the engine.
+            unknown: why the contents of the cache are not known; empty if the cache is empty.
+            again: the engine was restarted, so it lost its cache and may hash with another seed.
         """
         self._groups = {each.group: Group(each.kind, each.window or 0) for each in groups}
         if again:
@@ -126,16 +128,14 @@ class Join:
         self._settle(unknown or "the engine was started again")
 
     def lose(self, batch: Batch, why: str) -> None:
-        """Batches before this one are missing, or it was not understood: what is held is not known
-        any more.
-        """
+        """Forget the contents of the cache: batches are missing, or one was not understood."""
         self.breaks += 1
         self.first_break = self.first_break or why
         self._forget(batch, why)
         self._settle(why)
 
     def learn(self, batch: Batch) -> str:
-        """Take the keys that a batch states; why they contradict, or nothing."""
+        """Learn the keys of prefixes from a batch; return why keys contradict, or an empty text."""
         before = len(self.prefixes.blind)
         why = self.prefixes.learn(batch.contents)
         if why:
@@ -187,7 +187,7 @@ class Join:
     # Batches.
 
     def take(self, batch: Batch, number: int) -> list[Piece]:
-        """What the events of a batch come to for claims, after its keys were learnt."""
+        """Return the events of a batch about registered prefixes, with the reports on claims."""
         self.now_ns = max(self.now_ns, batch.time_ns)
         pieces: list[Piece] = []
         events: list[Event] = []
@@ -222,7 +222,7 @@ class Join:
             return event
         nodes, group = self.prefixes.nodes, event.group or 0
         keys = tuple([key for key in event.keys if key in nodes])
-        if event.kind is Kind.HOST_COPY_LOST:  # of a copy that nobody saw nothing is lost
+        if event.kind is Kind.HOST_COPY_LOST:  # the judge knows only copies that were stored
             copies = self._tiers.get(event.tier or "", set())
             keys = tuple([key for key in keys if (group, key) in copies])
         return msgspec.structs.replace(event, keys=keys) if keys else None
@@ -275,7 +275,7 @@ class Join:
         return found
 
     def _clear(self, tier: str) -> None:
-        """A tier is empty. After that of the GPU nothing about the GPU is unknown."""
+        """Empty a tier. When the GPU is cleared, every key is known to be absent from it."""
         if tier != GPU:
             self._tiers.pop(tier, None)
             for standing in self.standings.values():
@@ -336,7 +336,7 @@ class Join:
     def _move(self, standing: Standing, why: str) -> None:
         first = standing.since_ns is None
         if standing.move(self.now_ns, why) and not (first and standing.state is State.ABSENT):
-            self._tell(Change(self.stream, self.now_ns, standing, why))
+            self._on_change(Change(self.stream, self.now_ns, standing, why))
 
 
 def _report(kind: Kind, standing: Standing) -> Event:

@@ -1,14 +1,16 @@
 """Evaluates the nine preconditions under which observations are joined with claims.
 
-Source: Fail-Closed Lowering of Resident KV Claims, table 5. A claim of which one is not met is not
-registered, or nothing is concluded of it.
+Source: Fail-Closed Lowering of Resident KV Claims, table 5. If one
+is not met for a claim, the claim is not registered, or is inconclusive.
 """
 
 from __future__ import annotations
 
 from datetime import UTC, datetime
 from enum import StrEnum
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
+
+import msgspec
 
 from spec.language.prose import counted
 
@@ -29,7 +31,7 @@ class Met(StrEnum):
     NOT_OBSERVABLE = "not observable"
 
 
-class Precondition(NamedTuple):
+class Precondition(msgspec.Struct, frozen=True):
     """One precondition, whether it holds, and what shows it."""
 
     name: str
@@ -110,7 +112,7 @@ def _joinable(joins: Sequence[Join]) -> Precondition:
 
 def _ambiguity(joins: Sequence[Join]) -> Precondition:
     doubted = sum(bool(each.doubted) for join in joins for each in join.standings.values())
-    says = "nothing was ambiguous"
+    says = "no event was ambiguous"
     if doubted:
         says = f"{counted(doubted, 'claim')} inconclusive: a removal was of one of several copies"
     return Precondition("ambiguity fails closed", Met.MET, says)

@@ -1,5 +1,7 @@
-"""Finds the keys of registered prefixes: blocks of an engine are followed from the beginning of a
-prompt by their tokens, so that a hash is a name and no evidence.
+"""Finds the keys of registered prefixes.
+
+Blocks are matched from the beginning of a prompt on by their tokens. A block hash is used as a name
+only: it is not evidence of the content.
 """
 
 from __future__ import annotations
@@ -71,7 +73,7 @@ class Prefixes:
         self.blind.clear()
 
     def learn(self, contents: Iterable[Content]) -> str:
-        """Take the keys that the stores of one batch state; why they contradict, or nothing."""
+        """Learn keys from the stores of one batch; return why keys contradict, or an empty text."""
         partial = []
         for content in contents:
             if not content.keys:
@@ -127,7 +129,11 @@ class Prefixes:
         return found
 
     def _name(self, node: Node | None, key: Key) -> str:
-        """A block of a prefix, or of none, has this key; why it cannot be, or nothing."""
+        """Note the key of a block; return why it contradicts earlier keys, or an empty text.
+
+        Args:
+            node: the block; None if it is in no registered prefix.
+        """
         other = self.nodes.get(key)
         if other is not node:
             if other is not None:

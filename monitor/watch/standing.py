@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from enum import StrEnum
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
+
+import msgspec
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -16,7 +18,7 @@ __all__ = ["Loss", "Standing", "State", "ranges"]
 class State(StrEnum):
     """Whether the prefix of a claim is on the GPU.
 
-    `unknown` says that blocks may be there of which no event was seen.
+    `unknown`: the events that were read do not decide it.
     """
 
     HELD = "held"
@@ -24,7 +26,7 @@ class State(StrEnum):
     UNKNOWN = "unknown"
 
 
-class Loss(NamedTuple):
+class Loss(msgspec.Struct, frozen=True):
     """A prefix that was held is gone: `time_ns` on the engine's wall clock, and why."""
 
     time_ns: int
@@ -40,7 +42,7 @@ class Standing:
         gone: those of them that are not.
         tiers: blocks of the prefix with a copy in other tiers, by tier.
         registered: whether the judge knows the claim in this run of the stream.
-        doubted: why nothing more is concluded of the claim in this run; empty where it is.
+        doubted: why the claim is inconclusive in this run; empty if it is not.
         since_ns: when `state` became what it is, on the engine's wall clock; None if it never was
             another.
         losses: how often a prefix that was held was lost.

@@ -1,9 +1,9 @@
-"""Shows what is known of watched claims: as a table, as lines of a log, or as JSON."""
+"""Shows what is known of watched claims: as a table, or as lines of a log."""
 
 from __future__ import annotations
 
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 from monitor.watch.standing import State
 from spec.cli.layout import STYLES, Page, Styled
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from monitor.watch.join import Change, Join
     from monitor.watch.standing import Standing
 
-__all__ = ["change_json", "change_text", "standing_json", "table"]
+__all__ = ["change_text", "table"]
 
 _STYLES: Final = {
     State.HELD: STYLES["satisfied"],
@@ -67,34 +67,6 @@ def change_text(change: Change, *, several: bool) -> str:
     return printable("  ".join(words)) + "\n"
 
 
-def change_json(change: Change) -> dict[str, Any]:
-    """The same as an object."""
-    return {
-        "schema": "resident-claims/watched/1",
-        "stream": change.stream,
-        "time_ns": change.time_ns,
-        **standing_json(change.standing),
-        "why": change.why if change.standing.state is not State.HELD else "",
-    }
-
-
-def standing_json(each: Standing) -> dict[str, Any]:
-    """What is known of a claim, as an object."""
-    last = each.last
-    return {
-        "claim_id": each.claim.claim_id,
-        "state": each.state,
-        "since_ns": each.since_ns,
-        "needed": each.needed,
-        "held": each.held,
-        "unknown": each.needed - each.held - each.gone,
-        "tiers": each.tiers,
-        "losses": each.losses,
-        "last_loss": None if last is None else {"time_ns": last.time_ns, "why": last.why},
-        "periods": each.periods,
-    }
-
-
 def _said(change: Change) -> str:
     each = change.standing
     if each.state is State.HELD:
@@ -114,7 +86,8 @@ def _tiers(each: Standing) -> str:
 def _losses(each: Standing, now_ns: int) -> str:
     if each.last is None:
         return ""
-    times = "lost once" if each.losses == 1 else f"lost {each.losses} times, last"
+    times = {1: "lost once,", 2: "lost twice, last"}.get(each.losses)
+    times = times or f"lost {each.losses} times, last"
     return f"{times} {_clock(each.last.time_ns, now_ns)}: {each.last.why}"
 
 

@@ -21,7 +21,7 @@ __all__ = ["Join", "Piece", "joined"]
 
 
 class Piece(NamedTuple):
-    """Events of one batch, in order, and the claims of which nothing is concluded after them."""
+    """Events of one batch, in order, and the claims that are inconclusive after them."""
 
     events: tuple[Event, ...]
     doubts: tuple[Doubt, ...] = ()
@@ -36,32 +36,33 @@ class Join(Protocol):
     def begin(
         self, batch: Batch, groups: Iterable[CacheGroup], unknown: str, *, again: bool
     ) -> None:
-        """A run of the stream begins: with nothing held, or with what nobody saw.
+        """Begin a run of the stream.
 
         Args:
             batch: the first one of the run.
-            groups: of caches, which the engine has.
-            unknown: why it is not known what is held; empty where nothing is.
-            again: the engine was started again.
+            groups: the groups of caches of the engine.
+            unknown: why the contents of the cache are not known; empty if the cache is empty.
+            again: the engine was restarted.
         """
 
     def lose(self, batch: Batch, why: str) -> None:
-        """Batches before this one are missing, or it was not understood: what is held is not known
-        any more.
-        """
+        """Forget the contents of the cache: batches are missing, or one was not understood."""
 
     def learn(self, batch: Batch) -> str:
-        """Take the keys that a batch states; why they contradict, or nothing."""
+        """Learn the keys of prefixes from a batch; return why keys contradict, or an empty text."""
 
     def take(self, batch: Batch, number: int) -> Sequence[Piece]:
-        """What the events of a batch come to for claims, after its keys were learnt."""
+        """Return the events of a batch about registered prefixes, with the reports on claims.
+
+        The keys of the batch are learnt already.
+        """
 
 
 def joined(join: Join, batch: Batch, record: Record, missing: str) -> Iterator[Record]:
-    """The records of a batch whose run has begun.
+    """Yield the records of a batch whose run has begun.
 
-    After what breaks the stream another run begins at once: a claim is registered in it once every
-    key that it needs was stated again.
+    After a break another run begins at once. A claim is registered in it once every key that it
+    needs was stated again.
 
     Args:
         record: as it is without claims.
@@ -84,8 +85,8 @@ def joined(join: Join, batch: Batch, record: Record, missing: str) -> Iterator[R
         yield msgspec.structs.replace(head, lost=missing, unread=unread)
         head = Record(record.at, msgspec.structs.replace(rest, mark=Mark.STREAM_RESTATED))
     for events, doubts in pieces:
-        told = tuple([(event, record.at) for event in events])
-        yield msgspec.structs.replace(head, events=told, doubts=doubts)
+        placed = tuple([(event, record.at) for event in events])
+        yield msgspec.structs.replace(head, events=placed, doubts=doubts)
         head = Record(record.at, rest)
     if not pieces:
         yield head

@@ -1,0 +1,120 @@
+"""`watch` shows changes as they come, and ends with a verdict, a table and the preconditions."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from monitor.__main__ import main
+from monitor.watch.lines import watched_schema
+from tests.monitor.watch.engine import Engine, line, prompt
+from tests.monitor.watch.watching import write_registry
+from tests.schemas import faults
+
+HOT, COLD = prompt("hot", 3), prompt("cold", 2)
+CLAIMS = [{"id": "hot", "tokens": HOT}, {"id": "cold", "tokens": COLD}]
+SAMPLES = Path(__file__).parents[3] / "monitor/samples/watch"
+Capture = pytest.CaptureFixture[str]
+
+
+def capture(folder: Path, *numbers: int, blocks: int = 100, claims: Any = None) -> list[str]:
+    """The arguments that watch what an engine published: batches of these numbers, or all."""
+    engine = Engine(blocks)
+    for each in (HOT, COLD, prompt("x", 2)):
+        engine.serve(each)
+    path = folder / "capture.jsonl"
+    chosen = numbers or range(len(engine.batches))
+    path.write_bytes(b"\n".join(line(n, engine.batches[n], 60 * n) for n in chosen) + b"\n")
+    return ["watch", str(write_registry(folder, claims or CLAIMS)), str(path), "--until-eof"]
+
+
+class TestText:
+    def test_sample(self, capsys: Capture) -> None:
+        """The sample: one claim stays, and one is lost."""
+        paths = (str(SAMPLES / name) for name in ("registry.yaml", "capture.jsonl"))
+        assert main(["watch", *paths, "--until-eof"]) == 0
+        out = capsys.readouterr().out
+        assert "system-prompt  held: 2 of 2 blocks on the GPU\n" in out
+        assert "kept: each change of 2 claims was observed; 1 held now, 1 loss\n" in out
+        assert max(map(len, out.split("\n\n", 1)[1].splitlines())) <= 80
+
+    def test_changes(self, tmp_path: Path, capsys: Capture) -> None:
+        """A line for each change, with its time and its cause."""
+        assert main(capture(tmp_path, blocks=5)) == 0
+        out = capsys.readouterr().out.splitlines()
+        assert out[:3] == [
+            "1970-01-01T00:00:00Z  hot  held: 3 of 3 blocks on the GPU",
+            "1970-01-01T00:01:00Z  cold  held: 2 of 2 blocks on the GPU",
+            "1970-01-01T00:02:00Z  hot  absent: block 0 removed in batch 2, which stored 2 blocks; "
+            "2 of 3 blocks on the GPU",
+        ]
+
+    def test_never_stored(self, tmp_path: Path, capsys: Capture) -> None:
+        """A claim that was never stored cannot be judged, whatever becomes of the others."""
+        assert main(capture(tmp_path, claims=[*CLAIMS, {"id": "z", "tokens": [1] * 8}])) == 3
+        assert "1 of 3 claims could not be judged" in capsys.readouterr().out
+
+    def test_gap(self, tmp_path: Path, capsys: Capture) -> None:
+        """A missing batch is named, and a precondition is not met."""
+        assert main(capture(tmp_path, 0, 1)) == 0
+        assert main(capture(tmp_path, 0, 2)) == 3
+        out = capsys.readouterr().out
+        assert "events can be joined             not met" in out.split("inconclusive:")[1]
+
+
+class TestJson:
+    def test_lines(self, tmp_path: Path, capsys: Capture) -> None:
+        """Each line but verdicts is as the schema says; the last one has the end."""
+        schema = watched_schema()
+        assert main([*capture(tmp_path, blocks=5), "--format", "json"]) == 0
+        lines = [json.loads(text) for text in capsys.readouterr().out.splitlines()]
+        ours = [each for each in lines if "watched" in each["schema"]]
+        assert [faults(each, schema, schema) for each in ours] == [[]] * len(ours)
+        assert lines[-1]["verdict"] == "kept"
+        assert len(lines[-1]["preconditions"]) == 9
+        losses = {e["claim_id"]: e["losses"] for e in lines[-1]["claims"]["engine"]}
+        assert losses == {"hot": 1, "cold": 0}
+
+
+class TestPrivate:
+    def test_tokens(self, tmp_path: Path, capsys: Capture) -> None:
+        """Token ids and salts are in no output and in no verdict."""
+        tokens = [900_000_000 + n for n in range(8)]
+        claims = [{"id": "a", "tokens": tokens, "salt": "the-salt"}]
+        engine = Engine(10)
+        engine.serve(tokens, salt="the-salt")
+        path, verdicts = tmp_path / "c.jsonl", tmp_path / "v.jsonl"
+        path.write_bytes(line(0, engine.batches[0], 1) + b"\n")
+        registry = str(write_registry(tmp_path, claims))
+        more = ["--verdicts", str(verdicts), "--checkpoint", str(tmp_path / "checkpoints")]
+        for form in ("text", "json"):
+            args = ["watch", registry, str(path), "--until-eof", "--format", form]
+            assert main([*args, *(more if form == "text" else [])]) == 0
+        written = b"".join(p.read_bytes() for p in (tmp_path / "checkpoints").rglob("*.*"))
+        text = capsys.readouterr().out + verdicts.read_text() + repr(written)
+        assert '"a"' in text
+        assert "the-salt" not in text
+        assert not any(str(token) in text for token in tokens)
+
+
+class TestRefused:
+    @pytest.mark.parametrize(
+        ("registry", "said"),
+        [("gone.yaml", "cannot read"), ("", "it is empty"), ("a: [", "not YAML")],
+    )
+    def test_registry(self, registry: str, said: str, tmp_path: Path, capsys: Capture) -> None:
+        """A registry that is none ends with 2, and says what is wrong."""
+        path = tmp_path / "registry.yaml"
+        if registry != "gone.yaml":
+            path.write_text(registry)
+        assert main(["watch", str(path), str(SAMPLES / "capture.jsonl"), "--until-eof"]) == 2
+        assert said in capsys.readouterr().err
+
+    def test_other_lines(self, tmp_path: Path, capsys: Capture) -> None:
+        """Lines that are no KV events are refused; if there are no others, that is bad input."""
+        path = tmp_path / "trace.jsonl"
+        path.write_bytes((SAMPLES.parent / "hard_protected_refusal.jsonl").read_bytes())
+        assert main(["watch", str(SAMPLES / "registry.yaml"), str(path), "--until-eof"]) == 2
