@@ -27,7 +27,7 @@ from spec.stream.pool import FULL, GPU, Group
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
-    from monitor.input.kv_events.batches import Batch
+    from monitor.input.kv_events.facts import Batch
     from monitor.watch.prefixes import Key, Node
     from monitor.watch.registry import Watching
     from spec.events.canonical import CacheGroup
@@ -136,6 +136,8 @@ class Join:
 
     def learn(self, batch: Batch) -> str:
         """Learn the keys of prefixes from a batch; return why keys contradict, or an empty text."""
+        if batch.contents is None:
+            return "events of this form state no tokens" if batch.stores else ""
         before = len(self.prefixes.blind)
         why = self.prefixes.learn(batch.contents)
         if why:
@@ -148,7 +150,7 @@ class Join:
         return why
 
     def _forget(self, batch: Batch, unknown: str) -> None:
-        self.now_ns = max(self.now_ns, batch.time_ns)
+        self.now_ns = max(self.now_ns, batch.time_ns or 0)
         self._gpu.clear()
         self._tiers.clear()
         self.unknown = unknown
@@ -188,7 +190,7 @@ class Join:
 
     def take(self, batch: Batch, number: int) -> list[Piece]:
         """Return the events of a batch about registered prefixes, with the reports on claims."""
-        self.now_ns = max(self.now_ns, batch.time_ns)
+        self.now_ns = max(self.now_ns, batch.time_ns or 0)
         pieces: list[Piece] = []
         events: list[Event] = []
         if not self._is_open and self.now_ns >= self._since_ns:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Final, TypeAlias
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
-    from monitor.input.kv_events.batches import Content
+    from monitor.input.kv_events.facts import Content
     from monitor.watch.registry import Watched
 
 __all__ = ["Key", "Node", "Prefixes"]

@@ -11,7 +11,7 @@ from importlib import import_module
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final, Protocol
 
-from monitor.input.dialects._json import no_kind, parse
+from monitor.input.dialects._json import Listed, no_kind, parse
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -45,6 +45,9 @@ _NAMES: Final = (
     "allocator",
 )
 """The modules, in the order in which they are asked: the narrower sign first."""
+
+_LISTS: Final = "kv_events"
+"""The dialect in which a line may be a list, and an empty one where others of it came before."""
 
 LIVE: Final = ("canonical", "otlp", "kv_events")
 """Those of lines that are judged as they come."""
@@ -83,7 +86,7 @@ class Reader:
         Raises:
             InputError: the line cannot be read.
         """
-        obj = parse(text, self.file, line)
+        obj = parse(text, self.file, line, lists=True)
         adapter = self._adapter(obj, line)
         records = adapter.feed(obj, line)
         if len(self._adapters) == 1:
@@ -104,6 +107,8 @@ class Reader:
         return "; ".join(filter(None, each))
 
     def _adapter(self, obj: dict[str, object], line: int) -> Dialect:
+        if isinstance(obj, Listed) and not obj.objects and _LISTS in self._adapters:
+            return self._adapters[_LISTS]
         for name in self._dialects:
             module = _dialect(name)
             if module.recognises(obj):

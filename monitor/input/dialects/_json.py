@@ -17,7 +17,16 @@ from spec.language.errors import PredicateError
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-__all__ = ["KIND_LIMIT", "kind_in", "known_predicate", "no_kind", "parse", "predicate_in", "struct"]
+__all__ = [
+    "KIND_LIMIT",
+    "Listed",
+    "kind_in",
+    "known_predicate",
+    "no_kind",
+    "parse",
+    "predicate_in",
+    "struct",
+]
 
 KIND_LIMIT: Final = 256
 """Longest name of a kind, in characters, known or not."""
@@ -30,13 +39,25 @@ _BYTE = re.compile(r"(?:JSON is malformed: )?(.*?)(?: \(byte (\d+)\))?", re.DOTA
 _BOUND = re.compile(r"Expected `int` (>=|<=) (-?\d+)")
 _NAMED = re.compile(r"Object (contains unknown|missing required) field `(.*)`", re.DOTALL)
 _FEW: Final = 5  # keys that are shown of an object that is no event
+_ARRAY: Final = "a JSON array of events", "jq -c '.[]' FILE | resident-claims check -"
 _ONE_LINE = "write one complete JSON object on each line"
 
 S = TypeVar("S", bound=msgspec.Struct)
 
 
-def parse(text: bytes, file: str, line: int) -> dict[str, object]:
+class Listed(dict[str, object]):
+    """A line that is a list of objects. It has no fields of its own."""
+
+    def __init__(self, objects: list[dict[str, Any]]) -> None:
+        super().__init__()
+        self.objects = objects
+
+
+def parse(text: bytes, file: str, line: int, *, lists: bool = False) -> dict[str, object]:
     """The JSON object that a line holds.
+
+    Args:
+        lists: a list of objects is taken as well, as `Listed`.
 
     Raises:
         InputError: not UTF-8, not JSON, not an object, nested too deep, or a key stands twice.
@@ -47,13 +68,13 @@ def parse(text: bytes, file: str, line: int) -> dict[str, object]:
         if not text.isascii():
             text.decode()
         obj = _DECODE(text)
-        if not isinstance(obj, dict):
+        if lists and isinstance(obj, list) and all(isinstance(each, dict) for each in obj):
+            check_keys(text)
+            obj = Listed(obj)
+        elif not isinstance(obj, dict):
             reason, hint = f"expected a JSON object, got {shown(obj)}", _ONE_LINE
             if isinstance(obj, list) and obj and isinstance(obj[0], dict):
-                reason, hint = (
-                    "a JSON array of events",
-                    "jq -c '.[]' FILE | resident-claims check -",
-                )
+                reason, hint = _ARRAY
         elif text.count(b'":') != len(obj) or _SPACED_COLON(text):
             check_keys(text)
     except KeyTwice as twice:
@@ -103,6 +124,9 @@ def kind_in(obj: dict[str, object], field: str, file: str, line: int) -> str:
 
 def no_kind(obj: dict[str, object], file: str, line: int) -> InputError:
     """What is wrong with a line that no dialect recognises."""
+    if isinstance(obj, Listed):
+        reason, hint = _ARRAY if obj.objects else ("expected a JSON object, got []", _ONE_LINE)
+        return InputError(file, reason, line=line, hint=hint)
     if (known := describe_object(obj)) is not None:
         return InputError(file, f"it looks like {known[0]}", line=line, hint=known[1])
     near = next((did_you_mean(key, ("kind", "event")) for key in obj), "")

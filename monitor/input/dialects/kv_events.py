@@ -4,7 +4,8 @@ A line is a message as it was received: `frames` in base64, which are the topic,
 of 8 bytes and a batch in msgpack; a replay puts an empty frame before them, and ends with the
 number -1. Where a line has no frames, `seq` and `decoded` state the same. `run` is another number
 where the reader found that the engine was started again. A line may also be one
-event of a batch: `event`, with the `sequence` of the batch.
+event of a batch: `event`, with the `sequence` of the batch. TensorRT-LLM and NVIDIA Dynamo have
+lines of their own.
 
 Each endpoint and each data-parallel rank is a stream. KV events are facts about blocks: they state
 no claims, so that by themselves nothing is judged.
@@ -21,17 +22,19 @@ import msgspec
 from msgspec import Meta
 
 from monitor.input.dialects import Dialect
-from monitor.input.dialects._json import struct
+from monitor.input.dialects._json import Listed, struct
 from monitor.input.errors import InputError
-from monitor.input.kv_events.batches import (
-    KNOWN,
-    SEQUENCE_BYTES,
+from monitor.input.kv_events import batches, dynamo, mooncake, tensorrt_llm
+from monitor.input.kv_events.batches import SEQUENCE_BYTES, batch_of, events_of
+from monitor.input.kv_events.facts import (
+    MOST_NUMBER,
+    MOST_STREAMS,
     Batch,
-    Events,
+    Gap,
     Malformed,
-    batch_of,
+    Message,
     check_place,
-    packed_batch,
+    unpacked,
 )
 from monitor.input.kv_events.joined import joined
 from monitor.input.kv_events.runtimes import UNKNOWN, Runtime
@@ -50,21 +53,40 @@ __all__ = ["DIALECT", "FORM", "KvEventsDialect", "recognises"]
 FORM: Final = Form("kv_events")
 _OBSERVES: Final = frozenset({Kind.BLOCK_CACHED, Kind.BLOCK_EVICTED, Kind.BLOCK_LOST})
 _FULL: Final = CacheGroup(0, "full")
-_MOST: Final = 2**63 - 1
-_MOST_STREAMS: Final = 4096
 _MOST_NAMES: Final = 1000
 _MOST_SHOWN: Final = 20
 _OTHERS: Final = "(others)"
+_MESSAGE: Final = "a message has a topic, 8 bytes of a sequence number, and a batch in msgpack"
+_EVENTS: Final = "docs/kv-events.md has the forms of events that have lines of their own"
 _MOST_LINES: Final = 100_000  # of one batch
+_FORMS: Final = (tensorrt_llm, dynamo)
+"""Those that have lines of their own."""
+
+_KNOWN: Final = frozenset[str]().union(
+    *(form.KNOWN for form in (batches, mooncake, tensorrt_llm, dynamo))
+)
 
 
 def recognises(obj: dict[str, object]) -> bool:
-    """Whether a line is a message of KV events, or one of them."""
-    return "frames" in obj or "decoded" in obj or isinstance(obj.get("event"), dict)
+    """Whether a line is a message of KV events, one of them, or a list of them."""
+    if isinstance(obj, Listed):
+        return bool(obj.objects) and _form_of(obj.objects[0]) is not None
+    framed = "frames" in obj or "decoded" in obj
+    return framed or isinstance(obj.get("event"), dict) or _form_of(obj) is not None
+
+
+def _items(obj: dict[str, object]) -> list[dict[str, Any]]:
+    """The objects of a line, which is one or a list of them."""
+    return obj.objects if isinstance(obj, Listed) else [obj]
+
+
+def _form_of(obj: dict[str, object]) -> Any:
+    """The module that reads an object, of those that have lines of their own."""
+    return next((form for form in _FORMS if form.recognises(obj)), None)
 
 
 _Name = Annotated[str, Meta(max_length=512)]
-_Number = Annotated[int, Meta(ge=-1, le=_MOST)]
+_Number = Annotated[int, Meta(ge=-1, le=MOST_NUMBER)]
 
 
 class _Message(msgspec.Struct, frozen=True):
@@ -72,7 +94,7 @@ class _Message(msgspec.Struct, frozen=True):
     endpoint: _Name = ""
     run: int = 0
     seq: _Number | None = None
-    decoded: list[Any] | None = None
+    decoded: list[Any] | dict[str, Any] | None = None
 
 
 class _Single(msgspec.Struct, frozen=True):
@@ -89,7 +111,7 @@ class _Held(NamedTuple):
 
     at: At
     single: _Single
-    events: Events
+    events: batches.Events | mooncake.Maps
     lines: int = 1
 
 
@@ -100,7 +122,8 @@ class _Stream:
         self.last: int | None = None
         self.missing = 0
         self.stored = False  # whether anything was stored in this run
-        self.time_ns = self.run = 0
+        self.time_ns: int | None = None
+        self.run = 0
         self.groups = {0: _FULL}
         self.opened = False
 
@@ -110,7 +133,7 @@ class _Stream:
         """
         again = self.opened and (sequence == 0 or run != self.run)
         if again:
-            self.groups, self.time_ns, self.stored = {0: _FULL}, 0, False
+            self.groups, self.time_ns, self.stored = {0: _FULL}, None, False
         groups = {**self.groups, **batch.groups}
         opens = again or not self.opened or groups != self.groups
         self.groups, self.opened, self.run = groups, True, run
@@ -139,16 +162,21 @@ class KvEventsDialect(Dialect):
         self._held: dict[tuple[str, int | None], _Held] = {}
         self._counts, self._others = Counter[str](), Counter[str]()
         self._names = set[str]()
-        self._arrays = self._unnumbered = False
+        self._forms = set[str]()
+        self._readers: dict[Any, Any] = {}  # by module
+        self._unnumbered = False
         self._batches = self._line = 0
 
     def feed(self, obj: dict[str, object], line: int) -> Sequence[Record]:
-        """The records that are complete with this line: one for each batch.
+        """The records that are complete with this line.
 
         Raises:
             InputError: the line is not in the form of a message, or its batch is none.
         """
         self._line = line
+        items = _items(obj)
+        if not items or (form := _form_of(items[0])) is not None:
+            return self._several(form, items, line) if items else ()
         if "event" in obj:
             return self._single(struct(obj, _Single, self._file, line), line)
         message = struct(obj, _Message, self._file, line)
@@ -180,7 +208,7 @@ class KvEventsDialect(Dialect):
         """What was read: of which runtimes, how many batches, and how many events of each name."""
         missing = sum(stream.missing for stream in self._streams.values())
         text = f"KV events of {' and '.join(sorted(self._names)) or UNKNOWN.name}"
-        text += " (arrays)" if self._arrays else ""
+        text += f" ({', '.join(sorted(self._forms))})" if self._forms else ""
         text += f": {self._batches} batch{'' if self._batches == 1 else 'es'}"
         text += ", not all numbered" if self._unnumbered else f", {missing or 'none'} missing"
         if counts := self._counts.most_common(_MOST_SHOWN):
@@ -193,13 +221,36 @@ class KvEventsDialect(Dialect):
             text += f", {hidden} more" if hidden > 0 else ""
         return text
 
+    def _several(self, form: Any, items: list[dict[str, Any]], line: int) -> Sequence[Record]:
+        """A line with any number of events, each of which is a batch."""
+        reader = self._readers.setdefault(form, form.Reader())
+        try:
+            messages: list[Message | Gap] = reader.read(items)
+        except Malformed as problem:
+            raise self._refused(line, "data", problem, _EVENTS) from None
+        names = {
+            self._stream_name(each.endpoint, each.batch.rank)
+            for each in messages
+            if isinstance(each, Message)
+        }
+        self._check_count(names, line)
+        found: list[Record] = []
+        for each in messages:
+            if isinstance(each, Message):
+                at = at_line(self._file, line, each.sequence)
+                found += self._records(at, each.endpoint, 0, each.sequence, each.batch)
+            elif (name := self._stream_name(each.endpoint, each.rank)) in self._streams:
+                stamp = Stamp(name, None, self._streams[name].time_ns, FORM, observes=_OBSERVES)
+                found.append(Record(at_line(self._file, line), stamp, lost=each.why))
+        return found
+
     def _single(self, single: _Single, line: int) -> Sequence[Record]:
         """A line of one event: the batch is complete when a line of another one comes."""
         key = single.endpoint, single.data_parallel_rank
         held = self._held.get(key)
         goes_on = held is not None and _is_next(held, single)
         runtime = self._runtime(single.endpoint, 0, None if goes_on else single.sequence)
-        events = held.events if held is not None and goes_on else self._new(runtime)
+        events = held.events if held and goes_on else self._reader(single, runtime)
         try:
             check_place(single.timestamp, single.data_parallel_rank)
             events.read(single.event)
@@ -209,12 +260,12 @@ class KvEventsDialect(Dialect):
             self._held[key] = held._replace(lines=held.lines + 1)
             return ()
         found = self._rest(key)
-        self._check_room(self._stream_name(*key), line)
+        self._check_count({self._stream_name(*key)}, line)
         self._held[key] = _Held(at_line(self._file, line, single.sequence), single, events)
         return found
 
-    def _new(self, runtime: Runtime) -> Events:
-        return Events(runtime, contents=self._joining is not None)
+    def _reader(self, single: _Single, runtime: Runtime) -> batches.Events | mooncake.Maps:
+        return events_of([single.event], runtime, contents=self._joining is not None)
 
     def _rest(self, key: tuple[str, int | None]) -> Sequence[Record]:
         """The records of the batch in hand of an endpoint and a rank."""
@@ -233,10 +284,10 @@ class KvEventsDialect(Dialect):
     def _stream_name(self, endpoint: str, rank: int | None) -> str:
         return (endpoint or self._file) + (f" rank {rank}" if rank else "")
 
-    def _check_room(self, name: str, line: int) -> None:
+    def _check_count(self, names: set[str], line: int) -> None:
         known = len(self._streams) + len(self._held)
-        if name not in self._streams and known >= _MOST_STREAMS:
-            raise InputError(self._file, f"over {_MOST_STREAMS} streams", line=line)
+        if known + len(names - self._streams.keys()) > MOST_STREAMS:
+            raise InputError(self._file, f"over {MOST_STREAMS} streams", line=line)
 
     def _records(
         self, at: At, endpoint: str, run: int, sequence: int | None, batch: Batch
@@ -245,13 +296,13 @@ class KvEventsDialect(Dialect):
         the beginning and that of the batch.
         """
         name = self._stream_name(endpoint, batch.rank)
-        self._check_room(name, at.line)
+        self._check_count({name}, at.line)
         stream = self._streams.setdefault(name, _Stream())
         self._batches += 1
         self._unnumbered |= sequence is None
         _count(self._counts, batch.counts)
         _count(self._others, batch.others)
-        self._arrays |= batch.form == "arrays"
+        self._forms |= {batch.form} - {"", "maps"}
         self._names |= {batch.runtime.name} - {UNKNOWN.name}
         self._runtimes[endpoint] = run, batch.runtime
         late, last = sequence != 0 and run != stream.run, stream.last
@@ -259,11 +310,13 @@ class KvEventsDialect(Dialect):
         opens = stream.opens(batch, sequence, run)
         stream.count(sequence, opens=opens)
         # The time is of a wall clock, which may go back a little.
-        stream.time_ns = max(stream.time_ns, batch.time_ns)
-        stamp = Stamp(name, sequence, stream.time_ns, FORM, observes=_OBSERVES)
+        if batch.time_ns is not None:
+            stream.time_ns = max(stream.time_ns or 0, batch.time_ns)
+        observes = _OBSERVES if batch.runtime.gpu else frozenset[Kind]()
+        stamp = Stamp(name, sequence, stream.time_ns, FORM, observes=observes)
         events: tuple[tuple[Event, At], ...] = tuple((event, at) for event in batch.events)
         unread = batch.unread or (batch.unclear if stream.stored else "")
-        stream.stored |= "BlockStored" in batch.counts
+        stream.stored |= batch.stores
         whole = Record(at, stamp, events, unknown=batch.unknown, unread=unread)
         groups = tuple(stream.groups[number] for number in sorted(stream.groups))
         opened = msgspec.structs.replace(stamp, mark=Mark.STREAM_OPENED, groups=groups)
@@ -283,8 +336,9 @@ class KvEventsDialect(Dialect):
         rest = msgspec.structs.replace(stamp, sequence=None)
         return Record(at, opened), msgspec.structs.replace(whole, stamp=rest, lost=lost)
 
-    def _refused(self, line: int, field: str, problem: Malformed) -> InputError:
-        hint = "a message has a topic, 8 bytes of a sequence number, and a batch in msgpack"
+    def _refused(
+        self, line: int, field: str, problem: Malformed, hint: str = _MESSAGE
+    ) -> InputError:
         return InputError(self._file, str(problem), line=line, field=field, hint=hint)
 
 
@@ -300,7 +354,7 @@ def _missing(sequence: int | None, last: int | None) -> str:
 def _count(found: Counter[str], more: Mapping[str, int]) -> None:
     """Add to counts by name; of names that are not known, only so many are kept apart."""
     for name, number in more.items():
-        kept = name in KNOWN or name in found or len(found) < _MOST_NAMES
+        kept = name in _KNOWN or name in found or len(found) < _MOST_NAMES
         found[name if kept else _OTHERS] += number
 
 
@@ -324,7 +378,7 @@ def _opened(message: _Message) -> tuple[int | None, Any]:
     sequence = int.from_bytes(frames[1], "big", signed=True)
     if sequence < -1 or (sequence == -1 and frames[2]):
         raise Malformed("the sequence number is negative")
-    return sequence, None if sequence == -1 else packed_batch(frames[2])
+    return sequence, None if sequence == -1 else unpacked(frames[2])
 
 
 def _is_next(held: _Held, single: _Single) -> bool:

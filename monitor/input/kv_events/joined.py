@@ -12,7 +12,7 @@ from spec.events.canonical import Mark
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
-    from monitor.input.kv_events.batches import Batch
+    from monitor.input.kv_events.facts import Batch
     from monitor.input.records import Doubt
     from spec.events.alphabet import Kind
     from spec.events.canonical import CacheGroup, Event

@@ -10,7 +10,17 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 if TYPE_CHECKING:
     from collections.abc import Set
 
-__all__ = ["ATOM", "SGLANG", "TENSORRT_LLM", "UNKNOWN", "VLLM", "Runtime", "runtime_of"]
+__all__ = [
+    "ATOM",
+    "DYNAMO",
+    "MOONCAKE",
+    "SGLANG",
+    "TENSORRT_LLM",
+    "UNKNOWN",
+    "VLLM",
+    "Runtime",
+    "runtime_of",
+]
 
 
 class Runtime(NamedTuple):
@@ -19,11 +29,15 @@ class Runtime(NamedTuple):
     Attributes:
         clears: the tiers that `AllBlocksCleared` empties; None where that is not known.
         own: fields of `BlockStored` that no other runtime has.
+        gpu: whether it states what the GPU holds.
+        place: the tenant and the backend of a store, as far as events so far state them.
     """
 
     name: str
     clears: frozenset[str] | None = None
     own: frozenset[str] = frozenset()
+    gpu: bool = True
+    place: tuple[int | str | None, int | str | None] | None = None
 
 
 VLLM: Final = Runtime(
@@ -40,6 +54,8 @@ VLLM: Final = Runtime(
 SGLANG: Final = Runtime("SGLang", own=frozenset({"cache_salt"}))
 TENSORRT_LLM: Final = Runtime("TensorRT-LLM", own=frozenset({"mm_keys"}))
 ATOM: Final = Runtime("ROCm ATOM")
+DYNAMO: Final = Runtime("NVIDIA Dynamo")
+MOONCAKE: Final = Runtime("Mooncake", gpu=False)
 UNKNOWN: Final = Runtime("an unknown runtime")
 
 _ALL: Final = (TENSORRT_LLM, SGLANG, VLLM)

@@ -11,13 +11,23 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from monitor.check.files import check_files
-from monitor.input.dialects import Reader
 from monitor.input.errors import InputError
 from monitor.input.records import Record
-from monitor.report.verdict import Report
 from spec.events.canonical import Mark
 from spec.stream.outcome import ModeVerdict
-from tests.monitor.input.kv_lines import ENDPOINT, captured, cleared, message, removed, stored
+from tests.monitor.input.kv_lines import (
+    ENDPOINT,
+    breaks,
+    captured,
+    checked,
+    cleared,
+    codes,
+    facts,
+    message,
+    records,
+    removed,
+    stored,
+)
 
 FOLDER: Final = Path(__file__).parents[4] / "shared" / "traces" / "kv_events"
 CAPTURES: Final = {
@@ -32,33 +42,6 @@ CAPTURES: Final = {
     "1 AllBlocksCleared",
     "vllm_recorded_794": "vLLM: 94 batches, none missing, 695 BlockRemoved, 99 BlockStored",
 }
-
-
-def checked(path: Path, *lines: bytes) -> Report:
-    """The report on a capture."""
-    path.write_bytes(b"\n".join(lines))
-    return check_files(path)
-
-
-def records(*lines: bytes) -> list[Record]:
-    """What the lines of a capture state."""
-    reader = Reader("capture")
-    found = [each for n, line in enumerate(lines, start=1) for each in reader.feed(line, n)]
-    return [*found, *reader.flush()]
-
-
-def facts(*lines: bytes) -> list[tuple[str, tuple[int | str, ...], str | None, int | None]]:
-    """The facts that the lines state: kind, keys, tier and group."""
-    every = [event for record in records(*lines) for event, _ in record.events]
-    return [(str(each.kind), each.keys, each.tier, each.group) for each in every]
-
-
-def breaks(report: Report) -> list[str]:
-    return [each.why for each in report.breaks]
-
-
-def codes(report: Report) -> list[str]:
-    return [each.code for each in report.breaks]
 
 
 class TestCaptures:
@@ -136,6 +119,19 @@ class TestFacts:
             ("block_cached", (1, 2), None, 0),
             ("host_copy_lost", (1,), "cpu", 0),
         ] == facts(captured(message(0, one, other)))
+
+    @pytest.mark.parametrize("seventh", [None, "adapter", {"session_id": "s"}])
+    def test_seventh(self, tmp_path: Path, seventh: object) -> None:
+        """Arrays of vLLM have the name of an adapter where those of SGLang have metadata: neither
+        changes what is stated.
+        """
+        line = captured(message(0, ["BlockStored", [1], None, [5], 16, None, "GPU", seventh]))
+
+        assert [("block_cached", (1,), None, 0)] == facts(line)
+        report = checked(tmp_path / "t", line)
+        assert report.inputs[0].form.endswith(
+            "runtime (arrays): 1 batch, none missing, 1 BlockStored"
+        )
 
     def test_nothing_named(self) -> None:
         """An event without hashes states nothing, and not that everything is gone."""
