@@ -10,6 +10,7 @@ from contextlib import contextmanager
 from types import NoneType
 from typing import TYPE_CHECKING, Any, BinaryIO, NoReturn, Self
 
+from monitor.input.compressed import format_promised
 from monitor.input.errors import InputError, shown
 from monitor.input.given import fields_given, record_of
 from spec.events.canonical import EVENT_ENCODER, Event, Mark, StreamMark
@@ -91,8 +92,9 @@ class TraceWriter:
             assert not isinstance(to, str | os.PathLike)
             self._file, self._own = to, False
         else:
-            if path.endswith(".gz"):
-                raise InputError(path, "not compressed here", hint="give gzip.open(path, 'xb')")
+            if format_promised(path) is not None:
+                hint = "give a file that compresses, such as gzip.open(path, 'xb')"
+                raise InputError(path, "not compressed here", hint=hint)
             self._file, self._own = _opened(path), True
         try:
             self._put(opened)

@@ -162,8 +162,8 @@ def check_files(
     """Judge trace files, as `python -m monitor check` does.
 
     Args:
-        paths: a file or several, plain or gzip, in the canonical form or a recorded dialect; `-` is
-            standard input.
+        paths: a file or several, plain or compressed, in the canonical form or a recorded
+            dialect; `-` is standard input.
         mode: the mode, or its name; claims that ask for another are counted and not judged. By
             default each claim is judged by the mode that it states.
         bundle: which bundle of the mode, or its name.

@@ -52,7 +52,9 @@ def check_traces(
     traces: Annotated[
         list[str],
         typer.Argument(
-            parser=file_name, metavar="TRACE", help="Files, plain or gzip; - is standard input."
+            parser=file_name,
+            metavar="TRACE",
+            help="Files, plain or compressed (gzip, xz, zstd); - is standard input.",
         ),
     ],
     mode: ModeOption = ModeChoice.AUTO,

@@ -42,7 +42,9 @@ def register(app: typer.Typer) -> None:
 def evidence(
     traces: Annotated[
         list[str],
-        typer.Argument(parser=file_name, metavar="TRACE", help="Files, plain or gzip."),
+        typer.Argument(
+            parser=file_name, metavar="TRACE", help="Files, plain or compressed (gzip, xz, zstd)."
+        ),
     ],
     mode: ModeOption = ModeChoice.AUTO,
     output: Annotated[

@@ -3,18 +3,25 @@
 from __future__ import annotations
 
 import contextlib
-import gzip
 import hashlib
 import io
 import itertools
 import os
 import sys
-import zlib
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO, Final, NamedTuple, TypeAlias
 
+from monitor.input.compressed import (
+    CHUNK,
+    Corrupt,
+    NoDecoder,
+    decompressed,
+    format_of,
+    format_promised,
+)
 from monitor.input.errors import InputError, did_you_mean
+from monitor.input.msgpack_lines import BadMsgpack, is_msgpack, lines_of
 from spec.files.plain import NoFile, open_plain
 
 if TYPE_CHECKING:
@@ -26,14 +33,13 @@ LINE_LIMIT: Final = 1 << 20
 """Longest line that is read, in bytes; a longer one is dropped while it is read."""
 
 STDIN: Final = "-"
-_CHUNK: Final = 1 << 17
 _HEAD: Final = 8192
-_GZIP: Final = b"\x1f\x8b"
+_MAGIC: Final = 8  # bytes by which a format is known
 BOM: Final = b"\xef\xbb\xbf"
 """The mark of byte order, with which a text may begin."""
 _CONTROLS: Final = bytes(sorted({*range(32), 127} - set(b"\t\n\r\f")))
 _Readable: TypeAlias = BinaryIO | io.FileIO
-_UNREADABLE = (OSError, EOFError, zlib.error)
+_UNREADABLE = (OSError, Corrupt, BadMsgpack)
 
 
 class Fault(NamedTuple):
@@ -92,7 +98,7 @@ class Lines:
         """
         with self._opened() as inner:
             disk = self._disk = _Hashed(inner)
-            packed = io.BufferedReader(disk, _CHUNK)
+            packed = io.BufferedReader(disk, CHUNK)
             found = False
             for block in _blocks(self._chunks(packed)):
                 if isinstance(block, bytes):
@@ -102,7 +108,7 @@ class Lines:
                 fault = self._too_long() if block is None else self._damaged(block, found)
                 found = True
                 yield fault
-            while packed.read1(_CHUNK):
+            while packed.read1(CHUNK):
                 pass
             self.sha256 = disk.sha256.hexdigest()
             if not found:
@@ -136,37 +142,43 @@ class Lines:
             yield stream
 
     def _chunks(self, packed: io.BufferedReader[_Hashed]) -> Iterator[bytes | Exception]:
-        """The text in pieces of at most `_CHUNK` bytes; last, what ended the reading too early."""
-        plain: io.BufferedReader[_Hashed] | gzip.GzipFile = packed
-        first = True
+        """The text in pieces; last, what ended the reading too early."""
         try:
-            if packed.peek(len(_GZIP)).startswith(_GZIP):
-                plain = gzip.GzipFile(fileobj=packed)
-            elif self.file.endswith(".gz") and packed.peek(1):
-                hint = "compress it with gzip, or drop the suffix"
-                raise InputError(self.file, "named .gz, and not gzip data", hint=hint)
-            while chunk := plain.read1(_CHUNK):
-                if first and _is_binary(chunk[:_HEAD]):
-                    from monitor.input.looks import describe_file
-
-                    reason, hint = describe_file(chunk)
-                    raise InputError(self.file, reason, hint=hint)
-                yield chunk.removeprefix(BOM) if first else chunk
-                first = False
+            head = packed.peek(_MAGIC)
+            found, promised = format_of(head), format_promised(self.file)
+            if head and promised is not None and promised is not found:
+                reason = f"named {promised.suffix}, and not {promised.name} data"
+                hint = f"compress it with {promised.name}, or drop the suffix"
+                raise InputError(self.file, reason, hint=hint)
+            yield from self._text(decompressed(packed, found))
+        except NoDecoder as error:
+            raise InputError(self.file, str(error), hint=error.hint) from None
         except _UNREADABLE as error:
             yield error
+
+    def _text(self, chunks: Iterator[bytes]) -> Iterator[bytes]:
+        """The text of a file without its mark of byte order; that of msgpack is JSON."""
+        first = next(filter(None, chunks), b"")
+        if is_msgpack(first):
+            yield from lines_of(itertools.chain([first], chunks), LINE_LIMIT)
+            return
+        if _is_binary(first[:_HEAD]):
+            from monitor.input.looks import describe_file
+
+            reason, hint = describe_file(first)
+            raise InputError(self.file, reason, hint=hint)
+        yield first.removeprefix(BOM)
+        yield from chunks
 
     def _too_long(self) -> Fault:
         reason = f"the line is longer than {LINE_LIMIT} bytes"
         return Fault(self.file, reason, "write one event on each line")
 
     def _damaged(self, error: Exception, found: bool) -> Fault:
-        if isinstance(error, EOFError):
-            reason, hint = "the gzip data is truncated", "copy the file again"
-        elif isinstance(error, gzip.BadGzipFile | zlib.error):
-            reason, hint = f"the gzip data is corrupt: {error}", "copy the file again"
+        if isinstance(error, OSError):
+            reason, hint = f"cannot be read: {error.strerror or error}", ""
         else:
-            reason, hint = f"cannot be read: {getattr(error, 'strerror', None) or error}", ""
+            reason, hint = str(error), "copy the file again"
         if not found:
             raise InputError(self.file, reason, hint=hint)
         return Fault(self.file, reason, hint)

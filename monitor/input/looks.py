@@ -11,8 +11,6 @@ if TYPE_CHECKING:
 __all__ = ["describe_file", "describe_line", "describe_object"]
 
 _PACKED: Final = (
-    (b"\xfd7zXZ\x00", "xz data", "xz -dc FILE | resident-claims check -"),
-    (b"\x28\xb5\x2f\xfd", "zstd data", "zstd -dc FILE | resident-claims check -"),
     (b"BZh", "bzip2 data", "bzip2 -dc FILE | resident-claims check -"),
     (b"PK\x03\x04", "a zip archive", "unzip -p FILE | resident-claims check -"),
     (b"PAR1", "a Parquet file", "write it as JSON, one event on each line"),

@@ -27,7 +27,7 @@ class Source:
     input cannot be read twice.
 
     Args:
-        paths: `-` is standard input; gzip is recognised by its content.
+        paths: `-` is standard input; gzip, xz, zstd and msgpack are recognised by their content.
         lenient: skip and count the lines that cannot be read, instead of raising for the first.
         window: put the lines of each stream into the order of their numbers, as far as this
             reaches. A line that cannot be read may be any of those that are missing: what is held

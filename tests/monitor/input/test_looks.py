@@ -28,8 +28,6 @@ LINES: Final = {
     json.dumps(stored(1)): ("a KV event without its batch", "docs/kv-events.md"),
 }
 FILES: Final = {
-    b"\xfd7zXZ\x00\x00\x04": "xz data",
-    b"\x28\xb5\x2f\xfd\x00\x00": "zstd data",
     b"BZh9\x00\x00": "bzip2 data",
     b"PK\x03\x04\x00\x00": "a zip archive",
     b"PAR1\x00\x00": "a Parquet file",

@@ -1,0 +1,139 @@
+"""Turns a stream of msgpack maps and arrays into lines of JSON, one for each."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Any, Final
+
+import msgspec
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+__all__ = ["BadMsgpack", "is_msgpack", "lines_of"]
+
+_OBJECTS: Final = re.compile(
+    rb"(?:[\x91-\x9f]|\xdc..|\xdd....)?"  # an array of them, or none
+    rb"(?:[\x81-\x8f]|\xde..|\xdf....)"  # a map
+    rb"(?:[\xa1-\xbf]|\xd9.|\xda..)[A-Za-z_]",  # its first key
+    re.DOTALL,
+)
+_SIZES: Final = (
+    {0xC4: 1, 0xC5: 2, 0xC6: 4, 0xD9: 1, 0xDA: 2, 0xDB: 4}  # bytes and texts
+    | {0xDC: 2, 0xDD: 4, 0xDE: 2, 0xDF: 4}  # arrays and maps
+    | {0xC7: 1, 0xC8: 2, 0xC9: 4}  # of other types
+)
+"""In how many bytes a size is stated, by the first byte."""
+
+_FIXED: Final = (
+    {0xC0: 1, 0xC2: 1, 0xC3: 1, 0xCA: 5, 0xCB: 9, 0xCC: 2, 0xCD: 3, 0xCE: 5, 0xCF: 9}
+    | {0xD0: 2, 0xD1: 3, 0xD2: 5, 0xD3: 9}
+    | {0xD4: 3, 0xD5: 4, 0xD6: 6, 0xD7: 10, 0xD8: 18}
+)
+"""The bytes of values of one size, by the first byte."""
+
+_DECODE: Final = msgspec.msgpack.Decoder().decode
+_ENCODE: Final = msgspec.json.Encoder().encode
+_BINARY: Final = frozenset({"frames", "payload"})
+"""The fields whose bytes are base64 in JSON; others are hexadecimal, as block hashes are."""
+
+
+class BadMsgpack(Exception):
+    """The data cannot be read; says why."""
+
+
+def is_msgpack(head: bytes) -> bool:
+    """Whether data begin with a map that has names as keys, or with an array of such."""
+    return _OBJECTS.match(head) is not None
+
+
+def lines_of(chunks: Iterable[bytes], most: int) -> Iterator[bytes]:
+    """The values as lines of JSON.
+
+    Args:
+        most: bytes of one value.
+
+    Raises:
+        BadMsgpack: a value is no map or array, is too long, or is damaged or cut.
+    """
+    buffer = bytearray()
+    for chunk in chunks:
+        buffer += chunk
+        at = 0
+        while (found := _scanned(buffer, at)) is not None:
+            end, pairs = found
+            yield _line(bytes(buffer[at:end]), pairs)
+            at = end
+        del buffer[:at]
+        if len(buffer) > most:
+            raise BadMsgpack(f"a msgpack value is longer than {most} bytes")
+    if buffer:
+        raise BadMsgpack("the msgpack data is truncated")
+
+
+def _scanned(data: bytearray, at: int) -> tuple[int, int] | None:
+    """Where the value at this place ends, and how many pairs its maps have; None where the data end
+    before it does.
+    """
+    due, pairs, length = 1, 0, len(data)
+    while due:
+        if at >= length:
+            return None
+        first = data[at]
+        due -= 1
+        if first < 0x80 or first >= 0xE0:
+            at += 1
+        elif first < 0xA0:  # a map or an array
+            due, pairs, at = _with_items(first < 0x90, first & 15, due, pairs, at + 1)
+        elif first < 0xC0:
+            at += 1 + (first & 31)
+        elif first in _FIXED:
+            at += _FIXED[first]
+        elif first in _SIZES:
+            begin = at + 1 + _SIZES[first]
+            if begin > length:
+                return None
+            size = int.from_bytes(data[at + 1 : begin], "big")
+            if first >= 0xDC:
+                due, pairs, at = _with_items(first >= 0xDE, size, due, pairs, begin)
+            else:
+                at = begin + size + (0xC7 <= first <= 0xC9)
+        else:
+            raise BadMsgpack(f"the msgpack data is corrupt: no value begins with {first:#x}")
+    return None if at > length else (at, pairs)
+
+
+def _with_items(is_map: bool, size: int, due: int, pairs: int, at: int) -> tuple[int, int, int]:
+    """How many values are due, how many pairs there are, and where the items begin."""
+    return (due + 2 * size, pairs + size, at) if is_map else (due + size, pairs, at)
+
+
+def _line(packed: bytes, pairs: int) -> bytes:
+    """One value as a line.
+
+    Args:
+        pairs: of its maps. A decoder keeps one of two pairs with one key.
+    """
+    found = 0
+
+    def plain(value: Any, *, binary: bool = False) -> Any:
+        nonlocal found
+        if isinstance(value, bytes) and not binary:
+            return value.hex()
+        if isinstance(value, list):
+            return [plain(each, binary=binary) for each in value]
+        if isinstance(value, dict):
+            found += len(value)
+            return {key: plain(each, binary=key in _BINARY) for key, each in value.items()}
+        return value
+
+    try:
+        value = plain(_DECODE(packed))
+        line = _ENCODE(value)
+    except (msgspec.MsgspecError, ValueError, TypeError, RecursionError) as error:
+        raise BadMsgpack(f"the msgpack data is corrupt: {str(error)[:100]}") from None
+    if not isinstance(value, dict | list):
+        raise BadMsgpack("a msgpack value is no map and no array")
+    if found != pairs:
+        raise BadMsgpack("a key occurs twice in a msgpack map")
+    return line + b"\n"
