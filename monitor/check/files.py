@@ -13,6 +13,7 @@ from monitor.durable.collector import seldom
 from monitor.input.engines import engines_in
 from monitor.input.errors import InputError
 from monitor.input.lines import STDIN
+from monitor.input.logs import PLAIN
 from monitor.input.reorder_window import Window
 from monitor.native import core
 from monitor.results import USUAL
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
     from monitor.check.conclude import Found
     from monitor.check.jobs import Judge
     from monitor.input.engines import Engines
+    from monitor.input.logs import Extraction
     from monitor.report.verdict import Report
     from spec.claims.states import Mode
     from spec.stream.breaks import Limits
@@ -57,6 +59,7 @@ def check(
     window: Window | None = None,
     jobs: int = 1,
     limits: Limits | None = None,
+    how: Extraction = PLAIN,
     stdin: BinaryIO | None = None,
     progress: Callable[[int], None] | None = None,
 ) -> Report:
@@ -74,6 +77,8 @@ def check(
             come.
         jobs: judge so many files at once, each in a process of its own.
         limits: how much of each stream is followed at once; by default all.
+        how: how lines of events are taken out of a log. Where other lines are skipped, a line that
+            begins with an object and cannot be read is counted as with `lenient`.
         stdin: what `-` stands for, by default the standard input of the process.
         progress: called from time to time with the number of bytes read, as they lie on disk.
 
@@ -82,15 +87,15 @@ def check(
         SpecError: there are too few open files or processes for so many jobs.
     """
     asked = Asked(mode, bundle, strict, claim, limits or USUAL)
-    engines = engines_in(paths)
+    engines, lenient = engines_in(paths, how), lenient or how.skip
     if engines.merged and window is not None:
         hint = "leave out --reorder: ranks are put into order by their times"
         raise InputError(engines.merged[0][0].path, "it is a rank of an engine", hint=hint)
-    # Ranks are merged, and lines put into order, by the readers in Python.
-    if core() == "native" and not (engines or window):
-        judge: Judge = partial(_judge_natively, asked, lenient)
+    # The readers in Python merge ranks, put lines into order, and see which streams have numbers.
+    if core() == "native" and not (engines or window or how.skip):
+        judge: Judge = partial(_judge_natively, asked, lenient, how)
     else:
-        judge = partial(_judge_files, asked, lenient, window, engines)
+        judge = partial(_judge_files, asked, lenient, window, engines, how)
     if jobs > 1 and len(set(paths) - {STDIN}) > 1 and not engines:
         from monitor.check.jobs import judge_apart
 
@@ -107,6 +112,7 @@ def _judge_files(
     lenient: bool,
     window: Window | None,
     engines: Engines,
+    how: Extraction,
     paths: Sequence[str],
     *,
     stdin: BinaryIO | None = None,
@@ -121,9 +127,11 @@ def _judge_files(
     reject = streams.reject
     source: Source | Merged
     if window is None:
-        source = Merged(paths, engines, lenient=lenient, stdin=stdin, on_reject=reject)
+        source = Merged(paths, engines, lenient=lenient, stdin=stdin, on_reject=reject, how=how)
     else:
-        source = Source(paths, lenient=lenient, window=window, stdin=stdin, on_reject=reject)
+        source = Source(
+            paths, lenient=lenient, window=window, stdin=stdin, on_reject=reject, how=how
+        )
     for number, record in enumerate(source):
         if progress is not None and number % _EVERY == 0:
             progress(source.size)
@@ -138,6 +146,7 @@ def _judge_files(
 def _judge_natively(
     asked: Asked,
     lenient: bool,
+    how: Extraction,
     paths: Sequence[str],
     *,
     stdin: BinaryIO | None = None,
@@ -146,7 +155,7 @@ def _judge_natively(
     """The same by the native core, which is imported where it is asked for."""
     from monitor.check.native import judge_natively
 
-    return judge_natively(asked, lenient, paths, stdin=stdin, progress=progress)
+    return judge_natively(asked, lenient, how, paths, stdin=stdin, progress=progress)
 
 
 def check_files(

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
     from monitor.check.conclude import Asked
     from monitor.input.dialects import Reader
+    from monitor.input.logs import Extraction
 
 __all__ = ["judge_natively"]
 
@@ -27,6 +28,7 @@ __all__ = ["judge_natively"]
 def judge_natively(
     asked: Asked,
     lenient: bool,
+    how: Extraction,
     paths: Sequence[str],
     *,
     stdin: BinaryIO | None = None,
@@ -36,6 +38,7 @@ def judge_natively(
 
     Args:
         lenient: lines that cannot be read are left out and counted.
+        how: how lines of events are taken out of a log; none is skipped.
         stdin: what `-` stands for.
         progress: called from time to time with the number of bytes read.
 
@@ -44,7 +47,7 @@ def judge_natively(
     """
     found, size = Found([], Occurred(), []), 0
     for path in dict.fromkeys(paths):
-        lines = Lines(path, stdin=stdin)
+        lines = Lines(path, stdin=stdin, how=how)
         file = _File(asked, path, lenient=lenient)
         number = 1
         for block in lines.blocks():

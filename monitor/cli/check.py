@@ -15,8 +15,12 @@ from monitor.report.options import (
     IdsOption,
     LiveOption,
     ModeOption,
+    Others,
+    OthersOption,
     ReorderOption,
     RequestsOption,
+    StripOption,
+    extraction_asked,
     limits_asked,
     mode_asked,
     window_asked,
@@ -77,6 +81,8 @@ def check_traces(
         ),
     ] = False,
     reorder: ReorderOption = None,
+    strip: StripOption = False,
+    others: OthersOption = Others.REFUSE,
     jobs: Annotated[
         int, typer.Option(min=1, max=256, help="Judge so many files at once, in processes.")
     ] = 1,
@@ -119,6 +125,7 @@ def check_traces(
                 window=window,
                 jobs=jobs,
                 limits=limits,
+                how=extraction_asked(strip, others),
                 progress=step,
             )
     except InputError as error:

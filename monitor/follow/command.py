@@ -44,6 +44,7 @@ if TYPE_CHECKING:
     from monitor.follow.verdict_line import VerdictLine
     from monitor.input.dialects import Reader
     from monitor.input.errors import InputError
+    from monitor.input.logs import Extraction
     from monitor.input.reorder_window import Window
     from monitor.report.verdict import Report
     from spec.claims.states import Mode
@@ -69,6 +70,7 @@ class Asked:
     reorder: Window | None
     ranks: Window
     limits: Limits
+    how: Extraction
     until_eof: bool
     when_full: WhenFull
     verdicts: Path | None
@@ -163,6 +165,7 @@ def followed(asked: Asked, watch: Watch | None = None) -> Followed:
             lossy=source.lossy,
             window=asked.reorder,
             limits=asked.limits,
+            how=asked.how,
             on_reject=complain,
             engines=engines,
             reader=None if watch is None else watch.reader(name),

@@ -16,9 +16,11 @@ from monitor.follow.verdict_line import LimitLine, ViolationLine, key_of
 from monitor.input.dialects import LIVE, Reader
 from monitor.input.errors import InputError
 from monitor.input.lines import BOM, LINE_LIMIT
+from monitor.input.logs import PLAIN, LogLines
 from monitor.input.plain import event_of, plain_record
 from monitor.input.records import Disorder, at_line
 from monitor.input.resequencer import Resequencer
+from monitor.input.sources import Numbers
 from monitor.results import USUAL, obligation_said
 from spec.events.canonical import Mark
 from spec.language.errors import SpecError
@@ -30,6 +32,7 @@ if TYPE_CHECKING:
     from monitor.follow.buffer import Line
     from monitor.follow.judge_state import Merging
     from monitor.follow.verdict_line import ClaimLine, Counts, VerdictLine
+    from monitor.input.logs import Extraction
     from monitor.input.records import At, Record
     from monitor.input.reorder_window import Window
     from monitor.report.verdict import Report
@@ -66,6 +69,8 @@ class Judge:
         window: lines of a stream are put into the order of their numbers within it. Where lines may
             be missing, what is held back is given up.
         limits: of what is followed at once.
+        how: how lines of events are taken out of a log. Where other lines are skipped, a line of a
+            stream without sequence numbers is rejected.
         engines: those who judge the lines of ranks.
     """
 
@@ -78,12 +83,15 @@ class Judge:
         lossy: bool = False,
         window: Window | None = None,
         limits: Limits | None = None,
+        how: Extraction = PLAIN,
         on_reject: Callable[[InputError], None] = lambda _: None,
         engines: Merging | None = None,
         reader: Reader | None = None,
     ) -> None:
         self._source, self._counts, self._lossy = source, counts, lossy
         self._on_reject, self._engines = on_reject, engines
+        self._log = None if how == PLAIN else LogLines(how, LINE_LIMIT)
+        self._numbers = Numbers() if how.skip else None
         self.origins: Mapping[str, str] = {}  # digests of the first lines of other sources
         self._mode, most = mode, limits or USUAL
         self._reader = reader or Reader(source, LIVE)
@@ -113,6 +121,8 @@ class Judge:
         self._lines += 1
         if self._lines == 1 and line is not None:
             line = line.removeprefix(BOM)
+        if line is not None and self._log is not None:
+            line = self._log.take(line)
         if line is not None and (not line or line.isspace()):
             return []
         self._monitor.account.lines += 1
@@ -237,14 +247,17 @@ class Judge:
         Args:
             disorder: what was out of order, where that was seen elsewhere.
         """
-        lines = self._give_up() + self.judge(self._reader.flush())
+        rest = b"" if self._log is None else self._log.flush()
+        lines = self.take(rest) if rest else []
+        lines += self._give_up() + self.judge(self._reader.flush())
         for stream, why in self._unsure.items():
             self._monitor.lose(self._lines, why, stream)
         self._unsure.clear()
         at = self._here
         for stream, claim in self._monitor.in_hand(final=True):
             lines += self._ended(stream, claim, at, final=True)
-        self._monitor.account.form = self._reader.says
+        says = self._reader.says, "" if self._log is None else self._log.says
+        self._monitor.account.form = "; ".join(filter(None, says))
         self._monitor.account.disorder = disorder if self._order is None else self._disorder
         return lines, self._monitor.finish()
 
@@ -260,6 +273,7 @@ class Judge:
     def _plain(self, line: bytes) -> Record | None:
         """The record of a plain line that is in order, of no rank, and of a known stream."""
         merges = self._engines is not None and self._engines.merges
+        merges |= self._numbers is not None
         if merges or self._order is not None or len(line) > LINE_LIMIT:
             return None
         event = event_of(line)
@@ -276,6 +290,8 @@ class Judge:
         records = self._reader.feed(line, self._lines)
         if not all(map(self._has_room, records)):
             raise InputError(self._source, _TOO_MANY, line=self._lines)
+        if self._numbers is not None:
+            self._numbers.check(records, self._source)
         return records
 
     def judge(self, records: Iterable[Record]) -> list[VerdictLine]:

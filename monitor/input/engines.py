@@ -8,11 +8,13 @@ import msgspec
 
 from monitor.input.errors import InputError
 from monitor.input.lines import STDIN, Lines
+from monitor.input.logs import PLAIN
 from spec.events.canonical import Mark, StreamMark
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from monitor.input.logs import Extraction
     from monitor.input.records import Record
 
 __all__ = ["HINT", "MOST_RANKS", "Engines", "Rank", "engines_in", "explained"]
@@ -44,14 +46,17 @@ class Engines(NamedTuple):
         return bool(self.merged or self.apart)
 
 
-def engines_in(paths: Sequence[str]) -> Engines:
+def engines_in(paths: Sequence[str], how: Extraction = PLAIN) -> Engines:
     """The ranks among some files, of which the first lines are read. Of one file none is read: it
     says itself that it is a rank, and is no whole engine.
+
+    Args:
+        how: how lines of events are taken out of a log.
     """
     found = Engines([], {})
     if len({*paths}) == 1:
         return found
-    for ranks in _by_engine(paths):
+    for ranks in _by_engine(paths, how):
         if why := _problem(ranks):
             found.apart.update((each.path, f"{_says(each)}, and {why}") for each in ranks)
         else:
@@ -59,10 +64,10 @@ def engines_in(paths: Sequence[str]) -> Engines:
     return found
 
 
-def _by_engine(paths: Sequence[str]) -> list[tuple[Rank, ...]]:
+def _by_engine(paths: Sequence[str], how: Extraction) -> list[tuple[Rank, ...]]:
     found: dict[str, list[Rank]] = {}
     for path in dict.fromkeys(paths):
-        if (rank := _rank_of(path)) is not None:
+        if (rank := _rank_of(path, how)) is not None:
             found.setdefault(rank.engine, []).append(rank)
     return [tuple(sorted(ranks, key=lambda each: each.rank)) for ranks in found.values()]
 
@@ -87,11 +92,11 @@ def _says(rank: Rank) -> str:
     return f"line 1 of {rank.path} is rank {rank.rank} of {rank.ranks} of {rank.engine}"
 
 
-def _rank_of(path: str) -> Rank | None:
+def _rank_of(path: str, how: Extraction) -> Rank | None:
     """Which rank the first line of a file says that it is, if any."""
     if path == STDIN:
         return None
-    lines = Lines(path).blocks()
+    lines = Lines(path, how=how).blocks()
     try:
         block = next(lines, b"")
         first = block.splitlines()[0] if isinstance(block, bytes) and block else b""

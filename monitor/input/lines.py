@@ -21,6 +21,7 @@ from monitor.input.compressed import (
     format_promised,
 )
 from monitor.input.errors import InputError, did_you_mean
+from monitor.input.logs import PLAIN, Extraction, LogLines
 from monitor.input.msgpack_lines import BadMsgpack, is_msgpack, lines_of
 from spec.files.plain import NoFile, open_plain
 
@@ -34,6 +35,7 @@ LINE_LIMIT: Final = 1 << 20
 
 STDIN: Final = "-"
 _HEAD: Final = 8192
+_STRIP: Final = "--strip reads what stands behind the prefix of a log line"
 _MAGIC: Final = 8  # bytes by which a format is known
 BOM: Final = b"\xef\xbb\xbf"
 """The mark of byte order, with which a text may begin."""
@@ -60,10 +62,16 @@ class Lines:
     Iterate once, over lines or over blocks. Memory is bounded by `LINE_LIMIT` whatever the file
     holds, compressed or not. `sha256` is of the bytes as they lie on disk, known when the iteration
     has ended.
+
+    Args:
+        how: how lines of events are taken out of a log; what is skipped counts as a blank line.
     """
 
-    def __init__(self, file: str, *, stdin: BinaryIO | None = None) -> None:
+    def __init__(
+        self, file: str, *, stdin: BinaryIO | None = None, how: Extraction = PLAIN
+    ) -> None:
         self.file = file
+        self._log = None if how == PLAIN else LogLines(how, LINE_LIMIT)
         self.sha256 = ""
         self._stdin = stdin
         self._disk: _Hashed | None = None
@@ -72,6 +80,11 @@ class Lines:
     def size(self) -> int:
         """Bytes read so far, as they lie on disk."""
         return self._disk.size if self._disk else 0
+
+    @property
+    def says(self) -> str:
+        """How many lines of other programs were skipped; empty if none."""
+        return "" if self._log is None else self._log.says
 
     def __iter__(self) -> Iterator[tuple[int, bytes | InputError]]:
         """Lines in order.
@@ -102,18 +115,21 @@ class Lines:
             found = False
             for block in _blocks(self._chunks(packed)):
                 if isinstance(block, bytes):
-                    found = found or not block.isspace()
-                    yield block
+                    for part in (block,) if self._log is None else self._extracted(block):
+                        found = found or isinstance(part, Fault) or not part.isspace()
+                        yield part
                     continue
                 fault = self._too_long() if block is None else self._damaged(block, found)
                 found = True
                 yield fault
+            if self._log is not None and (rest := self._log.flush()):
+                found = True
+                yield rest
             while packed.read1(CHUNK):
                 pass
             self.sha256 = disk.sha256.hexdigest()
             if not found:
-                reason = "the file is empty" if not disk.size else "the file holds only blank lines"
-                raise InputError(self.file, reason, hint="a trace has one event on each line")
+                raise self._empty(disk.size)
 
     @contextmanager
     def _opened(self) -> Iterator[_Readable]:
@@ -169,6 +185,31 @@ class Lines:
             raise InputError(self.file, reason, hint=hint)
         yield first.removeprefix(BOM)
         yield from chunks
+
+    def _extracted(self, block: bytes) -> Iterator[bytes | Fault]:
+        """The lines of a block that are of events, in their places."""
+        assert self._log is not None
+        found: list[bytes] = []
+        for line in block.split(b"\n"):
+            content = self._log.take(line)
+            if content is not None:
+                found.append(content)
+                continue
+            if found:
+                yield b"\n".join(found) + b"\n"
+            yield self._too_long()
+            found = [b""]
+        if text := b"\n".join(found):
+            yield text
+
+    def _empty(self, size: int) -> InputError:
+        """The file has no line of an event."""
+        if self.says:
+            reason, hint = f"no line begins with an object: {self.says}", _STRIP
+        else:
+            reason = "the file holds only blank lines" if size else "the file is empty"
+            hint = "a trace has one event on each line"
+        return InputError(self.file, reason, hint=hint)
 
     def _too_long(self) -> Fault:
         reason = f"the line is longer than {LINE_LIMIT} bytes"

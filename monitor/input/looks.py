@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Final
 
+from monitor.input.logs import after_prefix, begins_event
+
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
@@ -20,7 +22,10 @@ _PACKED: Final = (
 
 _BATCH: Final = re.compile(rb"[\x92\x93](?:\xcb|\xce|\xcf)")
 _PREFIX: Final = re.compile(rb'(?!\[)[^{"]{1,300}\{"')
-_STRIP: Final = "sed 's/^[^{]*//' FILE | resident-claims check -"
+_LEVEL: Final = re.compile(rb"[^{]{0,100}?\b(?:TRACE|DEBUG|INFO|WARN|WARNING|ERROR|CRITICAL)\b")
+_SED: Final = "sed 's/^[^{]*//' FILE | resident-claims check -"
+_STRIP: Final = "--strip reads what stands behind the prefix"
+_OTHERS: Final = "--others skip skips such lines, if events have sequence numbers"
 _EVENTS: Final = frozenset({"BlockStored", "BlockRemoved", "AllBlocksCleared"})
 
 
@@ -40,15 +45,20 @@ def describe_file(head: bytes) -> tuple[str, str]:
 
 def describe_line(line: bytes) -> tuple[str, str] | None:
     """What a line that is not JSON looks like, and what to do about it, if that is known."""
-    if _PREFIX.match(line):
+    rest = after_prefix(line)
+    if rest is not None and begins_event(rest):
         return "a log line with an event behind other text", _STRIP
-    return None
+    if _PREFIX.match(line):
+        return "a log line with an event behind other text", _SED
+    if rest is not None:
+        return "a log line of another program", f"with --strip, {_OTHERS}"
+    return ("a log line of another program", _OTHERS) if _LEVEL.match(line) else None
 
 
 def describe_object(obj: Mapping[str, object]) -> tuple[str, str] | None:
     """What an object that is no event looks like, and what to do about it, if that is known."""
     if isinstance(obj.get("log"), str) and "stream" in obj:
-        return "a line of docker's json-file log", "jq -j .log FILE | resident-claims check -"
+        return "a line of docker's json-file log", "--strip reads what is in it"
     if "MESSAGE" in obj and any(name.startswith("_") for name in obj):
         what = "an entry of journald"
         return what, "journalctl -o cat UNIT | resident-claims check -"

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Final
 
 from monitor.input.engines import HINT, explained
 from monitor.input.errors import InputError
+from monitor.input.logs import PLAIN
 from monitor.input.rank_lines import fault_of
 from monitor.input.rank_merge import RankMerge
 from monitor.input.records import Disorder
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
     from typing import BinaryIO
 
     from monitor.input.engines import Engines, Rank
+    from monitor.input.logs import Extraction
     from monitor.input.records import Account, Record
 
 __all__ = ["Merged"]
@@ -41,7 +43,9 @@ class Merged:
         lenient: bool = False,
         stdin: BinaryIO | None = None,
         on_reject: Callable[[InputError], None] | None = None,
+        how: Extraction = PLAIN,
     ) -> None:
+        self._how = how
         self._engines = {ranks[0].path: ranks for ranks in engines.merged}
         others = {each.path for ranks in engines.merged for each in ranks[1:]}
         self._paths = [path for path in dict.fromkeys(paths) if path not in others]
@@ -74,7 +78,9 @@ class Merged:
                     yield explained(record, self._apart)
 
     def _source(self, path: str, on_reject: Callable[[InputError], None] | None) -> Source:
-        source = Source([path], lenient=self._lenient, stdin=self._stdin, on_reject=on_reject)
+        source = Source(
+            [path], lenient=self._lenient, stdin=self._stdin, on_reject=on_reject, how=self._how
+        )
         self._sources.append(source)
         return source
 

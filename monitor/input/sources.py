@@ -7,17 +7,19 @@ from typing import TYPE_CHECKING, BinaryIO
 from monitor.input.dialects import Reader
 from monitor.input.errors import InputError
 from monitor.input.lines import Lines
+from monitor.input.logs import PLAIN
 from monitor.input.plain import event_of, plain_record
-from monitor.input.records import Account
+from monitor.input.records import CANONICAL, Account
 from monitor.input.resequencer import Resequencer
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
+    from monitor.input.logs import Extraction
     from monitor.input.records import Record
     from monitor.input.reorder_window import Window
 
-__all__ = ["Source"]
+__all__ = ["Numbers", "Source"]
 
 
 class Source:
@@ -34,6 +36,8 @@ class Source:
             back is given up before it is rejected.
         stdin: what `-` stands for, by default the standard input of the process.
         on_reject: called for each line that is skipped, where it stands among the records.
+        how: how lines of events are taken out of a log. Where other lines are skipped, every stream
+            has sequence numbers.
     """
 
     def __init__(
@@ -44,8 +48,10 @@ class Source:
         window: Window | None = None,
         stdin: BinaryIO | None = None,
         on_reject: Callable[[InputError], None] | None = None,
+        how: Extraction = PLAIN,
     ) -> None:
         self.accounts: list[Account] = []
+        self._how = how
         self._paths = tuple(dict.fromkeys(paths))
         self._lenient, self._window = lenient, window
         self._stdin, self._on_reject = stdin, on_reject
@@ -69,7 +75,8 @@ class Source:
         return self._done + (self._lines.size if self._lines else 0)
 
     def _file(self, account: Account) -> Iterator[Record]:
-        lines = self._lines = Lines(account.file, stdin=self._stdin)
+        lines = self._lines = Lines(account.file, stdin=self._stdin, how=self._how)
+        numbers = Numbers() if self._how.skip else None
         reader = Reader(account.file)
         order = None if self._window is None else Resequencer(self._window)
         for number, content in lines:
@@ -85,11 +92,16 @@ class Source:
                 if self._on_reject is not None:
                     self._on_reject(error)
                 continue
+            if numbers is not None:
+                numbers.check(records, account.file)
             yield from records if order is None else order.take_all(records)
         account.sha256 = lines.sha256
         self._done, self._lines = self.size, None
-        yield from reader.flush() if order is None else order.take_all(reader.flush())
-        account.form = reader.says
+        records = reader.flush()
+        if numbers is not None:
+            numbers.check(records, account.file)
+        yield from records if order is None else order.take_all(records)
+        account.form = "; ".join(filter(None, (reader.says, lines.says)))
         if order is not None:
             yield from order.flush()
             account.disorder = order.disorder(account.file)
@@ -101,3 +113,24 @@ class Source:
         if reader.is_canonical and (event := event_of(content)) is not None:
             return (plain_record(event, reader.file, number),)
         return reader.feed(content, number)
+
+
+class Numbers:
+    """Checks that the streams of one source have sequence numbers.
+
+    Without them a skipped event would not be missed.
+    """
+
+    def __init__(self) -> None:
+        self._known: set[str] = set()
+
+    def check(self, records: Iterable[Record], file: str) -> None:
+        """Raise InputError if a record shows that its stream has none."""
+        for record in records:
+            stamp = record.stamp
+            may_lack = stamp.stream in self._known and stamp.form is not CANONICAL
+            if stamp.form.skips or (stamp.sequence is None and not may_lack):
+                reason = "the stream has no sequence numbers: a skipped event would not be missed"
+                hint = "leave out --others skip, and give the lines of events alone"
+                raise InputError(file, reason, line=record.at.line, hint=hint)
+            self._known.add(stamp.stream)

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from enum import StrEnum
 from typing import Annotated, Final, TypeAlias
 
 import msgspec
 import typer
 
+from monitor.input.logs import Extraction
 from monitor.input.reorder_window import Window
 from monitor.report.verdict import ModeChoice
 from monitor.results import IDS, limits_asked
@@ -20,9 +22,13 @@ __all__ = [
     "IdsOption",
     "LiveOption",
     "ModeOption",
+    "Others",
+    "OthersOption",
     "RankWaitOption",
     "ReorderOption",
     "RequestsOption",
+    "StripOption",
+    "extraction_asked",
     "limits_asked",
     "mode_asked",
     "wait_asked",
@@ -107,6 +113,38 @@ RankWaitOption: TypeAlias = Annotated[
         "is silent, or so long: 100000, 10s, or 100000,10s.",
     ),
 ]
+
+
+StripOption: TypeAlias = Annotated[
+    bool,
+    typer.Option(
+        "--strip",
+        help="Remove the prefix of log lines: of journald, docker's json-file, CRI and kubectl "
+        "--timestamps.",
+    ),
+]
+
+
+class Others(StrEnum):
+    """What is done with lines of other programs."""
+
+    REFUSE = "refuse"
+    SKIP = "skip"
+
+
+OthersOption: TypeAlias = Annotated[
+    Others,
+    typer.Option(
+        "--others",
+        help="Lines of other programs; skip: count those that do not begin with {, and count those "
+        "that do as bad lines. Streams need sequence numbers.",
+    ),
+]
+
+
+def extraction_asked(strip: bool, others: Others) -> Extraction:
+    """How lines of events are taken out of a log."""
+    return Extraction(strip, others is Others.SKIP)
 
 
 def window_asked(text: str | None) -> Window | None:

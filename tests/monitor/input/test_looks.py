@@ -15,14 +15,20 @@ from tests.monitor.input.kv_lines import stored
 
 EVENT: Final = '{"kind":"request_arrived","sequence":0,"request_id":"r"}'
 STRIPPED: Final = "sed 's/^[^{]*//' FILE"
+STRIP: Final = "--strip reads"
+OTHERS: Final = "--others skip skips such lines"
 LINES: Final = {
-    "2026-11-28T23:00:00.5Z stdout F " + EVENT: ("a log line with an event", STRIPPED),
-    "Nov 28 23:00:00 host vllm[17]: " + EVENT: ("a log line with an event", STRIPPED),
+    "2026-11-28T23:00:00.5Z stdout F " + EVENT: ("a log line with an event", STRIP),
+    "2026-11-28T23:00:00.5Z " + EVENT: ("a log line with an event", STRIP),
+    "Nov 28 23:00:00 host vllm[17]: " + EVENT: ("a log line with an event", STRIP),
+    "Nov 28 23:00:00 host vllm[17]: INFO " + EVENT: ("a log line with an event", STRIPPED),
+    "Nov 28 23:00:00 host vllm[17]: started": ("of another program", f"with --strip, {OTHERS}"),
+    "INFO 11-28 23:00:00 [api_server.py:1] started": ("of another program", OTHERS),
     "(EngineCore pid=17) INFO " + EVENT: ("a log line with an event", STRIPPED),
     f"[{EVENT}]": ("a JSON array of events", "jq -c '.[]' FILE"),
     json.dumps({"log": EVENT + "\n", "stream": "stdout", "time": "now"}): (
         "docker's json-file log",
-        "jq -j .log FILE",
+        STRIP,
     ),
     json.dumps({"MESSAGE": EVENT, "_PID": "17"}): ("journald", "journalctl -o cat UNIT"),
     json.dumps(stored(1)): ("a KV event without its batch", "docs/kv-events.md"),
