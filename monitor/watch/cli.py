@@ -22,6 +22,7 @@ from monitor.follow.options import (
     WebhookOption,
 )
 from monitor.input.errors import InputError
+from monitor.input.logs import PLAIN
 from monitor.report.options import IDS, RANK_WAIT, limits_asked, wait_asked
 from monitor.watch.command import watch_events
 from monitor.watch.registry import load_registry
@@ -79,23 +80,24 @@ def watch_claims(
     """
     try:
         asked = Asked(
-            sources,
-            replay or (),
-            None,
-            None,
-            wait_asked(RANK_WAIT),
-            limits_asked(None, None, IDS),
-            until_eof,
-            WhenFull.BLOCK,
-            verdicts,
-            checkpoint,
-            checkpoint_every,
-            webhook,
-            otlp,
-            otlp_token,
-            metrics,
-            metrics_token,
-            form is Format.JSON,
+            sources=sources,
+            replays=replay or (),
+            mode=None,
+            reorder=None,
+            ranks=wait_asked(RANK_WAIT),
+            limits=limits_asked(None, None, IDS),
+            how=PLAIN,
+            until_eof=until_eof,
+            when_full=WhenFull.BLOCK,
+            verdicts=verdicts,
+            checkpoint=checkpoint,
+            checkpoint_every=checkpoint_every,
+            webhook=webhook,
+            otlp=otlp,
+            otlp_token=otlp_token,
+            metrics=metrics,
+            metrics_token=metrics_token,
+            json=form is Format.JSON,
         )
         code = watch_events(load_registry(Path(registry)), asked)
     except InputError as error:
