@@ -68,6 +68,10 @@ def watch_claims(
     otlp_token: OtlpTokenOption = None,
     metrics: MetricsOption = None,
     metrics_token: MetricsTokenOption = None,
+    verbose: Annotated[
+        bool,
+        typer.Option("--verbose", "-v", help="Show the preconditions that are met, too."),
+    ] = False,
     form: FormatOption = Format.TEXT,
 ) -> None:
     """Watch claims on an engine that knows none.
@@ -99,7 +103,7 @@ def watch_claims(
             metrics_token=metrics_token,
             json=form is Format.JSON,
         )
-        code = watch_events(load_registry(Path(registry)), asked)
+        code = watch_events(load_registry(Path(registry)), asked, verbose=verbose)
     except InputError as error:
         raise SpecError(str(error)) from error
     raise typer.Exit(code)

@@ -19,9 +19,9 @@ from monitor.input.dialects import Reader
 from monitor.input.dialects.kv_events import KvEventsDialect
 from monitor.watch.join import Join
 from monitor.watch.lines import EndLine, change_line, known
-from monitor.watch.preconditions import preconditions
+from monitor.watch.preconditions import Met, preconditions
 from monitor.watch.standing import State
-from monitor.watch.table import change_text, table
+from monitor.watch.table import change_text, summary, table
 from spec.cli.common import Code, console, print_text
 from spec.cli.layout import Page, paper, rendered
 from spec.language.prose import counted, printable
@@ -41,11 +41,15 @@ if TYPE_CHECKING:
 __all__ = ["Watch", "watch_events"]
 
 _REFRESH_S: Final = 0.5
-_ROWS: Final = 40  # of the live table
+_QUIET_S: Final = 10.0  # without any batch, before people are told
+_FRAME: Final = 4  # lines of the live table beside its rows
 
 
-def watch_events(watching: Watching, asked: Asked) -> int:
+def watch_events(watching: Watching, asked: Asked, *, verbose: bool) -> int:
     """Watch the claims of a registry on the engines of these sources; the exit code.
+
+    Args:
+        verbose: print the preconditions that are met, too.
 
     Raises:
         InputError: a source is not there, or cannot be followed.
@@ -54,7 +58,7 @@ def watch_events(watching: Watching, asked: Asked) -> int:
     watch = Watch(watching, asked)
     with watch:
         found = followed(asked, watch)
-    return watch.conclude(found)
+    return watch.conclude(found, verbose=verbose)
 
 
 class Watch:
@@ -65,9 +69,8 @@ class Watch:
 
     def __init__(self, watching: Watching, asked: Asked) -> None:
         self._watching, self._asked = watching, asked
-        self._several = len(asked.sources) > 1
         self._live: Any = None
-        self._drawn = 0.0
+        self._drawn, self._began, self._noted = 0.0, time.monotonic(), False
         self._ended: dict[tuple[str, int, str], ClaimLine] = {}
         self.joins: list[Join] = []
 
@@ -88,7 +91,6 @@ class Watch:
 
     def _join(self, stream: str) -> Join:
         join = Join(self._watching, stream, self._changed)
-        self._several |= bool(self.joins)
         self.joins.append(join)
         return join
 
@@ -96,7 +98,7 @@ class Watch:
         if self._asked.json:
             typer.echo(msgspec.json.encode(change_line(change)))
         elif self._live is None:
-            print_text(change_text(change, several=self._several))
+            print_text(change_text(change))
 
     def show(self, lines: Sequence[VerdictLine]) -> None:
         """Show what was decided: violations; the verdicts come at the end."""
@@ -113,19 +115,38 @@ class Watch:
 
     def look(self) -> None:
         """Draw the table, if it is time."""
+        now = time.monotonic()
+        if not self.joins and not self._noted and now - self._began > _QUIET_S:
+            self._noted = True
+            sources = ", ".join(self._asked.sources)
+            typer.echo(
+                printable(f"no batch of KV events was received yet from {sources}"), err=True
+            )
         if self._live is None:
             sys.stdout.flush()
-        elif (now := time.monotonic()) - self._drawn > _REFRESH_S:
+        elif now - self._drawn > _REFRESH_S:
             from rich.text import Text
 
             self._drawn = now
-            page = table(self.joins, self._live.console.width, _ROWS)
-            self._live.update(Text.assemble(*page.parts), refresh=True)
+            self._live.update(Text.assemble(*self._drawing().parts), refresh=True)
+
+    def _drawing(self) -> Page:
+        """The table as it is drawn on the terminal."""
+        size = self._live.console.size
+        page = Page(size.width).put(f"{self._claims()}: {summary(self.joins)}")
+        return page.append(table(self.joins, size.width, max(size.height - _FRAME, 1)))
+
+    def _claims(self) -> str:
+        claims = counted(len(self._watching.claims), "claim")
+        return claims if len(self.joins) < 2 else f"{claims} on {len(self.joins)} engines"
 
     def samples(self) -> Samples:
-        """Metrics, by stream and mode: how many claims there are is of no consequence for them."""
+        """Metrics by stream and mode; before the first batch every claim is unknown."""
         claims, losses = Counter[tuple[str, ...]](), Counter[tuple[str, ...]]()
         seconds = dict[tuple[str, ...], float]()
+        for source in self._asked.sources if not self.joins else ():
+            for claim in self._watching.claims.values():
+                claims[source, str(claim.mode), str(State.UNKNOWN)] += 1
         for join in [*self.joins]:
             for each in join.standings.values():
                 labels = join.stream, str(each.claim.mode)
@@ -139,17 +160,17 @@ class Watch:
             "watched_resident_seconds": seconds.items(),
         }
 
-    def conclude(self, found: Followed) -> int:
+    def conclude(self, found: Followed, *, verbose: bool) -> int:
         """Say how it ended; the exit code."""
-        verdict, why = self._verdict(found)
         conditions = preconditions(self._watching, self.joins)
+        verdict, why = self._verdict(found, conditions)
         read = sum(report.events.read for report in found.reports)
         if self._asked.json:
             end = EndLine(
                 verdict,
                 why,
                 read,
-                {join.stream: [*map(known, join.standings.values())] for join in self.joins},
+                {j.stream: [known(j, each) for each in j.standings.values()] for j in self.joins},
                 conditions,
                 found.breaks(),
                 {each.file: each.form for report in found.reports for each in report.inputs},
@@ -157,7 +178,9 @@ class Watch:
             typer.echo(msgspec.json.encode(end))
         else:
             out = paper()
-            print_text(rendered(self._page(out, f"{verdict}: {why}", conditions, found), out))
+            shown = [each for each in conditions if verbose or each.met is not Met.MET]
+            page = self._page(out, f"{verdict}: {why}", shown, found)
+            print_text(rendered(page, out))
         if not read and any(report.inputs[0].rejected for report in found.reports):
             return Code.BAD_INPUT
         return EXIT_CODES[verdict]
@@ -169,16 +192,20 @@ class Watch:
         page.put().put(printable(said)).put()
         page.append(table(self.joins, out.width)).put()
         rows = [(each.name, each.met, printable(each.evidence)) for each in conditions]
-        page.grid(rows, head=("precondition of a join", "", "evidence"), gap=2).put()
+        if rows:
+            page.grid(rows, head=("precondition", "", "evidence"), gap=2).put()
+        else:
+            page.put("preconditions of a join: 9 of 9 met")
         for report in found.reports:
             if form := report.inputs[0].form:
                 page.put(printable(f"{report.inputs[0].file}: {form}"))
         for text in found.breaks():
             page.put(printable(text))
-        page.put("A join observes and enforces no claim: the engine made no promise about them.")
         return page
 
-    def _verdict(self, found: Followed) -> tuple[ModeVerdict, str]:
+    def _verdict(
+        self, found: Followed, conditions: Sequence[Precondition]
+    ) -> tuple[ModeVerdict, str]:
         """The verdict over all claims, and why."""
         names = self._watching.claims
         standings = [each for join in self.joins for each in join.standings.values()]
@@ -188,15 +215,15 @@ class Watch:
         if missing := [name for name in names if name not in judged]:
             shown = ", ".join(missing[:3]) + (", ..." if len(missing) > 3 else "")
             which = f"{len(missing)} of {counted(len(names), 'claim')}"
-            why = f"{which} could not be judged, since not all of their blocks were stored: {shown}"
-            return ModeVerdict.INCONCLUSIVE, why
+            unmet = (each.evidence for each in conditions if each.met is not Met.MET)
+            why = next(unmet, "not all of their blocks were stored")
+            return ModeVerdict.INCONCLUSIVE, f"{which} could not be judged, {shown}: {why}"
         if found.verdict is ModeVerdict.INCONCLUSIVE:
-            return found.verdict, self._doubtful() or "; ".join(found.breaks()[:1])
-        held = sum(each.state is State.HELD for each in standings)
+            return found.verdict, next(iter(found.breaks()), "") or self._doubtful()
         losses = sum(each.losses for each in standings)
-        claims = counted(len(standings), "claim")
-        why = f"each change of {claims} was observed; {held} held now, {counted(losses, 'loss')}"
-        return found.verdict, why.replace("losss", "losses")
+        times = "no loss" if not losses else counted(losses, "loss").replace("losss", "losses")
+        why = f"every change of {self._claims()} was observed: {summary(self.joins)}, {times}"
+        return found.verdict, why
 
     def _doubtful(self) -> str:
         """Which claims are inconclusive, and why the first of them is; empty if none is."""

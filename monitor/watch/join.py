@@ -8,6 +8,7 @@ Source: Fail-Closed Lowering of Resident KV Claims, table 5.
 
 from __future__ import annotations
 
+from dataclasses import dataclass, field
 from enum import IntEnum
 from typing import TYPE_CHECKING, Final, NamedTuple
 
@@ -56,20 +57,26 @@ class Copies(IntEnum):
 
 
 class Change(NamedTuple):
-    """The state of a claim changed, or it was lost, at a time of the engine's wall clock."""
+    """The state of a claim changed with a batch, or it is the first."""
 
-    stream: str
-    time_ns: int
+    join: Join
     standing: Standing
-    why: str
 
 
 class _Touched(NamedTuple):
-    """A claim as it was before an event, and the positions that the event changed."""
+    """A claim as it was before an event, and the positions that the event took from it."""
 
     was: State
     held: int
     lost: list[int]
+
+
+@dataclass(slots=True)
+class _Moved:
+    """What one batch did to a claim: the positions that it took, and whether it was absent."""
+
+    lost: set[int] = field(default_factory=set)
+    was_absent: bool = False
 
 
 class Join:
@@ -85,6 +92,7 @@ class Join:
             where the run was read from its beginning.
         breaks: how often batches were missing, or not understood; `first_break` says why, first.
         contradictions: how often hashes contradicted each other; `last_contradiction` says how.
+        doubts: how often a claim became inconclusive alone.
         joined: stores of blocks that belong to registered prefixes.
         now_ns: the time of the last batch, on the engine's wall clock; 0 before the first.
     """
@@ -101,8 +109,8 @@ class Join:
         self.unknown = "no batch was read"
         self.breaks, self.first_break = 0, ""
         self.contradictions, self.last_contradiction = 0, ""
-        self.joined = self.now_ns = 0
-        self._is_open = False
+        self.joined = self.doubts = self.now_ns = 0
+        self._is_open = self._is_settled = False
         self._gpu: dict[tuple[int, Key], Copies] = {}
         self._tiers: dict[str, set[tuple[int, Key]]] = {}
         self._groups: dict[int, Group] = {0: FULL}
@@ -125,7 +133,8 @@ class Join:
         if again:
             self.prefixes.forget()
         self._forget(batch, unknown)
-        self._settle(unknown or "the engine was started again")
+        if self._is_settled:  # the first change is that of the first batch
+            self._settle(unknown or "the engine was started again")
 
     def lose(self, batch: Batch, why: str) -> None:
         """Forget the contents of the cache: batches are missing, or one was not understood."""
@@ -201,6 +210,7 @@ class Join:
                     events.append(_report(Kind.CLAIM_MATERIALIZED, standing))
         stored = sum(len(e.keys) for e in batch.events if e.kind is Kind.BLOCK_CACHED)
         place, others = f" in batch {number}", f", which stored {stored} blocks" if stored else ""
+        moved: dict[Standing, _Moved] = {}
         for event in batch.events:
             mine = self._about_prefixes(event)
             if mine is None:
@@ -215,8 +225,25 @@ class Join:
             events.append(mine)
             for standing, before in touched.items():
                 events += self._reported(standing, before)
-                self._move(standing, _why(mine, before, place, others))
+                found = moved.setdefault(standing, _Moved())
+                found.lost.update(before.lost)
+                found.was_absent |= standing.now is State.ABSENT
+        for standing, found in moved.items():
+            self._move(standing, _why(standing, found, place, others), found.was_absent)
+        if not self._is_settled:
+            self._is_settled = True
+            self._settle(self.unknown)
         return [*pieces, Piece(tuple(events))]
+
+    def leading(self, standing: Standing) -> int | None:
+        """The blocks that a hit would find, from the first one on; None where groups of caches have
+        windows, so that this is another question.
+        """
+        if any(group.kind != "full" for group in self._groups.values()):
+            return None
+        path = self.prefixes.paths[standing.claim.claim_id]
+        held = (all(self._has(group, node) is True for group in self._groups) for node in path)
+        return next((at for at, each in enumerate(held) if not each), len(path))
 
     def _about_prefixes(self, event: Event) -> Event | None:
         """The event, as far as it is about blocks of registered prefixes; None where it is not."""
@@ -287,7 +314,6 @@ class Join:
             self._touch(standing)
         self._gpu.clear()
         self.unknown = ""
-        self.prefixes.blind.clear()
         self._recount()
 
     # Claims.
@@ -333,12 +359,12 @@ class Join:
     def _doubt(self, standing: Standing) -> Doubt:
         """A block may be held or not: one copy was removed, of perhaps several."""
         standing.doubted = "a removal may be of one of several copies of a block"
+        self.doubts += 1
         return Doubt(standing.doubted, standing.claim.claim_id)
 
-    def _move(self, standing: Standing, why: str) -> None:
-        first = standing.since_ns is None
-        if standing.move(self.now_ns, why) and not (first and standing.state is State.ABSENT):
-            self._on_change(Change(self.stream, self.now_ns, standing, why))
+    def _move(self, standing: Standing, why: str, was_absent: bool = False) -> None:
+        if standing.move(self.now_ns, why, was_absent=was_absent):
+            self._on_change(Change(self, standing))
 
 
 def _report(kind: Kind, standing: Standing) -> Event:
@@ -349,12 +375,15 @@ def _is_doubtful(standing: Standing) -> bool:
     return standing.registered and not standing.doubted and standing.now is State.UNKNOWN
 
 
-def _why(event: Event, before: _Touched, place: str, others: str) -> str:
-    """Why a claim that was held before an event is not held after it."""
-    if not event.keys:
+def _why(standing: Standing, moved: _Moved, place: str, others: str) -> str:
+    """Why blocks of a claim are not held any more after a batch."""
+    if not moved.lost:
         return f"all blocks were cleared{place}"
-    blocks = "block" if len(before.lost) == 1 else "blocks"
-    return f"{blocks} {ranges(before.lost)} removed{place}{others}" if before.lost else ""
+    blocks = "block" if len(moved.lost) == 1 else "blocks"
+    named = f"{blocks} {ranges(moved.lost)}"
+    if standing.now is State.UNKNOWN:
+        return f"{named} stored more than once, and one copy removed{place}"
+    return f"{named} removed{place}{others}"
 
 
 def _after_store(before: Copies) -> Copies:

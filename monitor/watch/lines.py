@@ -11,7 +11,7 @@ from monitor.watch.standing import Loss, State
 from spec.stream.outcome import ModeVerdict
 
 if TYPE_CHECKING:
-    from monitor.watch.join import Change
+    from monitor.watch.join import Change, Join
     from monitor.watch.standing import Standing
 
 __all__ = ["ChangeLine", "EndLine", "Known", "WatchLine", "change_line", "known", "watched_schema"]
@@ -21,9 +21,10 @@ class Known(msgspec.Struct, frozen=True):
     """What is known of a claim on one engine.
 
     `since_ns` and the times of losses are of the engine's wall clock. `needed` counts the blocks
-    that a hit needs; `held` those of them on the GPU, and `unknown` those that may be. `tiers`
-    counts copies in other tiers. `periods` says how often the claim was registered with the judge:
-    if never, no verdict on it is possible.
+    that a hit needs; `held` those of them on the GPU, and `unknown` those that may be. `leading`
+    counts those that a hit would find, from the first one on; None if groups of caches have
+    windows. `tiers` counts copies in other tiers. `periods` says how often the claim was registered
+    with the judge: if never, no verdict on it is possible.
     """
 
     claim_id: str
@@ -32,6 +33,7 @@ class Known(msgspec.Struct, frozen=True):
     needed: int
     held: int
     unknown: int
+    leading: int | None
     tiers: dict[str, int]
     losses: int
     last_loss: Loss | None
@@ -41,7 +43,7 @@ class Known(msgspec.Struct, frozen=True):
 class ChangeLine(
     msgspec.Struct, frozen=True, tag_field="schema", tag="resident-claims/watched-change/1"
 ):
-    """The state of a claim changed; `why` is empty if the claim is held now."""
+    """The state of a claim changed, or is the first; `why` is empty if there is no reason."""
 
     stream: str
     time_ns: int
@@ -66,11 +68,11 @@ WatchLine: TypeAlias = ChangeLine | EndLine
 
 def change_line(change: Change) -> ChangeLine:
     """The line of a change."""
-    why = "" if change.standing.state is State.HELD else change.why
-    return ChangeLine(change.stream, change.time_ns, known(change.standing), why)
+    join, standing = change.join, change.standing
+    return ChangeLine(join.stream, join.now_ns, known(join, standing), standing.why)
 
 
-def known(standing: Standing) -> Known:
+def known(join: Join, standing: Standing) -> Known:
     """What is known of a claim now."""
     return Known(
         standing.claim.claim_id,
@@ -78,7 +80,8 @@ def known(standing: Standing) -> Known:
         standing.since_ns,
         standing.needed,
         standing.held,
-        standing.needed - standing.held - standing.gone,
+        standing.unknown,
+        join.leading(standing),
         dict(standing.tiers),
         standing.losses,
         standing.last,

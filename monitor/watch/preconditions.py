@@ -111,8 +111,9 @@ def _joinable(joins: Sequence[Join]) -> Precondition:
 
 
 def _ambiguity(joins: Sequence[Join]) -> Precondition:
-    doubted = sum(bool(each.doubted) for join in joins for each in join.standings.values())
-    says = "no event was ambiguous"
-    if doubted:
-        says = f"{counted(doubted, 'claim')} inconclusive: a removal was of one of several copies"
+    doubts = sum(join.doubts for join in joins)
+    says = "no removal was ambiguous"
+    if doubts:
+        times = counted(doubts, "time")
+        says = f"{times} a removal was of one of several copies, and the claim inconclusive"
     return Precondition("ambiguity fails closed", Met.MET, says)

@@ -85,9 +85,9 @@ class Claim(_Record):
 class Registry(_Record):
     """The claims on one configuration of an engine, which several processes may serve.
 
-    `block_size` is in tokens a block, as the engine states it in its events. `registered` is when
-    the claims were made, where the file is newer than that. `tokenizer` is a file
-    `tokenizer.json`, or the folder of a model, beside the registry.
+    `block_size` is in tokens a block, as the engine states it in its events. `registered` is the
+    time at which the claims were made; set it if the file was edited later. `tokenizer` is a file
+    `tokenizer.json`, or the folder of a model; its path is relative to the registry.
     """
 
     schema_: Annotated[Literal["resident-claims/registry/1"], Field(alias="schema")]
@@ -95,10 +95,12 @@ class Registry(_Record):
     block_size: BlockCount
     registered: datetime | None = None
     tokenizer: Annotated[str, Field(max_length=4096)] | None = None
-    claims: Annotated[tuple[Claim, ...], Field(min_length=1, max_length=MOST_CLAIMS)]
+    claims: Annotated[tuple[Claim, ...], Field(max_length=MOST_CLAIMS)]
 
     @model_validator(mode="after")
     def _names_each_once(self) -> Registry:
+        if not self.claims:
+            raise ClaimError("it has no claims", "state a claim")
         ids = set[str]()
         for each in self.claims:
             if each.id in ids:
@@ -162,7 +164,7 @@ def load_registry(path: Path) -> Watching:
         SpecError: a prefix cannot be turned into tokens, or has no whole block.
     """
     content = read_bounded(path)
-    registry = parse_document(content, str(path), Registry, SCHEMA, _NAMES)
+    registry = parse_document(content, str(path), Registry, SCHEMA, _NAMES, private=True)
     claims, tokenized = dict[str, Watched](), False
     prefixes = dict[tuple[Any, ...], str]()
     salts = dict[str, int]()
@@ -171,7 +173,7 @@ def load_registry(path: Path) -> Watching:
         tokens: Sequence[int] = each.tokens or ()
         if each.tokens is None:
             if tokenizer is None:
-                tokenizer = _tokenizer(registry, path)
+                tokenizer = _tokenizer(registry, each, path)
             tokens, tokenized = _tokens(each, tokenizer), True
         blocks = _needed(each, tokens, registry.block_size, path)
         salt = () if each.salt is None else (each.salt,)
@@ -246,10 +248,11 @@ def _tokens(claim: Claim, tokenizer: Any) -> Sequence[int]:
     return found
 
 
-def _tokenizer(registry: Registry, path: Path) -> Any:
+def _tokenizer(registry: Registry, claim: Claim, path: Path) -> Any:
     from monitor.watch.tokens import Tokenizer
 
     if registry.tokenizer is None:
-        cause = f"{path}: a claim states text, and the registry no tokenizer"
+        what = "text" if claim.text is not None else "messages"
+        cause = f"{path}: claim {claim.id} states {what}, but the registry names no tokenizer"
         raise DocumentError(cause, "state tokenizer, or the token ids")
     return Tokenizer(path.parent / registry.tokenizer)

@@ -43,9 +43,11 @@ class Standing:
         tiers: blocks of the prefix with a copy in other tiers, by tier.
         registered: whether the judge knows the claim in this run of the stream.
         doubted: why the claim is inconclusive in this run; empty if it is not.
-        since_ns: when `state` became what it is, on the engine's wall clock; None if it never was
-            another.
-        losses: how often a prefix that was held was lost.
+        why: why blocks of the claim are not held any more, or are not known to be; empty if there
+            is no such reason.
+        since_ns: when `state` became what it is, on the engine's wall clock; None if no batch was
+            read yet.
+        losses: how often it became absent after it was held, as far as that is known.
         periods: how often the claim was registered.
     """
 
@@ -54,11 +56,12 @@ class Standing:
         self.needed = self.held = self.gone = 0
         self.tiers: dict[str, int] = {}
         self.registered, self.doubted = False, ""
-        self.state = State.UNKNOWN
+        self.state, self.why = State.UNKNOWN, ""
         self.since_ns: int | None = None
         self.losses = 0
         self.last: Loss | None = None
         self.periods = 0
+        self._was_held = False  # and not absent since
         self._resident_ns = 0
 
     @property
@@ -67,25 +70,39 @@ class Standing:
         return self.held + self.gone == self.needed
 
     @property
+    def unknown(self) -> int:
+        """Blocks of which it is not known whether they are held."""
+        return self.needed - self.held - self.gone
+
+    @property
+    def was_held(self) -> bool:
+        """Whether the claim was ever held."""
+        return self.losses > 0 or self._was_held
+
+    @property
     def now(self) -> State:
         """The state, by the blocks."""
         if self.needed and self.held == self.needed:
             return State.HELD
         return State.ABSENT if self.gone else State.UNKNOWN
 
-    def move(self, time_ns: int, why: str) -> bool:
-        """Take the state from the blocks; whether it changed.
+    def move(self, time_ns: int, why: str, *, was_absent: bool = False) -> bool:
+        """Take the state from the blocks. Return True if it changed, or is the first.
 
         Args:
-            why: a prefix that was held is not held any more.
+            why: blocks of the claim are not held any more.
+            was_absent: whether the claim was absent in between.
         """
         before, self.state = self.state, self.now
-        if before is self.state:
+        lost = self._was_held and (was_absent or self.state is State.ABSENT)
+        if before is self.state and self.since_ns is not None and not lost:
             return False
         if before is State.HELD:
             self._resident_ns += max(time_ns - (self.since_ns or 0), 0)
-            if self.state is State.ABSENT:
-                self.losses, self.last = self.losses + 1, Loss(time_ns, why)
+        self.why = why if lost or self.state is State.UNKNOWN else ""
+        if lost:
+            self.losses, self.last = self.losses + 1, Loss(time_ns, why)
+        self._was_held = self.state is State.HELD or (self._was_held and not lost)
         self.since_ns = time_ns
         return True
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 
 from monitor.watch.standing import State
 from spec.cli.layout import STYLES, Page, Styled
-from spec.language.prose import printable
+from spec.language.prose import counted, printable
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from monitor.watch.join import Change, Join
     from monitor.watch.standing import Standing
 
-__all__ = ["change_text", "table"]
+__all__ = ["change_text", "summary", "table"]
 
 _STYLES: Final = {
     State.HELD: STYLES["satisfied"],
@@ -24,79 +24,103 @@ _STYLES: Final = {
 }
 _ORDER: Final = {State.ABSENT: 0, State.UNKNOWN: 1, State.HELD: 2}
 _DAY_NS: Final = 86_400_000_000_000
+_HEAD: Final = ("claim", "state", "GPU", "other tiers", "since", "losses")
+
+
+def summary(joins: Sequence[Join]) -> str:
+    """How many claims are in each state, over all engines."""
+    states = [each.state for join in joins for each in join.standings.values()]
+    counts = ", ".join(f"{states.count(state)} {state}" for state in State)
+    return f"{counts}; {counted(sum(join.breaks for join in joins), 'gap')}"
 
 
 def table(joins: Sequence[Join], width: int, most: int | None = None) -> Page:
-    """What is known of each claim on each engine; claims that are not held come first.
+    """What is known of each claim on each engine; what was lost last comes first.
 
     Args:
         width: columns of the page.
-        most: rows at most.
+        most: rows at most, each of one line; None: all, of as many lines as they need.
     """
     page = Page(width)
     rows = [(join, each) for join in joins for each in join.standings.values()]
-    rows.sort(key=lambda row: _ORDER[row[1].state])
-    several = len(joins) > 1
-    head = ["claim", *(["engine"] if several else []), "state", "GPU", "other tiers", "since", ""]
-    cells: list[list[str | Styled]] = [
-        [
-            printable(each.claim.claim_id),
-            *([printable(join.stream)] if several else []),
-            Styled(each.state, _STYLES[each.state]),
-            _held(each),
-            _tiers(each),
-            "" if each.since_ns is None else _clock(each.since_ns, join.now_ns),
-            _losses(each, join.now_ns),
-        ]
-        for join, each in rows[:most]
-    ]
-    if not cells:
+    rows.sort(key=_urgency)
+    if not rows:
         return page.put("no batch of KV events was read yet")
+    several = len(joins) > 1
+    cells = [_cells(join, each, several=several) for join, each in rows[:most]]
+    head: list[str] = [*_HEAD[:1], *(["engine"] if several else []), *_HEAD[1:]]
+    if most is not None:
+        texts = [head, *([str(cell) for cell in row] for row in cells)]
+        taken = sum(2 + max(map(len, column)) for column in [*zip(*texts, strict=True)][:-1])
+        cells = [[*row[:-1], _cut(str(row[-1]), width - taken)] for row in cells]
     page.grid(cells, head=head, gap=2)
     if most is not None and len(rows) > most:
         page.put(f"and {len(rows) - most} more")
     return page
 
 
-def change_text(change: Change, *, several: bool) -> str:
+def change_text(change: Change) -> str:
     """One line of a log."""
-    each = change.standing
-    words = [_stamp(change.time_ns), each.claim.claim_id]
-    words += [change.stream] if several else []
-    words += [f"{each.state}: {_said(change)}"]
-    return printable("  ".join(words)) + "\n"
+    join, each = change.join, change.standing
+    said = f"{each.state}, {_held(join, each)} on the GPU"
+    if each.why:
+        said += f": {each.why}"
+    elif each.state is State.ABSENT and not each.was_held:
+        said += ": not stored yet"
+    return (
+        printable("  ".join([_stamp(join.now_ns), join.stream, each.claim.claim_id, said])) + "\n"
+    )
 
 
-def _said(change: Change) -> str:
-    each = change.standing
-    if each.state is State.HELD:
-        return f"{_held(each)} blocks on the GPU"
-    return f"{change.why}; {_held(each)} blocks on the GPU" if change.why else _held(each)
+def _urgency(row: tuple[Join, Standing]) -> tuple[int, int]:
+    """Claims that are not held come first, and what changed last before others."""
+    standing = row[1]
+    return _ORDER[standing.state], -(standing.since_ns or 0)
 
 
-def _held(each: Standing) -> str:
-    unknown = each.needed - each.held - each.gone
-    return f"{each.held} of {each.needed}" + (f", {unknown}?" if unknown else "")
+def _cells(join: Join, each: Standing, *, several: bool) -> list[str | Styled]:
+    since = "" if each.since_ns is None else _clock(each.since_ns, join.now_ns)
+    return [
+        printable(each.claim.claim_id),
+        *([printable(join.stream)] if several else []),
+        Styled(each.state, _STYLES[each.state]),
+        _held(join, each),
+        ", ".join(f"{number} {tier}" for tier, number in sorted(each.tiers.items())) or "-",
+        since,
+        _losses(each, join.now_ns),
+    ]
 
 
-def _tiers(each: Standing) -> str:
-    return ", ".join(f"{number} {tier}" for tier, number in sorted(each.tiers.items())) or "-"
+def _held(join: Join, each: Standing) -> str:
+    """What a hit would find of what is needed, and what else is held."""
+    leading = join.leading(each)
+    more = [f"{each.unknown} unknown"] if each.unknown else []
+    if leading is None:
+        leading = each.held
+    elif leading < each.held:
+        more.insert(0, f"{each.held} held")
+    return f"{leading} of {each.needed}" + (f" ({', '.join(more)})" if more else "")
 
 
 def _losses(each: Standing, now_ns: int) -> str:
-    if each.last is None:
-        return ""
-    times = {1: "lost once,", 2: "lost twice, last"}.get(each.losses)
-    times = times or f"lost {each.losses} times, last"
-    return f"{times} {_clock(each.last.time_ns, now_ns)}: {each.last.why}"
+    if each.last is not None:
+        return f"{each.losses}, at {_clock(each.last.time_ns, now_ns)} {each.last.why}"
+    if each.state is State.UNKNOWN:
+        return each.why
+    return "" if each.was_held else "not stored yet"
+
+
+def _cut(text: str, width: int) -> str:
+    return text if len(text) <= width else f"{text[: max(width - 1, 0)]}…"
 
 
 def _clock(time_ns: int, now_ns: int) -> str:
-    """A time of the day; with the date, where that is another."""
+    """A time of the day (UTC); with the date, where that is another."""
     time = datetime.fromtimestamp(time_ns / 1e9, UTC)
     same = time_ns // _DAY_NS == now_ns // _DAY_NS
     return f"{time:%H:%M:%S}" if same else f"{time:%Y-%m-%d %H:%M:%S}"
 
 
 def _stamp(time_ns: int) -> str:
-    return f"{datetime.fromtimestamp(time_ns / 1e9, UTC):%Y-%m-%dT%H:%M:%SZ}"
+    time = datetime.fromtimestamp(time_ns / 1e9, UTC)
+    return f"{time:%Y-%m-%dT%H:%M:%S}.{time_ns // 1_000_000 % 1000:03}Z"

@@ -248,6 +248,14 @@ class Problem(NamedTuple):
     @property
     def line(self) -> str:
         """Path, reason and hint; made when it is asked for, since there may be very many."""
+        return self._line(shows=True)
+
+    @property
+    def quiet_line(self) -> str:
+        """The same without the value, which may be private."""
+        return self._line(shows=False)
+
+    def _line(self, *, shows: bool) -> str:
         cause = self.detail.get("ctx", {}).get("error")
         where = ".".join(_part(part) for part in self.path) or "(the whole)"
         got = "nothing" if self.missing else _shown(self.detail["input"])
@@ -257,7 +265,8 @@ class Problem(NamedTuple):
             reason, hint = cause.cause, cause.remedy
         else:
             reason, hint = self.detail["msg"], _hint(self.detail, self.fields)
-        return f"{where}: {reason} (got {got})" + (f"; {hint}" if hint else "")
+        value = f" (got {got})" if shows else ""
+        return f"{where}: {reason}{value}" + (f"; {hint}" if hint else "")
 
 
 def problems(error: ValidationError, fields: Iterable[str] = ()) -> list[Problem]:

@@ -105,13 +105,22 @@ def folder_of(path: Path) -> Path:
     return real.parent
 
 
-def parse_document(content: bytes, name: str, kind: type[M], schema: str, fields: set[str]) -> M:
+def parse_document(
+    content: bytes,
+    name: str,
+    kind: type[M],
+    schema: str,
+    fields: set[str],
+    *,
+    private: bool = False,
+) -> M:
     """The value that `content` says.
 
     Args:
         name: of the file, for messages.
         schema: what the field `schema` of the document has to say.
         fields: the names of all fields, as they are written.
+        private: show no values in messages.
 
     Raises:
         DocumentError: it is none; with line, path and reason.
@@ -131,7 +140,8 @@ def parse_document(content: bytes, name: str, kind: type[M], schema: str, fields
         )
         line = document.line(found[0].path)
         more = f" (and {len(found) - 1} more)" if len(found) > 1 else ""
-        raise DocumentError(f"{name}:{line}: {found[0].line}{more}", line=line) from None
+        said = found[0].quiet_line if private else found[0].line
+        raise DocumentError(f"{name}:{line}: {said}{more}", line=line) from None
 
 
 def _check_schema(document: Document, name: str, schema: str) -> None:

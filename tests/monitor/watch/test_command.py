@@ -20,7 +20,9 @@ SAMPLES = Path(__file__).parents[3] / "monitor/samples/watch"
 Capture = pytest.CaptureFixture[str]
 
 
-def capture(folder: Path, *numbers: int, blocks: int = 100, claims: Any = None) -> list[str]:
+def capture(
+    folder: Path, *numbers: int, blocks: int = 100, claims: Any = None, **fields: Any
+) -> list[str]:
     """The arguments that watch what an engine published: batches of these numbers, or all."""
     engine = Engine(blocks)
     for each in (HOT, COLD, prompt("x", 2)):
@@ -28,7 +30,12 @@ def capture(folder: Path, *numbers: int, blocks: int = 100, claims: Any = None) 
     path = folder / "capture.jsonl"
     chosen = numbers or range(len(engine.batches))
     path.write_bytes(b"\n".join(line(n, engine.batches[n], 60 * n) for n in chosen) + b"\n")
-    return ["watch", str(write_registry(folder, claims or CLAIMS)), str(path), "--until-eof"]
+    return [
+        "watch",
+        str(write_registry(folder, claims or CLAIMS, **fields)),
+        str(path),
+        "--until-eof",
+    ]
 
 
 class TestText:
@@ -37,32 +44,42 @@ class TestText:
         paths = (str(SAMPLES / name) for name in ("registry.yaml", "capture.jsonl"))
         assert main(["watch", *paths, "--until-eof"]) == 0
         out = capsys.readouterr().out
-        assert "system-prompt  held: 2 of 2 blocks on the GPU\n" in out
-        assert "kept: each change of 2 claims was observed; 1 held now, 1 loss\n" in out
+        assert "system-prompt  held, 2 of 2 on the GPU\n" in out
+        said = "kept: every change of 2 claims was observed: 1 held, 1 absent, 0 unknown; 0 gaps"
+        assert f"{said}, 1 loss" in " ".join(out.split())
+        assert "preconditions of a join: 9 of 9 met\n" in out
         assert max(map(len, out.split("\n\n", 1)[1].splitlines())) <= 80
 
     def test_changes(self, tmp_path: Path, capsys: Capture) -> None:
         """A line for each change, with its time and its cause."""
         assert main(capture(tmp_path, blocks=5)) == 0
         out = capsys.readouterr().out.splitlines()
-        assert out[:3] == [
-            "1970-01-01T00:00:00Z  hot  held: 3 of 3 blocks on the GPU",
-            "1970-01-01T00:01:00Z  cold  held: 2 of 2 blocks on the GPU",
-            "1970-01-01T00:02:00Z  hot  absent: block 0 removed in batch 2, which stored 2 blocks; "
-            "2 of 3 blocks on the GPU",
+        assert out[:4] == [
+            "1970-01-01T00:00:00.000Z  engine  hot  held, 3 of 3 on the GPU",
+            "1970-01-01T00:00:00.000Z  engine  cold  absent, 0 of 2 on the GPU: not stored yet",
+            "1970-01-01T00:01:00.000Z  engine  cold  held, 2 of 2 on the GPU",
+            "1970-01-01T00:02:00.000Z  engine  hot  absent, 0 of 3 (1 held) on the GPU: "
+            "blocks 0-1 removed in batch 2, which stored 2 blocks",
         ]
 
     def test_never_stored(self, tmp_path: Path, capsys: Capture) -> None:
         """A claim that was never stored cannot be judged, whatever becomes of the others."""
         assert main(capture(tmp_path, claims=[*CLAIMS, {"id": "z", "tokens": [1] * 8}])) == 3
-        assert "1 of 3 claims could not be judged" in capsys.readouterr().out
+        said = "1 of 3 claims could not be judged, z: not all of their blocks were stored"
+        assert said in " ".join(capsys.readouterr().out.split())
 
     def test_gap(self, tmp_path: Path, capsys: Capture) -> None:
         """A missing batch is named, and a precondition is not met."""
-        assert main(capture(tmp_path, 0, 1)) == 0
+        assert main([*capture(tmp_path, 0, 1), "-v"]) == 0
+        assert " met " in capsys.readouterr().out
         assert main(capture(tmp_path, 0, 2)) == 3
         out = capsys.readouterr().out
-        assert "events can be joined             not met" in out.split("inconclusive:")[1]
+        assert "events can be joined  not met  1 break; first: lines are missing" in out
+
+    def test_newer(self, tmp_path: Path, capsys: Capture) -> None:
+        """A registry that is newer than the capture is named as the cause."""
+        assert main(capture(tmp_path, registered=None)) == 3
+        assert "state registered if the file is newer" in " ".join(capsys.readouterr().out.split())
 
 
 class TestJson:

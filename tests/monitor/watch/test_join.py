@@ -137,7 +137,7 @@ class TestSalts:
         assert states(session) == {"hot": "unknown"}
         assert [*session.join.prefixes.faults] == ["events do not state adapters and salts"]
         play(session, [cleared()], first=1)
-        assert states(session) == {"hot": "absent"}
+        assert states(session) == {"hot": "unknown"}
 
 
 class TestUnknown:

@@ -106,7 +106,7 @@ class TestRefused:
 
     def test_tokenizer(self, tmp_path: Path) -> None:
         """A text needs a tokenizer."""
-        assert "the registry no tokenizer" in refused(tmp_path, {"id": "a", "text": "hello"})
+        assert "the registry names no tokenizer" in refused(tmp_path, {"id": "a", "text": "hello"})
         said = refused(tmp_path, {"id": "a", "text": "hello"}, tokenizer="gone")
         assert "gone" in said
 
@@ -117,6 +117,17 @@ class TestRefused:
         with pytest.raises(DocumentError, match="write schema: resident-claims/registry/1"):
             load_registry(path)
 
+    def test_no_claims(self, tmp_path: Path) -> None:
+        """It has claims."""
+        assert "it has no claims" in refused(tmp_path)
+
+    @pytest.mark.parametrize("field", ["message", "token", "txt"])
+    def test_private(self, field: str, tmp_path: Path) -> None:
+        """What a misspelt field holds is not shown: it may be a prompt."""
+        said = refused(tmp_path, {"id": "a", field: "a secret prompt"})
+        assert field in said
+        assert "secret" not in said
+
 
 class TestSchema:
     def test_sample(self) -> None:
@@ -124,5 +135,5 @@ class TestSchema:
         schema = registry_schema()
         value = json.loads(json.dumps(registry([{"id": "a", "tokens": TOKENS}])))
         assert faults(value, schema, schema) == []
-        assert faults({**value, "claims": []}, schema, schema)
+        assert faults({**value, "claims": [{"owner": "x"}]}, schema, schema)
         assert Registry.model_validate(value).block_size == 4

@@ -47,7 +47,7 @@ class Session:
 
     def _note(self, change: Change) -> None:
         standing = change.standing
-        self.changes.append((standing.claim.claim_id, str(standing.state), change.why))
+        self.changes.append((standing.claim.claim_id, str(standing.state), standing.why))
 
     @property
     def join(self) -> Join:
