@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any, Final
 
 from spec.claims.states import Mode
@@ -11,7 +12,7 @@ from spec.lowering.descriptor import SCHEMA, Descriptor
 from spec.lowering.obligations import RELEVANT_ORDER
 from spec.lowering.vocabulary import Basis, ClaimScope
 
-__all__ = ["forbids", "patched", "shows"]
+__all__ = ["forbids", "only_ranks", "patched", "shows"]
 
 _ARTIFACT: Final = "https://github.com/gustavgauge/resident-kv-lowering-artifact/tree/b9f82f4"
 _TABLE: Final = {
@@ -19,6 +20,12 @@ _TABLE: Final = {
     "source": _ARTIFACT,
     "path": "bad_lowering/",
     "note": "Table 9.",
+}
+_C1: Final = {
+    "kind": "artifact",
+    "source": _ARTIFACT,
+    "path": "artifacts/kv-residency-vllm-arbiter/artifacts/conformance/results.json",
+    "note": "Check C1: soft priority is no sound lowering of hard_protected claims.",
 }
 
 
@@ -43,16 +50,28 @@ def shows(*signals: str, **parts: Any) -> Descriptor:
     return _premise(signals=listed, **parts)
 
 
-def forbids(signal: str, mode: Mode, because: str) -> Descriptor:
-    """A runtime that shows a signal, and is known not to lower to the mode by it."""
+def forbids(
+    signal: str, mode: Mode, because: str, anchor: Mapping[str, Any] = _TABLE
+) -> Descriptor:
+    """A runtime that shows a signal, and is known not to lower to the mode by it.
+
+    Args:
+        anchor: where that is known from.
+    """
     said = {
         "signal": signal,
         "mode": mode,
         "up_to": Depth.TELEMETRY_JOIN,
         "because": because,
-        "anchor": "shown",
+        "anchor": "forbidden",
     }
-    return shows(signal, forbidden=[said])
+    return shows(signal, forbidden=[said], anchors={"forbidden": anchor})
+
+
+def only_ranks(signal: str) -> Descriptor:
+    """A runtime that shows a priority: by C1 of "Resident KV Claims" it protects no claim."""
+    because = "A priority orders victims and excludes none."
+    return forbids(signal, Mode.HARD_PROTECTED, because, _C1)
 
 
 def patched(obligation: str, claim: ClaimScope, basis: Basis) -> Descriptor:

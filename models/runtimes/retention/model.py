@@ -34,6 +34,7 @@ from typing import Any, ClassVar, Final
 from models.framework.blocks import hits
 from models.framework.inference import Inference
 from models.framework.model import Action, Emitted, Model, Next, fact
+from models.framework.premises import only_ranks
 from models.framework.shims import Shim
 from models.runtimes.retention.queue import Ask, Directive, Entry, Pool, Settings, State
 from spec.claims.states import Mode
@@ -229,7 +230,7 @@ INFERENCES: Final = (
         shim=Shim(Mode.HARD_PROTECTED, _ENTRY, _DROPPED),
         model=lambda: Retention(asks=_HIGHEST),
         tracked="a1",
-        premises=("retention_priority",),
         adds="The priority ranks victims: where there is no other, the block is one.",
+        also=(only_ranks("retention_priority"),),
     ),
 )

@@ -32,7 +32,7 @@ from typing import Any, ClassVar, Final
 
 from models.framework.inference import Inference
 from models.framework.model import Action, Model, Next, fact
-from models.framework.premises import forbids
+from models.framework.premises import forbids, only_ranks
 from models.framework.symmetry import alike
 from models.runtimes.tensorrt_llm.pools import DEFAULT, Ask, Block, Pools, Range, State
 from spec.claims.states import Mode
@@ -188,6 +188,7 @@ _HIGH: Final = Ask("r1", "a", 0, (Range(0, 1, 80),))
 _HIGHEST: Final = Ask("r1", "a", 0, (Range(0, 1, 100),))
 _BRIEF: Final = Ask("r1", "a", 0, (Range(0, 1, 80, 2),))
 _LOW: Final = Ask("r2", "b", 0, (Range(0, 1, 50),))
+_AGAIN: Final = (_HIGH, Ask("r2", None, 1), Ask("r3", "a"), Ask("r4", None, 1), Ask("r5", None, 1))
 _REUSE: Final = (_HIGH, Ask("r3", None, 1), _LOW, Ask("r5", "a"), Ask("r4", None, 1))
 
 VARIANTS: Final[Mapping[str, Callable[[], Model[Any]]]] = {
@@ -198,13 +199,13 @@ VARIANTS: Final[Mapping[str, Callable[[], Model[Any]]]] = {
     "reuse_without_config": lambda: TensorrtLlm(2, _REUSE, host=0, in_order=True),
     "highest": lambda: TensorrtLlm(1, (_HIGHEST, Ask("r2", None, 1)), host=0),
     "host": lambda: TensorrtLlm(1, (_HIGH, Ask("r3", None, 1), Ask("r4", None, 1)), host=1),
+    "tier_movement": lambda: TensorrtLlm(1, _AGAIN, host=1, in_order=True),
     "no_evict": lambda: TensorrtLlm(1, (Ask("r1", "a"), Ask("r2", None, 1)), host=0),
 }
 
 
 _REMOVED: Final = {"removed": Kind.CLAIM_BLOCK_LOST}
 _ELAPSED: Final = {"ttl_elapsed": Kind.DURATION_ELAPSED}
-
 
 INFERENCES: Final = (
     Inference.of(
@@ -239,8 +240,19 @@ INFERENCES: Final = (
         "claim_block",
         VARIANTS["highest"],
         "r1",
-        premises=("retention_priority",),
         adds="The priority ranks victims: where there is no other, the block is one.",
+        also=(only_ranks("retention_priority"),),
+    ),
+    Inference.of(
+        "priority value -> hard_protected",
+        "the priority that a stored event states",
+        Mode.HARD_PROTECTED,
+        "stored",
+        VARIANTS["highest"],
+        "r1",
+        adds='By check C1 of "Resident KV Claims" soft priority is no sound lowering of '
+        "hard_protected. The event states what a block has at that time, and is no promise.",
+        also=(only_ranks("priority_value_in_event"),),
     ),
     Inference.of(
         "duration_metadata -> expiring",
@@ -289,6 +301,21 @@ INFERENCES: Final = (
         premises=("storage_tier", "lower_cache_level"),
         parent="storage_tier -> offloadable",
         adds="The copy gives way in the host pool, too, and a removed event names a block.",
+    ),
+    Inference.of(
+        "same_prompt_block_tier_movement -> offloadable (TensorRT-LLM)",
+        "updated events: a prompt's blocks move to cache level 1, and back to 0 on reuse",
+        Mode.OFFLOADABLE,
+        "claim_block",
+        VARIANTS["tier_movement"],
+        "r1",
+        {
+            "updated_to_secondary": Kind.CLAIM_OFFLOADED,
+            "updated_to_primary": Kind.CLAIM_RESTORED,
+        },
+        premises=("same_prompt_block_tier_movement",),
+        parent="same_prompt_block_tier_movement -> offloadable",
+        adds="No event says before the load that a claim must come back.",
     ),
     Inference.of(
         "active_no_evict -> future_resident hard_protected",

@@ -5,7 +5,7 @@ default the connector stores every full block. The one field about it is `max_of
 `kv_transfer_params`, an upper bound; a client that sets it to the length of a prefix may take it
 for a request to keep that prefix. KV events of the CPU tier carry hashes, and with the option of
 self-describing events the tokens; a reader with the hashes of a prefix can join them. They name no
-request, nor does a counter.
+request, nor does a counter: `vllm:request_success` counts requests by how they ended.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from typing import Final
 
 from models.framework.inference import Inference
 from models.framework.premises import patched
-from models.runtimes.vllm_offload.model import FAILING, Policy, VllmOffload
+from models.runtimes.vllm_offload.model import ERRORS, FAILING, Policy, VllmOffload
 from spec.claims.states import Mode
 from spec.events.alphabet import Kind
 from spec.lowering.vocabulary import Basis, ClaimScope
@@ -106,6 +106,22 @@ INFERENCES: Final = (
             for scope in (ClaimScope.ANOTHER_CLAIM, ClaimScope.UNCLAIMED)
         ),
         row=10,
+    ),
+    Inference.of(
+        "generic failure counters -> restoration failure outcome",
+        "vllm:request_success with finished_reason error, a counter of requests",
+        Mode.OFFLOADABLE,
+        _ASKS,
+        VARIANTS["settled"],
+        "b",
+        {**_REPORTS, ERRORS: Kind.CLAIM_RESTORATION_FAILED},
+        concludes="restoration_failure_outcome",
+        parent="wrong-claim or unclaimed load failure -> restoration failure outcome",
+        adds="The request that failed asked for another prefix, and the counter names none.",
+        also=tuple(
+            patched("restoration_failure_outcome", scope, Basis.GENERIC_COUNTERS)
+            for scope in (ClaimScope.SAME_CLAIM, ClaimScope.UNCLAIMED)
+        ),
     ),
     Inference.of(
         "refill by recompute -> restored",

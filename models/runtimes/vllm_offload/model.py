@@ -38,10 +38,13 @@ from models.framework.model import Action, Emitted, Model, Next, fact, signal
 from models.framework.symmetry import alike_for
 from spec.events.alphabet import Kind
 
-__all__ = ["FAILING", "Policy", "State", "VllmOffload"]
+__all__ = ["ERRORS", "FAILING", "Policy", "State", "VllmOffload"]
 
 FAILING: Final = "Failing 1 request(s)"
 """The line in the log where a load failed, and the policy is `fail`."""
+
+ERRORS: Final = "request_success:error"
+"""The counter of requests that ended with an error."""
 
 
 class Policy(StrEnum):
@@ -318,16 +321,16 @@ class VllmOffload(Model[State]):
     def _says(
         self, what: str, state: State, object_id: str, name: str | None = None
     ) -> tuple[Emitted, ...]:
-        """What vLLM says: KV events about hashes, a counter of bytes, and log lines.
+        """What vLLM says: KV events about hashes, counters, and log lines.
 
-        Only a reader with the hashes of a prompt knows which object an event is about. The counter
-        names nothing, a log line requests: `holder` is each reader. Events and the counter name no
+        Only a reader with the hashes of a prompt knows which object an event is about. Counters
+        name nothing, a log line requests: `holder` is each reader. Events and counters name no
         request: `request_id` is that of the step, and `from_tier` a conclusion.
         """
         of: dict[str, Any] = {} if name is None else {"request_id": name}
         mine = [object_id] if object_id in state.asked else []
         back = "BlockStored:GPU:again" if object_id in state.copied else "BlockStored:GPU"
-        failed = FAILING if self.policy is Policy.FAIL else "Recovered"
+        failed = (FAILING, ERRORS) if self.policy is Policy.FAIL else ("Recovered",)
         match what:
             case "asked":
                 return (signal("max_offload_tokens", object_id, **self._wanted(object_id)),)
@@ -340,7 +343,8 @@ class VllmOffload(Model[State]):
                 return *(signal(back, each, from_tier=True, **of) for each in mine), *counted
             case "required":
                 return tuple(signal("num_external_cached_tokens", each, **of) for each in mine)
-        return tuple(signal(failed, each, outcome="refusal", **of) for each in state.asked)
+        said: dict[str, Any] = {"outcome": "refusal", **of}
+        return tuple(signal(word, each, **said) for word in failed for each in state.asked)
 
     def _wanted(self, object_id: str) -> dict[str, Any]:
         return leading(object_id, self.objects[object_id], f"owner:{object_id}")

@@ -33,7 +33,7 @@ PR, T = "priority_influence", "claim_scoped_telemetry"
 E, H = "claim_expired_boundary", "claim_harm_attribution"
 V, X = "victim_exclusion_before_violation", "explicit_conflict_action"
 L, M = "ordered_lifecycle_events", "claim_materialized_event"
-D = "claim_demoted_before_loss"
+D, R = "claim_demoted_before_loss", "offload_restorability"
 
 
 @pytest.mark.parametrize(
@@ -46,6 +46,7 @@ D = "claim_demoted_before_loss"
         ("reuse_without_config", (138, 241)),
         ("highest", (17, 20)),
         ("host", (82, 117)),
+        ("tier_movement", (36, 55)),
         ("no_evict", (17, 20)),
     ],
 )
@@ -61,12 +62,14 @@ BROKEN = {
     "priority_value_in_event -> soft_priority": {PR: 16},
     "priority stated -> soft_priority under reuse without config": {PR: 26},
     "retention priority 100 -> hard_protected": {V: 10, X: 11, H: 11, M: 7},
+    "priority value -> hard_protected": {V: 10, X: 11, H: 11, M: 7},
     "duration_metadata -> expiring": {E: 8, H: 17},
     "TTL on the block -> expiring (TensorRT-LLM)": {E: 8, H: 17},
     "active_no_evict -> future_resident hard_protected": {V: 10, X: 11, H: 11, M: 7},
     "guaranteed no-evict -> hard_protected": {L: 11, M: 8},
     "cache level in an updated event -> demotable": {D: 12, L: 12, H: 12},
     "host pool -> offloadable": {H: 19},
+    "same_prompt_block_tier_movement -> offloadable (TensorRT-LLM)": {R: 21, H: 34},
 }
 
 

@@ -256,6 +256,8 @@ def _rows() -> Iterator[tuple[str, str, str, int]]:
     yield fallback, R, "restore_reported_while_not_required", 23
     wrong = "wrong-claim or unclaimed load failure -> restoration failure outcome"
     yield wrong, RF, "failure_reported_without_failed_load", 20
+    generic = "generic failure counters -> restoration failure outcome"
+    yield generic, RF, "failure_reported_without_failed_load", 20
     yield "refill by recompute -> restored", R, "restore_reported_while_not_required", 21
 
 

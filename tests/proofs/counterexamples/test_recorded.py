@@ -67,6 +67,20 @@ def test_table_9() -> None:
     assert all(row.trace is not None for row in ROWS[:10])
 
 
+C1 = {
+    "retention priority 100 -> hard_protected",
+    "priority value -> hard_protected",
+    "highest priority -> hard_protected",
+}
+
+
+def test_c1() -> None:
+    """What takes a priority for hard_protected is rejected, as check C1 of the papers has it."""
+    assert dict.fromkeys(C1, "rejected") == {
+        row.inference: row.result for row in ROWS if row.inference in C1
+    }
+
+
 def test_new_ones() -> None:
     """At least eight have no parent among the ten; each parent is one of them."""
     assert 8 <= sum(row.parent is None for row in ROWS[10:])
@@ -159,6 +173,7 @@ def _runtime_of(inference: str) -> str:
             "wrong-claim or unclaimed load failure -> restoration failure outcome",
             "restoration_failure_outcome",
         ),
+        ("generic failure counters -> restoration failure outcome", "restoration_failure_outcome"),
     ],
 )
 def test_the_gate_opens(inference: str, obligation: str) -> None:
