@@ -184,3 +184,20 @@ def test_shown_and_not_judged() -> None:
     harmed = of(Kind.CLAIM_HARMED), of(Kind.CLAIM_HARMED, reason="a reset", capacity=room)
     found = [judged(*held("demotable"), lost, each) for each in harmed]
     assert found[0] == found[1]
+
+
+@pytest.mark.parametrize(
+    ("shortfall", "verdict"), [(19, Verdict.VIOLATED), (18, Verdict.SATISFIED)]
+)
+def test_published_shortfall(shortfall: int, verdict: Verdict) -> None:
+    """The capacity proof of table 10 does not add up as published, and does with 18 blocks."""
+    proof = CapacityProof(resident=40, active=46, total=86, usable=68, shortfall=shortfall)
+    found = judged(
+        asked("hard_protected"),
+        of(Kind.CLAIM_COMMITTED, footprint=40),
+        of(Kind.CLAIM_ACCEPTED, footprint=40),
+        Event(kind=Kind.REQUEST_ARRIVED, request_id="r", needed=46, usable=68),
+        Event(kind=Kind.REQUEST_REFUSED, request_id="r", blocking_claim_ids=("c",), proof=proof),
+        Event(kind=Kind.REQUEST_FINISHED, request_id="r"),
+    )
+    assert verdict is found["footprint_accounting"]
