@@ -9,10 +9,10 @@ method by which the connector asks for blocks that failed to load.
 
 `LMCachePins` is the memory of chunks. A pin counts up the pins of a chunk, and its answer has the
 id of the call and a number of tokens, no claim and no time. Eviction takes the least recently used
-chunk without pins; where there is none, a store is skipped. A monitor ends pins that are too old:
-it sets the count to 0, for all holders, and says so by one warning and one counter. From which pin
-on it counts is not documented; `from_first` is a choice. That eviction passes over pinned chunks,
-and that a store without room is skipped, is inferred.
+chunk without pins; where there is none, a store is skipped. A monitor ends pins that are too old
+(300 s): it sets the count to 0, for all holders, and says so by one warning and one counter. From
+which pin on it counts is not documented; `from_first` is a choice. That eviction passes over pinned
+chunks, and that a store without room is skipped, is inferred.
 
 `LMCacheRetrieve` is the boundary to the scheduler of vLLM, on the model of its connectors. The
 multi-process adapter returns a failed retrieve as finished, so the scheduler takes its blocks for
@@ -314,6 +314,21 @@ INFERENCES: Final = (
         premises=("pin",),
         adds="The counter says that some pins were ended, and not whose: a claim is taken for "
         "demoted when another was.",
+    ),
+    Inference(
+        "pin timeout -> expiring",
+        "the timeout of pins, 300 s by default, and its counter",
+        Mode.EXPIRING,
+        Shim(
+            Mode.EXPIRING,
+            _PIN,
+            {"pin_dropped": Kind.DURATION_ELAPSED, "forced_unpin_count": Kind.CLAIM_EXPIRED},
+        ),
+        VARIANTS["two_objects"],
+        "x",
+        premises=("pin_with_ttl",),
+        adds="The call states no time, and the counter no holder: a claim is taken for expired "
+        "when the pin of another was ended.",
     ),
     Inference(
         "silent retrieve success -> restored",

@@ -31,6 +31,12 @@ ROWS = [
 ]
 """The papers' rows (sections 6 to 9), under the papers' bundles."""
 
+OWN_ROWS = [
+    ("dynamo_docs", Mode.OFFLOADABLE, (NONE, JOIN), APPROXIMATE),
+    ("lmcache", Mode.EXPIRING, (NONE,), APPROXIMATE),
+]
+"""Rows of published primitives that the papers' text does not name."""
+
 
 class TestRows:
     """Labels of the shipped descriptors."""
@@ -42,6 +48,13 @@ class TestRows:
         """The papers' rows come out of anchored evidence by the rules."""
         rows = [lower(descriptor(name), mode, depth, Bundle.PAPER) for depth in depths]
         assert {(label, subtype)} == {(row.label, row.subtype) for row in rows}
+
+    @pytest.mark.parametrize(("name", "mode", "depths", "label"), OWN_ROWS)
+    def test_own(self, name: str, mode: Mode, depths: tuple[Depth, ...], label: Label) -> None:
+        """A published tier, and a timeout of pins, resemble a mode under either bundle."""
+        for bundle in Bundle:
+            rows = [lower(descriptor(name), mode, depth, bundle) for depth in depths]
+            assert {label} == {row.label for row in rows}
 
     @EACH
     def test_none(self, name: str) -> None:

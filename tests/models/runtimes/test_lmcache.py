@@ -159,6 +159,7 @@ def test_in_process(tmp_path: Path) -> None:
     [
         ("pin -> hard_protected", V, 7),
         ("forced unpin -> demotable", L, 12),
+        ("pin timeout -> expiring", L, 12),
         ("silent retrieve success -> restored", R, 21),
     ],
 )
