@@ -37,6 +37,20 @@ OWN_ROWS = [
 ]
 """Rows of published primitives that the papers' text does not name."""
 
+ADDED = {
+    "aibrix": {Mode.EXPIRING: APPROXIMATE, Mode.OFFLOADABLE: APPROXIMATE},
+    "contextserve": {Mode.EXPIRING: APPROXIMATE, Mode.HARD_PROTECTED: REJECTED},
+    "flexkv": {Mode.OFFLOADABLE: APPROXIMATE},
+    "flowkv": {},
+    "kvflow": {Mode.OFFLOADABLE: APPROXIMATE},
+    "llm_d": {Mode.BEST_EFFORT: APPROXIMATE, Mode.ROUTED_REUSE: APPROXIMATE},
+    "marconi": {Mode.SOFT_PRIORITY: APPROXIMATE},
+    "pie": {},
+    "tokencake": {Mode.OFFLOADABLE: APPROXIMATE},
+    "tutti": {Mode.OFFLOADABLE: APPROXIMATE},
+}
+"""Systems of which little is known here, and their rows that are not unknown."""
+
 
 class TestRows:
     """Labels of the shipped descriptors."""
@@ -55,6 +69,13 @@ class TestRows:
         for bundle in Bundle:
             rows = [lower(descriptor(name), mode, depth, bundle) for depth in depths]
             assert {label} == {row.label for row in rows}
+
+    def test_added(self) -> None:
+        """What is not stated of a system leaves its rows unknown, under either bundle."""
+        for name, labels in ADDED.items():
+            for bundle in Bundle:
+                found = {mode: lower(descriptor(name), mode, NONE, bundle).label for mode in Mode}
+                assert dict.fromkeys(Mode, Label.UNKNOWN) | labels == found
 
     @EACH
     def test_none(self, name: str) -> None:

@@ -86,7 +86,7 @@ class TestPages:
             line for line in text.splitlines() if line.startswith(tuple(f"| {m} |" for m in Mode))
         ]
         depths = [depth for line in lines for depth in line.split("|")[2].split(",")]
-        assert len(label(FOUND, None, None, Bundle.PAPER, None)) == len(depths) == 133
+        assert len(label(FOUND, None, None, Bundle.PAPER, None)) == len(depths) == 203
 
     def test_provenance(self) -> None:
         """The codes of each positive row are those of its bundle, at its anchors."""
