@@ -10,10 +10,10 @@ import msgspec
 import typer
 
 from proofs.labels.changes import changes, read_rows
-from proofs.labels.label_text import put_changes, put_explained, put_lost, put_rows
+from proofs.labels.label_text import put_anchors, put_changes, put_explained, put_lost, put_rows
 from proofs.labels.select import checked_evidence, descriptors, label
 from proofs.labels.tables import as_csv, as_markdown
-from proofs.labels.view import Changes, Rows, lost_anchors, view_all
+from proofs.labels.view import Changes, Rows, anchors_of, lost_anchors, view_all
 from spec.claims.states import Mode
 from spec.cli.arguments import path_option
 from spec.cli.common import Code, OutputOption, json_page, print_text, write_output
@@ -90,7 +90,8 @@ def _lower(
     """Label how soundly a documented runtime supports modes.
 
     Each obligation of a row is declared by the descriptor, or shown by a trace that was judged
-    here (--evidence). An anchor that does not exist in the descriptor's own tree is reported.
+    here (--evidence). Anchors in the descriptor's own tree are opened, and those that do not exist
+    are reported; others are not opened.
 
     Exit 0: labelled. 1: a label fell since --against. 2: bad input. 3: every row is unknown.
     """
@@ -118,7 +119,8 @@ def _lower(
         nowhere=found.nowhere,
     )
     lost = lost_anchors(found.descriptors, found.nowhere)
-    rows = view_all(labelled, lost, require_evidence=require_evidence)
+    anchors = anchors_of(found.descriptors, found.nowhere)
+    rows = view_all(labelled, lost, anchors, require_evidence=require_evidence)
     if old is not None:
         names = None if every else [each.name for each in found.descriptors]
         changed = changes(
@@ -165,6 +167,7 @@ def _in_form(
         put_explained(out, rows.rows)
     else:
         put_rows(out, found, rows.rows)
+    put_anchors(out, rows.anchors)
     put_lost(out, rows.nowhere)
     if isinstance(rows.changes, Changes):
         put_changes(out, rows.changes)

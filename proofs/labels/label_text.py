@@ -16,7 +16,7 @@ from spec.lowering.vocabulary import POSITIVE, Label, Rests, Subtype
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from proofs.labels.view import Change, Changes, Condition, Lost, RowView
+    from proofs.labels.view import Anchors, Change, Changes, Condition, Lost, RowView
     from spec.cli.layout import Page
     from spec.lowering.descriptor import Descriptor
 
@@ -26,6 +26,7 @@ __all__ = [
     "SUBTYPE_SAYS",
     "codes",
     "last_column",
+    "put_anchors",
     "put_changes",
     "put_explained",
     "put_lost",
@@ -60,7 +61,7 @@ SUBTYPE_SAYS: Final = {
 }
 
 RESTS_SAYS: Final = {
-    Rests.DECLARED: "declared by the descriptor; its anchor was not checked here",
+    Rests.DECLARED: "declared by the descriptor; what its anchor says was not judged here",
     Rests.SHOWN: "shown by a trace that was judged here (lower --evidence)",
 }
 """What the obligations of a positive row rest on."""
@@ -190,6 +191,16 @@ def _put_conditions(out: Page, conditions: Sequence[Condition]) -> None:
     for (anchor, lost), named in by.items():
         place = f"{printable(anchor)}{_LOST if lost else ''}" if anchor else "no anchor"
         out.put(f"Provided that {', '.join(named)}: declared by {place}.", indent=2)
+
+
+def put_anchors(out: Page, anchors: Sequence[Anchors]) -> None:
+    """How many anchors were opened, and how many were not."""
+    opened = sum(len(each.opened) for each in anchors)
+    outside = sum(len(each.elsewhere) for each in anchors)
+    out.put(
+        f"Anchors: {opened} opened in the tree of the descriptor, {outside} elsewhere and not "
+        "opened."
+    )
 
 
 def put_lost(out: Page, lost: Sequence[Lost]) -> None:

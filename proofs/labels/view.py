@@ -10,6 +10,7 @@ from spec import __version__
 from spec.contract.modes import Bundle, Depth
 from spec.digest import spec_digest
 from spec.lowering.descriptor import Item, Observed
+from spec.lowering.places import elsewhere
 from spec.lowering.reasons import decided_by, upgrade, why_missing
 from spec.lowering.relation import lower
 from spec.lowering.vocabulary import ATOMS_FOR, Rests
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "SCHEMA",
+    "Anchors",
     "Change",
     "Changes",
     "Cited",
@@ -31,6 +33,7 @@ __all__ = [
     "Otherwise",
     "RowView",
     "Rows",
+    "anchors_of",
     "cite",
     "lost_anchors",
     "rows_schema",
@@ -75,6 +78,14 @@ class Lost(msgspec.Struct, frozen=True):
     anchor: str
     path: str
     why: str
+
+
+class Anchors(msgspec.Struct, frozen=True):
+    """The anchors of a descriptor: `opened` in its own tree, or `elsewhere` and not opened."""
+
+    descriptor: str
+    opened: list[str]
+    elsewhere: list[str]
 
 
 class Lacking(msgspec.Struct, frozen=True):
@@ -157,7 +168,7 @@ class Rows(msgspec.Struct, frozen=True):
     """What `lower --format json` prints; `spec` is the digest of the specification.
 
     `changes` is there where an earlier labelling was given. With `require_evidence` only what
-    traces show counted. `nowhere` has every anchor that does not exist.
+    traces show counted. `nowhere` has every anchor that does not exist, `anchors` all others.
     """
 
     schema: str
@@ -167,6 +178,7 @@ class Rows(msgspec.Struct, frozen=True):
     changes: Changes | msgspec.UnsetType = msgspec.UNSET
     require_evidence: bool = False
     nowhere: list[Lost] = []
+    anchors: list[Anchors] = []
 
 
 def view(row: Row) -> RowView:
@@ -206,10 +218,11 @@ def view(row: Row) -> RowView:
 def view_all(
     rows: Sequence[Row],
     nowhere: Sequence[Lost] = (),
+    anchors: Sequence[Anchors] = (),
     *,
     require_evidence: bool = False,
 ) -> Rows:
-    """The published rows, with the anchors that do not exist."""
+    """The published rows, with the anchors of their descriptors."""
     return Rows(
         SCHEMA,
         __version__,
@@ -217,7 +230,23 @@ def view_all(
         [view(row) for row in rows],
         require_evidence=require_evidence,
         nowhere=list(nowhere),
+        anchors=list(anchors),
     )
+
+
+def anchors_of(
+    found: Sequence[Descriptor], nowhere: Mapping[str, Mapping[str, str]]
+) -> list[Anchors]:
+    """The anchors that exist, and those that were not opened, of each descriptor."""
+    outside = {each.name: elsewhere(each) for each in found}
+    return [
+        Anchors(
+            each.name,
+            [a for a in each.anchors if a not in {*outside[each.name], *nowhere[each.name]}],
+            list(outside[each.name]),
+        )
+        for each in found
+    ]
 
 
 def lost_anchors(

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from spec.lowering.descriptor import Anchor, Descriptor
 
-__all__ = ["cites_tree", "nowhere"]
+__all__ = ["cites_tree", "elsewhere", "nowhere"]
 
 _LINES: Final = re.compile(r"(?P<file>.+?):(?P<first>[1-9]\d{0,8})(?:-(?P<last>[1-9]\d{0,8}))?")
 _ROOTS: Final = (".git", "pyproject.toml")
@@ -35,8 +35,13 @@ def cites_tree(anchor: Anchor) -> bool:
     return anchor.source is None and anchor.path is not None and len(anchor.path.split()) == 1
 
 
+def elsewhere(descriptor: Descriptor) -> tuple[str, ...]:
+    """The anchors outside the tree of their descriptor, by name: they are not opened."""
+    return tuple(name for name, each in descriptor.anchors.items() if not cites_tree(each))
+
+
 def nowhere(descriptor: Descriptor, folder: Path) -> dict[str, str]:
-    """The anchors that lead nowhere in the tree, by name, and why.
+    """The anchors that lead nowhere in the tree, by name, and why; each one in it is opened.
 
     Args:
         folder: where the descriptor lies.
@@ -56,8 +61,8 @@ class _Tree:
 
     def why_not(self, cited: str) -> str:
         """What is wrong with a path as it is cited; empty where it leads somewhere."""
-        if self._there(cited) is not None:
-            return ""
+        if (at := self._there(cited)) is not None:
+            return "" if os.path.isdir(at) or _opens(at) else "it cannot be opened"
         if (match := _LINES.fullmatch(cited)) is None or (at := self._there(match["file"])) is None:
             return "no such file, beside the descriptor or above it in its tree"
         first, last = int(match["first"]), int(match["last"] or match["first"])
@@ -91,6 +96,14 @@ def _up_to_root(folder: Path) -> Iterator[Path]:
 
 def _is_there(path: Path) -> bool:
     return os.path.isfile(path) or os.path.isdir(path)
+
+
+def _opens(path: Path) -> bool:
+    try:
+        with open_file(path):
+            return True
+    except (OSError, ValueError, DocumentError):
+        return False
 
 
 def _count(path: Path) -> int:

@@ -66,7 +66,7 @@ class TestText:
         assert "rejected" not in legend
         assert {"I", "P", "M", "T"} == {
             line.split()[i]
-            for line in legend.split("Missing:")[1].strip().splitlines()
+            for line in legend.split("Missing:")[1].split("Anchors:")[0].strip().splitlines()
             for i in range(0, len(line.split()), 2)
         }
 

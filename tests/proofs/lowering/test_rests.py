@@ -283,6 +283,31 @@ class TestNowhere:
             assert out.replace("\n", "").isprintable()
 
 
+class TestAnchors:
+    """Which anchors were opened."""
+
+    def test_text(self, mine: Path, capsys: Capture) -> None:
+        """Those in the tree are opened and counted, those elsewhere are not opened."""
+        said = "Anchors: {} opened in the tree of the descriptor, {} elsewhere and not opened."
+        assert said.format(0, 1) in words(capsys, mine)
+        (mine.parent / "run.json").write_text("{}\n")
+        assert said.format(1, 1) in words(capsys, mine, "--explain")
+        assert said.format(0, 3) in words(capsys, "dynamo_docs")
+
+    def test_json(self, mine: Path, capsys: Capture) -> None:
+        """JSON names both kinds, for each descriptor; one that is not there is of neither."""
+        made = {"descriptor": "made_up", "elsewhere": ["docs"]}
+        assert [{**made, "opened": []}] == printed(capsys, mine)["anchors"]
+        (mine.parent / "run.json").write_text("{}\n")
+        dynamo = {
+            "descriptor": "dynamo_docs",
+            "opened": [],
+            "elsewhere": ["router_guide", "router_event", "ttl_removed"],
+        }
+        found = printed(capsys, mine, "dynamo_docs")["anchors"]
+        assert [{**made, "opened": ["run"]}, dynamo] == found
+
+
 class TestAgainst:
     """Labellings that cannot be compared."""
 
@@ -308,7 +333,7 @@ class TestAgainst:
         old = tmp_path / "old.json"
         ran(capsys, "vllm_patched", "--format", "json", "-o", old)
         said = json.loads(old.read_text())
-        for field in ("require_evidence", "nowhere"):
+        for field in ("require_evidence", "nowhere", "anchors"):
             del said[field]
         for row in said["rows"]:
             for field in ("declared", "shown", "conditions", "nowhere"):

@@ -11,7 +11,7 @@ import pytest
 from models.catalog import FOLDER, NAMES, descriptor
 from spec.lowering import places
 from spec.lowering.load import read_descriptor
-from spec.lowering.places import cites_tree, nowhere
+from spec.lowering.places import cites_tree, elsewhere, nowhere
 from tests.spec.lowering import described
 
 ROOT = Path(__file__).parents[3]
@@ -91,7 +91,18 @@ class TestNowhere:
         """What lies below a public source, or is cited in words, is not looked up."""
         made = described.descriptor(anchors={"cited": described.run(**fields)})
         assert not cites_tree(made.anchors["cited"])
+        assert "cited" in elsewhere(made)
         assert "cited" not in nowhere(made, folder)
+
+    def test_opened(self, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        """A file that exists is opened; one that cannot be is reported."""
+        assert "" == lost(folder, "runs/join.jsonl")
+
+        def denied(path: Path) -> Any:
+            raise PermissionError(path)
+
+        monkeypatch.setattr(places, "open_file", denied)
+        assert "it cannot be opened" == lost(folder, "runs/join.jsonl")
 
     def test_no_checkout(self, tmp_path: Path) -> None:
         """Without a checkout around it a descriptor's tree is its own folder."""
@@ -122,6 +133,10 @@ class TestShipped:
         """No shipped descriptor cites a place of this tree that is not there."""
         assert {} == nowhere(descriptor(name), FOLDER)
 
+    def test_not_opened(self) -> None:
+        """The descriptors of other projects' runtimes cite only places outside this tree."""
+        assert all({*elsewhere(descriptor(n))} == {*descriptor(n).anchors} for n in NAMES)
+
     @pytest.mark.parametrize(
         "path", ["runtime_hooks/descriptor.yaml", "docs/examples/patched.yaml"]
     )
@@ -129,4 +144,5 @@ class TestShipped:
         """Nor do the descriptor of the plugin and the example; the former cites some that are."""
         found = read_descriptor(ROOT / path)
         assert {} == nowhere(found, (ROOT / path).parent)
+        assert path.startswith("docs") is (len(elsewhere(found)) == len(found.anchors))
         assert path.startswith("docs") is not any(map(cites_tree, found.anchors.values()))
