@@ -30,6 +30,7 @@ RUNTIMES: Final[Mapping[str, str | None]] = {
     "vllm_offload": "vllm_upstream",
     "vllm_offload_patched": "vllm_patched",
     "lmcache": "lmcache",
+    "mooncake": "mooncake",
     "kv_lease": None,
     "vllm_pool_exclusion": "vllm_patched",
     "pool_counts": None,
