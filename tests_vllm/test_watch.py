@@ -185,7 +185,7 @@ class TestWatch:
         """The claim that nobody used is evicted for a request, and the others stay."""
         assert re.match(r"blocks \d+-19 removed in batch \d+, which", story.evicted["why"])
         assert {"stays", "chat", "text"} == {*story.held}
-        names = [each["claim_id"] for each in story.ended[1]["claims"].popitem()[1]]
+        names = [each["claim_id"] for each in story.ended[1]["engines"][0]["claims"]]
         assert names == ["stays", "chat", "text"]
 
     def test_cleared(self, story: Story) -> None:

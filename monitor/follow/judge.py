@@ -147,6 +147,7 @@ class Judge:
         found = self._give_up()
         self._counts.gaps[self._source] += 1
         self._broken = self._broken or why
+        self._reader.pause(why)
         if self._engines is not None:
             self._engines.interrupt(self._source, why)
         for stream, numbered in self._streams.items():
@@ -167,6 +168,7 @@ class Judge:
         self._counts.dropped[self._source] += lines
         self._lines, self._dropped = self._lines + lines, self._dropped + lines
         self._broken = self._broken or DROPPED
+        self._reader.pause(DROPPED)
         self._monitor.lose(self._lines, DROPPED)
         if self._engines is not None:
             self._engines.lose(self._source, DROPPED)
@@ -273,7 +275,7 @@ class Judge:
     def _plain(self, line: bytes) -> Record | None:
         """The record of a plain line that is in order, of no rank, and of a known stream."""
         merges = self._engines is not None and self._engines.merges
-        merges |= self._numbers is not None
+        merges |= self._numbers is not None or not self._reader.reads_canonical
         if merges or self._order is not None or len(line) > LINE_LIMIT:
             return None
         event = event_of(line)
@@ -340,6 +342,7 @@ class Judge:
 
     def _reject(self, error: InputError) -> None:
         self._counts.rejected[self._source] += 1
+        self._reader.pause(error.reason)
         self._monitor.reject(error)
         self._on_reject(error)
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 import sys
 import time
 from collections import Counter
+from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
@@ -17,9 +18,11 @@ from monitor.follow.command import followed
 from monitor.follow.verdict_line import ClaimLine, ViolationLine, line_text
 from monitor.input.dialects import Reader
 from monitor.input.dialects.kv_events import KvEventsDialect
+from monitor.input.errors import InputError
 from monitor.watch.join import Join
-from monitor.watch.lines import EndLine, change_line, known
+from monitor.watch.lines import EndLine, EngineLine, change_line, known
 from monitor.watch.preconditions import Met, preconditions
+from monitor.watch.prefixes import Tree
 from monitor.watch.standing import State
 from monitor.watch.table import change_text, summary, table
 from spec.cli.common import Code, console, print_text
@@ -38,7 +41,10 @@ if TYPE_CHECKING:
     from monitor.watch.registry import Watching
     from spec.cli.layout import Paper
 
-__all__ = ["Watch", "watch_events"]
+__all__ = ["MOST_STANDINGS", "Watch", "watch_events"]
+
+MOST_STANDINGS: Final = 1_000_000
+"""Claims on each engine that are watched at once, of all engines together."""
 
 _REFRESH_S: Final = 0.5
 _QUIET_S: Final = 10.0  # without any batch, before people are told
@@ -71,7 +77,8 @@ class Watch:
         self._watching, self._asked = watching, asked
         self._live: Any = None
         self._drawn, self._began, self._noted = 0.0, time.monotonic(), False
-        self._ended: dict[tuple[str, int, str], ClaimLine] = {}
+        self._tree = Tree(watching.claims, watching.block_size)
+        self._inconclusive: dict[str, str] = {}  # claims, each with the first reason
         self.joins: list[Join] = []
 
     def __enter__(self) -> None:
@@ -87,10 +94,13 @@ class Watch:
 
     def reader(self, source: str) -> Reader:
         """A reader of KV events that joins them with the claims."""
-        return Reader(source, ("kv_events",), {"kv_events": KvEventsDialect(source, self._join)})
+        dialect = KvEventsDialect(source, partial(self._join, source))
+        return Reader(source, ("kv_events",), {"kv_events": dialect})
 
-    def _join(self, stream: str) -> Join:
-        join = Join(self._watching, stream, self._changed)
+    def _join(self, source: str, stream: str) -> Join:
+        if (len(self.joins) + 1) * len(self._watching.claims) > MOST_STANDINGS:
+            raise InputError(source, f"over {MOST_STANDINGS} claims on all engines together")
+        join = Join(self._watching, self._tree, stream, self._changed)
         self.joins.append(join)
         return join
 
@@ -103,8 +113,10 @@ class Watch:
     def show(self, lines: Sequence[VerdictLine]) -> None:
         """Show what was decided: violations; the verdicts come at the end."""
         for line in lines:
-            if isinstance(line, ClaimLine):
-                self._ended[line.stream, line.period, line.claim_id] = line
+            if isinstance(line, ClaimLine) and line.verdict is ModeVerdict.INCONCLUSIVE:
+                reason = next(iter(line.reasons.values()), None)
+                why = line.why if reason is None else reason.why
+                self._inconclusive.setdefault(line.claim_id, why)
             if self._asked.json:
                 typer.echo(msgspec.json.encode(line))
             elif isinstance(line, ViolationLine):
@@ -170,7 +182,10 @@ class Watch:
                 verdict,
                 why,
                 read,
-                {j.stream: [known(j, each) for each in j.standings.values()] for j in self.joins},
+                [
+                    EngineLine(j.stream, [known(j, each) for each in j.standings.values()])
+                    for j in self.joins
+                ],
                 conditions,
                 found.breaks(),
                 {each.file: each.form for report in found.reports for each in report.inputs},
@@ -209,29 +224,38 @@ class Watch:
         """The verdict over all claims, and why."""
         names = self._watching.claims
         standings = [each for join in self.joins for each in join.standings.values()]
-        judged = {each.claim.claim_id for each in standings if each.periods}
         if found.verdict is ModeVerdict.VIOLATED:
             return found.verdict, "what was reported of a claim contradicts the facts"
-        if missing := [name for name in names if name not in judged]:
-            shown = ", ".join(missing[:3]) + (", ..." if len(missing) > 3 else "")
+        if missing := self._unjudged():
+            shown = ", ".join([*missing][:3]) + (", ..." if len(missing) > 3 else "")
             which = f"{len(missing)} of {counted(len(names), 'claim')}"
             unmet = (each.evidence for each in conditions if each.met is not Met.MET)
             why = next(unmet, "not all of their blocks were stored")
             return ModeVerdict.INCONCLUSIVE, f"{which} could not be judged, {shown}: {why}"
         if found.verdict is ModeVerdict.INCONCLUSIVE:
-            return found.verdict, next(iter(found.breaks()), "") or self._doubtful()
+            return found.verdict, next(iter(found.breaks()), self._doubtful())
         losses = sum(each.losses for each in standings)
         times = "no loss" if not losses else counted(losses, "loss").replace("losss", "losses")
         why = f"every change of {self._claims()} was observed: {summary(self.joins)}, {times}"
         return found.verdict, why
 
     def _doubtful(self) -> str:
-        """Which claims are inconclusive, and why the first of them is; empty if none is."""
-        bad = [e for e in self._ended.values() if e.verdict is ModeVerdict.INCONCLUSIVE]
-        if not bad:
-            return ""
-        names = {each.claim_id for each in bad}
-        which = f"{len(names)} of {counted(len(self._watching.claims), 'claim')}"
-        reason = next(iter(bad[0].reasons.values()), None)
-        why = bad[0].why if reason is None else reason.why
-        return f"{which}; {bad[0].claim_id}: {why}"
+        """Which claims are inconclusive, and why the first of them is."""
+        if not self._inconclusive:
+            return "not every line was understood"
+        which = f"{len(self._inconclusive)} of {counted(len(self._watching.claims), 'claim')}"
+        name, why = next(iter(self._inconclusive.items()))
+        return f"{which}; {name}: {why}"
+
+    def _unjudged(self) -> dict[str, None]:
+        """Claims that were not judged on an engine although they may have been held there, or that
+        were judged on none.
+        """
+        judged, found = set[str](), dict[str, None]()
+        for join in self.joins:
+            for name, each in join.standings.items():
+                if each.periods:
+                    judged.add(name)
+                elif each.state is not State.ABSENT or not join.is_whole:
+                    found[name] = None
+        return found | {name: None for name in self._watching.claims if name not in judged}

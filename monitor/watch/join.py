@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
     from monitor.input.kv_events.facts import Batch
-    from monitor.watch.prefixes import Key, Node
+    from monitor.watch.prefixes import Key, Node, Tree
     from monitor.watch.registry import Watching
     from spec.events.canonical import CacheGroup
 
@@ -63,12 +63,16 @@ class Change(NamedTuple):
     standing: Standing
 
 
-class _Touched(NamedTuple):
-    """A claim as it was before an event, and the positions that the event took from it."""
+@dataclass(slots=True)
+class _Touched:
+    """A claim as it was before an event, the positions that the event took from it, and whether it
+    contradicts what was known of the claim.
+    """
 
     was: State
     held: int
-    lost: list[int]
+    lost: list[int] = field(default_factory=list)
+    contradicted: bool = False
 
 
 @dataclass(slots=True)
@@ -83,6 +87,7 @@ class Join:
     """One stream of KV events, and the claims on its engine.
 
     Args:
+        tree: the prefixes of the claims.
         on_change: called with each change.
 
     Attributes:
@@ -95,22 +100,25 @@ class Join:
         doubts: how often a claim became inconclusive alone.
         joined: stores of blocks that belong to registered prefixes.
         now_ns: the time of the last batch, on the engine's wall clock; 0 before the first.
+        is_open: whether a batch was read that is not older than the registry.
+        paused: why batches may be missing after the last one; empty if there is no such reason.
     """
 
     observes = _OBSERVES
 
     def __init__(
-        self, watching: Watching, stream: str, on_change: Callable[[Change], None]
+        self, watching: Watching, tree: Tree, stream: str, on_change: Callable[[Change], None]
     ) -> None:
         self.stream, self._on_change = stream, on_change
-        self._since_ns = watching.since_ns
-        self.prefixes = Prefixes(watching.claims, watching.block_size)
+        self._since_ns, self._paths = watching.since_ns, tree.paths
+        self.prefixes = Prefixes(tree)
         self.standings = {name: Standing(claim) for name, claim in watching.claims.items()}
         self.unknown = "no batch was read"
         self.breaks, self.first_break = 0, ""
         self.contradictions, self.last_contradiction = 0, ""
         self.joined = self.doubts = self.now_ns = 0
-        self._is_open = self._is_settled = False
+        self.is_open = self._is_settled = False
+        self.paused = ""
         self._gpu: dict[tuple[int, Key], Copies] = {}
         self._tiers: dict[str, set[tuple[int, Key]]] = {}
         self._groups: dict[int, Group] = {0: FULL}
@@ -143,19 +151,30 @@ class Join:
         self._forget(batch, why)
         self._settle(why)
 
+    def pause(self, why: str) -> None:
+        """Batches may be missing after the last one: nothing is known until the next one comes."""
+        self.paused = self.paused or why
+        for standing in self.standings.values():
+            if standing.pause(self.now_ns, why):
+                self._on_change(Change(self, standing))
+
     def learn(self, batch: Batch) -> str:
-        """Learn the keys of prefixes from a batch; return why keys contradict, or an empty text."""
+        """Learn the keys of prefixes from a batch.
+
+        Returns:
+            Why keys contradict each other, or why the batch cannot be compared with the prefixes;
+            otherwise an empty text.
+        """
         if batch.contents is None:
-            return "events of this form state no tokens" if batch.stores else ""
-        before = len(self.prefixes.blind)
+            why = "events of this form state no tokens"
+            groups = {e.group or 0 for e in batch.events if e.kind is Kind.BLOCK_CACHED}
+            return next(filter(None, (self.prefixes.miss(group, why) for group in groups)), "")
+        blind = len(self.prefixes.blind)
         why = self.prefixes.learn(batch.contents)
-        if why:
+        if why and len(self.prefixes.blind) == blind:
             self.contradictions += 1
             self.last_contradiction = why
             self.prefixes.forget()
-        if len(self.prefixes.blind) > before:
-            self._recount()
-            self._settle(next(reversed(self.prefixes.blind.values())))
         return why
 
     def _forget(self, batch: Batch, unknown: str) -> None:
@@ -169,9 +188,15 @@ class Join:
         self._recount()
 
     def _recount(self) -> None:
-        """Count the blocks of every claim again."""
+        """Count the blocks of every claim again.
+
+        With windows, a hit on a longer part of a prefix may be possible where one on the needed
+        part is not: a claim on a part is not evaluated then.
+        """
+        windows = any(group.kind != "full" for group in self._groups.values())
         for name, standing in self.standings.items():
-            path = self.prefixes.paths[name]
+            path = self._paths[name]
+            standing.undecidable = windows and standing.claim.is_part
             found = [
                 self._has(number, path[at])
                 for number, group in self._groups.items()
@@ -179,13 +204,16 @@ class Join:
             ]
             standing.needed = len(found)
             standing.held, standing.gone = found.count(True), found.count(False)
+            if standing.undecidable:
+                standing.held = standing.gone = 0
 
     def _settle(self, why: str) -> None:
         for standing in self.standings.values():
             self._move(standing, why)
 
     def _copies(self, group: int, node: Node) -> Copies:
-        found = None if node.key is None else self._gpu.get((group, node.key))
+        key = self.prefixes.key(node)
+        found = None if key is None else self._gpu.get((group, key))
         if found is None:
             return Copies.PERHAPS if self.unknown or group in self.prefixes.blind else Copies.NONE
         return found
@@ -195,6 +223,14 @@ class Join:
         found = self._copies(group, node)
         return None if found is Copies.PERHAPS else found is not Copies.NONE
 
+    @property
+    def is_whole(self) -> bool:
+        """Whether the engine was read from its beginning, or from a reset of its cache, on, with
+        no gap, and was judged meanwhile.
+        """
+        gaps = self.unknown or self.breaks or self.paused or self.prefixes.faults
+        return self.is_open and not gaps
+
     # Batches.
 
     def take(self, batch: Batch, number: int) -> list[Piece]:
@@ -202,8 +238,11 @@ class Join:
         self.now_ns = max(self.now_ns, batch.time_ns or 0)
         pieces: list[Piece] = []
         events: list[Event] = []
-        if not self._is_open and self.now_ns >= self._since_ns:
-            self._is_open = True
+        if self.paused:
+            self.paused = ""
+            self._settle("")
+        if not self.is_open and (batch.time_ns or 0) >= self._since_ns:
+            self.is_open = True
             for standing in self.standings.values():
                 events += self._registered(standing)
                 if standing.registered and standing.now is State.HELD:
@@ -217,7 +256,12 @@ class Join:
                 continue
             self._apply(mine)
             touched, self._touched = self._touched, {}
-            if doubts := tuple(map(self._doubt, filter(_is_doubtful, touched))):
+            doubtful = [
+                each
+                for each, found in touched.items()
+                if found.contradicted or each.now is State.UNKNOWN
+            ]
+            if doubts := tuple(self._doubt(e) for e in doubtful if e.registered and not e.doubted):
                 pieces.append(Piece(tuple(events), doubts))
                 events.clear()
             for standing in touched:
@@ -241,7 +285,7 @@ class Join:
         """
         if any(group.kind != "full" for group in self._groups.values()):
             return None
-        path = self.prefixes.paths[standing.claim.claim_id]
+        path = self._paths[standing.claim.claim_id]
         held = (all(self._has(group, node) is True for group in self._groups) for node in path)
         return next((at for at, each in enumerate(held) if not each), len(path))
 
@@ -264,6 +308,9 @@ class Join:
             node = self.prefixes.nodes[key]
             if event.tier is None:
                 before = self._copies(group, node)
+                if gone and before is Copies.NONE:  # a copy of it was missed
+                    for name in node.claims:
+                        self._touch(self.standings[name]).contradicted = True
                 self._put(group, key, _after_removal(before) if gone else _after_store(before))
             else:
                 self._copy(event.tier, (group, key), node, add=not gone)
@@ -276,9 +323,11 @@ class Join:
         self._gpu[group, key] = copies
         now = self._has(group, node)
         for name in node.claims if was is not now else ():
-            path = self.prefixes.paths[name]
+            path = self._paths[name]
             if node.position in self._groups.get(group, FULL).needs(0, len(path)):
                 standing = self.standings[name]
+                if standing.undecidable:
+                    continue
                 touched = self._touch(standing)
                 standing.held += (now is True) - (was is True)
                 standing.gone += (now is False) - (was is False)
@@ -300,7 +349,7 @@ class Join:
     def _touch(self, standing: Standing) -> _Touched:
         found = self._touched.get(standing)
         if found is None:
-            found = self._touched[standing] = _Touched(standing.now, standing.held, [])
+            found = self._touched[standing] = _Touched(standing.now, standing.held)
         return found
 
     def _clear(self, tier: str) -> None:
@@ -320,10 +369,11 @@ class Join:
 
     def _registered(self, standing: Standing) -> list[Event]:
         """The event that registers a claim, if everything is known that it needs."""
-        claim, path = standing.claim, self.prefixes.paths[standing.claim.claim_id]
-        keys = tuple([node.key for node in path if node.key is not None])
-        whole = self._is_open and standing.is_known and len(keys) == len(path)
-        if standing.registered or not whole:
+        if standing.registered or not (self.is_open and standing.is_known):
+            return []
+        claim, path = standing.claim, self._paths[standing.claim.claim_id]
+        keys = tuple([key for key in map(self.prefixes.key, path) if key is not None])
+        if len(keys) < len(path):
             return []
         standing.registered = True
         standing.periods += 1
@@ -371,10 +421,6 @@ def _report(kind: Kind, standing: Standing) -> Event:
     return Event(kind=kind, claim_id=standing.claim.claim_id)
 
 
-def _is_doubtful(standing: Standing) -> bool:
-    return standing.registered and not standing.doubted and standing.now is State.UNKNOWN
-
-
 def _why(standing: Standing, moved: _Moved, place: str, others: str) -> str:
     """Why blocks of a claim are not held any more after a batch."""
     if not moved.lost:
@@ -391,4 +437,4 @@ def _after_store(before: Copies) -> Copies:
 
 
 def _after_removal(before: Copies) -> Copies:
-    return Copies.NONE if before in (Copies.NONE, Copies.ONE) else Copies.PERHAPS
+    return Copies.NONE if before is Copies.ONE else Copies.PERHAPS

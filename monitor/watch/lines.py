@@ -14,7 +14,16 @@ if TYPE_CHECKING:
     from monitor.watch.join import Change, Join
     from monitor.watch.standing import Standing
 
-__all__ = ["ChangeLine", "EndLine", "Known", "WatchLine", "change_line", "known", "watched_schema"]
+__all__ = [
+    "ChangeLine",
+    "EndLine",
+    "EngineLine",
+    "Known",
+    "WatchLine",
+    "change_line",
+    "known",
+    "watched_schema",
+]
 
 
 class Known(msgspec.Struct, frozen=True):
@@ -51,13 +60,20 @@ class ChangeLine(
     why: str
 
 
+class EngineLine(msgspec.Struct, frozen=True):
+    """What is known of each claim on one engine."""
+
+    stream: str
+    claims: list[Known]
+
+
 class EndLine(msgspec.Struct, frozen=True, tag_field="schema", tag="resident-claims/watched-end/1"):
-    """How it ended: the last line. `claims` are by stream, and `forms` by source."""
+    """How it ended: the last line. `forms` says what was read of each source."""
 
     verdict: ModeVerdict
     why: str
     read: int
-    claims: dict[str, list[Known]]
+    engines: list[EngineLine]
     preconditions: list[Precondition]
     breaks: list[str]
     forms: dict[str, str]

@@ -102,6 +102,8 @@ def _one_identity(watching: Watching, joins: Sequence[Join]) -> Precondition:
 
 def _joinable(joins: Sequence[Join]) -> Precondition:
     name, breaks = "events can be joined", sum(join.breaks for join in joins)
+    if paused := next((join.paused for join in joins if join.paused), ""):
+        return Precondition(name, Met.NOT_MET, f"batches may be missing at the end: {paused}")
     if breaks:
         first = next(join.first_break for join in joins if join.breaks)
         return Precondition(name, Met.NOT_MET, f"{counted(breaks, 'break')}; first: {first}")

@@ -14,119 +14,150 @@ if TYPE_CHECKING:
     from monitor.input.kv_events.facts import Content
     from monitor.watch.registry import Watched
 
-__all__ = ["Key", "Node", "Prefixes"]
+__all__ = ["Key", "Node", "Prefixes", "Tree"]
 
 Key: TypeAlias = int | str
-
-_Content: TypeAlias = tuple[tuple[int, ...], tuple[str, ...]]
-"""The tokens of a block, and what its content depends on beside tokens."""
 
 _MOST_FAULTS: Final = 10
 
 
 class Node:
-    """A block of registered prefixes, at a position; `key` is known once an event states it."""
+    """A block of registered prefixes, at a position, with the claims that need it.
 
-    __slots__ = ("children", "claims", "key", "position")
+    `children` are the blocks after it, by their tokens, and by what their content depends on beside
+    tokens.
+    """
+
+    __slots__ = ("children", "claims", "position")
 
     def __init__(self, position: int) -> None:
         self.position = position
-        self.children: dict[_Content, Node] = {}
+        self.children: dict[tuple[int, ...], dict[tuple[str, ...], Node]] = {}
         self.claims: list[str] = []
-        self.key: Key | None = None
 
 
-class Prefixes:
-    """The blocks of all registered prefixes, and the keys that one stream gives them.
+class Tree:
+    """The blocks of all registered prefixes; `paths` has those of each claim, in order.
 
-    Attributes:
-        nodes: those whose key is known, by it.
-        paths: the blocks of each claim, in order.
-        blind: groups of caches of which a store could not be compared with the prefixes, and why.
-        faults: why stores could not be compared, of all runs.
+    Args:
+        size: tokens of a block.
     """
 
     def __init__(self, claims: Mapping[str, Watched], size: int) -> None:
-        self._size, self._root = size, Node(-1)
-        self.nodes: dict[Key, Node] = {}
-        self.paths: dict[str, list[Node]] = {}
-        self.blind: dict[int, str] = {}
-        self.faults: dict[str, None] = {}
-        for claim in claims.values():
-            self.paths[claim.claim_id] = [*self._path(claim)]
+        self.size, self.root = size, Node(-1)
+        self.paths = {claim.claim_id: [*self._path(claim)] for claim in claims.values()}
 
     def _path(self, claim: Watched) -> Iterator[Node]:
-        node = self._root
+        node = self.root
         for position, tokens in enumerate(claim.blocks):
-            content = tokens, claim.extra(position)
-            if content not in node.children:
-                node.children[content] = Node(position)
-            node = node.children[content]
+            variants = node.children.setdefault(tokens, {})
+            extra = claim.extra(position)
+            if extra not in variants:
+                variants[extra] = Node(position)
+            node = variants[extra]
             node.claims.append(claim.claim_id)
             yield node
 
+
+class Prefixes:
+    """The keys that one stream gives to the blocks of registered prefixes.
+
+    Attributes:
+        nodes: the blocks whose key is known, by the key.
+        blind: groups of caches in which a store could not be compared with the prefixes, and why.
+        faults: the same reasons, of all runs.
+    """
+
+    def __init__(self, tree: Tree) -> None:
+        self._tree = tree
+        self.nodes: dict[Key, Node] = {}
+        self._keys: dict[Node, Key] = {}
+        self.blind: dict[int, str] = {}
+        self.faults: dict[str, None] = {}
+
+    def key(self, node: Node) -> Key | None:
+        """The key of a block, if it is known."""
+        return self._keys.get(node)
+
     def forget(self) -> None:
         """The keys are of another run of the engine: hashes may have another seed in each."""
-        for node in self.nodes.values():
-            node.key = None
         self.nodes.clear()
+        self._keys.clear()
         self.blind.clear()
 
     def learn(self, contents: Iterable[Content]) -> str:
-        """Learn keys from the stores of one batch; return why keys contradict, or an empty text."""
+        """Learn keys from the stores of one batch.
+
+        Returns:
+            Why keys contradict each other, or why a store cannot be compared with the prefixes: for
+            each group of caches only once. Otherwise an empty text.
+        """
         partial = []
         for content in contents:
             if not content.keys:
                 continue
             if why := self._incomparable(content):
-                if self._begins_prefix(content):
-                    self._miss(content.group, why)
+                if self._start(content) is not None and (said := self.miss(content.group, why)):
+                    return said
+                continue
+            if len(content.keys) * content.size < len(content.tokens):
+                partial.append(content)  # of what keys it leaves out other stores may tell
                 continue
             found = self._nodes_of(content)
-            if len(content.keys) * content.size != len(content.tokens):
-                partial.append((content, found))
-                continue
             for place, key in enumerate(content.keys):
                 if why := self._name(found[place] if place < len(found) else None, key):
                     return why
-        for content, found in partial:
-            if any(node.key is None for node in found) and not self.nodes.keys() >= {*content.keys}:
-                self._miss(content.group, "blocks are stored without tokens of their own")
+        for content in partial:
+            unnamed = any(node not in self._keys for node in self._like(content))
+            if unnamed and not self.nodes.keys() >= {*content.keys}:
+                why = "blocks are stored without tokens of their own"
+                if said := self.miss(content.group, why):
+                    return said
         return ""
-
-    def _miss(self, group: int, why: str) -> None:
-        """A store of blocks of a prefix may have been missed."""
-        self.blind.setdefault(group, why)
-        if len(self.faults) < _MOST_FAULTS:
-            self.faults[why] = None
 
     def _incomparable(self, content: Content) -> str:
         """Why a store cannot be compared with prefixes; empty where it can."""
-        if not content.tokens:
+        if len(content.tokens) < len(content.keys) * max(content.size, 1):
             return "blocks are stored without tokens"
-        if content.size != self._size:
+        if content.size != self._tree.size:
             return f"blocks have {content.size} tokens"
         return "" if content.extras is not None else "events do not state adapters and salts"
 
-    def _begins_prefix(self, content: Content) -> bool:
-        """Whether the blocks of a store may follow a block of a prefix, or begin one."""
-        node = self._root if content.parent is None else self.nodes.get(content.parent)
-        return node is not None and bool(node.children)
+    def miss(self, group: int, why: str) -> str:
+        """A store of blocks of a prefix may have been missed; the reason, the first time."""
+        if group in self.blind:
+            return ""
+        self.blind[group] = why
+        if len(self.faults) < _MOST_FAULTS:
+            self.faults[why] = None
+        return why
+
+    def _start(self, content: Content) -> Node | None:
+        """The block of a prefix that the blocks of a store may follow."""
+        node = self._tree.root if content.parent is None else self.nodes.get(content.parent)
+        return node if node is not None and node.children else None
+
+    def _blocks(self, content: Content) -> Iterator[tuple[int, ...]]:
+        size = self._tree.size
+        return (content.tokens[at : at + size] for at in range(0, len(content.tokens), size))
 
     def _nodes_of(self, content: Content) -> list[Node]:
-        """The blocks of registered prefixes that the tokens of a store are, from the first on."""
-        node = self._root if content.parent is None else self.nodes.get(content.parent)
-        found: list[Node] = []
-        for place in range(len(content.tokens) // self._size if node is not None else 0):
-            tokens = content.tokens[place * self._size : (place + 1) * self._size]
-            # Extras are of the keys, of which there may be fewer than blocks.
-            extras = content.extras or ()
-            extra = extras[place] if place < len(extras) else ()
-            node = node and node.children.get((tokens, extra))
+        """The blocks of registered prefixes that are stored, from the first on."""
+        node, found = self._start(content), list[Node]()
+        for tokens, extra in zip(self._blocks(content), content.extras or (), strict=True):
+            node = node and node.children.get(tokens, {}).get(extra)
             if node is None:
                 break
             found.append(node)
         return found
+
+    def _like(self, content: Content) -> Iterator[Node]:
+        """The blocks of registered prefixes with the tokens of a store, whatever the rest."""
+        start = self._start(content)
+        level = [] if start is None else [start]
+        for tokens in self._blocks(content):
+            level = [each for node in level for each in node.children.get(tokens, {}).values()]
+            yield from level
 
     def _name(self, node: Node | None, key: Key) -> str:
         """Note the key of a block; return why it contradicts earlier keys, or an empty text.
@@ -139,8 +170,8 @@ class Prefixes:
             if other is not None:
                 return "one hash stands for two contents"
             assert node is not None
-            if node.key is not None:
+            if node in self._keys:
                 return f"block {node.position} of a prefix has two hashes"
-            node.key = key
+            self._keys[node] = key
             self.nodes[key] = node
         return ""

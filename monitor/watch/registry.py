@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Final, Literal, NamedTuple
 
-from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
 
 from spec.claims.claim import BlockCount, Identifier, Priority
 from spec.claims.predicates import ContiguousRange, LeadingPrefixAtLeast, parse_predicate
@@ -97,6 +97,17 @@ class Registry(_Record):
     tokenizer: Annotated[str, Field(max_length=4096)] | None = None
     claims: Annotated[tuple[Claim, ...], Field(max_length=MOST_CLAIMS)]
 
+    @field_validator("registered")
+    @classmethod
+    def _in_utc(cls, value: datetime | None) -> datetime | None:
+        """The time in UTC, which a time without a zone is in already."""
+        if value is None:
+            return None
+        try:
+            return value.astimezone(UTC) if value.tzinfo else value.replace(tzinfo=UTC)
+        except OverflowError:
+            raise ClaimError("it is too far away", "state when the claims were made") from None
+
     @model_validator(mode="after")
     def _names_each_once(self) -> Registry:
         if not self.claims:
@@ -115,6 +126,7 @@ class Watched(NamedTuple):
     Attributes:
         blocks: the tokens of each block that the predicate needs, from position 0 on.
         extras: what else the content of every block depends on, and of the first block alone.
+        is_part: whether the prefix has more whole blocks than are needed.
         identity: the cache identity, as one text without the salt.
         prefix: names the prefix; claims on one prefix have it in common.
     """
@@ -125,6 +137,7 @@ class Watched(NamedTuple):
     priority: int | None
     blocks: tuple[tuple[int, ...], ...]
     extras: tuple[tuple[str, ...], tuple[str, ...]]
+    is_part: bool
     identity: str
     prefix: str
 
@@ -185,11 +198,19 @@ def load_registry(path: Path) -> Watching:
         prefix = prefixes.setdefault((extras, blocks), each.id)
         mode = Mode(each.mode)
         claims[each.id] = Watched(
-            each.id, each.owner, mode, each.priority, blocks, extras, identity, prefix
+            each.id,
+            each.owner,
+            mode,
+            each.priority,
+            blocks,
+            extras,
+            len(blocks) < len(tokens) // registry.block_size,
+            identity,
+            prefix,
         )
     if registry.registered is not None:
-        since_ns = int(_in_utc(registry.registered).timestamp() * _SECOND)
-        says = f"registered {_in_utc(registry.registered):%Y-%m-%dT%H:%M:%SZ}"
+        since_ns = int(registry.registered.timestamp() * _SECOND)
+        says = f"registered {registry.registered:%Y-%m-%dT%H:%M:%SZ}"
     else:
         since_ns = os.stat(path).st_mtime_ns
         when = datetime.fromtimestamp(since_ns / _SECOND, UTC)
@@ -213,10 +234,6 @@ _NAMES: Final = {
     for model in (Registry, Claim, Message)
     for name, field in model.model_fields.items()
 }
-
-
-def _in_utc(time: datetime) -> datetime:
-    return time.astimezone(UTC) if time.tzinfo else time.replace(tzinfo=UTC)
 
 
 def _needed(claim: Claim, tokens: Sequence[int], size: int, path: Path) -> tuple[Any, ...]:

@@ -42,6 +42,7 @@ class Standing:
         gone: those of them that are not.
         tiers: blocks of the prefix with a copy in other tiers, by tier.
         registered: whether the judge knows the claim in this run of the stream.
+        undecidable: whether the groups of caches do not allow to evaluate the predicate.
         doubted: why the claim is inconclusive in this run; empty if it is not.
         why: why blocks of the claim are not held any more, or are not known to be; empty if there
             is no such reason.
@@ -55,7 +56,8 @@ class Standing:
         self.claim = claim
         self.needed = self.held = self.gone = 0
         self.tiers: dict[str, int] = {}
-        self.registered, self.doubted = False, ""
+        self.undecidable = self.registered = False
+        self.doubted = ""
         self.state, self.why = State.UNKNOWN, ""
         self.since_ns: int | None = None
         self.losses = 0
@@ -63,6 +65,14 @@ class Standing:
         self.periods = 0
         self._was_held = False  # and not absent since
         self._resident_ns = 0
+
+    def pause(self, time_ns: int, why: str) -> bool:
+        """Nothing is known until the next batch. Return True if the state changed."""
+        if self.state is State.UNKNOWN:
+            return False
+        self._resident_ns = self.resident_ns(time_ns)
+        self.state, self.why, self.since_ns = State.UNKNOWN, why, time_ns
+        return True
 
     @property
     def is_known(self) -> bool:

@@ -13,7 +13,7 @@ from spec.language.errors import DocumentError, SpecError
 from spec.lowering.load import read_bounded
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
 __all__ = ["Tokenizer"]
 
@@ -35,26 +35,30 @@ class Tokenizer:
     """
 
     def __init__(self, path: Path) -> None:
-        folder = path if path.is_dir() else path.parent
-        file = path / "tokenizer.json" if path.is_dir() else path
-        self._folder, self._template = folder, ""
+        try:
+            is_folder = path.is_dir()
+        except (OSError, ValueError):
+            is_folder = False
+        folder, file = (path, path / "tokenizer.json") if is_folder else (path.parent, path)
+        self._path, self._folder, self._template = path, folder, ""
         self._special: dict[str, str] = {}
         content = read_bounded(file, _MOST_BYTES)
         read = _package("tokenizers").Tokenizer.from_buffer
-        try:
-            self._tokenizer: Any = read(content)
-        except Exception as problem:  # tokenizers raises no class of its own
-            _refuse(file, problem)
+        self._tokenizer: Any = self._tried(lambda: read(content))
+        # A tokenizer that cuts texts, or fills them up, says something else than an engine.
+        self._tokenizer.no_truncation()
+        self._tokenizer.no_padding()
 
     def of_text(self, text: str) -> Sequence[int]:
         """The token ids of a text, with special tokens."""
-        found: Sequence[int] = self._tokenizer.encode(text).ids
+        found: Sequence[int] = self._tried(lambda: self._tokenizer.encode(text).ids)
         return found
 
     def of_messages(self, messages: Sequence[Mapping[str, str]]) -> Sequence[int]:
         """The token ids of messages, which have a role and a content each."""
-        text = self._rendered(messages)
-        found: Sequence[int] = self._tokenizer.encode(text, add_special_tokens=False).ids
+        text = self._tried(lambda: self._rendered(messages), "chat template")
+        encode = self._tokenizer.encode
+        found: Sequence[int] = self._tried(lambda: encode(text, add_special_tokens=False).ids)
         return found
 
     def _rendered(self, messages: Sequence[Mapping[str, str]]) -> str:
@@ -64,15 +68,24 @@ class Tokenizer:
         environment = sandbox.ImmutableSandboxedEnvironment(trim_blocks=True, lstrip_blocks=True)
         environment.filters["tojson"] = lambda value: json.dumps(value, ensure_ascii=False)
         environment.globals["raise_exception"] = _raise
-        try:
-            text: str = environment.from_string(self._template).render(
-                messages=messages,
-                add_generation_prompt=False,
-                **self._special,
-            )
-        except Exception as problem:  # a template may fail in any way
-            _refuse(self._folder, problem, "chat template")
+        text: str = environment.from_string(self._template).render(
+            messages=messages, add_generation_prompt=False, **self._special
+        )
         return text
+
+    def _tried(self, use: Callable[[], Any], what: str = "tokenizer") -> Any:
+        """What a call of foreign code returns; its messages may quote a prompt, and are not shown.
+
+        Raises:
+            SpecError: the call fails, in whatever way: tokenizers may panic.
+        """
+        try:
+            return use()
+        except (SpecError, KeyboardInterrupt, SystemExit):
+            raise
+        except BaseException as problem:
+            said = f"{self._path}: the {what} cannot be used: {type(problem).__name__}"
+            raise DocumentError(said, "name another, or state token ids") from None
 
     def _load_template(self) -> None:
         """The chat template and the special tokens of the model, which lie beside the tokenizer."""
@@ -81,8 +94,8 @@ class Tokenizer:
         if file.is_file():
             try:
                 config = json.loads(read_bounded(file))
-            except (ValueError, RecursionError) as problem:
-                _refuse(file, problem)
+            except (ValueError, RecursionError):
+                raise DocumentError(f"{file}: it is not JSON", "mend or remove it") from None
         template = config.get("chat_template") if isinstance(config, dict) else None
         if single.is_file():
             template = read_bounded(single).decode("utf-8", "replace")
@@ -105,8 +118,3 @@ def _package(name: str) -> Any:
 
 def _raise(text: str) -> NoReturn:
     raise ValueError(str(text)[:200])
-
-
-def _refuse(path: Path, problem: Exception, what: str = "tokenizer") -> NoReturn:
-    said = str(problem)[:200] or type(problem).__name__
-    raise DocumentError(f"{path}: the {what} cannot be used: {said}", "name another") from None

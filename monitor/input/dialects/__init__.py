@@ -35,6 +35,10 @@ class Dialect(Protocol):
         """The records that were held back, of one stream or, at the end of the file, of all."""
         return ()
 
+    def pause(self, why: str) -> None:
+        """Lines may be missing before the next one; its number decides whether any is."""
+        return
+
 
 _NAMES: Final = (
     "canonical",
@@ -74,6 +78,16 @@ class Reader:
     ) -> None:
         self.file, self._dialects = file, dialects
         self._adapters = dict(adapters)
+
+    @property
+    def reads_canonical(self) -> bool:
+        """Whether lines may have the canonical form."""
+        return "canonical" in self._dialects
+
+    def pause(self, why: str) -> None:
+        """Lines may be missing before the next one."""
+        for adapter in self._adapters.values():
+            adapter.pause(why)
 
     @property
     def is_canonical(self) -> bool:

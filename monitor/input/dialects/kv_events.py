@@ -126,6 +126,7 @@ class _Stream:
         self.run = 0
         self.groups = {0: _FULL}
         self.opened = False
+        self.next_index: int | None = 0  # of the next event, where events have a line each
 
     def opens(self, batch: Batch, sequence: int | None, run: int) -> bool:
         """Whether a run begins with a batch: the engine was started again, or has other groups of
@@ -138,6 +139,17 @@ class _Stream:
         opens = again or not self.opened or groups != self.groups
         self.groups, self.opened, self.run = groups, True, run
         return opens
+
+    def lacks(self, held: _Held | None) -> str:
+        """Why events of a batch may be missing that had a line each; empty where none is.
+
+        That is shown by numbers that go on from batch to batch.
+        """
+        if held is None:
+            return ""
+        index, due = held.single.event_index, self.next_index
+        self.next_index = None if index is None else index + held.lines
+        return "" if index is not None and index == due else "events may be missing before a batch"
 
     def count(self, sequence: int | None, *, opens: bool) -> None:
         """Count the batches that are missing before this one."""
@@ -157,6 +169,7 @@ class KvEventsDialect(Dialect):
     def __init__(self, file: str, joining: Callable[[str], Join] | None = None) -> None:
         self._file, self._joining = file, joining
         self._joins: dict[str, Join] = {}
+        self._places: dict[str, tuple[str, int]] = {}  # of streams, by their names
         self._streams: dict[str, _Stream] = {}
         self._runtimes: dict[str, tuple[int, Runtime]] = {}  # by endpoint, with its run
         self._held: dict[tuple[str, int | None], _Held] = {}
@@ -202,6 +215,11 @@ class KvEventsDialect(Dialect):
             for name in self._streams:
                 found.append(Record(at, Stamp(name, None, None, FORM, mark=Mark.STREAM_CLOSED)))
         return found
+
+    def pause(self, why: str) -> None:
+        """Lines may be missing before the next one."""
+        for join in self._joins.values():
+            join.pause(why)
 
     @property
     def says(self) -> str:
@@ -274,7 +292,7 @@ class KvEventsDialect(Dialect):
             return ()
         single = held.single
         batch = held.events.batch(single.timestamp, single.data_parallel_rank)
-        return self._records(held.at, single.endpoint, 0, single.sequence, batch)
+        return self._records(held.at, single.endpoint, 0, single.sequence, batch, held)
 
     def _runtime(self, endpoint: str, run: int, sequence: int | None) -> Runtime:
         """The runtime of an endpoint, as far as the batches of its run before this one say."""
@@ -290,13 +308,24 @@ class KvEventsDialect(Dialect):
             raise InputError(self._file, f"over {MOST_STREAMS} streams", line=line)
 
     def _records(
-        self, at: At, endpoint: str, run: int, sequence: int | None, batch: Batch
+        self,
+        at: At,
+        endpoint: str,
+        run: int,
+        sequence: int | None,
+        batch: Batch,
+        held: _Held | None = None,
     ) -> Sequence[Record]:
         """The record of a batch; where a run begins with it of which something is missing, that of
         the beginning and that of the batch.
+
+        Args:
+            held: where each event had a line.
         """
         name = self._stream_name(endpoint, batch.rank)
         self._check_count({name}, at.line)
+        if self._places.setdefault(name, (endpoint, batch.rank)) != (endpoint, batch.rank):
+            raise InputError(self._file, f"two streams are called {name}", line=at.line)
         stream = self._streams.setdefault(name, _Stream())
         self._batches += 1
         self._unnumbered |= sequence is None
@@ -316,13 +345,16 @@ class KvEventsDialect(Dialect):
         stamp = Stamp(name, sequence, stream.time_ns, FORM, observes=observes)
         events: tuple[tuple[Event, At], ...] = tuple((event, at) for event in batch.events)
         unread = batch.unread or (batch.unclear if stream.stored else "")
+        groups_of = {event.group or 0 for event in batch.events}
+        if strange := sorted(groups_of - stream.groups.keys()):
+            unread = unread or f"the kind of group {strange[0]} of caches is not stated"
         stream.stored |= batch.stores
         whole = Record(at, stamp, events, unknown=batch.unknown, unread=unread)
         groups = tuple(stream.groups[number] for number in sorted(stream.groups))
         opened = msgspec.structs.replace(stamp, mark=Mark.STREAM_OPENED, groups=groups)
         if self._joining is not None:
             join = self._joins.get(name) or self._joins.setdefault(name, self._joining(name))
-            missing = _missing(sequence, None if again else last)
+            missing = _missing(sequence, None if again else last) or stream.lacks(held)
             if opens:
                 whole = msgspec.structs.replace(whole, stamp=opened)
                 unknown = "" if sequence == 0 else missing or "a group of caches is new"

@@ -94,6 +94,7 @@ class _Filled(_Stored, frozen=True):
 
     parent_block_hash: Any = None
     token_ids: list[int] = []
+    lora_id: int | None = None
     lora_name: str | None = None
     extra_keys: list[Any] | None = None
     cache_salt: str | None = None
@@ -206,7 +207,8 @@ class Events(Facts):
         extras = None
         if event.extra_keys is not None:
             extras = tuple(map(_texts, event.extra_keys))
-        elif self.runtime is SGLANG:
+            extras = extras if len(extras) == len(keys) else None
+        elif self.runtime is SGLANG and (event.lora_id is None or event.lora_name is not None):
             every = () if event.lora_name is None else (event.lora_name,)
             first = () if event.cache_salt is None or parent is not None else (event.cache_salt,)
             extras = tuple(every + (first if n == 0 else ()) for n in range(len(keys)))
@@ -224,6 +226,8 @@ class Events(Facts):
     def _tier(self, event: _Stored | _Removed) -> str:
         if event.locality == "REMOTE":
             return "external"
+        if event.locality not in (None, "LOCAL"):
+            self.misread(f"the locality {shown_name(event.locality)} is not known")
         return self.tier(event.medium, _TIERS, "medium")
 
     def _learn(self, group: int, event: _Stored) -> None:

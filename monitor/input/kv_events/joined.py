@@ -45,11 +45,19 @@ class Join(Protocol):
             again: the engine was restarted.
         """
 
+    def pause(self, why: str) -> None:
+        """Batches may be missing after the last one; the number of the next one decides it."""
+
     def lose(self, batch: Batch, why: str) -> None:
         """Forget the contents of the cache: batches are missing, or one was not understood."""
 
     def learn(self, batch: Batch) -> str:
-        """Learn the keys of prefixes from a batch; return why keys contradict, or an empty text."""
+        """Learn the keys of prefixes from a batch.
+
+        Returns:
+            Why keys contradict each other, or why the batch cannot be compared with the prefixes;
+            otherwise an empty text.
+        """
 
     def take(self, batch: Batch, number: int) -> Sequence[Piece]:
         """Return the events of a batch about registered prefixes, with the reports on claims.
@@ -83,6 +91,8 @@ def joined(join: Join, batch: Batch, record: Record, missing: str) -> Iterator[R
             yield head
             head = msgspec.structs.replace(head, stamp=rest)
         yield msgspec.structs.replace(head, lost=missing, unread=unread)
+        if number is None:  # nor will any further batch have a place
+            return
         head = Record(record.at, msgspec.structs.replace(rest, mark=Mark.STREAM_RESTATED))
     for events, doubts in pieces:
         placed = tuple([(event, record.at) for event in events])

@@ -92,7 +92,7 @@ class TestJson:
         assert [faults(each, schema, schema) for each in ours] == [[]] * len(ours)
         assert lines[-1]["verdict"] == "kept"
         assert len(lines[-1]["preconditions"]) == 9
-        losses = {e["claim_id"]: e["losses"] for e in lines[-1]["claims"]["engine"]}
+        losses = {e["claim_id"]: e["losses"] for e in lines[-1]["engines"][0]["claims"]}
         assert losses == {"hot": 1, "cold": 0}
 
 

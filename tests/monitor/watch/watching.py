@@ -10,6 +10,7 @@ from monitor.check.events import EventMonitor
 from monitor.input.dialects.kv_events import KvEventsDialect
 from monitor.report.verdict import Report
 from monitor.watch.join import Change, Join
+from monitor.watch.prefixes import Tree
 from monitor.watch.registry import Watching, load_registry
 
 __all__ = ["Session", "registry", "write_registry"]
@@ -42,7 +43,8 @@ class Session:
         self._lines = 0
 
     def _join(self, stream: str) -> Join:
-        self.joins[stream] = Join(self.watching, stream, self._note)
+        tree = Tree(self.watching.claims, self.watching.block_size)
+        self.joins[stream] = Join(self.watching, tree, stream, self._note)
         return self.joins[stream]
 
     def _note(self, change: Change) -> None:
