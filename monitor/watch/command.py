@@ -175,7 +175,7 @@ class Watch:
     def conclude(self, found: Followed, *, verbose: bool) -> int:
         """Say how it ended; the exit code."""
         conditions = preconditions(self._watching, self.joins)
-        verdict, why = self._verdict(found, conditions)
+        verdict, why = self._verdict(found)
         read = sum(report.events.read for report in found.reports)
         if self._asked.json:
             end = EndLine(
@@ -218,9 +218,7 @@ class Watch:
             page.put(printable(text))
         return page
 
-    def _verdict(
-        self, found: Followed, conditions: Sequence[Precondition]
-    ) -> tuple[ModeVerdict, str]:
+    def _verdict(self, found: Followed) -> tuple[ModeVerdict, str]:
         """The verdict over all claims, and why."""
         names = self._watching.claims
         standings = [each for join in self.joins for each in join.standings.values()]
@@ -229,8 +227,7 @@ class Watch:
         if missing := self._unjudged():
             shown = ", ".join([*missing][:3]) + (", ..." if len(missing) > 3 else "")
             which = f"{len(missing)} of {counted(len(names), 'claim')}"
-            unmet = (each.evidence for each in conditions if each.met is not Met.MET)
-            why = next(unmet, "not all of their blocks were stored")
+            why = next(iter(missing.values()))
             return ModeVerdict.INCONCLUSIVE, f"{which} could not be judged, {shown}: {why}"
         if found.verdict is ModeVerdict.INCONCLUSIVE:
             return found.verdict, next(iter(found.breaks()), self._doubtful())
@@ -247,15 +244,16 @@ class Watch:
         name, why = next(iter(self._inconclusive.items()))
         return f"{which}; {name}: {why}"
 
-    def _unjudged(self) -> dict[str, None]:
+    def _unjudged(self) -> dict[str, str]:
         """Claims that were not judged on an engine although they may have been held there, or that
-        were judged on none.
+        were judged on none, each with the reason.
         """
-        judged, found = set[str](), dict[str, None]()
+        judged, found = set[str](), dict[str, str]()
         for join in self.joins:
             for name, each in join.standings.items():
                 if each.periods:
                     judged.add(name)
                 elif each.state is not State.ABSENT or not join.is_whole:
-                    found[name] = None
-        return found | {name: None for name in self._watching.claims if name not in judged}
+                    found[name] = join.why_unjudged(each)
+        never = "not all of their blocks were stored" if self.joins else "no batch was read"
+        return found | {n: never for n in self._watching.claims if n not in judged | found.keys()}

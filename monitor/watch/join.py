@@ -148,6 +148,7 @@ class Join:
         """Forget the contents of the cache: batches are missing, or one was not understood."""
         self.breaks += 1
         self.first_break = self.first_break or why
+        self.is_open |= (batch.time_ns or 0) >= self._since_ns
         self._forget(batch, why)
         self._settle(why)
 
@@ -231,6 +232,15 @@ class Join:
         gaps = self.unknown or self.breaks or self.paused or self.prefixes.faults
         return self.is_open and not gaps
 
+    def why_unjudged(self, standing: Standing) -> str:
+        """Why a claim was never registered with the judge."""
+        if not self.is_open:
+            return f"all batches of {self.stream} are older than the registry"
+        if standing.undecidable:
+            return "with sliding windows, a claim needs its whole prefix: leave out predicate"
+        faults = next(iter(self.prefixes.faults), "") or self.first_break or self.paused
+        return faults or "not all of their blocks were stored"
+
     # Batches.
 
     def take(self, batch: Batch, number: int) -> list[Piece]:
@@ -279,11 +289,17 @@ class Join:
             self._settle(self.unknown)
         return [*pieces, Piece(tuple(events))]
 
+    def counts(self, standing: Standing) -> tuple[int, int]:
+        """Of the blocks that a claim needs, those that are held, and those that are unknown."""
+        if self.paused:
+            return 0, standing.needed
+        return standing.held, standing.needed - standing.held - standing.gone
+
     def leading(self, standing: Standing) -> int | None:
         """The blocks that a hit would find, from the first one on; None where groups of caches have
         windows, so that this is another question.
         """
-        if any(group.kind != "full" for group in self._groups.values()):
+        if self.paused or any(group.kind != "full" for group in self._groups.values()):
             return None
         path = self._paths[standing.claim.claim_id]
         held = (all(self._has(group, node) is True for group in self._groups) for node in path)

@@ -32,8 +32,8 @@ class Known(msgspec.Struct, frozen=True):
     `since_ns` and the times of losses are of the engine's wall clock. `needed` counts the blocks
     that a hit needs; `held` those of them on the GPU, and `unknown` those that may be. `leading`
     counts those that a hit would find, from the first one on; None if groups of caches have
-    windows. `tiers` counts copies in other tiers. `periods` says how often the claim was registered
-    with the judge: if never, no verdict on it is possible.
+    windows, or nothing is known. `tiers` counts copies in other tiers. `periods` says how often the
+    claim was registered with the judge: if never, no verdict on it is possible.
     """
 
     claim_id: str
@@ -90,13 +90,14 @@ def change_line(change: Change) -> ChangeLine:
 
 def known(join: Join, standing: Standing) -> Known:
     """What is known of a claim now."""
+    held, unknown = join.counts(standing)
     return Known(
         standing.claim.claim_id,
         standing.state,
         standing.since_ns,
         standing.needed,
-        standing.held,
-        standing.unknown,
+        held,
+        unknown,
         join.leading(standing),
         dict(standing.tiers),
         standing.losses,

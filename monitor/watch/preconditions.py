@@ -67,11 +67,12 @@ def utc(time_ns: int) -> str:
 
 
 def _before_events(watching: Watching, joins: Sequence[Join]) -> Precondition:
-    name, last = "registry before events", max((join.now_ns for join in joins), default=0)
-    if not last:
+    name = "registry before events"
+    if not joins:
         return Precondition(name, Met.NOT_OBSERVABLE, "no batch was read")
-    if last < watching.since_ns:
-        says = f"{watching.says_since}, and the last batch is of {utc(last)}"
+    if older := [join for join in joins if not join.is_open]:
+        last = utc(older[0].now_ns)
+        says = f"{watching.says_since}, and the last batch of {older[0].stream} is of {last}"
         return Precondition(name, Met.NOT_MET, f"{says}: state registered if the file is newer")
     return Precondition(name, Met.MET, f"{watching.says_since}; batches from then on are judged")
 
@@ -107,7 +108,7 @@ def _joinable(joins: Sequence[Join]) -> Precondition:
     if breaks:
         first = next(join.first_break for join in joins if join.breaks)
         return Precondition(name, Met.NOT_MET, f"{counted(breaks, 'break')}; first: {first}")
-    if not any(join.now_ns for join in joins):
+    if not joins:
         return Precondition(name, Met.NOT_OBSERVABLE, "no batch was read")
     return Precondition(name, Met.MET, "tokens, parents and numbers; no batch is missing")
 

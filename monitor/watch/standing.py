@@ -80,11 +80,6 @@ class Standing:
         return self.held + self.gone == self.needed
 
     @property
-    def unknown(self) -> int:
-        """Blocks of which it is not known whether they are held."""
-        return self.needed - self.held - self.gone
-
-    @property
     def was_held(self) -> bool:
         """Whether the claim was ever held."""
         return self.losses > 0 or self._was_held

@@ -93,12 +93,12 @@ def _cells(join: Join, each: Standing, *, several: bool) -> list[str | Styled]:
 
 def _held(join: Join, each: Standing) -> str:
     """What a hit would find of what is needed, and what else is held."""
-    leading = join.leading(each)
-    more = [f"{each.unknown} unknown"] if each.unknown else []
+    leading, (held, unknown) = join.leading(each), join.counts(each)
+    more = [f"{unknown} unknown"] if unknown else []
     if leading is None:
-        leading = each.held
-    elif leading < each.held:
-        more.insert(0, f"{each.held} held")
+        leading = held
+    elif leading < held:
+        more.insert(0, f"{held} held")
     return f"{leading} of {each.needed}" + (f" ({', '.join(more)})" if more else "")
 
 
