@@ -202,7 +202,7 @@ class TestWatch:
 
     def test_preconditions(self, story: Story) -> None:
         """All nine preconditions of a join are met."""
-        met = {each["name"]: each["met"] for each in story.ended[1]["preconditions"]}
+        met = {each["precondition"]: each["met"] for each in story.ended[1]["preconditions"]}
         assert (len(met), {*met.values()}) == (9, {"met"})
 
     def test_metrics(self, story: Story) -> None:

@@ -15,6 +15,7 @@ import yaml
 
 from monitor.check.conclude import Asked, absent_of, concluded, found_in, obligation_report
 from monitor.core import Streams
+from monitor.input.dialects import Reader
 from monitor.input.errors import InputError
 from monitor.input.lines import STDIN
 from monitor.input.sources import Source
@@ -42,7 +43,14 @@ if TYPE_CHECKING:
     from spec.claims.states import Mode
     from spec.stream.outcome import ClaimOutcome
 
-__all__ = ["MOST_CLAIMS", "NoModeStated", "as_yaml", "exit_code", "take_evidence"]
+__all__ = [
+    "MOST_CLAIMS",
+    "NoModeStated",
+    "as_yaml",
+    "exit_code",
+    "found_at",
+    "take_evidence",
+]
 
 MOST_CLAIMS: Final = 16
 """Claims of one file that are named for one obligation; further ones are counted."""
@@ -60,6 +68,7 @@ def take_evidence(
     mode: Mode | None,
     beside: Path,
     *,
+    reader_of: Callable[[str], Reader] = Reader,
     progress: Callable[[int], None] | None = None,
 ) -> EvidenceFile:
     """What trace files show of the obligations of one mode, by the contract's bundle.
@@ -67,6 +76,7 @@ def take_evidence(
     Args:
         mode: None is the one that every claim states.
         beside: the folder of the evidence file, from which the traces will be found again.
+        reader_of: makes the reader of a file.
         progress: called from time to time with the number of bytes read, as they lie on disk.
 
     Raises:
@@ -78,12 +88,13 @@ def take_evidence(
     if len(paths) > MOST_FILES:
         hint = f"give at most {MOST_FILES} traces"
         raise InputError(paths[MOST_FILES], "there are too many traces", hint=hint)
-    found_at: dict[str, str] = {}
+    places: dict[str, str] = {}
     for path in paths:
-        if (place := _found_at(path, beside)) not in found_at.values():
-            found_at[path] = place
+        if (place := found_at(path, beside)) not in places.values():
+            places[path] = place
     asked = Asked(mode, limits=Limits(ended=_ALL))
-    streams, source, seen = Streams(mode, limits=asked.limits), Source([*found_at]), _Seen()
+    streams, seen = Streams(mode, limits=asked.limits), _Seen()
+    source = Source([*places], reader_of=reader_of)
     for number, record in enumerate(source):
         if progress is not None and number % _EVERY == 0:
             progress(source.size)
@@ -105,7 +116,7 @@ def take_evidence(
         )
     ]
     files = [
-        TraceFile(path=found_at[account.file], sha256=account.sha256) for account in source.accounts
+        TraceFile(path=places[account.file], sha256=account.sha256) for account in source.accounts
     ]
     document = {
         "schema": SCHEMA,
@@ -206,7 +217,7 @@ def as_yaml(evidence: EvidenceFile) -> bytes:
     return content
 
 
-def _found_at(path: str, beside: Path) -> str:
+def found_at(path: str, beside: Path) -> str:
     """The path of a trace as seen from the folder of the evidence; raises InputError."""
     piped = os.path.exists(path) and not os.path.isfile(path) and not os.path.isdir(path)
     seen = path

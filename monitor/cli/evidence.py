@@ -13,6 +13,7 @@ from monitor.input.errors import InputError
 from monitor.report.evidence_text import put_evidence
 from monitor.report.options import ModeOption, mode_asked
 from monitor.report.verdict import ModeChoice
+from monitor.watch.evidence import take_joined_evidence
 from spec.cli.arguments import file_name, path_option
 from spec.cli.common import (
     Code,
@@ -47,6 +48,15 @@ def evidence(
         ),
     ],
     mode: ModeOption = ModeChoice.AUTO,
+    registry: Annotated[
+        str | None,
+        typer.Option(
+            "--registry",
+            parser=file_name,
+            metavar="FILE",
+            help="Claims of an engine that knows none; the traces are captures of its KV events.",
+        ),
+    ] = None,
     output: Annotated[
         Path | None,
         path_option("--output", "-o", help="Write the evidence to this file, in YAML."),
@@ -61,6 +71,9 @@ def evidence(
     obligation, its file is no evidence for that obligation. The paths of the traces are written
     relative to the evidence file.
 
+    With --registry the claims are joined with KV events, and the preconditions of the join are
+    listed. What such a join shows is never evidence of enforcement.
+
     Evidence is of one mode: by default the one that every claim states. Where the claims state
     several, or some claim states none, name it with --mode.
 
@@ -68,12 +81,14 @@ def evidence(
     evidence, or a claim states no mode.
     """
     judged_by = mode_asked(mode)
-    check_target(output, reads=traces)
+    check_target(output, reads=[*traces, *filter(None, [registry])])
     try:
         with progress_of(traces, None) as step:
-            found = take_evidence(
-                traces, judged_by, Path() if output is None else output.parent, progress=step
-            )
+            beside = Path() if output is None else output.parent
+            if registry is None:
+                found = take_evidence(traces, judged_by, beside, progress=step)
+            else:
+                found = take_joined_evidence(registry, traces, judged_by, beside, progress=step)
     except InputError as error:
         raise SpecError(str(error)) from error
     except NoModeStated as error:

@@ -38,6 +38,7 @@ class Source:
         on_reject: called for each line that is skipped, where it stands among the records.
         how: how lines of events are taken out of a log. Where other lines are skipped, every stream
             has sequence numbers.
+        reader_of: makes the reader of a file.
     """
 
     def __init__(
@@ -49,9 +50,10 @@ class Source:
         stdin: BinaryIO | None = None,
         on_reject: Callable[[InputError], None] | None = None,
         how: Extraction = PLAIN,
+        reader_of: Callable[[str], Reader] = Reader,
     ) -> None:
         self.accounts: list[Account] = []
-        self._how = how
+        self._how, self._reader_of = how, reader_of
         self._paths = tuple(dict.fromkeys(paths))
         self._lenient, self._window = lenient, window
         self._stdin, self._on_reject = stdin, on_reject
@@ -77,7 +79,7 @@ class Source:
     def _file(self, account: Account) -> Iterator[Record]:
         lines = self._lines = Lines(account.file, stdin=self._stdin, how=self._how)
         numbers = Numbers() if self._how.skip else None
-        reader = Reader(account.file)
+        reader = self._reader_of(account.file)
         order = None if self._window is None else Resequencer(self._window)
         for number, content in lines:
             account.lines += 1

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from spec.lowering.evidence import EvidenceFile
 
-__all__ = ["put_evidence"]
+__all__ = ["put_evidence", "put_preconditions"]
 
 _MOST_NUMBERS: Final = 8
 
@@ -32,6 +32,19 @@ def put_evidence(out: Page, evidence: EvidenceFile) -> None:
     for (file, verdict, why), names in _unshown(evidence).items():
         head = Styled(f"file {file}  {verdict} ", STYLES[verdict])
         out.put(head.append(", ".join(names))).put(printable(why), indent=8)
+    if evidence.registry is not None:
+        put_preconditions(out, evidence)
+
+
+def put_preconditions(out: Page, evidence: EvidenceFile) -> None:
+    """The preconditions of a join: those that are not met, and how many are."""
+    met = sum(each.met == "met" for each in evidence.preconditions)
+    out.put(f"preconditions of a telemetry join: {met} of {len(evidence.preconditions)} met")
+    unmet = [each for each in evidence.preconditions if each.met != "met"]
+    if unmet:
+        rows = [(each.precondition, each.met, printable(each.evidence)) for each in unmet]
+        out.grid(rows, indent=2, gap=2)
+    out.put("A join observes: it is no evidence of enforcement, whatever it shows.")
 
 
 def _headline(evidence: EvidenceFile) -> str:

@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from monitor.follow.metrics import Samples
     from monitor.follow.verdict_line import VerdictLine
     from monitor.watch.join import Change
-    from monitor.watch.preconditions import Precondition
+    from monitor.watch.preconditions import Evaluated
     from monitor.watch.registry import Watching
     from spec.cli.layout import Paper
 
@@ -201,12 +201,12 @@ class Watch:
         return EXIT_CODES[verdict]
 
     def _page(
-        self, out: Paper, said: str, conditions: Sequence[Precondition], found: Followed
+        self, out: Paper, said: str, conditions: Sequence[Evaluated], found: Followed
     ) -> Page:
         page = Page(out.width)
         page.put().put(printable(said)).put()
         page.append(table(self.joins, out.width)).put()
-        rows = [(each.name, each.met, printable(each.evidence)) for each in conditions]
+        rows = [(each.precondition, each.met, printable(each.evidence)) for each in conditions]
         if rows:
             page.grid(rows, head=("precondition", "", "evidence"), gap=2).put()
         else:

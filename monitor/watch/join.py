@@ -153,7 +153,7 @@ class Join:
         self._settle(why)
 
     def pause(self, why: str) -> None:
-        """Batches may be missing after the last one: nothing is known until the next one comes."""
+        """Make every claim unknown until the next batch: others may be missing before it."""
         self.paused = self.paused or why
         for standing in self.standings.values():
             if standing.pause(self.now_ns, why):

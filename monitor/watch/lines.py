@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import msgspec
 
-from monitor.watch.preconditions import Precondition
+from monitor.watch.preconditions import Evaluated
 from monitor.watch.standing import Loss, State
 from spec.stream.outcome import ModeVerdict
 
@@ -32,8 +32,8 @@ class Known(msgspec.Struct, frozen=True):
     `since_ns` and the times of losses are of the engine's wall clock. `needed` counts the blocks
     that a hit needs; `held` those of them on the GPU, and `unknown` those that may be. `leading`
     counts those that a hit would find, from the first one on; None if groups of caches have
-    windows, or nothing is known. `tiers` counts copies in other tiers. `periods` says how often the
-    claim was registered with the judge: if never, no verdict on it is possible.
+    windows, or if batches may be missing. `tiers` counts copies in other tiers. `periods` says how
+    often the claim was registered with the judge: if never, no verdict on it is possible.
     """
 
     claim_id: str
@@ -74,7 +74,7 @@ class EndLine(msgspec.Struct, frozen=True, tag_field="schema", tag="resident-cla
     why: str
     read: int
     engines: list[EngineLine]
-    preconditions: list[Precondition]
+    preconditions: list[Evaluated]
     breaks: list[str]
     forms: dict[str, str]
 

@@ -1,18 +1,19 @@
 """Evaluates the nine preconditions under which observations are joined with claims.
 
-Source: Fail-Closed Lowering of Resident KV Claims, table 5. If one
-is not met for a claim, the claim is not registered, or is inconclusive.
+If one is not met for a claim, the claim is not registered, or is inconclusive. Source: Fail-Closed
+Lowering of Resident KV Claims, table 5.
 """
 
 from __future__ import annotations
 
 from datetime import UTC, datetime
 from enum import StrEnum
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 import msgspec
 
 from spec.language.prose import counted
+from spec.lowering.depths import Precondition
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -20,7 +21,9 @@ if TYPE_CHECKING:
     from monitor.watch.join import Join
     from monitor.watch.registry import Watching
 
-__all__ = ["Met", "Precondition", "preconditions", "utc"]
+__all__ = ["Evaluated", "Met", "preconditions", "utc"]
+
+_P: Final = Precondition
 
 
 class Met(StrEnum):
@@ -31,31 +34,31 @@ class Met(StrEnum):
     NOT_OBSERVABLE = "not observable"
 
 
-class Precondition(msgspec.Struct, frozen=True):
+class Evaluated(msgspec.Struct, frozen=True):
     """One precondition, whether it holds, and what shows it."""
 
-    name: str
+    precondition: Precondition
     met: Met
     evidence: str
 
 
-def preconditions(watching: Watching, joins: Sequence[Join]) -> list[Precondition]:
+def preconditions(watching: Watching, joins: Sequence[Join]) -> list[Evaluated]:
     """The nine preconditions, over all streams that were read, in the order of the table."""
     claims = counted(len(watching.claims), "claim")
     return [
         _before_events(watching, joins),
-        Precondition(
-            "claim ids of their own",
+        Evaluated(
+            _P.STABLE_CLAIM_ID,
             Met.MET,
             f"{claims} named by the registry; KV events name no request",
         ),
         _object_named(joins),
-        Precondition(
-            "predicate fixed", Met.MET, "leading_prefix_at_least(blocks of the registry's prefix)"
+        Evaluated(
+            _P.FIXED_PREDICATE, Met.MET, "leading_prefix_at_least(blocks of the registry's prefix)"
         ),
-        Precondition("token map derived independently", Met.MET, watching.says_tokens),
+        Evaluated(_P.REQUEST_TOKEN_MAP, Met.MET, watching.says_tokens),
         _one_identity(watching, joins),
-        Precondition("observation point", Met.MET, "the end of each KV event"),
+        Evaluated(_P.OBSERVATION_POINT, Met.MET, "the end of each KV event"),
         _joinable(joins),
         _ambiguity(joins),
     ]
@@ -66,57 +69,57 @@ def utc(time_ns: int) -> str:
     return f"{datetime.fromtimestamp(time_ns / 1e9, UTC):%Y-%m-%d %H:%M:%S} UTC"
 
 
-def _before_events(watching: Watching, joins: Sequence[Join]) -> Precondition:
-    name = "registry before events"
+def _before_events(watching: Watching, joins: Sequence[Join]) -> Evaluated:
+    name = _P.ACCEPTED_CLAIM_REGISTRY
     if not joins:
-        return Precondition(name, Met.NOT_OBSERVABLE, "no batch was read")
+        return Evaluated(name, Met.NOT_OBSERVABLE, "no batch was read")
     if older := [join for join in joins if not join.is_open]:
         last = utc(older[0].now_ns)
         says = f"{watching.says_since}, and the last batch of {older[0].stream} is of {last}"
-        return Precondition(name, Met.NOT_MET, f"{says}: state registered if the file is newer")
-    return Precondition(name, Met.MET, f"{watching.says_since}; batches from then on are judged")
+        return Evaluated(name, Met.NOT_MET, f"{says}: state registered if the file is newer")
+    return Evaluated(name, Met.MET, f"{watching.says_since}; batches from then on are judged")
 
 
-def _object_named(joins: Sequence[Join]) -> Precondition:
-    name, bad = "object named consistently", [join for join in joins if join.contradictions]
+def _object_named(joins: Sequence[Join]) -> Evaluated:
+    name, bad = _P.REUSABLE_OBJECT_ID, [join for join in joins if join.contradictions]
     if bad:
         times = counted(sum(join.contradictions for join in bad), "contradiction")
-        return Precondition(name, Met.NOT_MET, f"{times}: {bad[0].last_contradiction}")
+        return Evaluated(name, Met.NOT_MET, f"{times}: {bad[0].last_contradiction}")
     if blocks := sum(len(join.prefixes.nodes) for join in joins):
         has = "has one hash" if blocks == 1 else "have one hash each"
-        return Precondition(name, Met.MET, f"{counted(blocks, 'block')} of prefixes {has}")
-    return Precondition(name, Met.NOT_OBSERVABLE, "no block of a registered prefix was stored")
+        return Evaluated(name, Met.MET, f"{counted(blocks, 'block')} of prefixes {has}")
+    return Evaluated(name, Met.NOT_OBSERVABLE, "no block of a registered prefix was stored")
 
 
-def _one_identity(watching: Watching, joins: Sequence[Join]) -> Precondition:
-    name, size = "one cache identity", watching.block_size
+def _one_identity(watching: Watching, joins: Sequence[Join]) -> Evaluated:
+    name, size = _P.FIXED_CACHE_IDENTITY, watching.block_size
     faults = [why for join in joins for why in join.prefixes.faults]
     if other := next((why for why in faults if why.startswith("blocks have")), ""):
-        return Precondition(name, Met.NOT_MET, f"{other}, and the registry says {size}")
+        return Evaluated(name, Met.NOT_MET, f"{other}, and the registry says {size}")
     if faults:
-        return Precondition(name, Met.NOT_OBSERVABLE, faults[0])
+        return Evaluated(name, Met.NOT_OBSERVABLE, faults[0])
     if any(join.joined for join in joins):
         says = f"blocks of {size} tokens; adapters and salts are stated with them"
-        return Precondition(name, Met.MET, says)
-    return Precondition(name, Met.NOT_OBSERVABLE, "no block of a registered prefix was stored")
+        return Evaluated(name, Met.MET, says)
+    return Evaluated(name, Met.NOT_OBSERVABLE, "no block of a registered prefix was stored")
 
 
-def _joinable(joins: Sequence[Join]) -> Precondition:
-    name, breaks = "events can be joined", sum(join.breaks for join in joins)
+def _joinable(joins: Sequence[Join]) -> Evaluated:
+    name, breaks = _P.JOINABLE_EVENTS, sum(join.breaks for join in joins)
     if paused := next((join.paused for join in joins if join.paused), ""):
-        return Precondition(name, Met.NOT_MET, f"batches may be missing at the end: {paused}")
+        return Evaluated(name, Met.NOT_MET, f"batches may be missing at the end: {paused}")
     if breaks:
         first = next(join.first_break for join in joins if join.breaks)
-        return Precondition(name, Met.NOT_MET, f"{counted(breaks, 'break')}; first: {first}")
+        return Evaluated(name, Met.NOT_MET, f"{counted(breaks, 'break')}; first: {first}")
     if not joins:
-        return Precondition(name, Met.NOT_OBSERVABLE, "no batch was read")
-    return Precondition(name, Met.MET, "tokens, parents and numbers; no batch is missing")
+        return Evaluated(name, Met.NOT_OBSERVABLE, "no batch was read")
+    return Evaluated(name, Met.MET, "tokens, parents and numbers; no batch is missing")
 
 
-def _ambiguity(joins: Sequence[Join]) -> Precondition:
+def _ambiguity(joins: Sequence[Join]) -> Evaluated:
     doubts = sum(join.doubts for join in joins)
     says = "no removal was ambiguous"
     if doubts:
         times = counted(doubts, "time")
         says = f"{times} a removal was of one of several copies, and the claim inconclusive"
-    return Precondition("ambiguity fails closed", Met.MET, says)
+    return Evaluated(_P.AMBIGUITY_FAILS_CLOSED, Met.MET, says)

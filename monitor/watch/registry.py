@@ -158,6 +158,7 @@ class Watching(NamedTuple):
     Attributes:
         claims: by their ids.
         since_ns: when they were made, on the wall clock.
+        is_dated: whether the registry itself says so.
         says_since: where that was read.
         says_tokens: where the token ids come from.
     """
@@ -165,6 +166,7 @@ class Watching(NamedTuple):
     claims: dict[str, Watched]
     block_size: int
     since_ns: int
+    is_dated: bool
     says_since: str
     says_tokens: str
 
@@ -216,7 +218,8 @@ def load_registry(path: Path) -> Watching:
         when = datetime.fromtimestamp(since_ns / _SECOND, UTC)
         says = f"{path.name} was last changed {when:%Y-%m-%dT%H:%M:%SZ}"
     source = f"the tokenizer {registry.tokenizer}" if tokenized else "token ids of the registry"
-    return Watching(claims, registry.block_size, since_ns, says, source)
+    is_dated = registry.registered is not None
+    return Watching(claims, registry.block_size, since_ns, is_dated, says, source)
 
 
 def registry_schema() -> dict[str, Any]:

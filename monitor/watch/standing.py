@@ -67,7 +67,7 @@ class Standing:
         self._resident_ns = 0
 
     def pause(self, time_ns: int, why: str) -> bool:
-        """Nothing is known until the next batch. Return True if the state changed."""
+        """Make the state unknown until the next batch. Return True if it changed."""
         if self.state is State.UNKNOWN:
             return False
         self._resident_ns = self.resident_ns(time_ns)

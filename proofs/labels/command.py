@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import msgspec
 import typer
 
+from monitor.report.evidence_text import put_preconditions
 from proofs.labels.changes import changes, read_rows
 from proofs.labels.label_text import put_anchors, put_changes, put_explained, put_lost, put_rows
 from proofs.labels.select import checked_evidence, descriptors, label
@@ -161,6 +162,9 @@ def _in_form(
         names = {each.obligation for each in shown.shown}
         traces = counted(len(shown.files), "trace")
         out.put(f"Evidence of {shown.mode}: {traces}, {len(names)} obligations shown.").put()
+        if shown.registry is not None:
+            put_preconditions(out, shown)
+            out.put()
     if rows.require_evidence:
         out.put(_REQUIRED).put()
     if explain:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from models.catalog import FOLDER, NAMES, descriptor
 from monitor.check.evidence import take_evidence
 from monitor.input.errors import InputError
+from monitor.watch.evidence import take_joined_evidence
 from spec.claims.states import Mode
 from spec.contract.modes import Depth
 from spec.digest import spec_digest
@@ -117,7 +118,8 @@ def checked_evidence(path: Path) -> EvidenceFile:
             "take the evidence again",
         )
     folder = folder_of(path)
-    for i, trace in enumerate(evidence.files):
+    of_registry = [] if evidence.registry is None else [evidence.registry]
+    for i, trace in enumerate((*evidence.files, *of_registry)):
         found = _sha256(folder / trace.path, f"{path}: files[{i}].path")
         if found != trace.sha256:
             raise DocumentError(
@@ -137,7 +139,10 @@ def _taken_again(path: Path, evidence: EvidenceFile) -> EvidenceFile:
     folder = folder_of(path)
     traces = [os.path.join(folder, trace.path) for trace in evidence.files]
     try:
-        return take_evidence(traces, evidence.mode, folder)
+        if evidence.registry is None:
+            return take_evidence(traces, evidence.mode, folder)
+        registry = os.path.join(folder, evidence.registry.path)
+        return take_joined_evidence(registry, traces, evidence.mode, folder)
     except InputError as problem:
         raise DocumentError(f"{path}: {problem}", "take the evidence again") from problem
 

@@ -10,10 +10,19 @@ from spec.claims.claim import Identifier
 from spec.claims.states import Mode
 from spec.contract.modes import Bundle
 from spec.language.errors import DescriptorError
+from spec.lowering.depths import Precondition
 from spec.lowering.descriptor import ObligationName
 from spec.lowering.vocabulary import Order
 
-__all__ = ["MOST_FILES", "SCHEMA", "EvidenceFile", "Shown", "TraceFile", "Unshown"]
+__all__ = [
+    "MOST_FILES",
+    "SCHEMA",
+    "Condition",
+    "EvidenceFile",
+    "Shown",
+    "TraceFile",
+    "Unshown",
+]
 
 SCHEMA: Final = "resident-claims/evidence/1"
 
@@ -62,10 +71,19 @@ class Unshown(_Record):
     why: Identifier
 
 
+class Condition(_Record):
+    """A precondition of a telemetry join, and whether the traces met it."""
+
+    precondition: Precondition
+    met: Literal["met", "not met", "not observable"]
+    evidence: Identifier
+
+
 class EvidenceFile(_Record):
     """What some traces show for one mode. What a file shows, none of its claims violates.
 
     `spec` is the digest of the specification (`spec.digest`) under which they were judged.
+    `registry` has the claims that were joined with KV events, under these `preconditions`.
     """
 
     schema_: Annotated[Literal["resident-claims/evidence/1"], Field(alias="schema")]
@@ -75,6 +93,8 @@ class EvidenceFile(_Record):
     files: Annotated[tuple[TraceFile, ...], Field(min_length=1, max_length=MOST_FILES)]
     shown: Annotated[tuple[Shown, ...], Field(max_length=_MOST)] = ()
     unshown: Annotated[tuple[Unshown, ...], Field(max_length=_MOST)] = ()
+    registry: TraceFile | None = None
+    preconditions: Annotated[tuple[Condition, ...], Field(max_length=64)] = ()
 
     @model_validator(mode="after")
     def _whole(self) -> EvidenceFile:

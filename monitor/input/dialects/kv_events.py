@@ -163,7 +163,7 @@ class KvEventsDialect(Dialect):
     """Reads the messages in one file.
 
     Args:
-        joining: makes what joins a stream of this name with claims; by default nothing does.
+        joining: makes the join of a stream of this name with claims; None: without claims.
     """
 
     def __init__(self, file: str, joining: Callable[[str], Join] | None = None) -> None:

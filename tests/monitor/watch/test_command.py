@@ -74,7 +74,7 @@ class TestText:
         assert " met " in capsys.readouterr().out
         assert main(capture(tmp_path, 0, 2)) == 3
         out = capsys.readouterr().out
-        assert "events can be joined  not met  1 break; first: lines are missing" in out
+        assert "joinable_backend_events  not met  1 break; first: lines are missing" in out
 
     def test_newer(self, tmp_path: Path, capsys: Capture) -> None:
         """A registry that is newer than the capture is named as the cause."""

@@ -1,0 +1,64 @@
+"""Takes evidence from captures of KV events, joined with a registry of claims."""
+
+from __future__ import annotations
+
+import hashlib
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from monitor.check.evidence import found_at, take_evidence
+from monitor.input.dialects import Reader
+from monitor.input.dialects.kv_events import KvEventsDialect
+from monitor.watch.join import Join
+from monitor.watch.preconditions import preconditions
+from monitor.watch.prefixes import Tree
+from monitor.watch.registry import load_registry
+from spec.language.errors import DocumentError
+from spec.lowering.evidence import Condition, TraceFile
+from spec.lowering.load import read_bounded
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from spec.claims.states import Mode
+    from spec.lowering.evidence import EvidenceFile
+
+__all__ = ["take_joined_evidence"]
+
+
+def take_joined_evidence(
+    registry: str,
+    captures: Sequence[str],
+    mode: Mode | None,
+    beside: Path,
+    *,
+    progress: Callable[[int], None] | None = None,
+) -> EvidenceFile:
+    """What captures show of the claims of a registry; the arguments are those of `take_evidence`.
+
+    Raises:
+        DocumentError: the registry cannot be read, or does not say when it was made: the time of
+            its file is another one wherever it is copied.
+        InputError: a capture cannot be read, or a file cannot be found again.
+    """
+    watching, joins = load_registry(Path(registry)), list[Join]()
+    if not watching.is_dated:
+        cause = f"{registry}: registered: it is missing"
+        raise DocumentError(cause, "state when the claims were made, such as 2026-11-28T10:00:00Z")
+    tree = Tree(watching.claims, watching.block_size)
+
+    def join(stream: str) -> Join:
+        joins.append(Join(watching, tree, stream, lambda _: None))
+        return joins[-1]
+
+    def reader(file: str) -> Reader:
+        return Reader(file, ("kv_events",), {"kv_events": KvEventsDialect(file, join)})
+
+    found = take_evidence(captures, mode, beside, reader_of=reader, progress=progress)
+    digest = hashlib.sha256(read_bounded(Path(registry))).hexdigest()
+    evaluated = [
+        Condition(precondition=each.precondition, met=each.met.value, evidence=each.evidence)
+        for each in preconditions(watching, joins)
+    ]
+    file = TraceFile(path=found_at(registry, beside), sha256=digest)
+    return found.model_copy(update={"registry": file, "preconditions": tuple(evaluated)})
