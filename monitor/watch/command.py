@@ -232,8 +232,8 @@ class Watch:
         if found.verdict is ModeVerdict.INCONCLUSIVE:
             return found.verdict, next(iter(found.breaks()), self._doubtful())
         losses = sum(each.losses for each in standings)
-        times = "no loss" if not losses else counted(losses, "loss").replace("losss", "losses")
-        why = f"every change of {self._claims()} was observed: {summary(self.joins)}, {times}"
+        lost = f"{losses} {'loss' if losses == 1 else 'losses'}"
+        why = f"every change of {self._claims()} was observed: {summary(self.joins)}, {lost}"
         return found.verdict, why
 
     def _doubtful(self) -> str:

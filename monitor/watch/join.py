@@ -77,9 +77,12 @@ class _Touched:
 
 @dataclass(slots=True)
 class _Moved:
-    """What one batch did to a claim: the positions that it took, and whether it was absent."""
+    """What one batch did to a claim: the positions that it took, whether the cache was cleared, and
+    whether the claim was absent in between.
+    """
 
     lost: set[int] = field(default_factory=set)
+    is_cleared: bool = False
     was_absent: bool = False
 
 
@@ -281,6 +284,7 @@ class Join:
                 events += self._reported(standing, before)
                 found = moved.setdefault(standing, _Moved())
                 found.lost.update(before.lost)
+                found.is_cleared |= not mine.keys
                 found.was_absent |= standing.now is State.ABSENT
         for standing, found in moved.items():
             self._move(standing, _why(standing, found, place, others), found.was_absent)
@@ -439,8 +443,10 @@ def _report(kind: Kind, standing: Standing) -> Event:
 
 def _why(standing: Standing, moved: _Moved, place: str, others: str) -> str:
     """Why blocks of a claim are not held any more after a batch."""
-    if not moved.lost:
+    if moved.is_cleared:
         return f"all blocks were cleared{place}"
+    if not moved.lost:
+        return f"a block that was not held was removed{place}"
     blocks = "block" if len(moved.lost) == 1 else "blocks"
     named = f"{blocks} {ranges(moved.lost)}"
     if standing.now is State.UNKNOWN:
