@@ -17,6 +17,7 @@ app = new_app(
         "evidence": "monitor.cli.evidence",
         "follow": "monitor.follow.cli",
         "watch": "monitor.watch.cli",
+        "pressure": "monitor.pressure.cli",
     },
 )
 add_docs(app, later("monitor.cli.pages", "pages"), of="verdicts")

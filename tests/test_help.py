@@ -36,7 +36,7 @@ class TestHelp:
         """The commands that there are."""
         assert {
             "spec": ["list", "show", "diagram", "docs", "schema"],
-            "monitor": ["check", "evidence", "follow", "watch", "docs", "schema"],
+            "monitor": ["check", "evidence", "follow", "watch", "pressure", "docs", "schema"],
             "proofs": [
                 "check",
                 "explain",

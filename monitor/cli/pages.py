@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from monitor.follow.verdict_line import followed_schema
 from monitor.live.lines import live_schema
+from monitor.pressure.judge import pressure_schema
 from monitor.report.verdict import verdict_schema
 from monitor.watch.lines import watched_schema
 from monitor.watch.registry import registry_schema
@@ -17,6 +18,7 @@ def pages() -> dict[str, str]:
     schemas = {
         "followed": followed_schema,
         "live": live_schema,
+        "pressure": pressure_schema,
         "registry": registry_schema,
         "verdict": verdict_schema,
         "watched": watched_schema,

@@ -40,6 +40,7 @@ COMMANDS: Final[dict[str, Listed]] = {
     "check": Listed("Judge traces: what was kept or violated, and where.", "monitor"),
     "follow": Listed("Judge events as they come, from files, pipes and sockets.", "monitor"),
     "watch": Listed("Watch claims on an engine that knows none, by its KV events.", "monitor"),
+    "pressure": Listed("Decide across runs whether priorities have influence.", "monitor"),
     "evidence": Listed("Extract evidence for a mode from traces, for label.", "monitor"),
     "explain": Listed("Explain what each event of a trace changed, and why.", "proofs"),
     "prove": Listed("Prove what a mode's obligations guarantee.", "proofs", "check"),

@@ -1,0 +1,1 @@
+"""Judges the controlled experiment of soft_priority: two claims under pressure, in several runs."""

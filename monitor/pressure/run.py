@@ -1,0 +1,167 @@
+"""Reads one run of the experiment: which of two claims lost a block first."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+from monitor.check.conclude import found_in
+from monitor.core import Streams
+from monitor.input.dialects import Reader
+from monitor.input.dialects.kv_events import KvEventsDialect
+from monitor.input.sources import Source
+from monitor.watch.join import Join
+from monitor.watch.prefixes import Tree
+from monitor.watch.registry import load_registry
+from spec.claims.states import Mode
+from spec.events.alphabet import Kind
+from spec.language.prose import counted
+from spec.language.verdicts import Verdict
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from monitor.check.conclude import Found
+    from monitor.input.records import Record
+
+__all__ = ["PAIR", "Arm", "First", "Run", "read_run"]
+
+PAIR: Final = "="
+"""Stands between a registry and a capture of KV events that are one run."""
+
+_TERMS: Final = frozenset({Kind.CLAIM_REGISTERED, Kind.CLAIM_COMMITTED, Kind.CLAIM_ACCEPTED})
+_LOSSES: Final = frozenset({Kind.CLAIM_BLOCK_LOST, Kind.CLAIM_UNMATERIALIZED})
+_TAKES: Final = frozenset({Kind.BLOCK_EVICTED, Kind.BLOCK_LOST})
+_CHECKED: Final = ("claim_identity", "claim_scoped_telemetry")
+
+
+class Arm(StrEnum):
+    """How the priorities of a run are: the first claim, by its id, is higher, lower, or equal."""
+
+    ORIGINAL = "original"
+    SWAPPED = "swapped"
+    EQUAL = "equal"
+
+
+class First(StrEnum):
+    """Which claim lost a block first; of equal priorities the first or the second by its id."""
+
+    LOWER = "lower"
+    HIGHER = "higher"
+    A = "a"
+    B = "b"
+    SAME_EVENT = "same event"
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """One run.
+
+    Attributes:
+        names: the two claims, by their ids.
+        arm: None if the run does not have two claims with priorities.
+        first: None if nothing can be said; `why` says why.
+    """
+
+    file: str
+    names: tuple[str, ...] = ()
+    arm: Arm | None = None
+    first: First | None = None
+    why: str = ""
+
+
+@dataclass(slots=True)
+class _Seen:
+    """What is stated of the claims of a run, in order."""
+
+    priorities: dict[str, int | None] = field(default_factory=dict)
+    was_there: set[str] = field(default_factory=set)
+    losses: dict[str, int] = field(default_factory=dict)  # the number of the event that took it
+    taken: int = 0  # events that took blocks
+    last: Kind | None = None  # of the event that took blocks last
+    first_taken_by: Kind | None = None
+
+    def note(self, record: Record) -> None:
+        for event, _ in record.events:
+            name = event.claim_id
+            if event.kind in _TAKES:
+                self.taken, self.last = self.taken + 1, event.kind
+            elif name is None:
+                continue
+            elif event.kind in _TERMS and event.mode in (None, Mode.SOFT_PRIORITY):
+                self.priorities.setdefault(name, event.priority)
+            elif event.kind is Kind.CLAIM_MATERIALIZED and not self.losses:
+                self.was_there.add(name)
+            elif event.kind in _LOSSES and name not in self.losses:
+                self.first_taken_by = self.first_taken_by or self.last
+                self.losses[name] = self.taken
+
+
+def read_run(text: str) -> Run:
+    """The run in a trace, or in a capture of KV events: `REGISTRY=CAPTURE`.
+
+    Raises:
+        InputError: a file cannot be read.
+        SpecError: the registry is none.
+    """
+    registry, pair, path = text.rpartition(PAIR)
+    streams, seen = Streams(Mode.SOFT_PRIORITY), _Seen()
+    source = Source([path], reader_of=_joined(registry) if pair else Reader)
+    for record in source:
+        streams.take(record)
+        seen.note(record)
+    streams.finish()
+    return _concluded(text, seen, found_in(streams, source.accounts))
+
+
+def _joined(registry: str) -> Callable[[str], Reader]:
+    watching = load_registry(Path(registry))
+    tree = Tree(watching.claims, watching.block_size)
+
+    def reader(file: str) -> Reader:
+        dialect = KvEventsDialect(file, lambda stream: Join(watching, tree, stream, lambda _: None))
+        return Reader(file, ("kv_events",), {"kv_events": dialect})
+
+    return reader
+
+
+def _concluded(file: str, seen: _Seen, found: Found) -> Run:
+    names = tuple(sorted(seen.priorities))
+    if len(names) != 2:
+        return Run(file, names, why=f"{counted(len(names), 'claim')} of soft_priority, not two")
+    one, other = (seen.priorities[name] for name in names)
+    if one is None or other is None:
+        return Run(file, names, why="a claim states no priority")
+    arm = Arm.EQUAL if one == other else Arm.ORIGINAL if one > other else Arm.SWAPPED
+    if why := _unsound(names, seen, found):
+        return Run(file, names, arm, why=why)
+    a, b = (seen.losses.get(name) for name in names)
+    if a == b:
+        return Run(file, names, arm, First.SAME_EVENT)
+    a_first = b is None or (a is not None and a < b)
+    if arm is Arm.EQUAL:
+        first = First.A if a_first else First.B
+    else:
+        first = First.HIGHER if a_first is (arm is Arm.ORIGINAL) else First.LOWER
+    return Run(file, names, arm, first)
+
+
+def _unsound(names: tuple[str, ...], seen: _Seen, found: Found) -> str:
+    """Why a run does not show which claim lost a block first; empty where it does."""
+    for stream in found.streams:
+        for reason in stream.gaps:
+            return f"{reason.text} ({reason.code.number})"
+        for claim in stream.claims:
+            for name in _CHECKED if claim.claim_id in names else ():
+                verdict = claim.findings[name].verdict
+                if verdict in (Verdict.VIOLATED, Verdict.INCONCLUSIVE):
+                    return f"claim {claim.claim_id}: {name} is {verdict}"
+    if missing := [name for name in names if name not in seen.was_there]:
+        return f"claim {missing[0]} was not there before the first loss"
+    if not seen.losses:
+        return "no claim lost a block: there was no pressure"
+    if seen.first_taken_by is not Kind.BLOCK_EVICTED:
+        return "the first loss was no eviction"
+    return ""

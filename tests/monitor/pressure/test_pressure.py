@@ -1,0 +1,206 @@
+"""Influence is shown by runs with priorities as given, swapped and equal, and by no less."""
+
+from __future__ import annotations
+
+import json
+import random
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from monitor.__main__ import main
+from monitor.pressure.judge import Influence, decide, pressure_schema
+from monitor.pressure.run import Arm, First, Run, read_run
+from tests.monitor.watch.engine import Engine, line, prompt
+from tests.monitor.watch.watching import write_registry
+from tests.schemas import faults
+
+SAMPLES = Path(__file__).parents[3] / "monitor/samples/pressure"
+NAMES = ("a", "b")
+Capture = pytest.CaptureFixture[str]
+
+
+def sample(name: str) -> str:
+    return str(SAMPLES / f"{name}.jsonl")
+
+
+def runs(**counts: tuple[First | None, int]) -> list[Run]:
+    """So many runs of each arm, in which this claim lost a block first."""
+    return [
+        Run(f"{arm} {n}", NAMES, Arm(arm), first, "" if first else "no claim lost a block")
+        for arm, (first, number) in counts.items()
+        for n in range(number)
+    ]
+
+
+def lru_run(folder: Path, priorities: tuple[int, int], *, older: str = "a") -> str:
+    """A run of an engine that evicts the least recently used block, whatever the priorities."""
+    folder.mkdir()
+    prompts = {name: prompt(name, 3) for name in NAMES}
+    claims = [
+        {"id": n, "tokens": prompts[n], "mode": "soft_priority", "priority": p}
+        for n, p in zip(NAMES, priorities, strict=True)
+    ]
+    engine = Engine(7)
+    for name in sorted(NAMES, key=lambda name: name != older):
+        engine.serve(prompts[name])
+    engine.serve(prompt("x", 3))
+    capture = folder / "capture.jsonl"
+    lines = [line(n, events, n) for n, events in enumerate(engine.batches)]
+    capture.write_bytes(b"\n".join(lines) + b"\n")
+    return f"{write_registry(folder, claims)}={capture}"
+
+
+class TestDecide:
+    def test_shown(self) -> None:
+        """The papers' counts: 5 of 5, 5 of 5, and 3 controls."""
+        found = decide(
+            runs(original=(First.LOWER, 5), swapped=(First.LOWER, 5), equal=(First.SAME_EVENT, 3))
+        )
+        assert found.influence is Influence.SHOWN
+        assert "5/5 original, 5/5 swapped" in found.why
+
+    @pytest.mark.parametrize("arm", [Arm.ORIGINAL, Arm.SWAPPED])
+    @pytest.mark.parametrize("first", [First.HIGHER, First.SAME_EVENT])
+    def test_absent(self, arm: Arm, first: First) -> None:
+        """One run in which the lower claim did not lose first is enough against it."""
+        most = runs(original=(First.LOWER, 5), swapped=(First.LOWER, 5), equal=(First.A, 3))
+        found = decide([*most, Run("odd", NAMES, arm, first)])
+        assert found.influence is Influence.ABSENT
+        assert f"in 1 of 6 {arm} runs" in found.why
+
+    @pytest.mark.parametrize("arm", Arm)
+    def test_missing_arm(self, arm: Arm) -> None:
+        """Without one of the three arms nothing is shown."""
+        every = runs(original=(First.LOWER, 5), swapped=(First.LOWER, 5), equal=(First.B, 3))
+        found = decide([run for run in every if run.arm is not arm])
+        assert (found.influence, arm in found.why) == (Influence.INCONCLUSIVE, True)
+
+    def test_unclear(self) -> None:
+        """A run that shows nothing leaves it open."""
+        every = runs(original=(First.LOWER, 5), swapped=(First.LOWER, 5), equal=(First.B, 3))
+        found = decide([*every, Run("bad", NAMES, Arm.EQUAL, None, "a gap")])
+        assert found.influence is Influence.INCONCLUSIVE
+        assert found.unclear == {"bad": "a gap"}
+
+    def test_other_claims(self) -> None:
+        """All runs have the same two claims."""
+        every = runs(original=(First.LOWER, 1), swapped=(First.LOWER, 1), equal=(First.B, 1))
+        found = decide([*every, Run("other", ("a", "c"), Arm.EQUAL, First.A)])
+        assert found.influence is Influence.INCONCLUSIVE
+
+    def test_any(self) -> None:
+        """Influence is shown exactly if every run with unequal priorities agrees, and all arms are
+        there.
+        """
+        rng = random.Random(7)
+        for _ in range(2000):
+            chosen = [
+                Run(str(n), NAMES, arm, rng.choice([First.LOWER] * 6 + [First.HIGHER, None]))
+                if arm is not Arm.EQUAL
+                else Run(str(n), NAMES, arm, rng.choice([First.A, First.B, First.SAME_EVENT]))
+                for n, arm in enumerate(rng.choices([*Arm], k=rng.randrange(8)))
+            ]
+            chosen = [
+                r if r.first else Run(r.file, r.names, r.arm, None, "unclear") for r in chosen
+            ]
+            agree = all(r.first is First.LOWER for r in chosen if r.arm is not Arm.EQUAL)
+            whole = agree and {r.arm for r in chosen} == {*Arm}
+            assert (decide(chosen).influence is Influence.SHOWN) is whole
+
+
+class TestRuns:
+    @pytest.mark.parametrize(
+        ("name", "arm", "first"),
+        [
+            ("original", Arm.ORIGINAL, First.LOWER),
+            ("swapped", Arm.SWAPPED, First.LOWER),
+            ("equal", Arm.EQUAL, First.A),
+        ],
+    )
+    def test_samples(self, name: str, arm: Arm, first: First) -> None:
+        """A trace says which arm it is, and which claim lost a block first."""
+        run = read_run(sample(name))
+        assert (run.names, run.arm, run.first) == (("claim:a", "claim:b"), arm, first)
+
+    def changed(self, folder: Path, change: Any) -> Run:
+        """The original sample, with its lines changed."""
+        lines = [json.loads(text) for text in Path(sample("original")).read_text().splitlines()]
+        path = folder / "run.jsonl"
+        path.write_text("".join(json.dumps(each) + "\n" for each in change(lines)))
+        return read_run(str(path))
+
+    def test_gap(self, tmp_path: Path) -> None:
+        """A run with a gap shows nothing."""
+        run = self.changed(tmp_path, lambda lines: [*lines[:3], *lines[4:]])
+        assert (run.first, "lines are missing" in run.why) == (None, True)
+
+    def test_unreported(self, tmp_path: Path) -> None:
+        """Nor does one whose losses are not reported for the claims."""
+
+        def unreported(lines: list[dict[str, Any]]) -> list[dict[str, Any]]:
+            reports = ("claim_unmaterialized", "claim_block_lost")
+            kept = [each for each in lines if each["kind"] not in reports]
+            return [{**each, "sequence": n} for n, each in enumerate(kept)]
+
+        run = self.changed(tmp_path, unreported)
+        assert run.first is None
+        assert "claim_scoped_telemetry is violated" in run.why
+
+    def test_reset(self, tmp_path: Path) -> None:
+        """A loss to a reset is no choice of a victim."""
+
+        def reset(lines: list[dict[str, Any]]) -> list[dict[str, Any]]:
+            return [
+                {k: v for k, v in x.items() if k not in ("request_id", "lowest_priority")}
+                | {"kind": "block_lost"}
+                if x["kind"] == "block_evicted"
+                else x
+                for x in lines
+            ]
+
+        run = self.changed(tmp_path, reset)
+        assert (run.first, run.why) == (None, "the first loss was no eviction")
+
+    def test_no_pressure(self, tmp_path: Path) -> None:
+        """A run without a loss shows nothing."""
+        run = self.changed(tmp_path, lambda lines: lines[:10])
+        assert (run.first, run.why) == (None, "no claim lost a block: there was no pressure")
+
+    def test_one_claim(self, tmp_path: Path) -> None:
+        """A run has two claims."""
+        run = self.changed(tmp_path, lambda lines: lines[:5])
+        assert (run.arm, run.why) == (None, "1 claim of soft_priority, not two")
+
+
+class TestCaptures:
+    def test_lru(self, tmp_path: Path) -> None:
+        """An engine that knows no priorities: the claim that is older loses, whichever it is."""
+        arms = {"original": (9, 1), "swapped": (1, 9), "equal": (5, 5)}
+        found = decide([read_run(lru_run(tmp_path / arm, two)) for arm, two in arms.items()])
+        assert found.influence is Influence.ABSENT
+        firsts = {arm: (c.lower, c.higher, c.a) for arm, c in found.arms.items()}
+        assert firsts == {"original": (0, 1, 0), "swapped": (1, 0, 0), "equal": (0, 0, 1)}
+
+
+class TestCommand:
+    def test_text(self, capsys: Capture) -> None:
+        """The samples show influence, in a table that fits."""
+        assert main(["pressure", *map(sample, ("original", "swapped", "equal"))]) == 0
+        out = capsys.readouterr().out
+        assert "priority_influence shown: the lower claim lost a block first in 1/1" in out
+        assert max(map(len, out.splitlines())) <= 80
+
+    def test_json(self, capsys: Capture) -> None:
+        """JSON is as its schema says."""
+        assert main(["pressure", sample("original"), "--format", "json"]) == 3
+        found, schema = json.loads(capsys.readouterr().out), pressure_schema()
+        assert faults(found, schema, schema) == []
+        assert found["influence"] == "inconclusive"
+
+    @pytest.mark.parametrize("run", ["gone.jsonl", "gone.yaml=gone.jsonl", f"={sample('equal')}"])
+    def test_refused(self, run: str, capsys: Capture) -> None:
+        """A file that is not there is bad input."""
+        assert main(["pressure", run]) == 2
+        assert "error:" in capsys.readouterr().err
