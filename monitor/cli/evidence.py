@@ -54,7 +54,7 @@ def evidence(
             "--registry",
             parser=file_name,
             metavar="FILE",
-            help="Claims of an engine that knows none; the traces are captures of its KV events.",
+            help="Claims on an engine without the plugin; the traces are captures of KV events.",
         ),
     ] = None,
     output: Annotated[

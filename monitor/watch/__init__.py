@@ -1,1 +1,1 @@
-"""Watches claims on engines that know none: joins their KV events with a registry of claims."""
+"""Watches claims on engines without the plugin: joins their KV events with a registry."""

@@ -74,7 +74,7 @@ def watch_claims(
     ] = False,
     form: FormatOption = Format.TEXT,
 ) -> None:
-    """Watch claims on an engine that knows none.
+    """Watch claims on an engine without the plugin.
 
     The registry names prefixes of prompts. KV events show how many of their blocks the engine
     holds, since when, and what the last loss was: on a terminal as a table, else as a line for

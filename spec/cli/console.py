@@ -39,7 +39,7 @@ class Listed(NamedTuple):
 COMMANDS: Final[dict[str, Listed]] = {
     "check": Listed("Judge traces: what was kept or violated, and where.", "monitor"),
     "follow": Listed("Judge events as they come, from files, pipes and sockets.", "monitor"),
-    "watch": Listed("Watch claims on an engine that knows none, by its KV events.", "monitor"),
+    "watch": Listed("Watch claims on an engine without the plugin.", "monitor"),
     "pressure": Listed("Decide across runs whether priorities have influence.", "monitor"),
     "evidence": Listed("Extract evidence for a mode from traces, for label.", "monitor"),
     "explain": Listed("Explain what each event of a trace changed, and why.", "proofs"),

@@ -37,8 +37,8 @@ class TestHelp:
 
     def test_declared(self) -> None:
         """The commands listed are these."""
-        names = "check follow evidence explain prove recheck label counterexamples models diagram "
-        names += "spec doctor claims demo"
+        names = "check follow watch pressure evidence explain prove recheck label counterexamples "
+        names += "models diagram spec doctor claims demo"
         assert names.split() == list(COMMANDS)
 
     def test_overview(self, capsys: Capture) -> None:
