@@ -12,6 +12,7 @@ VLLM_OTHER := $(filter-out $(VLLM_USUAL),$(VLLM))
 VLLM_LOCK := requirements-vllm$(VLLM_OTHER:%=-%).lock
 VLLM_VENV ?= .venv-vllm$(VLLM_OTHER:%=-%)
 GPU_VENV ?=
+SGLANG ?= 0.5.23
 BIN   := $(VENV)/bin
 STAMP := $(VENV)/.stamp
 PIP   := $(BIN)/python -m pip --disable-pip-version-check --no-input
@@ -21,7 +22,7 @@ export PYTHONDONTWRITEBYTECODE :=
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help demo test test-slow test-deep test-wheel native-core test-vllm test-vllm-gpu setup-vllm witness bench soak fuzz mutate runs lint docs suite lock clean
+.PHONY: help demo test test-slow test-deep test-wheel native-core test-vllm test-sglang test-vllm-gpu setup-vllm witness bench soak fuzz mutate runs lint docs suite lock clean
 
 help: ## Show these targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-13s %s\n", $$1, $$2 }' Makefile
@@ -73,6 +74,12 @@ test-vllm: $(STAMP) $(VLLM_VENV)/.stamp ## Run the tests of the plugin inside th
 	$(VLLM_VENV)/bin/python -m pytest -n 3 --dist loadfile --no-loadscope-reorder -m 'not deep' tests_vllm \
 		--keep build/table
 	$(BIN)/python -m tests_vllm.witness build/table
+
+test-sglang: $(STAMP) ## Read what SGLang's own publisher sends (fetches its wheel, 40 MB)
+	@mkdir -p build/sglang
+	@ls build/sglang/sglang-$(SGLANG)-*.whl >/dev/null 2>&1 || $(BIN)/python -m pip \
+		--disable-pip-version-check download -q --no-deps -d build/sglang 'sglang==$(SGLANG)'
+	$(BIN)/python -m pytest tests_sglang
 
 test-vllm-gpu: $(STAMP) ## The same in GPU_VENV=..., with vLLM's own offloading, on a CUDA device
 	@test -n "$(GPU_VENV)" && test -x "$(GPU_VENV)/bin/python" || { \

@@ -175,7 +175,7 @@ class Watch:
     def conclude(self, found: Followed, *, verbose: bool) -> int:
         """Say how it ended; the exit code."""
         conditions = preconditions(self._watching, self.joins)
-        verdict, why = self._verdict(found)
+        verdict, why = self._verdict(found, conditions)
         read = sum(report.events.read for report in found.reports)
         if self._asked.json:
             end = EndLine(
@@ -218,8 +218,8 @@ class Watch:
             page.put(printable(text))
         return page
 
-    def _verdict(self, found: Followed) -> tuple[ModeVerdict, str]:
-        """The verdict over all claims, and why."""
+    def _verdict(self, found: Followed, conditions: Sequence[Evaluated]) -> tuple[ModeVerdict, str]:
+        """The verdict over all claims, and why; they are kept only if all preconditions are met."""
         names = self._watching.claims
         standings = [each for join in self.joins for each in join.standings.values()]
         if found.verdict is ModeVerdict.VIOLATED:
@@ -231,6 +231,9 @@ class Watch:
             return ModeVerdict.INCONCLUSIVE, f"{which} could not be judged, {shown}: {why}"
         if found.verdict is ModeVerdict.INCONCLUSIVE:
             return found.verdict, next(iter(found.breaks()), self._doubtful())
+        if unmet := [each for each in conditions if each.met is not Met.MET]:
+            first = f"{unmet[0].precondition} is {unmet[0].met}: {unmet[0].evidence}"
+            return ModeVerdict.INCONCLUSIVE, first
         losses = sum(each.losses for each in standings)
         lost = f"{losses} {'loss' if losses == 1 else 'losses'}"
         why = f"every change of {self._claims()} was observed: {summary(self.joins)}, {lost}"

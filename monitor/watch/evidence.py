@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from monitor.check.evidence import found_at, take_evidence
 from monitor.input.dialects import Reader
@@ -14,7 +14,7 @@ from monitor.watch.preconditions import preconditions
 from monitor.watch.prefixes import Tree
 from monitor.watch.registry import load_registry
 from spec.language.errors import DocumentError
-from spec.lowering.evidence import Condition, TraceFile
+from spec.lowering.evidence import Condition, TraceFile, Unshown
 from spec.lowering.load import read_bounded
 
 if TYPE_CHECKING:
@@ -61,4 +61,12 @@ def take_joined_evidence(
         for each in preconditions(watching, joins)
     ]
     file = TraceFile(path=found_at(registry, beside), sha256=digest)
-    return found.model_copy(update={"registry": file, "preconditions": tuple(evaluated)})
+    update: dict[str, Any] = {"registry": file, "preconditions": tuple(evaluated)}
+    if unmet := [each for each in evaluated if each.met != "met"]:
+        why = f"{unmet[0].precondition} is {unmet[0].met}"
+        bare = [
+            Unshown(obligation=each.obligation, file=each.file, verdict="inconclusive", why=why)
+            for each in found.shown
+        ]
+        update |= {"shown": (), "unshown": (*found.unshown, *bare)}
+    return found.model_copy(update=update)

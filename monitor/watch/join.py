@@ -105,6 +105,8 @@ class Join:
         now_ns: the time of the last batch, on the engine's wall clock; 0 before the first.
         is_open: whether a batch was read that is not older than the registry.
         paused: why batches may be missing after the last one; empty if there is no such reason.
+        hides: what the events do not state of the content of blocks; empty if there is no such
+            thing.
     """
 
     observes = _OBSERVES
@@ -121,7 +123,7 @@ class Join:
         self.contradictions, self.last_contradiction = 0, ""
         self.joined = self.doubts = self.now_ns = 0
         self.is_open = self._is_settled = False
-        self.paused = ""
+        self.paused = self.hides = ""
         self._gpu: dict[tuple[int, Key], Copies] = {}
         self._tiers: dict[str, set[tuple[int, Key]]] = {}
         self._groups: dict[int, Group] = {0: FULL}
@@ -169,6 +171,8 @@ class Join:
             Why keys contradict each other, or why the batch cannot be compared with the prefixes;
             otherwise an empty text.
         """
+        if batch.runtime.hides:
+            self.hides = f"{batch.runtime.name} states no {batch.runtime.hides}"
         if batch.contents is None:
             why = "events of this form state no tokens"
             groups = {e.group or 0 for e in batch.events if e.kind is Kind.BLOCK_CACHED}

@@ -96,6 +96,8 @@ def _one_identity(watching: Watching, joins: Sequence[Join]) -> Evaluated:
     faults = [why for join in joins for why in join.prefixes.faults]
     if other := next((why for why in faults if why.startswith("blocks have")), ""):
         return Evaluated(name, Met.NOT_MET, f"{other}, and the registry says {size}")
+    if hidden := next((join.hides for join in joins if join.hides), ""):
+        return Evaluated(name, Met.NOT_OBSERVABLE, hidden)
     if faults:
         return Evaluated(name, Met.NOT_OBSERVABLE, faults[0])
     if any(join.joined for join in joins):

@@ -31,6 +31,8 @@ class Runtime(NamedTuple):
         own: fields of `BlockStored` that no other runtime has.
         gpu: whether it states what the GPU holds.
         place: the tenant and the backend of a store, as far as events so far state them.
+        hides: what decides on the content of a block and is stated in no event; empty if there is
+            no such thing.
     """
 
     name: str
@@ -38,6 +40,7 @@ class Runtime(NamedTuple):
     own: frozenset[str] = frozenset()
     gpu: bool = True
     place: tuple[int | str | None, int | str | None] | None = None
+    hides: str = ""
 
 
 VLLM: Final = Runtime(
@@ -51,7 +54,15 @@ VLLM: Final = Runtime(
         }
     ),
 )
-SGLANG: Final = Runtime("SGLang", own=frozenset({"cache_salt"}))
+SGLANG: Final = Runtime(
+    "SGLang",
+    # sglang/srt/mem_cache/unified_radix_cache.py of 0.5.23, reset: the tree of the GPU and the pool
+    # of the host.
+    frozenset({"gpu", "cpu"}),
+    frozenset({"cache_salt"}),
+    # Hashes leave it out, too (compute_node_event_hash_values in mem_cache/utils.py).
+    hides="extra_key of requests",
+)
 TENSORRT_LLM: Final = Runtime("TensorRT-LLM", own=frozenset({"mm_keys"}))
 ATOM: Final = Runtime("ROCm ATOM")
 DYNAMO: Final = Runtime("NVIDIA Dynamo")

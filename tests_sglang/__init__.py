@@ -1,0 +1,1 @@
+"""Tests against SGLang's own code, which `make test-sglang` fetches."""
