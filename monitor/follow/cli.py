@@ -74,7 +74,8 @@ def follow_sources(
             metavar="SOURCE",
             help="PATH of a file that grows or of a named pipe, file:PATH to wait for the file, -, "
             "unix:PATH, tcp:HOST:PORT, zmq:ADDRESS; tcp://HOST:PORT, where an engine publishes KV "
-            "events; or PATH of the socket of a serving process.",
+            "events; http://HOST:PORT, an SGLang server that lists such sockets; or PATH of the "
+            "socket of a serving process.",
         ),
     ],
     replay: ReplayOption = None,

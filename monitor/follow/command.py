@@ -21,6 +21,7 @@ from monitor.follow.addresses import (
     token_in,
 )
 from monitor.follow.checkpointing import RESTARTED, Recording, Restored, Terms
+from monitor.follow.discovery import with_discovered
 from monitor.follow.engines import PREFIX, Engines
 from monitor.follow.follower import Follower, verdict_of
 from monitor.follow.judge import Judge
@@ -137,12 +138,14 @@ def followed(asked: Asked, watch: Watch | None = None) -> Followed:
         InputError: a source is not there, or cannot be followed.
         SpecError: an option cannot be served.
     """
-    names = list(dict.fromkeys(asked.sources))
+    found_sources, found_replays = with_discovered(asked.sources, asked.replays)
+    names = list(dict.fromkeys(found_sources))
     if len(names) > SOURCES:
         raise SpecError(f"{len(names)} sources", f"follow at most {SOURCES} at once")
-    replays = _replays(names, asked.replays)
+    replays = _replays(names, found_replays)
     sources = {
-        name: source_of(name, until_eof=asked.until_eof, replay=replays.get(name)) for name in names
+        name: source_of(name, until_eof=asked.until_eof, replay=replays.get(name) or None)
+        for name in names
     }
     token = None if asked.metrics_token is None else token_in(asked.metrics_token)
     address = None if asked.metrics is None else address_of(asked.metrics, token)

@@ -32,8 +32,8 @@ class Influence(StrEnum):
 
 
 class Counts(msgspec.Struct, frozen=True):
-    """The runs of one arm: how many there are, by which claim lost a block first, and how many show
-    nothing. Of equal priorities `lower` and `higher` are 0, and `a` and `b` count the claims.
+    """The runs of one arm: how many there are, by which claim lost a block first, and how many are
+    unclear. Of equal priorities `lower` and `higher` are 0, and `a` and `b` count the claims.
     """
 
     runs: int
@@ -48,8 +48,8 @@ class Counts(msgspec.Struct, frozen=True):
 class Experiment(msgspec.Struct, frozen=True, tag_field="schema", tag="resident-claims/pressure/1"):
     """The runs of an experiment together.
 
-    `claims` are the two that all runs have, in the order of their ids. `unclear` has the runs that
-    show nothing, each with the reason.
+    `claims` are the two that all runs have, in the order of their ids. `unclear` has the runs
+    that do not say which claim lost a block first, each with the reason.
     """
 
     influence: Influence
@@ -93,7 +93,7 @@ def _influence(
             return Influence.ABSENT, why
     if unclear:
         file, why = next(iter(unclear.items()))
-        return Influence.INCONCLUSIVE, f"{len(unclear)} runs show nothing; {file}: {why}"
+        return Influence.INCONCLUSIVE, f"{len(unclear)} runs are unclear; {file}: {why}"
     if missing := [str(arm) for arm, counts in arms.items() if not counts.runs]:
         return Influence.INCONCLUSIVE, f"there is no run with priorities {' and '.join(missing)}"
     pairs = (f"{arms[a].lower}/{arms[a].runs} {a}" for a in (Arm.ORIGINAL, Arm.SWAPPED))

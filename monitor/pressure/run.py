@@ -62,7 +62,7 @@ class Run:
     Attributes:
         names: the two claims, by their ids.
         arm: None if the run does not have two claims with priorities.
-        first: None if nothing can be said; `why` says why.
+        first: None if the run does not say it; `why` says why.
     """
 
     file: str

@@ -55,7 +55,8 @@ def watch_claims(
         typer.Argument(
             parser=file_name,
             metavar="SOURCE",
-            help="tcp://HOST:PORT, where an engine publishes KV events; or PATH of a capture.",
+            help="tcp://HOST:PORT, where an engine publishes KV events; http://HOST:PORT, an "
+            "SGLang server that lists such sockets; or PATH of a capture.",
         ),
     ],
     replay: ReplayOption = None,

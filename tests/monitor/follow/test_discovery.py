@@ -1,0 +1,129 @@
+"""The sockets of an SGLang server are found by what it says of them, on its own host only."""
+
+from __future__ import annotations
+
+import json
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from http.server import BaseHTTPRequestHandler, HTTPServer
+from typing import Any
+
+import pytest
+
+from monitor.follow.discovery import discover, with_discovered
+from monitor.input.errors import InputError
+from spec.language.errors import SpecError
+
+SAYS = {
+    "publisher": "zmq",
+    "endpoint_host": "10.0.0.9",
+    "endpoint_port_base": 5557,
+    "topic": "",
+    "block_size": 16,
+    "dp_size": 2,
+    "replay_endpoint_port_base": 6557,
+}
+
+
+@contextmanager
+def server(body: bytes, code: int = 200, location: str = "") -> Iterator[str]:
+    """A server that answers this to every question."""
+
+    class Handler(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            found = self.path == "/server_info"
+            self.send_response(code if found else 404)
+            if location:
+                self.send_header("Location", location)
+            self.end_headers()
+            self.wfile.write(body)
+
+        def log_message(self, *_: object) -> None:
+            """Nothing is logged."""
+
+    made = HTTPServer(("127.0.0.1", 0), Handler)
+    thread = threading.Thread(target=made.serve_forever, kwargs={"poll_interval": 0.05})
+    thread.start()
+    try:
+        yield f"http://127.0.0.1:{made.server_port}"
+    finally:
+        made.shutdown()
+        made.server_close()
+        thread.join()
+
+
+def saying(value: Any) -> bytes:
+    return json.dumps({"model_path": "x", "kv_events": value}).encode()
+
+
+class TestDiscover:
+    @pytest.mark.parametrize("path", ["", "/", "/server_info"])
+    def test_ranks(self, path: str) -> None:
+        """Each rank has sockets of its own, on the host of the server, whatever it says."""
+        with server(saying(SAYS)) as url:
+            assert discover(url + path) == [
+                ("tcp://127.0.0.1:5557", "tcp://127.0.0.1:6557"),
+                ("tcp://127.0.0.1:5558", "tcp://127.0.0.1:6558"),
+            ]
+
+    def test_no_replay(self) -> None:
+        """Without a socket that replays it is empty."""
+        with server(saying({**SAYS, "dp_size": 1, "replay_endpoint_port_base": None})) as url:
+            assert discover(url) == [("tcp://127.0.0.1:5557", "")]
+
+    @pytest.mark.parametrize(
+        ("body", "said"),
+        [
+            (saying(None), "publishes no KV events"),
+            (b"{}", "publishes no KV events"),
+            (b"no JSON", "is not understood"),
+            (b"[" * 100_000, "is not understood"),
+            (saying({**SAYS, "publisher": "null"}), "is not understood"),
+            (saying({**SAYS, "dp_size": 10**9}), "is not understood"),
+            (saying({**SAYS, "endpoint_port_base": 70_000}), "is not understood"),
+            (b" " * (5 << 20), "has over"),
+        ],
+        ids=range(8),
+    )
+    def test_refused(self, body: bytes, said: str) -> None:
+        """What is not understood is named."""
+        with server(body) as url, pytest.raises(InputError, match=said):
+            discover(url)
+
+    def test_redirected(self) -> None:
+        """No redirection to another server is followed."""
+        with (
+            server(saying(SAYS)) as other,
+            server(b"", 302, f"{other}/server_info") as url,
+            pytest.raises(InputError, match="cannot be read: 302"),
+        ):
+            discover(url)
+
+    @pytest.mark.parametrize("url", ["http://", "http://[", "http://127.0.0.1:1", "http://a:b/"])
+    def test_nobody(self, url: str) -> None:
+        """An address where nobody answers is bad input."""
+        with pytest.raises(InputError):
+            discover(url)
+
+
+class TestSources:
+    def test_in_place(self) -> None:
+        """The sockets of a server stand in its place, with their replays."""
+        with server(saying(SAYS)) as url:
+            sources, replays = with_discovered(["tcp://h:1", url, "capture.jsonl"], ["tcp://h:2"])
+        assert [*sources] == [
+            "tcp://h:1",
+            "tcp://127.0.0.1:5557",
+            "tcp://127.0.0.1:5558",
+            "capture.jsonl",
+        ]
+        assert [*replays] == ["tcp://h:2", "tcp://127.0.0.1:6557", "tcp://127.0.0.1:6558"]
+
+    def test_replays(self) -> None:
+        """There is one `--replay` for each socket that is named, or none."""
+        with server(saying(SAYS)) as url:
+            _, replays = with_discovered(["tcp://h:1", url], [])
+            assert next(iter(replays)) == ""
+            with pytest.raises(SpecError, match="2 --replay for 1 sockets"):
+                with_discovered(["tcp://h:1", url], ["tcp://h:2", "tcp://h:3"])
