@@ -17,6 +17,7 @@ _PREFIX: Final = re.compile(
     rb"|" + _TIME + rb" (?:(?P<stream>stdout|stderr) (?P<tag>[PF])(?:\Z| ))?"
 )
 _DOCKER: Final = re.compile(rb'\{ ?"log" ?:')
+_OBJECT: Final = re.compile(rb'\{\s*"')
 _EVENT: Final = re.compile(rb"\s*(?:\{|\[\s*\{)")
 
 
@@ -25,7 +26,7 @@ class Extraction(NamedTuple):
 
     Attributes:
         strip: remove the prefix that journald, docker, CRI or kubectl put before a line.
-        skip: skip lines that do not begin with an object.
+        skip: skip lines in which there is no object.
     """
 
     strip: bool = False
@@ -75,10 +76,13 @@ class LogLines:
         it is too long.
         """
         text = self._stripped(line) if self._how.strip else line
-        if text and self._how.skip and not text.isspace() and not begins_event(text):
-            self._skipped += 1
-            return b""
-        return text
+        # An object anywhere in a line may be an event with more of a prefix: it is a bad line.
+        if not text or not self._how.skip or text.isspace():
+            return text
+        if begins_event(text) or _OBJECT.search(text):
+            return text
+        self._skipped += 1
+        return b""
 
     def flush(self) -> bytes:
         """The content of lines whose last piece did not come."""

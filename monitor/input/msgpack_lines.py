@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from itertools import chain
 from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
@@ -56,9 +57,11 @@ def lines_of(chunks: Iterable[bytes], most: int) -> Iterator[bytes]:
     Raises:
         BadMsgpack: a value is no map or array, is too long, or is damaged or cut.
     """
-    buffer = bytearray()
-    for chunk in chunks:
+    buffer, due = bytearray(), 0
+    for chunk in chain(chunks, [b""]):
         buffer += chunk
+        if chunk and len(buffer) < due:
+            continue
         at = 0
         while (found := _scanned(buffer, at)) is not None:
             end, pairs = found
@@ -67,6 +70,7 @@ def lines_of(chunks: Iterable[bytes], most: int) -> Iterator[bytes]:
         del buffer[:at]
         if len(buffer) > most:
             raise BadMsgpack(f"a msgpack value is longer than {most} bytes")
+        due = 2 * len(buffer)  # a value is scanned from its beginning: not for every small chunk
     if buffer:
         raise BadMsgpack("the msgpack data is truncated")
 

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import os
 from typing import TYPE_CHECKING, Annotated, Final
 
 import typer
 
 from monitor.input.errors import InputError
 from monitor.pressure.judge import Influence, decide
-from monitor.pressure.run import Arm, read_run
+from monitor.pressure.run import PAIR, Arm, read_run
 from spec.cli.arguments import file_name
 from spec.cli.common import Format, FormatOption, print_json
 from spec.cli.layout import page
@@ -16,6 +17,8 @@ from spec.language.errors import SpecError
 from spec.language.prose import printable
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from monitor.pressure.judge import Experiment
     from spec.cli.layout import Page
 
@@ -53,7 +56,7 @@ def pressure(
     Exit 0: influence is shown. 1: it is absent. 2: bad input. 3: inconclusive.
     """
     try:
-        found = decide([read_run(run) for run in dict.fromkeys(runs)])
+        found = decide([read_run(run) for run in _once(runs)])
     except InputError as error:
         raise SpecError(str(error)) from error
     if form is Format.JSON:
@@ -62,6 +65,12 @@ def pressure(
         with page() as out:
             _put(out, found)
     raise typer.Exit(_CODES[found.influence])
+
+
+def _once(runs: Sequence[str]) -> list[str]:
+    """The runs, each once: a file that is named twice is no second run."""
+    places = {tuple(map(os.path.realpath, run.rpartition(PAIR)[::2])): run for run in runs}
+    return [*places.values()]
 
 
 def _put(out: Page, found: Experiment) -> None:

@@ -1,9 +1,10 @@
 """Decides whether priorities have influence, across the runs of an experiment.
 
 Influence is shown if in every run with unequal priorities the claim of lower priority lost a block
-first, in runs with the priorities as given and swapped. Runs with equal priorities are the control:
-they say what happens without a difference. Source: Fail-Closed Lowering of Resident KV Claims,
-section 6.1.
+first, in runs with the priorities as given and swapped, and the same claim was the older one in all
+of them: a cache that evicts the oldest block would have taken the higher one in half of them. Runs
+with equal priorities are the control: they say what happens without a difference. Source:
+Fail-Closed Lowering of Resident KV Claims, section 6.1.
 """
 
 from __future__ import annotations
@@ -64,7 +65,7 @@ def decide(runs: Sequence[Run]) -> Experiment:
     arms = {arm: _counts([run for run in runs if run.arm is arm]) for arm in Arm}
     names = {run.names for run in runs if run.arm is not None}
     unclear = {run.file: run.why for run in runs if run.why}
-    influence, why = _influence(arms, names, unclear)
+    influence, why = _influence(arms, runs, unclear)
     return Experiment(influence, why, [*min(names, default=())], arms, unclear)
 
 
@@ -82,20 +83,23 @@ def _counts(runs: Sequence[Run]) -> Counts:
 
 
 def _influence(
-    arms: dict[Arm, Counts], names: set[tuple[str, ...]], unclear: dict[str, str]
+    arms: dict[Arm, Counts], runs: Sequence[Run], unclear: dict[str, str]
 ) -> tuple[Influence, str]:
-    if len(names) > 1:
-        return Influence.INCONCLUSIVE, "the runs are not about the same two claims"
+    if len({(run.names, run.about) for run in runs if run.arm is not None}) > 1:
+        return Influence.INCONCLUSIVE, "the runs are not about the same two claims and objects"
     for arm in (Arm.ORIGINAL, Arm.SWAPPED):
         counts = arms[arm]
-        if against := counts.higher + counts.same_event:
-            why = f"in {against} of {counts.runs} {arm} runs the lower claim did not lose first"
+        if counts.higher:
+            why = f"in {counts.higher} of {counts.runs} {arm} runs the higher claim was taken from"
             return Influence.ABSENT, why
     if unclear:
         file, why = next(iter(unclear.items()))
         return Influence.INCONCLUSIVE, f"{len(unclear)} runs are unclear; {file}: {why}"
     if missing := [str(arm) for arm, counts in arms.items() if not counts.runs]:
         return Influence.INCONCLUSIVE, f"there is no run with priorities {' and '.join(missing)}"
+    if len({run.older for run in runs if run.arm is not Arm.EQUAL}) > 1:
+        why = "not the same claim was cached first in all runs, so age may have decided"
+        return Influence.INCONCLUSIVE, why
     pairs = (f"{arms[a].lower}/{arms[a].runs} {a}" for a in (Arm.ORIGINAL, Arm.SWAPPED))
     return Influence.SHOWN, f"the lower claim lost a block first in {', '.join(pairs)} runs"
 

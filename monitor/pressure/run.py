@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 
     from monitor.check.conclude import Found
     from monitor.input.records import Record
+    from spec.events.canonical import Event
 
 __all__ = ["PAIR", "Arm", "First", "Run", "read_run"]
 
@@ -34,7 +35,9 @@ PAIR: Final = "="
 _TERMS: Final = frozenset({Kind.CLAIM_REGISTERED, Kind.CLAIM_COMMITTED, Kind.CLAIM_ACCEPTED})
 _LOSSES: Final = frozenset({Kind.CLAIM_BLOCK_LOST, Kind.CLAIM_UNMATERIALIZED})
 _TAKES: Final = frozenset({Kind.BLOCK_EVICTED, Kind.BLOCK_LOST})
+_USES: Final = frozenset({Kind.CLAIM_MATERIALIZED, Kind.PREFIX_REUSED})
 _CHECKED: Final = ("claim_identity", "claim_scoped_telemetry")
+_INFLUENCE: Final = "priority_influence"
 
 
 class Arm(StrEnum):
@@ -61,12 +64,16 @@ class Run:
 
     Attributes:
         names: the two claims, by their ids.
+        about: the object and the predicate of each.
+        older: the claim that was cached, or reused, longer ago when the first block was lost.
         arm: None if the run does not have two claims with priorities.
         first: None if the run does not say it; `why` says why.
     """
 
     file: str
     names: tuple[str, ...] = ()
+    about: tuple[tuple[str | None, ...], ...] = ()
+    older: str = ""
     arm: Arm | None = None
     first: First | None = None
     why: str = ""
@@ -77,11 +84,14 @@ class _Seen:
     """What is stated of the claims of a run, in order."""
 
     priorities: dict[str, int | None] = field(default_factory=dict)
-    was_there: set[str] = field(default_factory=set)
+    about: dict[str, tuple[str | None, ...]] = field(default_factory=dict)
+    streams: set[str] = field(default_factory=set)
+    used: dict[str, None] = field(default_factory=dict)  # claims that are there, the oldest first
     losses: dict[str, int] = field(default_factory=dict)  # the number of the event that took it
     taken: int = 0  # events that took blocks
     last: Kind | None = None  # of the event that took blocks last
     first_taken_by: Kind | None = None
+    odd: str = ""  # why the terms of a claim are not those of one run
 
     def note(self, record: Record) -> None:
         for event, _ in record.events:
@@ -90,13 +100,28 @@ class _Seen:
                 self.taken, self.last = self.taken + 1, event.kind
             elif name is None:
                 continue
-            elif event.kind in _TERMS and event.mode in (None, Mode.SOFT_PRIORITY):
-                self.priorities.setdefault(name, event.priority)
-            elif event.kind is Kind.CLAIM_MATERIALIZED and not self.losses:
-                self.was_there.add(name)
-            elif event.kind in _LOSSES and name not in self.losses:
+            elif event.kind in _TERMS:
+                self._terms(name, event)
+            elif event.kind in _USES and name in self.priorities and not self.losses:
+                self.used.pop(name, None)
+                self.used[name] = None
+            elif event.kind in _LOSSES and name in self.priorities and name not in self.losses:
                 self.first_taken_by = self.first_taken_by or self.last
                 self.losses[name] = self.taken
+            if name in self.priorities:
+                self.streams.add(record.stamp.stream)
+
+    def _terms(self, name: str, event: Event) -> None:
+        """What a claim asks for: once in a run, and the same in each statement of it."""
+        if event.mode not in (None, Mode.SOFT_PRIORITY):
+            if name in self.priorities:
+                self.odd = self.odd or f"claim {name} is stated in two modes"
+            return
+        again = event.kind is Kind.CLAIM_REGISTERED and name in self.priorities
+        known = self.priorities.setdefault(name, event.priority)
+        if (again and not event.restated) or event.priority not in (None, known):
+            self.odd = self.odd or f"claim {name} is stated twice, or with two priorities"
+        self.about.setdefault(name, (event.object_id, event.cache_identity, event.predicate))
 
 
 def read_run(text: str) -> Run:
@@ -113,7 +138,7 @@ def read_run(text: str) -> Run:
         streams.take(record)
         seen.note(record)
     streams.finish()
-    return _concluded(text, seen, found_in(streams, source.accounts))
+    return _concluded(text, seen, found_in(streams, source.accounts), observed=not pair)
 
 
 def _joined(registry: str) -> Callable[[str], Reader]:
@@ -127,7 +152,12 @@ def _joined(registry: str) -> Callable[[str], Reader]:
     return reader
 
 
-def _concluded(file: str, seen: _Seen, found: Found) -> Run:
+def _concluded(file: str, seen: _Seen, found: Found, *, observed: bool) -> Run:
+    """The run.
+
+    Args:
+        observed: whether its events say what else could have been evicted.
+    """
     names = tuple(sorted(seen.priorities))
     if len(names) != 2:
         return Run(file, names, why=f"{counted(len(names), 'claim')} of soft_priority, not two")
@@ -135,30 +165,53 @@ def _concluded(file: str, seen: _Seen, found: Found) -> Run:
     if one is None or other is None:
         return Run(file, names, why="a claim states no priority")
     arm = Arm.EQUAL if one == other else Arm.ORIGINAL if one > other else Arm.SWAPPED
+    about = tuple(seen.about[name] for name in names)
+    run = Run(file, names, about, next(iter(seen.used), ""), arm)
     if why := _unsound(names, seen, found):
-        return Run(file, names, arm, why=why)
+        return replace(run, why=why)
     a, b = (seen.losses.get(name) for name in names)
     if a == b:
-        return Run(file, names, arm, First.SAME_EVENT)
+        why = "" if arm is Arm.EQUAL else "both claims lost a block in one event"
+        return replace(run, first=First.SAME_EVENT if not why else None, why=why)
     a_first = b is None or (a is not None and a < b)
     if arm is Arm.EQUAL:
-        first = First.A if a_first else First.B
-    else:
-        first = First.HIGHER if a_first is (arm is Arm.ORIGINAL) else First.LOWER
-    return Run(file, names, arm, first)
+        return replace(run, first=First.A if a_first else First.B)
+    passed_over = _is_passed_over(names, found)
+    lower_first = a_first is not (arm is Arm.ORIGINAL)
+    if passed_over or (not lower_first and not observed):
+        return replace(run, first=First.HIGHER)
+    if not lower_first:
+        return replace(run, why="no block of the lower claim is known to have been free to go")
+    return replace(run, first=First.LOWER)
+
+
+def _is_passed_over(names: tuple[str, ...], found: Found) -> bool:
+    """Whether a claim lost a block although one of the lower claim could be taken."""
+    return any(
+        claim.findings[_INFLUENCE].verdict is Verdict.VIOLATED
+        for stream in found.streams
+        for claim in stream.claims
+        if claim.claim_id in names and claim.mode is Mode.SOFT_PRIORITY
+    )
 
 
 def _unsound(names: tuple[str, ...], seen: _Seen, found: Found) -> str:
     """Why a run does not show which claim lost a block first; empty where it does."""
+    if seen.odd or len(seen.streams) > 1:
+        return seen.odd or "the claims are in several streams"
     for stream in found.streams:
         for reason in stream.gaps:
             return f"{reason.text} ({reason.code.number})"
         for claim in stream.claims:
-            for name in _CHECKED if claim.claim_id in names else ():
+            if claim.claim_id not in names:
+                continue
+            if claim.mode is not Mode.SOFT_PRIORITY:
+                return f"claim {claim.claim_id} is stated in two modes"
+            for name in _CHECKED:
                 verdict = claim.findings[name].verdict
                 if verdict in (Verdict.VIOLATED, Verdict.INCONCLUSIVE):
                     return f"claim {claim.claim_id}: {name} is {verdict}"
-    if missing := [name for name in names if name not in seen.was_there]:
+    if missing := [name for name in names if name not in seen.used]:
         return f"claim {missing[0]} was not there before the first loss"
     if not seen.losses:
         return "no claim lost a block: there was no pressure"

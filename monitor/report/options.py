@@ -136,8 +136,8 @@ OthersOption: TypeAlias = Annotated[
     Others,
     typer.Option(
         "--others",
-        help="Lines of other programs; skip: count those that do not begin with {, and count those "
-        "that do as bad lines. Streams need sequence numbers.",
+        help="Lines of other programs; skip: count those that have no object in them, and count "
+        "the rest as bad lines. Streams need sequence numbers.",
     ),
 ]
 

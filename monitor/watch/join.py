@@ -261,9 +261,13 @@ class Join:
         if not self.is_open and (batch.time_ns or 0) >= self._since_ns:
             self.is_open = True
             for standing in self.standings.values():
-                events += self._registered(standing)
-                if standing.registered and standing.now is State.HELD:
-                    events.append(_report(Kind.CLAIM_MATERIALIZED, standing))
+                if registered := self._registered(standing):
+                    events += registered
+                    if standing.now is State.HELD:
+                        events.append(_report(Kind.CLAIM_MATERIALIZED, standing))
+                    if standing.claim.mode is Mode.SOFT_PRIORITY:
+                        pieces.append(Piece(tuple(events), (_open(standing),)))
+                        events.clear()
         stored = sum(len(e.keys) for e in batch.events if e.kind is Kind.BLOCK_CACHED)
         place, others = f" in batch {number}", f", which stored {stored} blocks" if stored else ""
         moved: dict[Standing, _Moved] = {}
@@ -282,7 +286,11 @@ class Join:
                 pieces.append(Piece(tuple(events), doubts))
                 events.clear()
             for standing in touched:
-                events += self._registered(standing)
+                if registered := self._registered(standing):
+                    events += registered
+                    if standing.claim.mode is Mode.SOFT_PRIORITY:
+                        pieces.append(Piece(tuple(events), (_open(standing),)))
+                        events.clear()
             events.append(mine)
             for standing, before in touched.items():
                 events += self._reported(standing, before)
@@ -439,6 +447,12 @@ class Join:
     def _move(self, standing: Standing, why: str, was_absent: bool = False) -> None:
         if standing.move(self.now_ns, why, was_absent=was_absent):
             self._on_change(Change(self, standing))
+
+
+def _open(standing: Standing) -> Doubt:
+    """The influence of a priority cannot be judged: it stands in the registry alone."""
+    why = "KV events state no priorities, nor which other blocks could have been evicted"
+    return Doubt(why, standing.claim.claim_id, frozenset({"priority_influence"}))
 
 
 def _report(kind: Kind, standing: Standing) -> Event:

@@ -110,6 +110,11 @@ def _lower(
             f"{evidence} is about {shown.mode}, and counts for no other mode",
             f"ask for --mode {shown.mode}, or collect evidence for {of_mode}",
         )
+    if shown is not None and shown.registry is not None and at is not Depth.TELEMETRY_JOIN:
+        raise SpecError(
+            f"{evidence} is of claims that were joined with KV events",
+            f"it counts at one depth only: add --depth {Depth.TELEMETRY_JOIN}",
+        )
     labelled = label(
         found.descriptors,
         of_mode,

@@ -14,6 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from monitor.check.files import check_files
+from monitor.input import msgpack_lines
 from monitor.input.errors import InputError
 from monitor.input.lines import LINE_LIMIT, Lines
 from monitor.input.msgpack_lines import BadMsgpack, is_msgpack, lines_of
@@ -173,6 +174,19 @@ class TestAny:
 
         assert [sorted(each) for each in values] == [sorted(each) for each in found]
         assert len(values) == len(found)
+
+    def test_small_chunks(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        """A long value in chunks of one byte is scanned few times, and not once for each chunk."""
+        calls, scanned = [], msgpack_lines._scanned
+
+        def counted(data: bytearray, at: int) -> tuple[int, int] | None:
+            calls.append(len(data) - at)
+            return scanned(data, at)
+
+        monkeypatch.setattr(msgpack_lines, "_scanned", counted)
+        content = pack({"a": [0] * 50_000})
+        assert len([*lines_of([bytes([each]) for each in content], LINE_LIMIT)]) == 1
+        assert sum(calls) < 4 * len(content)
 
     @given(st.binary(max_size=60))
     def test_bytes(self, content: bytes) -> None:

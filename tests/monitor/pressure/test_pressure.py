@@ -25,10 +25,18 @@ def sample(name: str) -> str:
     return str(SAMPLES / f"{name}.jsonl")
 
 
+def of(
+    file: str, arm: Arm, first: First | None, why: str = "", *, older: str = "a", **more: Any
+) -> Run:
+    """A run of the two claims."""
+    usual: dict[str, Any] = {"names": NAMES, "about": (("x",), ("y",))}
+    return Run(file, older=older, arm=arm, first=first, why=why, **(usual | more))
+
+
 def runs(**counts: tuple[First | None, int]) -> list[Run]:
     """So many runs of each arm, in which this claim lost a block first."""
     return [
-        Run(f"{arm} {n}", NAMES, Arm(arm), first, "" if first else "no claim lost a block")
+        of(f"{arm} {n}", Arm(arm), first, "" if first else "no claim lost a block")
         for arm, (first, number) in counts.items()
         for n in range(number)
     ]
@@ -62,11 +70,10 @@ class TestDecide:
         assert "5/5 original, 5/5 swapped" in found.why
 
     @pytest.mark.parametrize("arm", [Arm.ORIGINAL, Arm.SWAPPED])
-    @pytest.mark.parametrize("first", [First.HIGHER, First.SAME_EVENT])
-    def test_absent(self, arm: Arm, first: First) -> None:
-        """One run in which the lower claim did not lose first is enough against it."""
+    def test_absent(self, arm: Arm) -> None:
+        """One run in which the higher claim was taken from is enough against it."""
         most = runs(original=(First.LOWER, 5), swapped=(First.LOWER, 5), equal=(First.A, 3))
-        found = decide([*most, Run("odd", NAMES, arm, first)])
+        found = decide([*most, of("odd", arm, First.HIGHER)])
         assert found.influence is Influence.ABSENT
         assert f"in 1 of 6 {arm} runs" in found.why
 
@@ -80,15 +87,28 @@ class TestDecide:
     def test_unclear(self) -> None:
         """A run that shows nothing leaves it open."""
         every = runs(original=(First.LOWER, 5), swapped=(First.LOWER, 5), equal=(First.B, 3))
-        found = decide([*every, Run("bad", NAMES, Arm.EQUAL, None, "a gap")])
+        found = decide([*every, of("bad", Arm.EQUAL, None, "a gap")])
         assert found.influence is Influence.INCONCLUSIVE
         assert found.unclear == {"bad": "a gap"}
 
-    def test_other_claims(self) -> None:
-        """All runs have the same two claims."""
+    @pytest.mark.parametrize(
+        "other", [{"names": ("a", "c")}, {"about": (("y",), ("x",))}], ids=["names", "objects"]
+    )
+    def test_other_claims(self, other: dict[str, Any]) -> None:
+        """All runs have the same two claims, on the same objects."""
         every = runs(original=(First.LOWER, 1), swapped=(First.LOWER, 1), equal=(First.B, 1))
-        found = decide([*every, Run("other", ("a", "c"), Arm.EQUAL, First.A)])
-        assert found.influence is Influence.INCONCLUSIVE
+        found = decide([*every, of("other", Arm.EQUAL, First.A, **other)])
+        assert (found.influence, "same two" in found.why) == (Influence.INCONCLUSIVE, True)
+
+    def test_age(self) -> None:
+        """Where the lower claim is the older one in each run, its age may have decided."""
+        every = [
+            of("1", Arm.ORIGINAL, First.LOWER, older="b"),
+            of("2", Arm.SWAPPED, First.LOWER, older="a"),
+            of("3", Arm.EQUAL, First.A),
+        ]
+        found = decide(every)
+        assert (found.influence, "age" in found.why) == (Influence.INCONCLUSIVE, True)
 
     def test_any(self) -> None:
         """Influence is shown exactly if every run with unequal priorities agrees, and all arms are
@@ -96,15 +116,12 @@ class TestDecide:
         """
         rng = random.Random(7)
         for _ in range(2000):
-            chosen = [
-                Run(str(n), NAMES, arm, rng.choice([First.LOWER] * 6 + [First.HIGHER, None]))
-                if arm is not Arm.EQUAL
-                else Run(str(n), NAMES, arm, rng.choice([First.A, First.B, First.SAME_EVENT]))
-                for n, arm in enumerate(rng.choices([*Arm], k=rng.randrange(8)))
-            ]
-            chosen = [
-                r if r.first else Run(r.file, r.names, r.arm, None, "unclear") for r in chosen
-            ]
+            chosen = []
+            for n, arm in enumerate(rng.choices([*Arm], k=rng.randrange(8))):
+                of_equal = [First.A, First.B, First.SAME_EVENT]
+                of_others = [First.LOWER] * 6 + [First.HIGHER, None]
+                first = rng.choice(of_equal if arm is Arm.EQUAL else of_others)
+                chosen.append(of(str(n), arm, first, "" if first else "unclear"))
             agree = all(r.first is First.LOWER for r in chosen if r.arm is not Arm.EQUAL)
             whole = agree and {r.arm for r in chosen} == {*Arm}
             assert (decide(chosen).influence is Influence.SHOWN) is whole
@@ -172,6 +189,90 @@ class TestRuns:
         """A run has two claims."""
         run = self.changed(tmp_path, lambda lines: lines[:5])
         assert (run.arm, run.why) == (None, "1 claim of soft_priority, not two")
+
+
+class TestAttacks:
+    """Runs that once were called `shown`, or accused, and are neither."""
+
+    def changed(self, folder: Path, change: Any, name: str = "original") -> Run:
+        """A sample, with its lines changed and numbered again."""
+        lines = [json.loads(text) for text in Path(sample(name)).read_text().splitlines()]
+        path = folder / "run.jsonl"
+        changed = [{**each, "sequence": n} for n, each in enumerate(change(lines))]
+        path.write_text("".join(json.dumps(each) + "\n" for each in changed))
+        return read_run(str(path))
+
+    def test_two_streams(self, tmp_path: Path) -> None:
+        """The claims are on one engine."""
+
+        def split(lines: list[dict[str, Any]]) -> list[dict[str, Any]]:
+            return [
+                {**x, "stream": "other"} if x.get("claim_id") == "claim:b" else x for x in lines
+            ]
+
+        assert self.changed(tmp_path, split).first is None
+
+    @pytest.mark.parametrize("kind", ["claim_accepted", "claim_registered"])
+    def test_two_priorities(self, kind: str, tmp_path: Path) -> None:
+        """A priority that is stated again is the same."""
+
+        def again(lines: list[dict[str, Any]]) -> list[dict[str, Any]]:
+            more = {**lines[0], "kind": kind, "priority": 1, "time_ns": lines[9]["time_ns"]}
+            return [*lines[:10], more, *lines[10:]]
+
+        run = self.changed(tmp_path, again)
+        assert run.why == "claim claim:a is stated twice, or with two priorities"
+
+    def test_one_event(self, tmp_path: Path) -> None:
+        """One event that takes blocks of both says no order, and accuses nobody."""
+
+        def together(lines: list[dict[str, Any]]) -> list[dict[str, Any]]:
+            (first, *_) = (each for each in lines if each["kind"] == "block_evicted")
+            rest = [each for each in lines if each["kind"] != "block_evicted"]
+            at = next(n for n, each in enumerate(rest) if each["kind"] == "claim_unmaterialized")
+            lost = [{**rest[at], "claim_id": f"claim:{name}"} for name in "ab"]
+            return [*rest[:at], {**first, "block_ids": [3, 1]}, *lost, rest[-1]]
+
+        run = self.changed(tmp_path, together)
+        assert (run.first, run.why) == (None, "both claims lost a block in one event")
+
+    def test_in_use(self, tmp_path: Path) -> None:
+        """If no block of the lower claim could be taken, the higher one had to lose."""
+
+        def only_higher(lines: list[dict[str, Any]]) -> list[dict[str, Any]]:
+            return [
+                {**each, "lowest_priority": 9} if each["kind"] == "block_evicted" else each
+                for each in lines
+            ]
+
+        run = self.changed(tmp_path, only_higher, "swapped")
+        run = read_run(str(tmp_path / "run.jsonl"))
+        assert run.first is not First.HIGHER
+
+    def test_passed_over(self, tmp_path: Path) -> None:
+        """A run in which check finds the influence violated never counts for it."""
+
+        def later(lines: list[dict[str, Any]]) -> list[dict[str, Any]]:
+            at = [n for n, each in enumerate(lines) if each["kind"] == "block_evicted"][1]
+            report = {**lines[at + 1], "kind": "claim_unmaterialized", "claim_id": "claim:a"}
+            return [*lines[:at], {**lines[at], "block_ids": [1]}, report, lines[-1]]
+
+        assert self.changed(tmp_path, later).first is First.HIGHER
+
+    def test_two_modes(self, tmp_path: Path) -> None:
+        """An id that is a claim of another mode elsewhere makes the run unclear."""
+
+        def elsewhere(lines: list[dict[str, Any]]) -> list[dict[str, Any]]:
+            more = {**lines[0], "mode": "hard_protected", "time_ns": lines[5]["time_ns"]}
+            return [*lines[:6], more, *lines[6:]]
+
+        assert self.changed(tmp_path, elsewhere).first is None
+
+    def test_twice(self, tmp_path: Path, capsys: Capture) -> None:
+        """A file that is named twice is one run."""
+        path = sample("original")
+        main(["pressure", path, str(Path(path).parent / "." / Path(path).name), "--format", "json"])
+        assert json.loads(capsys.readouterr().out)["arms"]["original"]["runs"] == 1
 
 
 class TestCaptures:

@@ -13,6 +13,7 @@ from rich.cells import cell_len
 from rich.console import Console
 
 from monitor.check.files import check
+from monitor.input.logs import Extraction
 from monitor.report.quote import shortened
 from monitor.report.report_text import as_text
 from monitor.report.verdict import Report
@@ -51,6 +52,27 @@ class TestQuoted:
         path = tmp_path / "t.jsonl"
         path.write_bytes(b"".join([*lines[:4], b"\n\n", lines[4], b"\n", lines[5]]))
         assert ["  4 |", "  7 |", "> 9 |"] == [line[:5] for line in shown(report_of(str(path)))]
+
+    @pytest.mark.parametrize(
+        "line",
+        [
+            b'{"endpoint":"e","seq":0,"decoded":[1.0,[{"type":"BlockStored","block_hashes":[1],'
+            b'"token_ids":[31337]}],0]}',
+            b"INFO secret 31337",
+        ],
+        ids=["tokens", "other program"],
+    )
+    def test_private(self, tmp_path: Path, line: bytes) -> None:
+        """Of the lines before it those with tokens, and those of other programs, are not shown."""
+        numbered = [{**event, "sequence": n} for n, event in enumerate(BROKEN)]
+        lines = text(numbered).splitlines(keepends=True)
+        path = tmp_path / "t.jsonl"
+        path.write_bytes(b"".join([*lines[:5], line + b"\n", lines[5]]))
+        how = Extraction(skip=not line.startswith(b"{"))
+        report = check([str(path)], Mode.HARD_PROTECTED, Bundle.CONTRACT, how=how)
+        quoted = shown(report)
+        assert quoted[1].endswith("(not shown)")
+        assert "31337" not in "".join(quoted)
 
     def test_first(self, tmp_path: Path) -> None:
         """A line that is the first is quoted alone."""

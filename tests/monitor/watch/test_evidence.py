@@ -55,6 +55,14 @@ class TestEvidence:
         assert "Evidence of best_effort: 1 trace, 4 obligations shown." in out
         assert "9 of 9 met\nA join observes: it is no evidence of enforcement" in out
 
+    def test_depth(self, folder: Path, capsys: Capture) -> None:
+        """What a join shows counts at its own depth, and at no deeper one."""
+        row = ["lower", str(UPSTREAM), "--mode", "best_effort"]
+        evidence = ["--evidence", str(folder / "evidence.yaml")]
+        for depth in ([], ["--depth", "backend_patch"]):
+            assert prove([*row, *depth, *evidence]) == 2
+            assert "add --depth telemetry_join" in capsys.readouterr().err
+
     def test_changed(self, folder: Path, capsys: Capture) -> None:
         """A registry that was changed afterwards is refused."""
         path = folder / "registry.yaml"

@@ -70,8 +70,11 @@ def test_gapless(seed: int, tmp_path: Path) -> None:
         session.take(line(number, engine.batches[-1], number))
         assert State.UNKNOWN not in compare(session, engine, seed)
     report = session.finish()
-    assert {each.claim_id for each in report.claims} == {"aa", "ab", "abc", "salted"}
-    assert report.verdict is ModeVerdict.KEPT
+    found = {each.claim_id: each.verdict for each in report.claims}
+    # Of the influence of a priority nothing is concluded.
+    assert found == dict.fromkeys(("aa", "abc", "salted"), ModeVerdict.KEPT) | {
+        "ab": ModeVerdict.INCONCLUSIVE
+    }
 
 
 @pytest.mark.parametrize("seed", range(60))
