@@ -106,6 +106,8 @@ class Followed(NamedTuple):
 
     reports: list[Report]
     judges: dict[str, Judge]
+    unreplayed: list[str]
+    """Sockets of KV events without one that replays, so that a last batch may be missing."""
 
     @property
     def verdict(self) -> ModeVerdict:
@@ -229,7 +231,8 @@ def followed(asked: Asked, watch: Watch | None = None) -> Followed:
             server.close()
         for poster in posters:
             poster.close(LAST_POSTS_S)
-    return Followed(reports, judges)
+    unreplayed = [name for name in names if is_publisher(name) and not replays.get(name)]
+    return Followed(reports, judges, unreplayed)
 
 
 def _replays(names: Sequence[str], replays: Sequence[str]) -> dict[str, str]:

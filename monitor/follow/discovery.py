@@ -5,10 +5,11 @@ Source: describe_kv_events_publisher in sglang/srt/runtime_context.py of SGLang 
 
 from __future__ import annotations
 
+import threading
 from http.client import HTTPException
 from typing import TYPE_CHECKING, Annotated, Any, Final, Literal
 from urllib.error import HTTPError
-from urllib.parse import urlsplit
+from urllib.parse import SplitResult, urlsplit
 from urllib.request import HTTPRedirectHandler, ProxyHandler, build_opener
 
 import msgspec
@@ -26,6 +27,9 @@ __all__ = ["discover", "is_server", "with_discovered"]
 _PATH: Final = "/server_info"
 _MOST_BYTES: Final = 4 << 20
 _TIMEOUT_S: Final = 5.0
+_MOST_S: Final = 10.0
+_EXAMPLE: Final = "such as http://127.0.0.1:30000"
+_NAME_THEM: Final = "name the sockets themselves: tcp://HOST:PORT"
 _SCHEMES: Final = ("http://", "https://")
 _Port = Annotated[int, Meta(ge=1, lt=1 << 16)]
 
@@ -90,37 +94,61 @@ def discover(url: str) -> list[tuple[str, str]]:
     Raises:
         InputError: there is no such server, or it publishes no KV events.
     """
-    try:
-        parts = urlsplit(url)
-        host = parts.hostname
-    except ValueError:
-        host = None
-    if not host or parts.query or parts.fragment or parts.username:
-        raise InputError(url, "no address of a server", hint="such as http://127.0.0.1:30000")
-    asked = parts._replace(path=parts.path.rstrip("/").removesuffix(_PATH) + _PATH).geturl()
-    opener = build_opener(ProxyHandler({}), _NoRedirect)
-    try:
-        with opener.open(asked, timeout=_TIMEOUT_S) as answer:
-            content = answer.read(_MOST_BYTES + 1)
-    except (OSError, HTTPException, ValueError) as error:
-        said = f"{error.code}" if isinstance(error, HTTPError) else f"{error}"
-        hint = "name the sockets themselves: tcp://HOST:PORT"
-        raise InputError(url, f"{_PATH} cannot be read: {said}", hint=hint) from None
-    if len(content) > _MOST_BYTES:
-        raise InputError(url, f"{_PATH} has over {_MOST_BYTES} bytes")
+    parts = _parts(url)
+    shown = f"{parts.scheme}://{parts.netloc}" if "@" not in parts.netloc else f"{parts.scheme}://"
+    if not parts.hostname or "@" in parts.netloc or parts.query or parts.fragment:
+        raise InputError(shown, "no address of a server", hint=_EXAMPLE)
+    path = parts.path.rstrip("/").removesuffix(_PATH) + _PATH
+    content = _asked(parts._replace(path=path).geturl(), shown)
     try:
         found = msgspec.json.decode(content, type=_Info).kv_events
-    except (msgspec.MsgspecError, ValueError, RecursionError) as error:
-        raise InputError(url, f"{_PATH} is not understood: {str(error)[:200]}") from None
+    except (msgspec.MsgspecError, ValueError, RecursionError):
+        raise InputError(shown, f"kv_events of {_PATH} is not understood") from None
+    host = parts.hostname
     if found is None:
         hint = "start SGLang with --kv-events-config"
-        raise InputError(url, "the server publishes no KV events", hint=hint)
+        raise InputError(shown, "the server publishes no KV events", hint=hint)
     name = f"[{host}]" if ":" in host else host
     return [
         (_socket(name, found.endpoint_port_base, n), _socket(name, replay, n) if replay else "")
         for n in range(found.dp_size)
         for replay in [found.replay_endpoint_port_base]
     ]
+
+
+def _parts(url: str) -> SplitResult:
+    try:
+        parts = urlsplit(url)
+        assert parts.port is None or parts.port  # which raises where the port is none
+    except (ValueError, AssertionError):
+        raise InputError("http://", "no host and port of a server", hint=_EXAMPLE) from None
+    return parts
+
+
+def _asked(url: str, shown: str) -> bytes:
+    """The body of an answer; a server that is too slow is not waited for."""
+    found = list[bytes | Exception]()
+
+    def ask() -> None:
+        try:
+            with build_opener(ProxyHandler({}), _NoRedirect).open(
+                url, timeout=_TIMEOUT_S
+            ) as answer:
+                found.append(answer.read(_MOST_BYTES + 1))
+        except (OSError, HTTPException, ValueError) as error:
+            found.append(error)
+
+    thread = threading.Thread(target=ask, daemon=True)
+    thread.start()
+    thread.join(_MOST_S)
+    content = found[0] if found else TimeoutError(f"no answer within {_MOST_S:.0f} s")
+    if isinstance(content, HTTPError):
+        raise InputError(shown, f"{_PATH} cannot be read: {content.code}", hint=_NAME_THEM)
+    if isinstance(content, Exception):
+        raise InputError(shown, f"{_PATH} cannot be read: {content}", hint=_NAME_THEM)
+    if len(content) > _MOST_BYTES:
+        raise InputError(shown, f"{_PATH} has over {_MOST_BYTES} bytes")
+    return content
 
 
 def _socket(host: str, base: int, rank: int) -> str:

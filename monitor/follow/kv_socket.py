@@ -207,7 +207,7 @@ class KvSocket(Once):
                 "the engine keeps no more" if self._replay else "--replay asks for what is missing"
             )
             outlet.interrupted(f"{which} did not come; {kept}")
-        self._last = number
+        self._last, self._complained = number, False
         self._known[number] = message.digest
         if len(self._known) > REMEMBERED:
             self._known.popitem(last=False)

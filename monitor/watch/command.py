@@ -174,7 +174,10 @@ class Watch:
 
     def conclude(self, found: Followed, *, verbose: bool) -> int:
         """Say how it ended; the exit code."""
-        conditions = preconditions(self._watching, self.joins)
+        silent = [r.inputs[0].file for r in found.reports if not r.events.read]
+        ends = [f"no batch was read from {source}" for source in silent]
+        ends += [f"no replay of {source} shows its last batch" for source in found.unreplayed]
+        conditions = preconditions(self._watching, self.joins, open_ends=ends)
         verdict, why = self._verdict(found, conditions)
         read = sum(report.events.read for report in found.reports)
         if self._asked.json:
@@ -229,23 +232,24 @@ class Watch:
             which = f"{len(missing)} of {counted(len(names), 'claim')}"
             why = next(iter(missing.values()))
             return ModeVerdict.INCONCLUSIVE, f"{which} could not be judged, {shown}: {why}"
+        unmet = [e for e in conditions if e.met is not Met.MET]
+        whys = [f"{each.precondition} is {each.met}: {each.evidence}" for each in unmet]
         if found.verdict is ModeVerdict.INCONCLUSIVE:
-            return found.verdict, next(iter(found.breaks()), self._doubtful())
-        if unmet := [each for each in conditions if each.met is not Met.MET]:
-            first = f"{unmet[0].precondition} is {unmet[0].met}: {unmet[0].evidence}"
-            return ModeVerdict.INCONCLUSIVE, first
+            return found.verdict, next(iter([*found.breaks(), *self._doubtful(), *whys]), "")
+        if whys:
+            return ModeVerdict.INCONCLUSIVE, whys[0]
         losses = sum(each.losses for each in standings)
         lost = f"{losses} {'loss' if losses == 1 else 'losses'}"
         why = f"every change of {self._claims()} was observed: {summary(self.joins)}, {lost}"
         return found.verdict, why
 
-    def _doubtful(self) -> str:
-        """Which claims are inconclusive, and why the first of them is."""
+    def _doubtful(self) -> list[str]:
+        """Which claims are inconclusive, and why the first of them is; empty if none is."""
         if not self._inconclusive:
-            return "not every line was understood"
+            return []
         which = f"{len(self._inconclusive)} of {counted(len(self._watching.claims), 'claim')}"
         name, why = next(iter(self._inconclusive.items()))
-        return f"{which}; {name}: {why}"
+        return [f"{which}; {name}: {why}"]
 
     def _unjudged(self) -> dict[str, str]:
         """Claims that were not judged on an engine although they may have been held there, or that

@@ -40,6 +40,7 @@ _OBSERVES: Final = frozenset().union(*map(facts_of, MODES[Mode.BEST_EFFORT].bund
 event (docs/decisions/0031).
 """
 
+_CONTRADICTED: Final = "a block that was not held was removed"
 _GONE: Final = frozenset({Kind.BLOCK_EVICTED, Kind.HOST_COPY_LOST})
 
 
@@ -84,6 +85,7 @@ class _Moved:
     lost: set[int] = field(default_factory=set)
     is_cleared: bool = False
     was_absent: bool = False
+    contradicted: bool = False
 
 
 class Join:
@@ -101,6 +103,7 @@ class Join:
         breaks: how often batches were missing, or not understood; `first_break` says why, first.
         contradictions: how often hashes contradicted each other; `last_contradiction` says how.
         doubts: how often a claim became inconclusive alone.
+        hides_tiers: whether other tiers may have copies of which no store was read.
         joined: stores of blocks that belong to registered prefixes.
         now_ns: the time of the last batch, on the engine's wall clock; 0 before the first.
         is_open: whether a batch was read that is not older than the registry.
@@ -121,6 +124,7 @@ class Join:
         self.unknown = "no batch was read"
         self.breaks, self.first_break = 0, ""
         self.contradictions, self.last_contradiction = 0, ""
+        self.hides_tiers = True
         self.joined = self.doubts = self.now_ns = 0
         self.is_open = self._is_settled = False
         self.paused = self.hides = ""
@@ -190,6 +194,7 @@ class Join:
         self._gpu.clear()
         self._tiers.clear()
         self.unknown = unknown
+        self.hides_tiers = bool(unknown)
         for standing in self.standings.values():
             standing.registered, standing.doubted = False, ""
             standing.tiers.clear()
@@ -261,6 +266,7 @@ class Join:
         if not self.is_open and (batch.time_ns or 0) >= self._since_ns:
             self.is_open = True
             for standing in self.standings.values():
+                standing.restart(self.now_ns)
                 if registered := self._registered(standing):
                     events += registered
                     if standing.now is State.HELD:
@@ -282,7 +288,14 @@ class Join:
                 for each, found in touched.items()
                 if found.contradicted or each.now is State.UNKNOWN
             ]
-            if doubts := tuple(self._doubt(e) for e in doubtful if e.registered and not e.doubted):
+            if any(found.contradicted for found in touched.values()):
+                self.breaks += 1
+                self.first_break = self.first_break or _CONTRADICTED
+            if doubts := tuple(
+                self._doubt(each, touched[each])
+                for each in doubtful
+                if each.registered and not each.doubted
+            ):
                 pieces.append(Piece(tuple(events), doubts))
                 events.clear()
             for standing in touched:
@@ -297,6 +310,7 @@ class Join:
                 found = moved.setdefault(standing, _Moved())
                 found.lost.update(before.lost)
                 found.is_cleared |= not mine.keys
+                found.contradicted |= before.contradicted
                 found.was_absent |= standing.now is State.ABSENT
         for standing, found in moved.items():
             self._move(standing, _why(standing, found, place, others), found.was_absent)
@@ -438,10 +452,11 @@ class Join:
             kind = Kind.CLAIM_BLOCK_LOST
         return [] if kind is None else [_report(kind, standing)]
 
-    def _doubt(self, standing: Standing) -> Doubt:
+    def _doubt(self, standing: Standing, touched: _Touched) -> Doubt:
         """A block may be held or not: one copy was removed, of perhaps several."""
-        standing.doubted = "a removal may be of one of several copies of a block"
-        self.doubts += 1
+        why = "a removal may be of one of several copies of a block"
+        standing.doubted = _CONTRADICTED if touched.contradicted else why
+        self.doubts += not touched.contradicted
         return Doubt(standing.doubted, standing.claim.claim_id)
 
     def _move(self, standing: Standing, why: str, was_absent: bool = False) -> None:
@@ -463,12 +478,14 @@ def _why(standing: Standing, moved: _Moved, place: str, others: str) -> str:
     """Why blocks of a claim are not held any more after a batch."""
     if moved.is_cleared:
         return f"all blocks were cleared{place}"
+    if moved.contradicted:
+        return f"{_CONTRADICTED}{place}"
     if not moved.lost:
-        return f"a block that was not held was removed{place}"
+        return ""
     blocks = "block" if len(moved.lost) == 1 else "blocks"
     named = f"{blocks} {ranges(moved.lost)}"
     if standing.now is State.UNKNOWN:
-        return f"{named} stored more than once, and one copy removed{place}"
+        return f"{named}: one copy removed{place}, and another may be left"
     return f"{named} removed{place}{others}"
 
 

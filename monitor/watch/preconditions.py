@@ -42,8 +42,14 @@ class Evaluated(msgspec.Struct, frozen=True):
     evidence: str
 
 
-def preconditions(watching: Watching, joins: Sequence[Join]) -> list[Evaluated]:
-    """The nine preconditions, over all streams that were read, in the order of the table."""
+def preconditions(
+    watching: Watching, joins: Sequence[Join], *, open_ends: Sequence[str] = ()
+) -> list[Evaluated]:
+    """The nine preconditions, over all streams that were read, in the order of the table.
+
+    Args:
+        open_ends: sources of which batches may be missing, at their end or all of them, and why.
+    """
     claims = counted(len(watching.claims), "claim")
     return [
         _before_events(watching, joins),
@@ -59,7 +65,7 @@ def preconditions(watching: Watching, joins: Sequence[Join]) -> list[Evaluated]:
         Evaluated(_P.REQUEST_TOKEN_MAP, Met.MET, watching.says_tokens),
         _one_identity(watching, joins),
         Evaluated(_P.OBSERVATION_POINT, Met.MET, "the end of each KV event"),
-        _joinable(joins),
+        _joinable(joins, open_ends),
         _ambiguity(joins),
     ]
 
@@ -106,21 +112,21 @@ def _one_identity(watching: Watching, joins: Sequence[Join]) -> Evaluated:
     return Evaluated(name, Met.NOT_OBSERVABLE, "no block of a registered prefix was stored")
 
 
-def _joinable(joins: Sequence[Join]) -> Evaluated:
+def _joinable(joins: Sequence[Join], open_ends: Sequence[str]) -> Evaluated:
     name, breaks = _P.JOINABLE_EVENTS, sum(join.breaks for join in joins)
     if paused := next((join.paused for join in joins if join.paused), ""):
         return Evaluated(name, Met.NOT_MET, f"batches may be missing at the end: {paused}")
     if breaks:
         first = next(join.first_break for join in joins if join.breaks)
         return Evaluated(name, Met.NOT_MET, f"{counted(breaks, 'break')}; first: {first}")
-    if not joins:
-        return Evaluated(name, Met.NOT_OBSERVABLE, "no batch was read")
+    if open_ends or not joins:
+        return Evaluated(name, Met.NOT_OBSERVABLE, [*open_ends, "no batch was read"][0])
     return Evaluated(name, Met.MET, "tokens, parents and numbers; no batch is missing")
 
 
 def _ambiguity(joins: Sequence[Join]) -> Evaluated:
     doubts = sum(join.doubts for join in joins)
-    says = "no removal was ambiguous"
+    says = "no removal made a judged claim ambiguous"
     if doubts:
         times = counted(doubts, "time")
         says = f"{times} a removal was of one of several copies, and the claim inconclusive"

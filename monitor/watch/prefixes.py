@@ -93,7 +93,7 @@ class Prefixes:
             each group of caches only once. Otherwise an empty text.
         """
         partial = []
-        for content in contents:
+        for content in _parents_first(contents):
             if not content.keys:
                 continue
             if why := self._incomparable(content):
@@ -175,3 +175,14 @@ class Prefixes:
             self._keys[node] = key
             self.nodes[key] = node
         return ""
+
+
+def _parents_first(contents: Iterable[Content]) -> Iterator[Content]:
+    """The stores of one batch, each after those whose keys its first block follows."""
+    todo = [*contents]
+    while todo:
+        due = {key for content in todo for key in content.keys}
+        ready = [each for each in todo if each.parent is None or each.parent not in due]
+        rest = [each for each in todo if not (each.parent is None or each.parent not in due)]
+        yield from ready or rest
+        todo = rest if ready else []

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Final, Literal, NamedTuple
 
 from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
 
+from monitor.input.kv_events.facts import adapter_extra, salt_extra
 from spec.claims.claim import BlockCount, Identifier, Priority
 from spec.claims.predicates import ContiguousRange, LeadingPrefixAtLeast, parse_predicate
 from spec.claims.states import Mode
@@ -191,8 +192,8 @@ def load_registry(path: Path) -> Watching:
                 tokenizer = _tokenizer(registry, each, path)
             tokens, tokenized = _tokens(each, tokenizer), True
         blocks = _needed(each, tokens, registry.block_size, path)
-        salt = () if each.salt is None else (each.salt,)
-        extras = () if each.adapter is None else (each.adapter,), salt
+        salt = () if each.salt is None else (salt_extra(each.salt),)
+        extras = () if each.adapter is None else (adapter_extra(each.adapter),), salt
         identity = f"model={registry.model} block_size={registry.block_size}"
         identity += "" if each.adapter is None else f" adapter={each.adapter}"
         if each.salt is not None:

@@ -74,6 +74,12 @@ class Standing:
         self.state, self.why, self.since_ns = State.UNKNOWN, why, time_ns
         return True
 
+    def restart(self, time_ns: int) -> None:
+        """Forget losses and times: from now on they are counted."""
+        self.losses, self.last = 0, None
+        self._resident_ns = 0
+        self.since_ns = None if self.since_ns is None else time_ns
+
     @property
     def is_known(self) -> bool:
         """Whether of every block that is needed it is known whether it is held."""
@@ -101,6 +107,8 @@ class Standing:
         before, self.state = self.state, self.now
         lost = self._was_held and (was_absent or self.state is State.ABSENT)
         if before is self.state and self.since_ns is not None and not lost:
+            if why and self.state is State.UNKNOWN:
+                self.why = why
             return False
         if before is State.HELD:
             self._resident_ns += max(time_ns - (self.since_ns or 0), 0)

@@ -85,7 +85,7 @@ def _cells(join: Join, each: Standing, *, several: bool) -> list[str | Styled]:
         *([printable(join.stream)] if several else []),
         Styled(each.state, _STYLES[each.state]),
         _held(join, each),
-        ", ".join(f"{number} {tier}" for tier, number in sorted(each.tiers.items())) or "-",
+        _tiers(join, each),
         since,
         _losses(each, join.now_ns),
     ]
@@ -100,6 +100,11 @@ def _held(join: Join, each: Standing) -> str:
     elif leading < held:
         more.insert(0, f"{held} held")
     return f"{leading} of {each.needed}" + (f" ({', '.join(more)})" if more else "")
+
+
+def _tiers(join: Join, each: Standing) -> str:
+    found = ", ".join(f"{number} {tier}" for tier, number in sorted(each.tiers.items()))
+    return f"{found or '-'}{'?' if join.hides_tiers else ''}"
 
 
 def _losses(each: Standing, now_ns: int) -> str:

@@ -113,6 +113,8 @@ class _Held(NamedTuple):
     single: _Single
     events: batches.Events | mooncake.Maps
     lines: int = 1
+    gap: str = ""
+    """Why lines of the batch may be missing."""
 
 
 class _Stream:
@@ -218,6 +220,7 @@ class KvEventsDialect(Dialect):
 
     def pause(self, why: str) -> None:
         """Lines may be missing before the next one."""
+        self._held = {key: held._replace(gap=why) for key, held in self._held.items()}
         for join in self._joins.values():
             join.pause(why)
 
@@ -345,6 +348,7 @@ class KvEventsDialect(Dialect):
         stamp = Stamp(name, sequence, stream.time_ns, FORM, observes=observes)
         events: tuple[tuple[Event, At], ...] = tuple((event, at) for event in batch.events)
         unread = batch.unread or (batch.unclear if stream.stored else "")
+        unread = unread or ("" if held is None else held.gap)
         groups_of = {event.group or 0 for event in batch.events}
         if strange := sorted(groups_of - stream.groups.keys()):
             unread = unread or f"the kind of group {strange[0]} of caches is not stated"

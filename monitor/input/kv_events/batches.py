@@ -18,8 +18,10 @@ from monitor.input.kv_events.facts import (
     Content,
     Facts,
     Malformed,
+    adapter_extra,
     is_map,
     keys_of,
+    salt_extra,
     shown_name,
     struct_of,
 )
@@ -205,13 +207,10 @@ class Events(Facts):
     def _content(self, event: _Filled, group: int) -> Content:
         keys, parent = keys_of(event.block_hashes), event.parent_block_hash
         extras = None
-        if event.extra_keys is not None:
-            extras = tuple(map(_texts, event.extra_keys))
-            extras = extras if len(extras) == len(keys) else None
-        elif self.runtime is SGLANG and (event.lora_id is None or event.lora_name is not None):
-            every = () if event.lora_name is None else (event.lora_name,)
-            first = () if event.cache_salt is None or parent is not None else (event.cache_salt,)
-            extras = tuple(every + (first if n == 0 else ()) for n in range(len(keys)))
+        if event.extra_keys is not None and len(event.extra_keys) == len(keys):
+            extras = tuple(_extras(each, event.lora_name) for each in event.extra_keys)
+        elif event.extra_keys is None and self.runtime is SGLANG:
+            extras = _extras_of_sglang(event, len(keys))
         before = None if parent is None else keys_of([parent])[0]
         return Content(keys, before, tuple(event.token_ids), event.block_size, group, extras)
 
@@ -244,11 +243,23 @@ class Events(Facts):
             self.groups[group] = CacheGroup(group, "full" if kind == "full" else "state")
 
 
-def _texts(value: object) -> tuple[str, ...]:
-    """What one of the `extra_keys` has: none, one, or several values."""
-    if value is None:
-        return ()
-    return tuple(map(str, value)) if isinstance(value, list | tuple) else (str(value),)
+def _extras_of_sglang(event: _Filled, blocks: int) -> tuple[tuple[str, ...], ...] | None:
+    """What the blocks of a store depend on; None if it names an adapter by a number alone."""
+    if event.lora_id is not None and event.lora_name is None:
+        return None
+    every = () if event.lora_name is None else (adapter_extra(event.lora_name),)
+    salted = event.cache_salt is not None and event.parent_block_hash is None
+    first = (salt_extra(event.cache_salt or ""),) if salted else ()
+    return tuple(every + (first if n == 0 else ()) for n in range(blocks))
+
+
+def _extras(value: object, adapter: str | None) -> tuple[str, ...]:
+    """What one of the `extra_keys` has: an adapter, which the event names, before anything else."""
+    items = [] if value is None else [*value] if isinstance(value, list | tuple) else [value]
+    found = [salt_extra(each) if isinstance(each, str) else repr(each) for each in items]
+    if adapter is not None and items and items[0] == adapter:
+        found[0] = adapter_extra(adapter)
+    return tuple(found)
 
 
 def _group(event: _Stored | _Removed) -> int:

@@ -28,9 +28,11 @@ __all__ = [
     "Gap",
     "Malformed",
     "Message",
+    "adapter_extra",
     "check_place",
     "is_map",
     "keys_of",
+    "salt_extra",
     "shown_name",
     "struct_of",
     "unpacked",
@@ -268,6 +270,16 @@ def unpacked(payload: bytes) -> Any:
         return _DECODE(payload)
     except (msgspec.MsgspecError, ValueError, RecursionError) as error:
         raise Malformed(f"the payload is not msgpack: {str(error)[:100]}") from None
+
+
+def adapter_extra(name: str) -> str:
+    """An adapter as one of the `extras` of a block."""
+    return f"adapter {name}"
+
+
+def salt_extra(salt: str) -> str:
+    """A cache salt, or another text, as one of the `extras` of a block."""
+    return f"salt {salt}"
 
 
 def keys_of(hashes: Iterable[object]) -> tuple[int | str, ...]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import threading
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, HTTPServer
@@ -11,6 +12,7 @@ from typing import Any
 
 import pytest
 
+from monitor.follow import discovery
 from monitor.follow.discovery import discover, with_discovered
 from monitor.input.errors import InputError
 from spec.language.errors import SpecError
@@ -27,11 +29,12 @@ SAYS = {
 
 
 @contextmanager
-def server(body: bytes, code: int = 200, location: str = "") -> Iterator[str]:
+def server(body: bytes, code: int = 200, location: str = "", wait_s: float = 0.0) -> Iterator[str]:
     """A server that answers this to every question."""
 
     class Handler(BaseHTTPRequestHandler):
         def do_GET(self) -> None:
+            time.sleep(wait_s)
             found = self.path == "/server_info"
             self.send_response(code if found else 404)
             if location:
@@ -104,6 +107,22 @@ class TestDiscover:
     def test_nobody(self, url: str) -> None:
         """An address where nobody answers is bad input."""
         with pytest.raises(InputError):
+            discover(url)
+
+    @pytest.mark.parametrize(
+        "url", ["http://user:hunter2@127.0.0.1:1", "http://:hunter2@h", "http://h?t=hunter2"]
+    )
+    def test_private(self, url: str) -> None:
+        """Passwords and queries are refused, and not shown."""
+        with pytest.raises(InputError, match="no address of a server") as caught:
+            discover(url)
+        assert "hunter2" not in str(caught.value)
+
+    def test_slow(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        """A server that is too slow is not waited for."""
+        monkeypatch.setattr(discovery, "_MOST_S", 0.2)
+        slow = server(saying(SAYS), wait_s=1.0)
+        with slow as url, pytest.raises(InputError, match="no answer within"):
             discover(url)
 
 

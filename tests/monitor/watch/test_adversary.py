@@ -67,6 +67,33 @@ class TestLines:
         ]
         assert watch(tmp_path, *lines) == 3
 
+    def test_interrupted_batch(self, tmp_path: Path, capsys: Capture) -> None:
+        """A batch of lines with one event each may lack those after a line that is unread."""
+        about = {"sequence": 0, "timestamp": 1.0, "endpoint": "engine", "event_index": 0}
+        good = json.dumps({**about, "event": served(HOT).batches[0][0]}).encode()
+        assert watch(tmp_path, good, b"garbage") == 3
+        assert "hot    unknown  0 of 3 (3 unknown)" in capsys.readouterr().out
+
+    def test_second_source_is_empty(self, tmp_path: Path, capsys: Capture) -> None:
+        """Of a source without a batch nothing was observed."""
+        assert watch(tmp_path, line(0, served(HOT).batches[0], 0)) == 0
+        capsys.readouterr()
+        other = tmp_path / "empty.jsonl"
+        other.write_bytes(b"")
+        paths = [str(tmp_path / name) for name in ("registry.json", "capture.jsonl", "empty.jsonl")]
+        assert main(["watch", *paths, "--until-eof"]) == 3
+        assert f"no batch was read from {other}" in " ".join(capsys.readouterr().out.split())
+
+    def test_losses_before_the_registry(self, tmp_path: Path) -> None:
+        """What was lost before the claim was made is no loss of the claim."""
+        engine = Engine(4)
+        for each in (HOT, prompt("x", 3), HOT):
+            engine.serve(each)
+        session = watched(tmp_path, registered="1970-01-01T00:00:02Z")
+        play(session, *engine.batches)
+        standing = session.join.standings["hot"]
+        assert (standing.losses, standing.last, str(standing.state)) == (0, None, "held")
+
 
 class TestNames:
     def test_two_engines_of_one_name(self, tmp_path: Path, capsys: Capture) -> None:
@@ -140,8 +167,42 @@ class TestStores:
         assert states(session) == {"hot": "unknown"}
         assert session.finish().verdict is ModeVerdict.INCONCLUSIVE
 
+    @pytest.mark.parametrize(
+        ("claim", "extra", "fields"),
+        [
+            ({"adapter": "x"}, ["x"], {}),
+            ({"salt": "x"}, ["x"], {"lora_name": "x", "lora_id": 1}),
+            ({"salt": "7"}, [7], {}),
+        ],
+        ids=["salt for adapter", "adapter for salt", "number for text"],
+    )
+    def test_kinds_of_extras(
+        self, claim: dict[str, Any], extra: list[Any], fields: dict[str, Any], tmp_path: Path
+    ) -> None:
+        """An adapter is no salt, and a number is no text."""
+        tokens = HOT[:SIZE]
+        event = store(["h"], tokens, extra_keys=[extra], **fields)
+        session = play(watched(tmp_path, {"id": "hot", "tokens": tokens, **claim}), [event])
+        assert states(session) == {"hot": "absent"}
+
+    def test_child_before_parent(self, tmp_path: Path) -> None:
+        """Stores of one batch are joined in the order of their parents."""
+        hashes = served(HOT).hashes(HOT)
+        child = store(hashes[1:], HOT[SIZE:], parent_block_hash=hashes[0])
+        session = play(watched(tmp_path), [child, store(hashes[:1], HOT[:SIZE])])
+        assert states(session) == {"hot": "held"}
+
 
 class TestRemovals:
+    def test_not_held_and_not_judged(self, tmp_path: Path, capsys: Capture) -> None:
+        """Nor is anything kept if the claim was not judged yet."""
+        engine = served(HOT[:SIZE])
+        gone = removed(engine.hashes(HOT[:SIZE])[0])
+        batches = [*engine.batches, [gone], [gone]]
+        assert watch(tmp_path, *(line(n, events, n) for n, events in enumerate(batches))) == 3
+        said = "1 break; first: a block that was not held was removed"
+        assert said in " ".join(capsys.readouterr().out.split())
+
     def test_not_held(self, tmp_path: Path) -> None:
         """The removal of a block that was known to be gone shows that a copy of it was missed."""
         engine = served(HOT)

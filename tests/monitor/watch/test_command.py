@@ -9,7 +9,12 @@ from typing import Any
 import pytest
 
 from monitor.__main__ import main
+from monitor.watch.join import Join
 from monitor.watch.lines import watched_schema
+from monitor.watch.preconditions import Met, preconditions
+from monitor.watch.prefixes import Tree
+from monitor.watch.registry import load_registry
+from spec.lowering.depths import Precondition
 from tests.monitor.watch.engine import Engine, line, prompt
 from tests.monitor.watch.watching import write_registry
 from tests.schemas import faults
@@ -135,3 +140,14 @@ class TestRefused:
         path = tmp_path / "trace.jsonl"
         path.write_bytes((SAMPLES.parent / "hard_protected_refusal.jsonl").read_bytes())
         assert main(["watch", str(SAMPLES / "registry.yaml"), str(path), "--until-eof"]) == 2
+
+
+class TestOpenEnds:
+    def test_no_replay(self, tmp_path: Path) -> None:
+        """Without a replay it is not observable whether the last batch of a socket came."""
+        watching = load_registry(write_registry(tmp_path, CLAIMS))
+        tree = Tree(watching.claims, watching.block_size)
+        join = Join(watching, tree, "engine", lambda _: None)
+        found = preconditions(watching, [join], open_ends=["no replay shows it"])
+        (joinable,) = (e for e in found if e.precondition is Precondition.JOINABLE_EVENTS)
+        assert (joinable.met, joinable.evidence) == (Met.NOT_OBSERVABLE, "no replay shows it")
