@@ -10,10 +10,8 @@ from typing import TYPE_CHECKING, Final
 from monitor.check.conclude import found_in
 from monitor.core import Streams
 from monitor.input.dialects import Reader
-from monitor.input.dialects.kv_events import KvEventsDialect
 from monitor.input.sources import Source
-from monitor.watch.join import Join
-from monitor.watch.prefixes import Tree
+from monitor.watch.reader import Joins
 from monitor.watch.registry import load_registry
 from spec.claims.states import Mode
 from spec.events.alphabet import Kind
@@ -21,8 +19,6 @@ from spec.language.prose import counted
 from spec.language.verdicts import Verdict
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from monitor.check.conclude import Found
     from monitor.input.records import Record
     from spec.events.canonical import Event
@@ -133,23 +129,13 @@ def read_run(text: str) -> Run:
     """
     registry, pair, path = text.rpartition(PAIR)
     streams, seen = Streams(Mode.SOFT_PRIORITY), _Seen()
-    source = Source([path], reader_of=_joined(registry) if pair else Reader)
+    reader_of = Joins(load_registry(Path(registry))).reader if pair else Reader
+    source = Source([path], reader_of=reader_of)
     for record in source:
         streams.take(record)
         seen.note(record)
     streams.finish()
     return _concluded(text, seen, found_in(streams, source.accounts), observed=not pair)
-
-
-def _joined(registry: str) -> Callable[[str], Reader]:
-    watching = load_registry(Path(registry))
-    tree = Tree(watching.claims, watching.block_size)
-
-    def reader(file: str) -> Reader:
-        dialect = KvEventsDialect(file, lambda stream: Join(watching, tree, stream, lambda _: None))
-        return Reader(file, ("kv_events",), {"kv_events": dialect})
-
-    return reader
 
 
 def _concluded(file: str, seen: _Seen, found: Found, *, observed: bool) -> Run:

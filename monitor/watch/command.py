@@ -7,7 +7,6 @@ from __future__ import annotations
 import sys
 import time
 from collections import Counter
-from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
@@ -16,13 +15,10 @@ import typer
 from monitor.check.files import EXIT_CODES
 from monitor.follow.command import followed
 from monitor.follow.verdict_line import ClaimLine, ViolationLine, line_text
-from monitor.input.dialects import Reader
-from monitor.input.dialects.kv_events import KvEventsDialect
 from monitor.input.errors import InputError
-from monitor.watch.join import Join
 from monitor.watch.lines import EndLine, EngineLine, change_line, known
 from monitor.watch.preconditions import Met, preconditions
-from monitor.watch.prefixes import Tree
+from monitor.watch.reader import Joins
 from monitor.watch.standing import State
 from monitor.watch.table import change_text, summary, table
 from spec.cli.common import Code, console, print_text
@@ -36,6 +32,7 @@ if TYPE_CHECKING:
     from monitor.follow.command import Asked, Followed
     from monitor.follow.metrics import Samples
     from monitor.follow.verdict_line import VerdictLine
+    from monitor.input.dialects import Reader
     from monitor.watch.join import Change
     from monitor.watch.preconditions import Evaluated
     from monitor.watch.registry import Watching
@@ -77,9 +74,9 @@ class Watch:
         self._watching, self._asked = watching, asked
         self._live: Any = None
         self._drawn, self._began, self._noted = 0.0, time.monotonic(), False
-        self._tree = Tree(watching.claims, watching.block_size)
         self._inconclusive: dict[str, str] = {}  # claims, each with the first reason
-        self.joins: list[Join] = []
+        self._joins = Joins(watching, self._changed, self._check_count)
+        self.joins = self._joins.made
 
     def __enter__(self) -> None:
         if not self._asked.json and sys.stdout.isatty():
@@ -94,15 +91,11 @@ class Watch:
 
     def reader(self, source: str) -> Reader:
         """A reader of KV events that joins them with the claims."""
-        dialect = KvEventsDialect(source, partial(self._join, source))
-        return Reader(source, ("kv_events",), {"kv_events": dialect})
+        return self._joins.reader(source)
 
-    def _join(self, source: str, stream: str) -> Join:
+    def _check_count(self, source: str) -> None:
         if (len(self.joins) + 1) * len(self._watching.claims) > MOST_STANDINGS:
             raise InputError(source, f"over {MOST_STANDINGS} claims on all engines together")
-        join = Join(self._watching, self._tree, stream, self._changed)
-        self.joins.append(join)
-        return join
 
     def _changed(self, change: Change) -> None:
         if self._asked.json:

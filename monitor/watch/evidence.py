@@ -7,11 +7,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from monitor.check.evidence import found_at, take_evidence
-from monitor.input.dialects import Reader
-from monitor.input.dialects.kv_events import KvEventsDialect
-from monitor.watch.join import Join
 from monitor.watch.preconditions import preconditions
-from monitor.watch.prefixes import Tree
+from monitor.watch.reader import Joins
 from monitor.watch.registry import load_registry
 from spec.language.errors import DocumentError
 from spec.lowering.evidence import Condition, TraceFile, Unshown
@@ -41,24 +38,16 @@ def take_joined_evidence(
             its file is another one wherever it is copied.
         InputError: a capture cannot be read, or a file cannot be found again.
     """
-    watching, joins = load_registry(Path(registry)), list[Join]()
+    watching = load_registry(Path(registry))
     if not watching.is_dated:
         cause = f"{registry}: registered: it is missing"
         raise DocumentError(cause, "state when the claims were made, such as 2026-11-28T10:00:00Z")
-    tree = Tree(watching.claims, watching.block_size)
-
-    def join(stream: str) -> Join:
-        joins.append(Join(watching, tree, stream, lambda _: None))
-        return joins[-1]
-
-    def reader(file: str) -> Reader:
-        return Reader(file, ("kv_events",), {"kv_events": KvEventsDialect(file, join)})
-
-    found = take_evidence(captures, mode, beside, reader_of=reader, progress=progress)
+    joins = Joins(watching)
+    found = take_evidence(captures, mode, beside, reader_of=joins.reader, progress=progress)
     digest = hashlib.sha256(read_bounded(Path(registry))).hexdigest()
     evaluated = [
         Condition(precondition=each.precondition, met=each.met.value, evidence=each.evidence)
-        for each in preconditions(watching, joins)
+        for each in preconditions(watching, joins.made)
     ]
     file = TraceFile(path=found_at(registry, beside), sha256=digest)
     update: dict[str, Any] = {"registry": file, "preconditions": tuple(evaluated)}
