@@ -6,10 +6,12 @@ only: it is not evidence of the content.
 
 from __future__ import annotations
 
+from collections import Counter, defaultdict, deque
+from itertools import chain
 from typing import TYPE_CHECKING, Final, TypeAlias
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Iterator, Mapping, Sequence
 
     from monitor.input.kv_events.facts import Content
     from monitor.watch.registry import Watched
@@ -85,7 +87,7 @@ class Prefixes:
         self._keys.clear()
         self.blind.clear()
 
-    def learn(self, contents: Iterable[Content]) -> str:
+    def learn(self, contents: Sequence[Content]) -> str:
         """Learn keys from the stores of one batch.
 
         Returns:
@@ -177,12 +179,21 @@ class Prefixes:
         return ""
 
 
-def _parents_first(contents: Iterable[Content]) -> Iterator[Content]:
+def _parents_first(contents: Sequence[Content]) -> Iterator[Content]:
     """The stores of one batch, each after those whose keys its first block follows."""
-    todo = [*contents]
-    while todo:
-        due = {key for content in todo for key in content.keys}
-        ready = [each for each in todo if each.parent is None or each.parent not in due]
-        rest = [each for each in todo if not (each.parent is None or each.parent not in due)]
-        yield from ready or rest
-        todo = rest if ready else []
+    due = Counter(key for content in contents for key in {*content.keys})
+    waiting: defaultdict[Key, list[Content]] = defaultdict(list)
+    ready: deque[Content] = deque()
+    for content in contents:
+        if content.parent is not None and content.parent in due:
+            waiting[content.parent].append(content)
+        else:
+            ready.append(content)
+    while ready:
+        content = ready.popleft()
+        yield content
+        for key in {*content.keys}:
+            due[key] -= 1
+            if not due[key]:
+                ready += waiting.pop(key, ())
+    yield from chain.from_iterable(waiting.values())
