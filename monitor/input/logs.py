@@ -7,6 +7,8 @@ from typing import Final, Literal, NamedTuple
 
 import msgspec
 
+from spec.language.prose import counted
+
 __all__ = ["PLAIN", "Extraction", "LogLines", "after_prefix", "begins_event"]
 
 _TIME: Final = rb"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d{1,9})?(?:Z|[+-]\d\d:\d\d)"
@@ -94,8 +96,7 @@ class LogLines:
     def says(self) -> str:
         """How many lines were skipped; empty if none."""
         number = self._skipped
-        lines = "1 line" if number == 1 else f"{number} lines"
-        return f"{lines} of other programs skipped" if number else ""
+        return f"{counted(number, 'line')} of other programs skipped" if number else ""
 
     def _stripped(self, line: bytes) -> bytes | None:
         if _DOCKER.match(line):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -12,7 +11,6 @@ from monitor.watch.reader import Joins
 from monitor.watch.registry import load_registry
 from spec.language.errors import DocumentError
 from spec.lowering.evidence import Condition, TraceFile, Unshown
-from spec.lowering.load import read_bounded
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -44,12 +42,11 @@ def take_joined_evidence(
         raise DocumentError(cause, "state when the claims were made, such as 2026-11-28T10:00:00Z")
     joins = Joins(watching)
     found = take_evidence(captures, mode, beside, reader_of=joins.reader, progress=progress)
-    digest = hashlib.sha256(read_bounded(Path(registry))).hexdigest()
     evaluated = [
         Condition(precondition=each.precondition, met=each.met.value, evidence=each.evidence)
         for each in preconditions(watching, joins.made)
     ]
-    file = TraceFile(path=found_at(registry, beside), sha256=digest)
+    file = TraceFile(path=found_at(registry, beside), sha256=watching.sha256)
     update: dict[str, Any] = {"registry": file, "preconditions": tuple(evaluated)}
     if unmet := [each for each in evaluated if each.met != "met"]:
         why = f"{unmet[0].precondition} is {unmet[0].met}"

@@ -88,6 +88,23 @@ class _Moved:
     contradicted: bool = False
 
 
+class _Pieces:
+    """The events of a batch, cut where a claim becomes inconclusive."""
+
+    def __init__(self) -> None:
+        self._done: list[Piece] = []
+        self.events: list[Event] = []
+
+    def cut(self, *claims: Doubt) -> None:
+        """Claims are inconclusive after the events so far."""
+        self._done.append(Piece(tuple(self.events), claims))
+        self.events.clear()
+
+    def all(self) -> list[Piece]:
+        """The pieces, with the rest of the events as the last."""
+        return [*self._done, Piece(tuple(self.events))]
+
+
 class Join:
     """One stream of KV events, and the claims on its engine.
 
@@ -258,8 +275,7 @@ class Join:
     def take(self, batch: Batch, number: int) -> list[Piece]:
         """Return the events of a batch about registered prefixes, with the reports on claims."""
         self.now_ns = max(self.now_ns, batch.time_ns or 0)
-        pieces: list[Piece] = []
-        events: list[Event] = []
+        pieces = _Pieces()
         if self.paused:
             self.paused = ""
             self._settle("")
@@ -267,13 +283,7 @@ class Join:
             self.is_open = True
             for standing in self.standings.values():
                 standing.restart(self.now_ns)
-                if registered := self._registered(standing):
-                    events += registered
-                    if standing.now is State.HELD:
-                        events.append(_report(Kind.CLAIM_MATERIALIZED, standing))
-                    if standing.claim.mode is Mode.SOFT_PRIORITY:
-                        pieces.append(Piece(tuple(events), (_open(standing),)))
-                        events.clear()
+                self._register(standing, pieces, is_held=standing.now is State.HELD)
         stored = sum(len(e.keys) for e in batch.events if e.kind is Kind.BLOCK_CACHED)
         place, others = f" in batch {number}", f", which stored {stored} blocks" if stored else ""
         moved: dict[Standing, _Moved] = {}
@@ -291,22 +301,17 @@ class Join:
             if any(found.contradicted for found in touched.values()):
                 self.breaks += 1
                 self.first_break = self.first_break or _CONTRADICTED
-            if doubts := tuple(
+            if doubts := [
                 self._doubt(each, touched[each])
                 for each in doubtful
                 if each.registered and not each.doubted
-            ):
-                pieces.append(Piece(tuple(events), doubts))
-                events.clear()
+            ]:
+                pieces.cut(*doubts)
             for standing in touched:
-                if registered := self._registered(standing):
-                    events += registered
-                    if standing.claim.mode is Mode.SOFT_PRIORITY:
-                        pieces.append(Piece(tuple(events), (_open(standing),)))
-                        events.clear()
-            events.append(mine)
+                self._register(standing, pieces)
+            pieces.events.append(mine)
             for standing, before in touched.items():
-                events += self._reported(standing, before)
+                pieces.events += self._reported(standing, before)
                 found = moved.setdefault(standing, _Moved())
                 found.lost.update(before.lost)
                 found.is_cleared |= not mine.keys
@@ -317,7 +322,7 @@ class Join:
         if not self._is_settled:
             self._is_settled = True
             self._settle(self.unknown)
-        return [*pieces, Piece(tuple(events))]
+        return pieces.all()
 
     def counts(self, standing: Standing) -> tuple[int, int]:
         """Of the blocks that a claim needs, those that are held, and those that are unknown."""
@@ -413,17 +418,21 @@ class Join:
 
     # Claims.
 
-    def _registered(self, standing: Standing) -> list[Event]:
-        """The event that registers a claim, if everything is known that it needs."""
+    def _register(self, standing: Standing, to: _Pieces, *, is_held: bool = False) -> None:
+        """Register a claim, if everything is known that it needs.
+
+        Args:
+            is_held: report that it is held, too.
+        """
         if standing.registered or not (self.is_open and standing.is_known):
-            return []
+            return
         claim, path = standing.claim, self._paths[standing.claim.claim_id]
         keys = tuple([key for key in map(self.prefixes.key, path) if key is not None])
         if len(keys) < len(path):
-            return []
+            return
         standing.registered = True
         standing.periods += 1
-        return [
+        to.events.append(
             Event(
                 kind=Kind.CLAIM_REGISTERED,
                 claim_id=claim.claim_id,
@@ -436,7 +445,11 @@ class Join:
                 footprint=len(path),
                 keys=keys,
             )
-        ]
+        )
+        if is_held:
+            to.events.append(_report(Kind.CLAIM_MATERIALIZED, standing))
+        if claim.mode is Mode.SOFT_PRIORITY:
+            to.cut(_open(standing))
 
     def _reported(self, standing: Standing, before: _Touched) -> list[Event]:
         """What is reported of a claim that the judge knows, after an event."""

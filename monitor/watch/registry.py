@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
 from datetime import UTC, datetime
 from pathlib import Path
@@ -163,6 +164,7 @@ class Watching(NamedTuple):
         is_dated: whether the registry itself says so.
         says_since: where that was read.
         says_tokens: where the token ids come from.
+        sha256: of the file that was read.
     """
 
     claims: dict[str, Watched]
@@ -171,6 +173,7 @@ class Watching(NamedTuple):
     is_dated: bool
     says_since: str
     says_tokens: str
+    sha256: str
 
 
 def load_registry(path: Path) -> Watching:
@@ -221,7 +224,8 @@ def load_registry(path: Path) -> Watching:
         says = f"{path.name} was last changed {when:%Y-%m-%dT%H:%M:%SZ}"
     source = f"the tokenizer {registry.tokenizer}" if tokenized else "token ids of the registry"
     is_dated = registry.registered is not None
-    return Watching(claims, registry.block_size, since_ns, is_dated, says, source)
+    digest = hashlib.sha256(content).hexdigest()
+    return Watching(claims, registry.block_size, since_ns, is_dated, says, source, digest)
 
 
 def registry_schema() -> dict[str, Any]:

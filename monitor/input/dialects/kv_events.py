@@ -130,11 +130,14 @@ class _Stream:
         self.opened = False
         self.next_index: int | None = 0  # of the next event, where events have a line each
 
-    def opens(self, batch: Batch, sequence: int | None, run: int) -> bool:
+    def is_again(self, sequence: int | None, run: int) -> bool:
+        """Whether the engine was started again before the batch of this number and run."""
+        return self.opened and (sequence == 0 or run != self.run)
+
+    def opens(self, batch: Batch, run: int, *, again: bool) -> bool:
         """Whether a run begins with a batch: the engine was started again, or has other groups of
         caches than was known.
         """
-        again = self.opened and (sequence == 0 or run != self.run)
         if again:
             self.groups, self.time_ns, self.stored = {0: _FULL}, None, False
         groups = {**self.groups, **batch.groups}
@@ -338,8 +341,8 @@ class KvEventsDialect(Dialect):
         self._names |= {batch.runtime.name} - {UNKNOWN.name}
         self._runtimes[endpoint] = run, batch.runtime
         late, last = sequence != 0 and run != stream.run, stream.last
-        again = stream.opened and (sequence == 0 or run != stream.run)
-        opens = stream.opens(batch, sequence, run)
+        again = stream.is_again(sequence, run)
+        opens = stream.opens(batch, run, again=again)
         stream.count(sequence, opens=opens)
         # The time is of a wall clock, which may go back a little.
         if batch.time_ns is not None:
