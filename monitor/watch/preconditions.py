@@ -72,7 +72,7 @@ def preconditions(
 
 def utc(time_ns: int) -> str:
     """A time as people write it."""
-    return f"{datetime.fromtimestamp(time_ns / 1e9, UTC):%Y-%m-%d %H:%M:%S} UTC"
+    return f"{datetime.fromtimestamp(time_ns // 1_000_000_000, UTC):%Y-%m-%d %H:%M:%S} UTC"
 
 
 def _before_events(watching: Watching, joins: Sequence[Join]) -> Evaluated:

@@ -220,7 +220,7 @@ def load_registry(path: Path) -> Watching:
         says = f"registered {registry.registered:%Y-%m-%dT%H:%M:%SZ}"
     else:
         since_ns = os.stat(path).st_mtime_ns
-        when = datetime.fromtimestamp(since_ns / _SECOND, UTC)
+        when = datetime.fromtimestamp(since_ns // _SECOND, UTC)
         says = f"{path.name} was last changed {when:%Y-%m-%dT%H:%M:%SZ}"
     source = f"the tokenizer {registry.tokenizer}" if tokenized else "token ids of the registry"
     is_dated = registry.registered is not None

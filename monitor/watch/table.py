@@ -121,11 +121,11 @@ def _cut(text: str, width: int) -> str:
 
 def _clock(time_ns: int, now_ns: int) -> str:
     """A time of the day (UTC); with the date, where that is another."""
-    time = datetime.fromtimestamp(time_ns / 1e9, UTC)
+    time = datetime.fromtimestamp(time_ns // 1_000_000_000, UTC)
     same = time_ns // _DAY_NS == now_ns // _DAY_NS
     return f"{time:%H:%M:%S}" if same else f"{time:%Y-%m-%d %H:%M:%S}"
 
 
 def _stamp(time_ns: int) -> str:
-    time = datetime.fromtimestamp(time_ns / 1e9, UTC)
+    time = datetime.fromtimestamp(time_ns // 1_000_000_000, UTC)
     return f"{time:%Y-%m-%dT%H:%M:%S}.{time_ns // 1_000_000 % 1000:03}Z"

@@ -67,8 +67,15 @@ class TestText:
             "blocks 0-1 removed in batch 2, which stored 2 blocks",
         ]
 
+    def test_end_of_second(self, tmp_path: Path, capsys: Capture) -> None:
+        """The seconds and the milliseconds of a line are of one time."""
+        command = capture(tmp_path)
+        Path(command[2]).write_bytes(line(0, [], 1_764_000_000.9999998) + b"\n")
+        main(command)
+        assert capsys.readouterr().out.startswith("2025-11-24T16:00:00.999Z")
+
     def test_never_stored(self, tmp_path: Path, capsys: Capture) -> None:
-        """A claim that was never stored cannot be judged, whatever becomes of the others."""
+        """A claim that was never stored cannot be judged, also if the others can."""
         assert main(capture(tmp_path, claims=[*CLAIMS, {"id": "z", "tokens": [1] * 8}])) == 3
         said = "1 of 3 claims could not be judged, z: not all of their blocks were stored"
         assert said in " ".join(capsys.readouterr().out.split())
