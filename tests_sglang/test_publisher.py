@@ -47,7 +47,7 @@ def events(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
 
 
 class Engine:
-    """SGLang's publisher, and what it is told by the cache."""
+    """SGLang's publisher, and the events that the cache gives it."""
 
     def __init__(self, events: Any, address: str, replay: str) -> None:
         self._events = events

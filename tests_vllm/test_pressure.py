@@ -39,7 +39,7 @@ class TestPressure:
         assert counts == {Arm.ORIGINAL: (3, 3), Arm.SWAPPED: (3, 3), Arm.EQUAL: (3, 0)}
 
     def test_observed(self, make: Make, tmp_path: Path) -> None:
-        """The claim that was used longer ago loses first, whatever its priority."""
+        """The claim that was used longer ago loses first, at any priority."""
         found = experiment(make, tmp_path, 1, enforce=["hard_protected"])
         assert found.influence is Influence.ABSENT, found
         assert (found.arms[Arm.ORIGINAL].higher, found.arms[Arm.SWAPPED].lower) == (1, 1)

@@ -72,7 +72,7 @@ class Watcher:
 
 @dataclass
 class Story:
-    """What was seen of two runs of an engine."""
+    """What was observed of two runs of an engine."""
 
     evicted: dict[str, Any]
     held: list[str]
@@ -131,7 +131,7 @@ def story(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Story]:
         server.chat(words("chat", 8))
         first.until("chat", "held")
         ask(server, "stays")
-        server.complete(tokens("active", 55))  # no room is left but that of `text`
+        server.complete(tokens("active", 55))  # only the blocks of `text` are left
         evicted = first.until("text", "absent")
         held = [e["claim"]["claim_id"] for e in first.lines if e["claim"]["state"] == "held"]
         urllib.request.urlopen(urllib.request.Request(url, method="POST"), timeout=LONG_S)
@@ -182,7 +182,7 @@ class TestWatch:
         assert (late["held"], late["unknown"], late["periods"]) == (10, 0, 1)
 
     def test_evicted(self, story: Story) -> None:
-        """The claim that nobody used is evicted for a request, and the others stay."""
+        """The claim that no request used is evicted for a request, and the others stay."""
         assert re.match(r"blocks \d+-19 removed in batch \d+, which", story.evicted["why"])
         assert {"stays", "chat", "text"} == {*story.held}
         names = [each["claim_id"] for each in story.ended[1]["engines"][0]["claims"]]

@@ -61,7 +61,7 @@ class TestTokens:
 
     @pytest.mark.parametrize("option", ["truncation", "padding"])
     def test_length(self, option: str, tmp_path: Path) -> None:
-        """A tokenizer that cuts texts, or fills them up, does so for nobody here."""
+        """A tokenizer that cuts texts, or fills them up, does not do so here."""
         file = saved(tmp_path) / "tokenizer.json"
         expected = tokens(tmp_path, text=TEXT)
         tokenizer = Tokenizer.from_file(str(file))

@@ -12,7 +12,7 @@ id of the call and a number of tokens, no claim and no time. Eviction takes the 
 chunk without pins; where there is none, a store is skipped. A monitor ends pins that are too old
 (300 s): it sets the count to 0, for all holders, and says so by one warning and one counter. From
 which pin on it counts is not documented; `from_first` is a choice. That eviction passes over pinned
-chunks, and that a store without room is skipped, is inferred.
+chunks, and that a store without free memory is skipped, is inferred.
 
 `LMCacheRetrieve` is the boundary to the scheduler of vLLM, on the model of its connectors. The
 multi-process adapter returns a failed retrieve as finished, so the scheduler takes its blocks for

@@ -89,7 +89,7 @@ def with_discovered(
 def discover(url: str) -> list[tuple[str, str]]:
     """The socket of each data-parallel rank, and the one that replays; empty if there is none.
 
-    All are on the host of the server, whatever it says.
+    All are on the host of the server, also if it names another.
 
     Raises:
         InputError: there is no such server, or it publishes no KV events.

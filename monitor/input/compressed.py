@@ -1,4 +1,4 @@
-"""Decompresses files by their first bytes. Memory is bounded whatever they hold."""
+"""Decompresses files by their first bytes. Memory is bounded for any content."""
 
 from __future__ import annotations
 

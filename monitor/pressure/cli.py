@@ -51,7 +51,7 @@ def pressure(
     """Decide across runs whether priorities have influence.
 
     Each run has the same two claims of soft_priority, of which both are cached before a request
-    needs their room. The arm of a run follows from the priorities: as given, swapped, or equal.
+    needs their blocks. The arm of a run follows from the priorities: as given, swapped, or equal.
 
     Exit 0: influence is shown. 1: it is absent. 2: bad input. 3: inconclusive.
     """

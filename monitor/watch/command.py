@@ -44,7 +44,7 @@ MOST_STANDINGS: Final = 1_000_000
 """Claims on each engine that are watched at once, of all engines together."""
 
 _REFRESH_S: Final = 0.5
-_QUIET_S: Final = 10.0  # without any batch, before people are told
+_QUIET_S: Final = 10.0  # without any batch, before a note on that
 _FRAME: Final = 4  # lines of the live table beside its rows
 
 

@@ -103,7 +103,7 @@ class Prefixes:
                     return said
                 continue
             if len(content.keys) * content.size < len(content.tokens):
-                partial.append(content)  # of what keys it leaves out other stores may tell
+                partial.append(content)  # other stores may state the keys that it leaves out
                 continue
             found = self._nodes_of(content)
             for place, key in enumerate(content.keys):
@@ -154,7 +154,7 @@ class Prefixes:
         return found
 
     def _like(self, content: Content) -> Iterator[Node]:
-        """The blocks of registered prefixes with the tokens of a store, whatever the rest."""
+        """The blocks of registered prefixes with the tokens of a store; the extras may differ."""
         start = self._start(content)
         level = [] if start is None else [start]
         for tokens in self._blocks(content):

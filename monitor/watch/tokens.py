@@ -77,7 +77,7 @@ class Tokenizer:
         """What a call of foreign code returns; its messages may quote a prompt, and are not shown.
 
         Raises:
-            SpecError: the call fails, in whatever way: tokenizers may panic.
+            SpecError: the call fails; tokenizers may panic.
         """
         try:
             return use()

@@ -63,7 +63,7 @@ def saying(value: Any) -> bytes:
 class TestDiscover:
     @pytest.mark.parametrize("path", ["", "/", "/server_info"])
     def test_ranks(self, path: str) -> None:
-        """Each rank has sockets of its own, on the host of the server, whatever it says."""
+        """Each rank has sockets of its own, on the host of the server, also if it names another."""
         with server(saying(SAYS)) as url:
             assert discover(url + path) == [
                 ("tcp://127.0.0.1:5557", "tcp://127.0.0.1:6557"),
@@ -105,7 +105,7 @@ class TestDiscover:
 
     @pytest.mark.parametrize("url", ["http://", "http://[", "http://127.0.0.1:1", "http://a:b/"])
     def test_nobody(self, url: str) -> None:
-        """An address where nobody answers is bad input."""
+        """An address without an answer is bad input."""
         with pytest.raises(InputError):
             discover(url)
 

@@ -43,7 +43,7 @@ def runs(**counts: tuple[First | None, int]) -> list[Run]:
 
 
 def lru_run(folder: Path, priorities: tuple[int, int], *, older: str = "a") -> str:
-    """A run of an engine that evicts the least recently used block, whatever the priorities."""
+    """A run of an engine that evicts the least recently used block at any priority."""
     folder.mkdir()
     prompts = {name: prompt(name, 3) for name in NAMES}
     claims = [
@@ -224,7 +224,7 @@ class TestAttacks:
         assert run.why == "claim claim:a is stated twice, or with two priorities"
 
     def test_one_event(self, tmp_path: Path) -> None:
-        """One event that takes blocks of both says no order, and accuses nobody."""
+        """One event that takes blocks of both states no order, and shows no influence."""
 
         def together(lines: list[dict[str, Any]]) -> list[dict[str, Any]]:
             (first, *_) = (each for each in lines if each["kind"] == "block_evicted")

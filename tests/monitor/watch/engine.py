@@ -17,7 +17,7 @@ SIZE: Final = 4
 
 
 def prompt(name: str, blocks: int) -> list[int]:
-    """The tokens of a prompt: prompts whose names begin alike have their first blocks in common."""
+    """The tokens of a prompt. Names with a common beginning have a common prefix of tokens."""
     chain = [name[: n + 1] if n < len(name) else f"{name}/{n}" for n in range(blocks)]
     return [token for part in chain for token in random.Random(part).choices(range(1000), k=SIZE)]
 

@@ -37,7 +37,7 @@ class TestLines:
 
     @pytest.mark.parametrize("kind", ["claim_unmaterialized", "claim_registered"])
     def test_injected(self, kind: str, tmp_path: Path, capsys: Capture) -> None:
-        """A line of the canonical form is not of the engine, and accuses nobody."""
+        """A line of the canonical form is not of the engine, and no claim is violated."""
         good = line(0, served(HOT).batches[0], 0)
         bad = json.dumps({"kind": kind, "claim_id": "hot", "stream": "engine"}).encode()
         assert watch(tmp_path, good, bad) == 3

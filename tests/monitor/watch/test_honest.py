@@ -1,4 +1,4 @@
-"""What a join says of an engine is true of it, whatever the engine does."""
+"""What a join says of an engine is true of it, for random engines."""
 
 from __future__ import annotations
 

@@ -122,7 +122,7 @@ class TestSalts:
         assert states(session) == {"hot": "absent"}
 
     def test_each_by_its_own(self, tmp_path: Path) -> None:
-        """Two claims on the same tokens with two salts are told apart."""
+        """Two claims on the same tokens with two salts are two prefixes."""
         claims = [{"id": salt, "tokens": HOT, "salt": salt} for salt in ("s", "t")]
         engine = Engine(100)
         engine.serve(HOT, salt="t")
@@ -141,7 +141,7 @@ class TestSalts:
 
 
 class TestUnknown:
-    """What nobody saw is unknown, and inconclusive."""
+    """What was not observed is unknown, and inconclusive."""
 
     def test_late(self, tmp_path: Path) -> None:
         """A reader that came late knows a claim once each of its blocks was stored since."""
@@ -175,7 +175,7 @@ class TestUnknown:
         ]
 
     def test_cleared_after_a_gap(self, tmp_path: Path) -> None:
-        """After a reset nothing is unknown, whatever was missed."""
+        """After a reset nothing is unknown, also if batches were missed."""
         session = play(watched(tmp_path), *served(COLD).batches, [cleared()], first=7)
         assert states(session) == {"hot": "absent"}
 
