@@ -3,6 +3,9 @@
 A claim takes the keys of its first positions, as many as it declared. Two claims take one block
 where they have a key in common. Positions of an object whose content is not stated are counted as
 spans, so a footprint of a million blocks costs no more than one of ten.
+
+In a pool of several groups a claim takes what a hit at the end of these positions needs in each
+group. It is unknown how many blocks that is unless the contents of these positions are stated.
 """
 
 from __future__ import annotations
@@ -15,7 +18,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
     from spec.stream.claim import Claim
-    from spec.stream.pool import Key, Object
+    from spec.stream.pool import Key, Object, Pool
 
 __all__ = ["Blame", "Capacity", "Cell"]
 
@@ -51,7 +54,8 @@ class Blame(NamedTuple):
 class Capacity:
     """The blocks that claims take. `total` counts each block once; None if a size is unknown."""
 
-    def __init__(self) -> None:
+    def __init__(self, pool: Pool) -> None:
+        self._pool = pool
         self._sizes: dict[Claim, tuple[tuple[Key, ...], int]] = {}  # keys, end of the span behind
         self._owners: dict[Key, set[Claim]] = {}
         self._spans: dict[Object, dict[Claim, tuple[int, int]]] = {}
@@ -84,10 +88,13 @@ class Capacity:
     def add(self, claim: Claim) -> None:
         """A claim takes its blocks."""
         size = claim.size
-        if size is None:
+        whole = self._pool.has_one_cache
+        if size is None or not (whole or size <= len(claim.obj.contents)):
             self._unknown.add(claim)
             return
-        keys = tuple(claim.obj.key(0, at) for at in range(min(size, claim.obj.named)))
+        end = min(size, claim.obj.named) if whole else size
+        keys = tuple(self._pool.needs(claim.obj, 0, end))
+        size = size if whole else len(keys)
         self._sizes[claim] = keys, size
         for key in keys:
             self._owners.setdefault(key, set()).add(claim)

@@ -95,7 +95,7 @@ class Moment:
         """
         if not self.presses:
             return self.run.capacity
-        found = Capacity()
+        found = Capacity(self.run.pool)
         if self.request is not None and not self.request.restated:
             for claim in self.run.capacity:
                 if claim.took <= self.request.since:

@@ -237,6 +237,11 @@ class Pool:
                 if count := copies.pop(old, 0):
                     copies[new] = copies.get(new, 0) + count
 
+    @property
+    def has_one_cache(self) -> bool:
+        """Whether there is one group of caches, of which a hit needs every block."""
+        return len(self.groups) == 1 and self.groups.get(0) == FULL
+
     def lead(self, obj: Object, start: int, end: int, *, tiers: bool = False) -> int:
         """The longest prefix from `start`, at most to `end`, that a hit could use on the GPU.
 
@@ -244,7 +249,7 @@ class Pool:
             tiers: copies in all tiers count as well.
         """
         held = self._anywhere if tiers else self.on_gpu
-        if len(self.groups) == 1 and self.groups.get(0) == FULL:
+        if self.has_one_cache:
             at = start
             while at < end and held(obj.key(0, at)):
                 at += 1

@@ -47,7 +47,7 @@ class Run:
     def __init__(self, claims: dict[str, Claim], requests: int) -> None:
         self.claims = claims
         self.pool, self.objects = Pool(), Objects()
-        self.capacity, self.ranks = Capacity(), Ranks()
+        self.capacity, self.ranks = Capacity(self.pool), Ranks()
         self.facts = Facts(self.pool, self.objects, self.capacity)
         self.requests, self.durations = Requests(requests), Durations()
         self.owing: dict[Claim, None] = {}

@@ -1,7 +1,8 @@
 //! Counts the blocks that responsible claims take, each block once.
 //!
-//! A claim takes the keys of its first positions, as many as it declared. Positions of an object
-//! whose content is not stated are counted as spans. What claims took that were responsible since
+//! A claim takes the keys of its first positions, as many as it declared; in a pool of several
+//! groups, what a hit at their end needs in each. Positions of an object whose content is not
+//! stated are counted as spans, or make the size unknown if there are several groups. What claims took that were responsible since
 //! some event is found from the whole by leaving out the later claims.
 
 use std::collections::BTreeSet;
@@ -9,7 +10,7 @@ use std::collections::BTreeSet;
 use crate::claim::Claims;
 use crate::map::{Few, Hashed, Map, Set};
 use crate::objects::Objects;
-use crate::pool::Key;
+use crate::pool::{Key, Pool};
 use crate::record;
 use crate::tables::Tables;
 
@@ -89,15 +90,23 @@ impl Capacity {
     }
 
     /// A claim takes its blocks.
-    pub fn add(&mut self, number: u32, claims: &Claims, objects: &Objects, tables: &Tables) {
+    pub fn add(
+        &mut self, number: u32, claims: &Claims, objects: &Objects, pool: &Pool, tables: &Tables,
+    ) {
         let claim = &claims[number];
-        let Some(end) = claim.size(tables) else {
+        let (object, whole) = (objects.get(claim.object), pool.has_one_cache());
+        let known = |size: &i64| whole || *size <= object.contents.len() as i64;
+        let Some(size) = claim.size(tables).filter(known) else {
             self.unknown.insert(number, claim.took);
             return;
         };
-        let object = objects.get(claim.object);
-        let keys = 0..end.min(object.named());
-        let keys: Vec<Key> = keys.map(|at| objects.key(object, 0, at as u64)).collect();
+        let end = if whole { size.min(object.named()) } else { size };
+        let mut keys = vec![];
+        pool.needs((objects, object), 0, end, |key| {
+            keys.push(key);
+            true
+        });
+        let end = if whole { size } else { keys.len() as i64 };
         for key in &keys {
             self.owners.entry(*key).or_default().add(number);
         }

@@ -254,7 +254,7 @@ impl Facts<'_> {
         let counted = self.capacity.uncount(claims.keys().collect());
         let united = self.objects.unite(before, key, self.pool);
         for number in counted {
-            self.capacity.add(number, self.claims, self.objects, self.tables);
+            self.capacity.add(number, self.claims, self.objects, self.pool, self.tables);
         }
         let Some(object) = united else {
             let block = self.names.show(block);

@@ -242,6 +242,11 @@ impl Pool {
         }
     }
 
+    /// Whether there is one group of caches, of which a hit needs every block.
+    pub fn has_one_cache(&self) -> bool {
+        matches!(&self.groups[..], [(0, group)] if group.full)
+    }
+
     /// The longest prefix from `start`, at most to `end`, that a hit could use on the GPU; with
     /// `tiers`, in all tiers together.
     pub fn lead(&self, (objects, object): On, start: i64, end: i64, tiers: bool) -> i64 {
@@ -250,8 +255,7 @@ impl Pool {
                 !copies.blocks.is_empty() || (tiers && !copies.tiers.is_empty())
             })
         };
-        let one = matches!(&self.groups[..], [(0, group)] if group.full);
-        let end = if one { end } else { end.min(object.known()) };
+        let end = if self.has_one_cache() { end } else { end.min(object.known()) };
         let mut most = start;
         if !self.groups.iter().any(|(_, group)| group.full) {
             most = end.max(start);
@@ -271,7 +275,7 @@ impl Pool {
 
     /// Whether something is so of every key that a hit on these positions of an object needs.
     pub fn needs(
-        &self, (objects, object): On, start: i64, end: i64, is_so: impl Fn(Key) -> bool,
+        &self, (objects, object): On, start: i64, end: i64, mut is_so: impl FnMut(Key) -> bool,
     ) -> bool {
         self.groups.iter().all(|(number, group)| {
             let first = if group.full { start } else { start.max(end - group.window) };

@@ -74,8 +74,8 @@ impl Run {
     }
 
     pub fn recount(&mut self, claims: &[u32], tables: &Tables) {
-        let Run { capacity, claims: all, objects, .. } = self;
-        claims.iter().for_each(|number| capacity.add(*number, all, objects, tables));
+        let Run { capacity, claims: all, objects, pool, .. } = self;
+        claims.iter().for_each(|number| capacity.add(*number, all, objects, pool, tables));
     }
 
     /// An object of a claim turns out to be one that has a name.
@@ -148,7 +148,7 @@ impl Run {
 
     /// What a claim takes after an event.
     pub fn counted(&mut self, number: u32, responsible: bool, size: Option<i64>, tables: &Tables) {
-        let Run { capacity, claims, objects, count, .. } = self;
+        let Run { capacity, claims, objects, pool, count, .. } = self;
         let claim = &mut claims[number];
         let now = claim.responsible(tables);
         if now && !responsible {
@@ -157,7 +157,7 @@ impl Run {
         if now != responsible || claim.size(tables) != size {
             capacity.remove(number);
             if now {
-                capacity.add(number, claims, objects, tables);
+                capacity.add(number, claims, objects, pool, tables);
             }
         }
     }

@@ -13,7 +13,7 @@ from spec.stream.claim import outcome_of
 from spec.stream.judge import Judge
 from spec.stream.outcome import ClaimOutcome, ModeVerdict
 
-__all__ = ["claim", "ended", "event", "judged", "mark", "of", "verdict"]
+__all__ = ["claim", "ended", "event", "judged", "mark", "numbered", "of", "verdict"]
 
 
 def event(kind: str, **fields: Any) -> Event:

@@ -11,7 +11,7 @@ from spec.stream.claim import outcome_of
 from spec.stream.codes import Code
 from spec.stream.judge import Judge
 from spec.stream.outcome import ModeVerdict
-from tests.spec.stream.streams import claim, ended, event, judged, mark, of, verdict
+from tests.spec.stream.streams import claim, ended, event, judged, mark, numbered, of, verdict
 
 KEPT, VIOLATED, INCONCLUSIVE = ModeVerdict.KEPT, ModeVerdict.VIOLATED, ModeVerdict.INCONCLUSIVE
 
@@ -145,6 +145,26 @@ class TestGroups:
             mark("stream_closed"),
         ]
         assert verdict(judged(lines)) is KEPT
+
+    def test_sums_count_every_group(self) -> None:
+        """A claim takes what a hit needs in each group: all of a full one, the end of a window."""
+        keys = tuple(f"k{at}" for at in range(6))
+        lines: list[Event | StreamMark] = [self.OPENED, *claim(blocks=4, keys=keys[:4])]
+        assert self.total(lines) == 4 + 1
+        lines += claim("b", blocks=6, keys=keys)
+        assert self.total(lines) == 6 + 2  # the ends are in different blocks
+
+    def test_contents_that_are_not_stated(self) -> None:
+        """Without its keys it is unknown how many blocks of several groups a claim takes."""
+        assert self.total([self.OPENED, *claim(blocks=4)]) is None
+
+    @staticmethod
+    def total(lines: list[Event | StreamMark]) -> int | None:
+        """The blocks that claims take after these lines."""
+        judge = Judge()
+        for line in numbered(lines):
+            judge.take(line)
+        return judge.run.capacity.total
 
 
 class TestTiers:
