@@ -9,7 +9,7 @@ is superfluous (the interpretation `blame`).
 from __future__ import annotations
 
 from collections import Counter
-from itertools import islice, takewhile
+from itertools import islice
 from typing import TYPE_CHECKING
 
 from spec.events.canonical import CapacityProof
@@ -72,16 +72,14 @@ def blockers(entries: Iterable[Entry], among: ClaimedBlocks, shortfall: int) -> 
         among: the blocks of all claims that count; `entries` are some of these claims.
         shortfall: the number of missing blocks.
     """
-    named = sorted(entries, key=lambda entry: (-entry.footprint, entry.claim_id))
+    named = sorted(entries, key=lambda entry: (-len(entry.blocks), entry.claim_id))
     free = _freed(named, among)
     if len(free) < shortfall:
         return []
     needed = []
     for entry in reversed(named):
         spare = len(free) - shortfall
-        # A key names everything before its block, so the blocks of a claim that no other claim
-        # owns are its last ones.
-        lost = list(islice(takewhile(free.__contains__, reversed(entry.keys)), spare + 1))
+        lost = list(islice(filter(free.__contains__, reversed(entry.blocks)), spare + 1))
         if len(lost) <= spare:
             free.difference_update(lost)
         else:
@@ -93,7 +91,7 @@ def _freed(named: Collection[Entry], among: ClaimedBlocks) -> set[bytes]:
     """The blocks that only these claims own."""
     if len(named) == among.claims:
         return set(among.owners)
-    inside = Counter(key for entry in named for key in entry.keys)
+    inside = Counter(key for entry in named for key in entry.blocks)
     return {key for key, owners in inside.items() if owners == among.owners[key]}
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
 
+from runtime_hooks.trace.names import Place
 from spec.claims.lifecycle import ClaimLifecycle
 from spec.contract.modes import MODES
 
@@ -27,12 +28,13 @@ _HISTORY: Final = 8  # steps of its lifecycle that an entry remembers
 class Content:
     """The content of the blocks at one position of some claims.
 
-    `at` is the position. It is the same in all these claims, because a key also names everything
-    before it. `blocks` are the copies, the oldest first. `pin` is the copy that is excluded from
+    `at` is the position and `group` the group of caches. They are the same in all these claims,
+    because a key also names everything before it. `blocks` are the copies, the oldest first. `pin` is the copy that is excluded from
     eviction, on behalf of `wanted` claims.
     """
 
     at: int
+    group: int = 0
     owners: dict[Entry, None] = field(default_factory=dict)
     blocks: dict[int, None] = field(default_factory=dict)
     wanted: int = 0
@@ -43,8 +45,9 @@ class Content:
 class Entry:
     """A claim that the registry holds.
 
-    `keys` has one key for each block of the footprint; `contents` has the content of each. `held`
-    are the positions for which there is a block. `holds` says whether the materialization predicate
+    `keys` has one key for each position of the footprint, `blocks` one for each block that a hit
+    on them needs in any group of caches, and `contents` the content of each of these. `held` are
+    the positions that have all their blocks. `holds` says whether the materialization predicate
     was true when it was last evaluated, `ever_held` whether it ever was, and `made_by` names the
     request that made it true by computing every missing block itself.
     `stored` are the positions that have a copy in the offload tier; `copied` says that all do.
@@ -59,6 +62,7 @@ class Entry:
 
     claim: ResidentClaim
     keys: tuple[bytes, ...]
+    blocks: tuple[bytes, ...]
     holds: bool = False
     ever_held: bool = False
     made_by: str | None = None
@@ -96,13 +100,18 @@ class Entry:
 
     @property
     def footprint(self) -> int:
-        """The blocks that the claim declares."""
+        """The positions that the claim declares: the blocks of a full group."""
         return self.claim.footprint_blocks
 
     @property
-    def pairs(self) -> Iterator[tuple[int, int]]:
-        """Each position that is held, with each block that holds it."""
-        return ((content.at, block) for content in self.contents for block in content.blocks)
+    def cached(self) -> int:
+        """How many of the claim's blocks are cached."""
+        return sum(bool(content.blocks) for content in self.contents)
+
+    @property
+    def places(self) -> Iterator[Place]:
+        """Each block that holds a content of the claim."""
+        return (Place(c.at, block, c.group) for c in self.contents for block in c.blocks)
 
     @property
     def reach(self) -> int:
@@ -139,5 +148,5 @@ class Entry:
 
 
 def owners_of(entries: Iterable[Entry]) -> tuple[tuple[str, int], ...]:
-    """For each claim its owner and the blocks that it declares."""
-    return tuple((entry.claim.owner_scope, entry.footprint) for entry in entries)
+    """For each claim its owner and the blocks that it takes."""
+    return tuple((entry.claim.owner_scope, len(entry.blocks)) for entry in entries)

@@ -85,7 +85,7 @@ class Owners:
         self._known.add(entry)
         self._claims[owner] += 1
         if not entry.watched:
-            self._blocks.setdefault(owner, ClaimedBlocks()).add(entry.keys)
+            self._blocks.setdefault(owner, ClaimedBlocks()).add(entry.blocks)
 
     def remove(self, entry: Entry) -> None:
         """A claim has ended; nothing is done where it was not added, because of a fault."""
@@ -97,7 +97,7 @@ class Owners:
         if not self._claims[owner]:
             del self._claims[owner]
         if not entry.watched:
-            self._blocks[owner].remove(entry.keys)
+            self._blocks[owner].remove(entry.blocks)
             if not self._blocks[owner].claims:
                 del self._blocks[owner]
 

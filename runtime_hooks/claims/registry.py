@@ -24,6 +24,7 @@ from spec.language.errors import SpecError
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from runtime_hooks.claims.groups import Groups
     from runtime_hooks.settings.config import Settings
     from runtime_hooks.trace.emitter import Emitter
     from runtime_hooks.trace.faults import Faults
@@ -47,7 +48,8 @@ class Registry:
 
     `live` has them by the engine's id, which `names` makes. `declared` are the blocks of all live
     claims that can keep a request out; `version` changes whenever these claims leave more or fewer
-    blocks to requests. `owners` counts what each owner's claims take.
+    blocks to requests. `owners` counts what each owner's claims take, `groups` are the groups of
+    caches.
 
     Args:
         usable: blocks of the pool without the null block.
@@ -64,9 +66,11 @@ class Registry:
         now: Now,
         faults: Faults,
         *,
+        groups: Groups,
         tier: bool = False,
     ) -> None:
         self.live: dict[str, Entry] = {}
+        self.groups = groups
         self.version = 0
         self.declared = ClaimedBlocks()
         self.owners = Owners(settings, usable)
@@ -98,7 +102,8 @@ class Registry:
         blocks = self.declared
         if claim.protection_mode is Mode.OFFLOADABLE and not self._others:
             blocks = self._without_copies()
-        size, free = blocks.lacks(keys[:footprint]), self._usable - len(blocks)
+        needed = self.groups.needed(keys[:footprint])
+        size, free = blocks.lacks(needed), self._usable - len(blocks)
         if (mode := claim.protection_mode) not in self._modes:
             return f"this engine keeps no {mode} claims: {_NOT_HERE[mode]}"
         if (differs := self._differs(claim, keys)) is not None:
@@ -112,7 +117,9 @@ class Registry:
             return f"{most} claims of {claim.owner_scope} were accepted, which is the most"
         if footprint > len(keys):
             return f"the prompt has {len(keys)} whole blocks, and the claim is for {footprint}"
-        if why := self.owners.rejection(claim, keys[:footprint], watched=mode in WATCHED):
+        if self.groups.sparse and footprint != (end := claim.materialization_predicate.end):
+            return f"its predicate ends at block {end}: in caches of several kinds that is its size"
+        if why := self.owners.rejection(claim, needed, watched=mode in WATCHED):
             return why
         if mode in WATCHED:
             return ""
@@ -152,7 +159,8 @@ class Registry:
             terms: the fields of its registration; `named` its content keys. Both are restated.
         """
         now = self._now[TimeUnit.SECONDS]
-        entry = Entry(claim, keys, since_ns=now, terms=terms, named=named)
+        blocks = self.groups.needed(keys)
+        entry = Entry(claim, keys, blocks, since_ns=now, terms=terms, named=named)
         self.live[claim.claim_id] = entry
         self._used_ids.add(_digest(claim.claim_id))
         self._used_by[_digest(claim.owner_scope)] += 1
@@ -238,7 +246,7 @@ class Registry:
             entry.copied = copied
             self.version += 1
             if self.enforces(entry):
-                (self._on_device.remove if copied else self._on_device.add)(entry.keys)
+                (self._on_device.remove if copied else self._on_device.add)(entry.blocks)
 
     def _move(self, entry: Entry, trigger: Kind, actor: Actor) -> None:
         try:
@@ -286,7 +294,7 @@ class Registry:
         self.version += 1
         enforced = (self._enforced, self._on_device) if self.enforces(entry) else ()
         for blocks in (self.declared, *enforced):
-            (blocks.add if live else blocks.remove)(entry.keys)
+            (blocks.add if live else blocks.remove)(entry.blocks)
         offloadable = entry.claim.protection_mode is Mode.OFFLOADABLE
         self._others += 0 if offloadable else 1 if live else -1
 

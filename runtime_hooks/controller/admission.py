@@ -278,6 +278,8 @@ class Admission:
             return "its request asks not to be cached"
         if why := self._closed(claim):
             return why
+        if why := self._tracker.unreachable_end(arrival.keys, claim.footprint_blocks):
+            return why
         reusable, footprint = arrival.keys[: arrival.reusable], claim.footprint_blocks
         own = self._fewest(arrival) - self._tracker.ledger.spared(reusable, more=footprint)
         return self._registry.rejection(claim, arrival.keys, max(own, self._largest_need()))
@@ -327,7 +329,8 @@ class Admission:
 
     def _pin(self, arrival: Arrival, stated: dict[str, Any]) -> str:
         """Claim the prompt of a request that ended; returns why that was rejected, or empty."""
-        if len(dict(self._pool.find(arrival.keys))) < len(arrival.keys):
+        needed = self._registry.groups.needed(arrival.keys)
+        if len(dict(self._pool.find(needed))) < len(needed):
             return "its prompt is not in the cache"
         blocks = len(arrival.keys)
         return self.admit(replace(arrival, claim=stated, blocks=blocks, reusable=blocks))

@@ -14,6 +14,7 @@ from msgspec.structs import replace
 
 from runtime_hooks.claims.arrivals import Decision, Refusal
 from runtime_hooks.claims.entry import owners_of
+from runtime_hooks.claims.groups import Groups
 from runtime_hooks.claims.inbox import Inbox
 from runtime_hooks.claims.metadata import ACTIONS, RENEW, TRY
 from runtime_hooks.claims.ownership import Callers
@@ -65,6 +66,7 @@ class Controller:
     Args:
         identity: of the engine's cache.
         tier: the engine's offload tier; None where it has none.
+        groups: of its caches; None where it has one of full attention.
         prompts: computes the contents of a prompt's whole blocks.
         alarm: the reason why no more claims are accepted; empty while they are.
         clock: monotonic time in ns.
@@ -78,6 +80,7 @@ class Controller:
         identity: CacheIdentity,
         tier: OffloadTier | None = None,
         *,
+        groups: Groups | None = None,
         prompts: Callable[[Prompt], Sequence[bytes]],
         alarm: Callable[[], str] = lambda: "",
         clock: Callable[[], int] = time.monotonic_ns,
@@ -90,7 +93,13 @@ class Controller:
         self._callers = Callers() if settings.scopes else None
         self._emitter = Emitter(journal, settings.drill)
         self._registry = Registry(
-            settings, pool.usable, self._emitter, self._now, self.faults, tier=tier is not None
+            settings,
+            pool.usable,
+            self._emitter,
+            self._now,
+            self.faults,
+            groups=groups or Groups(),
+            tier=tier is not None,
         )
         self.tracker = BlockTracker(
             pool, self._registry, self._emitter, self.tick, self._is_unfinished

@@ -140,7 +140,7 @@ class Operator:
             raise NotAllowed(f"claim {claim_id} is not ended: {self._ends(entry)}", _REMEDY)
         self._admission.end(entry, Kind.CLAIM_DEMOTED)
         LOG.info("resident-claims: the operator had claim %r demoted", claim_id)
-        report, blocks = Kind.CLAIM_DEMOTED.value, entry.footprint
+        report, blocks = Kind.CLAIM_DEMOTED.value, len(entry.blocks)
         return ReleasePage(SCHEMA, self._engine(), claim_id, report, RUNTIME, blocks)
 
     def release_own(self, claim_id: str, caller: dict[str, Any]) -> ReleasePage:
@@ -163,7 +163,7 @@ class Operator:
             self._admission.preregistration.withdraw(entry.claim_id, "its owner ended its wait")
             return ReleasePage(SCHEMA, self._engine(), claim_id, "withdrawn", owner, 0)
         self._admission.end(entry, Kind.CLAIM_RELEASED)
-        report, blocks = Kind.CLAIM_RELEASED.value, entry.footprint
+        report, blocks = Kind.CLAIM_RELEASED.value, len(entry.blocks)
         return ReleasePage(SCHEMA, self._engine(), claim_id, report, owner, blocks)
 
     def drain(self, *, undo: bool = False) -> DrainPage:
@@ -225,8 +225,8 @@ class Operator:
             owner_scope=entry.claim.owner_scope,
             mode=entry.claim.protection_mode.value,
             state=entry.lifecycle.state.value,
-            blocks=entry.footprint,
-            held=len(entry.held),
+            blocks=len(entry.blocks),
+            held=entry.cached,
             age_s=round((self._now_ns() - entry.since_ns) / _NS, 3),
             left=self._registry.left(entry),
             never_there=entry.never_there,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from spec.claims.claim import MAX_ID
 
@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "PREFIX",
+    "Place",
     "cached_blocks",
     "claim_terms",
     "content_keys",
@@ -30,6 +31,14 @@ PREFIX: Final = "prefix:"
 
 _KEY: Final = 12  # bytes of a block hash that name its content
 _DIGEST: Final = 16  # bytes of a digest
+
+
+class Place(NamedTuple):
+    """A block of a prompt: its position, the physical block, and the group of caches."""
+
+    at: int
+    block: int
+    group: int = 0
 
 
 def name_of(text: str) -> str:
@@ -63,19 +72,21 @@ def content_keys(keys: Iterable[bytes]) -> tuple[str, ...]:
 
 
 def cached_blocks(
-    places: Sequence[tuple[int, int]], computed_by: str | None, keys: Iterable[bytes] = ()
+    places: Sequence[Place], computed_by: str | None, keys: Iterable[bytes] = ()
 ) -> dict[str, Any]:
     """The fields of `block_cached`.
 
     Args:
-        places: positions and blocks.
+        places: of one group of caches.
         computed_by: the request that computed the blocks; None where they were found.
         keys: the contents of the blocks, where no claim states them.
     """
     fields: dict[str, Any] = {
-        "block_ids": tuple(block for _, block in places),
-        "positions": tuple(at for at, _ in places),
+        "block_ids": tuple(place.block for place in places),
+        "positions": tuple(place.at for place in places),
     }
+    if places[0].group:
+        fields["group"] = places[0].group
     if named := content_keys(keys):
         fields["keys"] = named
     return fields | (
@@ -83,18 +94,19 @@ def cached_blocks(
     )
 
 
-def without_copies(places: Iterable[tuple[int, int]]) -> Iterable[Sequence[tuple[int, int]]]:
-    """Positions and blocks in parts that have each position at most once, as an event needs them.
+def without_copies(places: Iterable[Place]) -> Iterable[Sequence[Place]]:
+    """Blocks in parts of one group that have each position at most once, as an event needs them.
 
-    A content may be in several blocks. The first part has every position.
+    A content may be in several blocks. The first part of a group has every position of it.
     """
-    parts: list[dict[int, int]] = []
-    for at, block in places:
-        part = next((part for part in parts if at not in part), None)
+    groups: dict[int, list[dict[int, Place]]] = {}
+    for place in places:
+        parts = groups.setdefault(place.group, [])
+        part = next((part for part in parts if place.at not in part), None)
         if part is None:
             parts.append(part := {})
-        part[at] = block
-    return (list(part.items()) for part in parts)
+        part[place.at] = place
+    return (list(part.values()) for parts in groups.values() for part in parts)
 
 
 def claim_terms(claim: ResidentClaim) -> dict[str, Any]:

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from runtime_hooks.claims.entry import Entry
     from runtime_hooks.claims.registry import Registry
     from runtime_hooks.trace.emitter import Emitter
+    from runtime_hooks.trace.names import Place
 
 __all__ = ["report_gained", "report_materialized"]
 
@@ -21,13 +22,12 @@ def report_gained(
     registry: Registry,
     emitter: Emitter,
     entry: Entry,
-    places: Sequence[tuple[int, int]],
+    places: Sequence[Place],
     computed_by: str | None,
 ) -> None:
     """State that blocks of a claim are cached, and report if its predicate became true.
 
     Args:
-        places: positions and blocks.
         computed_by: the request that computed the blocks; None where they were found.
     """
     for part in without_copies(places):

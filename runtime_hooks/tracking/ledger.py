@@ -10,35 +10,43 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from runtime_hooks.claims.entry import Content
+from runtime_hooks.trace.names import Place
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
     from runtime_hooks.claims.entry import Entry
+    from runtime_hooks.claims.groups import Groups
 
 __all__ = ["Ledger"]
 
 
 class Ledger:
-    """The blocks of one pool that claims own. No operation scans the claims."""
+    """The blocks of one pool that claims own. No operation scans the claims.
 
-    def __init__(self) -> None:
+    A prompt is named by its keys in the group `lead` of the groups of caches.
+    """
+
+    def __init__(self, groups: Groups) -> None:
+        self._groups = groups
         self._by_key: dict[bytes, Content] = {}
         self._by_block: dict[int, Content] = {}
 
     def add(self, entry: Entry) -> None:
         """Add a claim: it owns the contents of its positions."""
-        for at, key in enumerate(entry.keys):
+        places = self._groups.places(len(entry.keys))
+        for key, (at, group) in zip(entry.blocks, places, strict=True):
             content = self._by_key.get(key)
             if content is None:
-                content = self._by_key[key] = Content(at)
+                content = self._by_key[key] = Content(at, group)
             content.owners[entry] = None
-        entry.contents = tuple(map(self._by_key.__getitem__, entry.keys))
-        entry.held = {content.at for content in entry.contents if content.blocks}
+        entry.contents = tuple(map(self._by_key.__getitem__, entry.blocks))
+        lacking = {content.at for content in entry.contents if not content.blocks}
+        entry.held = set(range(len(entry.keys))) - lacking
 
     def remove(self, entry: Entry) -> None:
         """Remove a claim: it owns nothing any more."""
-        for key, content in zip(entry.keys, entry.contents, strict=True):
+        for key, content in zip(entry.blocks, entry.contents, strict=True):
             del content.owners[entry]
             if not content.owners:
                 del self._by_key[key]
@@ -70,6 +78,10 @@ class Ledger:
         """Whether a claim owns this content."""
         return key in self._by_key
 
+    def may_share(self, keys: Sequence[bytes]) -> bool:
+        """Whether a claim may own blocks of this prompt."""
+        return bool(keys) and (self.claims(keys[0]) if self._groups.full else self.claimed)
+
     def contents(self, keys: Iterable[bytes]) -> Iterator[Content]:
         """Those of these contents that a claim owns."""
         return (content for key in keys if (content := self._by_key.get(key)) is not None)
@@ -90,38 +102,42 @@ class Ledger:
         """The blocks that a request with these contents shares with claims, and so need not get.
 
         A block that the claim does not have yet will be the claim's once the request computes it.
-        A block that the claim has is shared, unless an earlier block is missing: then the request
-        cannot reach it, and computes a block of its own.
+        A block that the claim has is shared, unless it is beyond what a hit can use: then the
+        request computes a block of its own. Blocks of a window are not shared for long, so they
+        do not count.
 
         Args:
             cached: whether the blocks that the request computes are cached, so that claims can own
                 them.
             more: treat this many of the first contents as owned by a claim.
         """
-        count, gap = 0, False
-        for at, key in enumerate(keys):
-            content = self._by_key.get(key)
-            if content is None and at >= more:
-                break
-            held = content is not None and bool(content.blocks)
-            if not (held or cached):
-                break
-            count += not (held and gap)
-            gap = gap or not held
+        count, reach = 0, self._groups.reach(keys, self._has)
+        for group in self._groups.full:
+            for at, key in enumerate(keys):
+                content = self._by_key.get(self._groups.key(key, group))
+                if content is None and at >= more:
+                    break
+                held = content is not None and bool(content.blocks)
+                if not (held or cached):
+                    break
+                count += not (held and at >= reach)
         return count
+
+    def _has(self, key: bytes) -> bool:
+        content = self._by_key.get(key)
+        return content is not None and bool(content.blocks)
 
     def shared(self, keys: Sequence[bytes]) -> dict[Entry, int]:
         """The claims on a prefix of these contents, and how many of the contents each covers."""
         shared: dict[Entry, int] = {}
         for at, key in enumerate(keys):
-            if (content := self._by_key.get(key)) is None:
-                break
-            shared.update(dict.fromkeys(content.owners, at + 1))
+            if (content := self._by_key.get(key)) is not None:
+                shared.update(dict.fromkeys(content.owners, at + 1))
         return shared
 
-    def place(self, pairs: Iterable[tuple[bytes, int]]) -> dict[Entry, list[tuple[int, int]]]:
-        """Blocks now hold these contents; returns what each claim gained: positions and blocks."""
-        gained: dict[Entry, list[tuple[int, int]]] = {}
+    def place(self, pairs: Iterable[tuple[bytes, int]]) -> dict[Entry, list[Place]]:
+        """Blocks now hold these contents; returns what each claim gained."""
+        gained: dict[Entry, list[Place]] = {}
         for key, block in pairs:
             content = self._by_key.get(key)
             if content is None or block in content.blocks:
@@ -129,9 +145,18 @@ class Ledger:
             content.blocks[block] = None
             self._by_block[block] = content
             for entry in content.owners:
-                entry.held.add(content.at)
-                gained.setdefault(entry, []).append((content.at, block))
+                if self._is_held(entry, content.at):
+                    entry.held.add(content.at)
+                place = Place(content.at, block, content.group)
+                gained.setdefault(entry, []).append(place)
         return gained
+
+    def _is_held(self, entry: Entry, position: int) -> bool:
+        """Whether blocks hold all contents of a claim at a position, one of which was cached."""
+        if not self._groups.several:
+            return True
+        there = self._groups.at(len(entry.keys), position)
+        return all(content.blocks for content in entry.contents[there])
 
     def lose(self, blocks: Iterable[int] | None) -> dict[Entry, list[int]]:
         """Blocks lost their contents (None: all blocks did); returns the claims that lost the last

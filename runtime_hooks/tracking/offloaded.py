@@ -206,7 +206,7 @@ class OffloadTracker:
             found: how many of the first ones it would get.
         """
         ledger = self._tracker.ledger
-        if not (keys and ledger.claims(keys[0])):
+        if not ledger.may_share(keys):
             return ()
         missing = [
             entry
@@ -242,7 +242,7 @@ class OffloadTracker:
         self._tracker.state_unclaimed(first, list(brought.items()), None)
         named = name_of(request_id)
         for entry in self._live(load):
-            contents = zip(entry.keys, entry.contents, strict=True)
+            contents = zip(entry.blocks, entry.contents, strict=True)
             back = [(content.at, brought[key]) for key, content in contents if key in brought]
             if not back:
                 continue

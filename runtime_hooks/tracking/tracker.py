@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from itertools import takewhile
 from typing import TYPE_CHECKING, Protocol
 
 from runtime_hooks.enforce.victim_exclusion import EvictablePool, VictimExclusion
 from runtime_hooks.enforce.victim_order import RankedPool
-from runtime_hooks.trace.names import cached_blocks, name_of
+from runtime_hooks.trace.names import Place, cached_blocks, name_of
 from runtime_hooks.tracking.gains import report_gained
 from runtime_hooks.tracking.ledger import Ledger
 from runtime_hooks.tracking.watched import WatchedClaims
@@ -45,7 +44,7 @@ class BlockTracker:
         tick: Callable[[], None],
         unfinished: Callable[[str], bool],
     ) -> None:
-        self.ledger = Ledger()
+        self.ledger = Ledger(registry.groups)
         self.watched = WatchedClaims(pool, registry, emitter)
         self._ledgers = self.ledger, self.watched.ledger
         self._pool, self._exclusion = pool, VictimExclusion(pool)
@@ -54,7 +53,9 @@ class BlockTracker:
 
     # What the engine does.
 
-    def cached(self, request_id: str, start: int, pairs: Sequence[tuple[bytes, int]]) -> None:
+    def cached(
+        self, request_id: str, start: int, pairs: Sequence[tuple[bytes, int]], group: int = 0
+    ) -> None:
         """Blocks that a request computed are cached.
 
         Where the request has ended meanwhile, the blocks count as found.
@@ -62,21 +63,26 @@ class BlockTracker:
         Args:
             start: the logical position of the first block.
             pairs: contents and blocks.
+            group: of caches.
         """
         self._tick()
         computed_by = request_id if self._unfinished(request_id) else None
         if self.ledger.claimed or self.watched.ledger.claimed:
             self.place(pairs, computed_by)
-        self.state_unclaimed(start, pairs, computed_by)
+        self.state_unclaimed(start, pairs, computed_by, group)
 
     def state_unclaimed(
-        self, start: int, pairs: Sequence[tuple[bytes, int]], computed_by: str | None
+        self,
+        start: int,
+        pairs: Sequence[tuple[bytes, int]],
+        computed_by: str | None,
+        group: int = 0,
     ) -> None:
         """State that blocks are cached, for those that no claim owns: with their contents, on which
         a later claim counts.
         """
         rest = [
-            (key, (at, block))
+            (key, Place(at, block, group))
             for at, (key, block) in enumerate(pairs, start)
             if not self.is_claimed(key)
         ]
@@ -92,6 +98,10 @@ class BlockTracker:
     def lost(self, blocks: Sequence[int]) -> None:
         """A failure removed cached blocks."""
         self._removed(Kind.BLOCK_LOST, blocks, {})
+
+    def may_share(self, keys: Sequence[bytes]) -> bool:
+        """Whether any claim may own blocks of this prompt."""
+        return any(ledger.may_share(keys) for ledger in self._ledgers)
 
     def is_claimed(self, key: bytes) -> bool:
         """Whether any claim owns this content."""
@@ -116,6 +126,29 @@ class BlockTracker:
                 self._emitter.fact(Kind.PREFIX_LOOKUP, **names, **counts)
                 if lead >= predicate.end and entry.holds and entry.made_by != request_id:
                     self._emitter.fact(Kind.PREFIX_REUSED, **names)
+
+    def end_to_cache(self, keys: Sequence[bytes]) -> int:
+        """The end in blocks of the longest claim on this prompt that lacks blocks; 0 for none."""
+        shared = (pair for ledger in self._ledgers for pair in ledger.shared(keys).items())
+        ends = (asked for entry, asked in shared if len(entry.held) < entry.footprint == asked)
+        return max(ends, default=0)
+
+    def unreachable_end(self, keys: Sequence[bytes], blocks: int) -> str:
+        """Why a claim on so many first blocks of a prompt would never be there, or empty.
+
+        Where a hit goes beyond its end, the end of a window or a state at its end is not computed.
+        """
+        groups = self._registry.groups
+        if not groups.sparse:
+            return ""
+        present = {key for key, _ in self._pool.find(groups.every(keys))}
+        reach = groups.reach(keys, present.__contains__)
+        if reach <= blocks or present.issuperset(groups.needed(keys[:blocks])):
+            return ""
+        return (
+            f"a hit uses {reach} blocks of its prompt, so no window or state that ends at block "
+            f"{blocks} would be computed"
+        )
 
     @property
     def excluded(self) -> Collection[int]:
@@ -151,16 +184,16 @@ class BlockTracker:
             self.lost(list(gone))
         self.place(found, None)
 
-    def standing(self) -> Iterator[tuple[Entry, list[tuple[int, int]]]]:
-        """Each claim with its blocks, by position; a block that claims share comes once."""
+    def standing(self) -> Iterator[tuple[Entry, list[Place]]]:
+        """Each claim with its blocks; a block that claims share comes once."""
         stated: set[int] = set()
         for entry in self._registry.live.values():
-            places = [place for place in entry.pairs if place[1] not in stated]
-            stated.update(block for _, block in places)
+            places = [place for place in entry.places if place.block not in stated]
+            stated.update(place.block for place in places)
             yield entry, places
 
     def drop_unreachable(self, keys: Sequence[bytes], *, claiming: bool = False) -> None:
-        """Drop the cached blocks behind the first missing block of a prompt.
+        """Drop the cached blocks of a prompt that a hit cannot use.
 
         A request cannot reach them, and computes its own, which need their capacity. Blocks that
         the predicate of a claim needs are not dropped.
@@ -170,11 +203,12 @@ class BlockTracker:
             claiming: a claim on these contents is about to be accepted. Then unclaimed blocks are
                 dropped, too, because the claim would have to hold them.
         """
-        if not keys or not (claiming or self.ledger.claims(keys[0])):
+        if not keys or not (claiming or self.ledger.may_share(keys)):
             return
-        found = list(self._pool.find(keys))
+        groups = self._registry.groups
+        found = list(self._pool.find(groups.every(keys)))
         present = {key for key, _ in found}
-        behind = set(keys[sum(1 for _ in takewhile(present.__contains__, keys)) + 1 :])
+        behind = set(groups.every(keys[groups.reach(keys, present.__contains__) :]))
         contents = list(self.ledger.contents(behind))
         unreachable = {block for key, block in found if claiming and key in behind}
         unreachable.update(*(content.blocks for content in contents if content.wanted))
@@ -196,10 +230,10 @@ class BlockTracker:
 
     def find(self, entry: Entry) -> None:
         """Give a claim that was added the blocks that are cached already."""
-        known = list(entry.pairs)
+        known = list(entry.places)
         if known:
             report_gained(self._registry, self._emitter, entry, known, None)
-        self.place(list(self._pool.find(entry.keys)), None)
+        self.place(list(self._pool.find(entry.blocks)), None)
 
     def place(
         self,

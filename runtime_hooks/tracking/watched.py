@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from runtime_hooks.claims.registry import Registry
     from runtime_hooks.enforce.victim_order import RankedPool
     from runtime_hooks.trace.emitter import Emitter
+    from runtime_hooks.trace.names import Place
 
 __all__ = ["WatchedClaims"]
 
@@ -29,14 +30,14 @@ class WatchedClaims:
     """The watched claims of one pool, and their blocks."""
 
     def __init__(self, pool: RankedPool, registry: Registry, emitter: Emitter) -> None:
-        self.ledger = Ledger()
+        self.ledger = Ledger(registry.groups)
         self._order = VictimOrder(pool, enforced=registry.orders_victims)
         self._registry, self._emitter = registry, emitter
 
     def add(self, entry: Entry) -> None:
         """Add a claim, with the blocks that already hold its contents."""
         self.ledger.add(entry)
-        self._rank(entry, entry.pairs)
+        self._rank(entry, entry.places)
 
     def place(self, pairs: Iterable[tuple[bytes, int]], computed_by: str | None) -> None:
         """Blocks now hold these contents: give them to the claims that own these, and report."""
@@ -71,13 +72,13 @@ class WatchedClaims:
     def remove(self, entry: Entry) -> None:
         """Remove a claim that has ended."""
         if (priority := entry.claim.priority) is not None:
-            last_first = [block for _, block in entry.pairs][::-1]
+            last_first = [place.block for place in entry.places][::-1]
             self._order.drop(last_first, priority)
         self.ledger.remove(entry)
 
-    def _rank(self, entry: Entry, places: Iterable[tuple[int, int]]) -> None:
+    def _rank(self, entry: Entry, places: Iterable[Place]) -> None:
         if (priority := entry.claim.priority) is not None:
-            self._order.take([block for _, block in places][::-1], priority)
+            self._order.take([place.block for place in places][::-1], priority)
 
     def _ranked_by(self, block: int) -> frozenset[str]:
         return frozenset(

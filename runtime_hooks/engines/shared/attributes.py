@@ -71,7 +71,18 @@ READS: Final = (
         f"{_CORE}kv_cache_manager:KVCacheManager",
         ("block_pool", "coordinator", "get_block_ids", "get_blocks"),
     ),
-    Reads(f"{_CORE}kv_cache_coordinator:KVCacheCoordinator", ("eagle_group_ids",)),
+    Reads(
+        f"{_CORE}kv_cache_coordinator:KVCacheCoordinator",
+        ("eagle_group_ids", "enable_partial_hash_hits", "single_type_managers"),
+    ),
+    Reads(
+        f"{_CORE}single_type_kv_cache_manager:SingleTypeKVCacheManager",
+        ("block_size", "max_admission_blocks_per_request"),
+    ),
+    Reads(
+        f"{_CORE}single_type_kv_cache_manager:MambaManager",
+        ("mamba_cache_mode", "num_speculative_blocks"),
+    ),
     Reads(f"{_CORE}kv_cache_manager:KVCacheBlocks", ("blocks",)),
     Reads(
         f"{_CORE}block_pool:BlockPool",

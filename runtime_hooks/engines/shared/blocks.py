@@ -15,19 +15,27 @@ from runtime_hooks.engines.shared.requests import keys_of, loadable
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
+    from runtime_hooks.claims.groups import Groups
     from runtime_hooks.controller.controller import Controller
     from runtime_hooks.engines.shared.wraps import Wraps
 
 __all__ = ["BlockHooks"]
 
-Cached: TypeAlias = tuple[str, int, list[Any], list[bytes]]
-"""Blocks cached in one call: the request, the position of the first, the blocks, their keys."""
+Cached: TypeAlias = tuple[str, int, list[Any], list[Any], int]
+"""Blocks cached in one call: the request, the position of the first, the blocks, their keys, and
+the group of caches. A block that was left out has no key.
+"""
 
 
 class BlockHooks:
-    """The hooks on the block pool of one scheduler, and on the manager above it."""
+    """The hooks on the block pool of one scheduler, and on the manager above it.
 
-    def __init__(self, scheduler: Any) -> None:
+    Args:
+        groups: of its caches.
+    """
+
+    def __init__(self, scheduler: Any, groups: Groups) -> None:
+        self.groups = groups
         self._size: int = scheduler.block_size
         self._manager = scheduler.kv_cache_manager
         self._pool = scheduler.kv_cache_manager.block_pool
@@ -44,6 +52,8 @@ class BlockHooks:
         """Wrap the methods."""
         self._controller, self._wraps = controller, wraps
         wraps.put(self._manager, "allocate_slots", self._allocate_slots)
+        if self.groups.sparse:
+            wraps.put(self._manager, "get_computed_blocks", self._get_computed_blocks)
         wraps.put(self._pool, "get_new_blocks", self._get_new_blocks)
         wraps.put(self._pool, "cache_full_blocks", self._cache_full_blocks)
         wraps.put(self._pool, "evict_blocks", self._evict_blocks)
@@ -53,7 +63,7 @@ class BlockHooks:
     def uncomputed(self) -> set[int]:
         """The blocks that are cached and not computed yet."""
         steps = [*(fresh for _, fresh in self._steps), self._fresh]
-        return {b.block_id for fresh in steps for _, _, blocks, _ in fresh for b in blocks}
+        return {b.block_id for fresh in steps for _, _, blocks, _, _ in fresh for b in blocks}
 
     def scheduled(self, output: Any) -> None:
         """A step was scheduled: it will compute the blocks that were cached for it."""
@@ -66,12 +76,13 @@ class BlockHooks:
             return  # its scheduling was not observed
         while self._steps:
             step, fresh = self._steps.popleft()
-            for request_id, start, blocks, keys in fresh:
-                gone = (i for i, block in enumerate(blocks) if block.block_hash is not keys[i])
+            for request_id, start, blocks, keys, group in fresh:
+                same = (key is not None and b.block_hash is key for b, key in zip(blocks, keys))
+                gone = (i for i, there in enumerate(same) if not there)
                 for last, end in pairwise((-1, *gone, len(blocks))):
                     pairs = [(keys[i], blocks[i].block_id) for i in range(last + 1, end)]
                     if pairs:
-                        self._controller.tracker.cached(request_id, start + last + 1, pairs)
+                        self._controller.tracker.cached(request_id, start + last + 1, pairs, group)
             if step is output:
                 break
 
@@ -96,6 +107,31 @@ class BlockHooks:
 
         return allocate_slots
 
+    def _get_computed_blocks(self, call: Callable[[Any], Any]) -> Callable[[Any], Any]:
+        def get_computed_blocks(request: Any) -> Any:
+            blocks, found, boundary = call(request)
+            about = (0, self._end_of_claim, request, found)
+            return blocks, found, self._wraps.instead("get_computed_blocks", *about) or boundary
+
+        return get_computed_blocks
+
+    def _end_of_claim(self, request: Any, found: int) -> int:
+        """The position in tokens at which a claim on the prompt of a request ends; 0 for none.
+
+        vLLM caches the end of a window, and a state, where it expects a hit to end. That is the
+        end of the prompt, and the boundary that this method states.
+
+        Args:
+            found: the tokens that the request finds in the cache, and does not compute.
+        """
+        if not self._controller.claims:
+            return 0
+        end = self._controller.tracker.end_to_cache(self._keys(request, request.num_prompt_tokens))
+        return end * self._size if end * self._size > found else 0
+
+    def _keys(self, request: Any, tokens: int) -> list[bytes]:
+        return keys_of(request, tokens, self._size, self.groups.lead)
+
     def could_use(self, request: Any, found: int) -> int:
         """How many blocks a request can use of those that it looks up.
 
@@ -117,10 +153,8 @@ class BlockHooks:
             return
         found = tokens // self._size
         asked = self.could_use(request, found)
-        if asked and self._controller.tracker.is_claimed(
-            keys_of(request, self._size, self._size)[0]
-        ):
-            (blocks,) = self._manager.get_block_ids(request.request_id)
+        if asked and self._controller.tracker.may_share(self._keys(request, self._size)):
+            blocks = self._manager.get_block_ids(request.request_id)[self.groups.lead]
             self.report_found(request, asked, blocks[:found])
 
     def report_found(self, request: Any, asked: int, blocks: Sequence[int]) -> None:
@@ -130,7 +164,7 @@ class BlockHooks:
             asked: how many blocks it can use.
             blocks: those that it found, from the first on.
         """
-        keys, uncomputed = keys_of(request, asked * self._size, self._size), self.uncomputed()
+        keys, uncomputed = self._keys(request, asked * self._size), self.uncomputed()
         tracker, found = self._controller.tracker, 0
         for key, block in zip(keys, blocks, strict=False):
             if block in uncomputed and not tracker.has_block(key):
@@ -169,14 +203,18 @@ class BlockHooks:
             blocks: list[Any],
             num_cached_blocks: int,
             num_full_blocks: int,
+            block_size: int,
+            kv_cache_group_id: int,
             *args: Any,
             **named: Any,
         ) -> None:
             if self._wraps.instead("cache_full_blocks", False, self._keeps_out, request):
                 return
-            call(request, blocks, num_cached_blocks, num_full_blocks, *args, **named)
+            about = (num_cached_blocks, num_full_blocks, block_size, kv_cache_group_id)
+            call(request, blocks, *about, *args, **named)
             if num_cached_blocks < num_full_blocks:
-                part = (request.request_id, num_cached_blocks, blocks[:num_full_blocks])
+                new = blocks[num_cached_blocks:num_full_blocks]
+                part = (request.request_id, num_cached_blocks, new, kv_cache_group_id)
                 self._wraps.attempt("cache_full_blocks", self._note_fresh, *part)
 
         return cache_full_blocks
@@ -185,11 +223,11 @@ class BlockHooks:
         """Whether the blocks of a request are kept out of the cache."""
         return request.request_id in self.not_admitted and request.request_id != self.loaded
 
-    def _note_fresh(self, request_id: str, start: int, blocks: list[Any]) -> None:
-        """The blocks of a request from this position on are cached."""
+    def _note_fresh(self, request_id: str, start: int, blocks: list[Any], group: int) -> None:
+        """These blocks of a request, from this position on, are cached."""
         if not self.all_loaded or request_id != self.loaded:
-            new = blocks[start:]
-            self._fresh.append((request_id, start, new, [block.block_hash for block in new]))
+            keys = [block.block_hash for block in blocks]
+            self._fresh.append((request_id, start, blocks, keys, group))
 
     def _evict_blocks(self, call: Callable[[Any], None]) -> Callable[[Any], None]:
         removed = self._removed

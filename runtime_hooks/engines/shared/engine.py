@@ -7,7 +7,13 @@ from typing import TYPE_CHECKING, Final
 
 from vllm.v1.core.sched.async_scheduler import AsyncScheduler
 from vllm.v1.core.sched.scheduler import Scheduler
-from vllm.v1.kv_cache_interface import FullAttentionSpec, MambaSpec, SlidingWindowSpec
+from vllm.v1.kv_cache_interface import (
+    ChunkedLocalAttentionSpec,
+    FullAttentionSpec,
+    MambaSpec,
+    MLAAttentionSpec,
+    SlidingWindowSpec,
+)
 
 from spec.claims.claim import CacheIdentity
 from spec.events.canonical import CacheGroup
@@ -21,7 +27,7 @@ if TYPE_CHECKING:
 __all__ = ["LOADED", "groups_of", "identity_of", "unfit", "unfit_class", "unfit_config"]
 
 LOADED: Final = (
-    "the model has one cache, of full attention",
+    "the kinds of the model's caches",
     "blocks are hashed in the size in which they are kept",
     "the number of blocks",
 )
@@ -29,6 +35,13 @@ LOADED: Final = (
 
 _CONNECTORS: Final = ("OffloadingConnector",)
 _DRAFTING: Final = ("ngram",)
+_CACHES: Final = (
+    FullAttentionSpec,
+    MLAAttentionSpec,
+    SlidingWindowSpec,
+    ChunkedLocalAttentionSpec,
+    MambaSpec,
+)
 
 _PARALLEL: Final = (
     "data_parallel_size",
@@ -79,17 +92,26 @@ def unfit_config(config: VllmConfig) -> str:
 
 def _unfit_cache(scheduler: Scheduler) -> str:
     """Why the blocks cannot be claimed."""
-    groups = scheduler.kv_cache_config.kv_cache_groups
-    if len(groups) != 1 or type(groups[0].kv_cache_spec) is not FullAttentionSpec:
-        return "the model has other caches than one of full attention"
-    if scheduler.hash_block_size != scheduler.block_size:
+    specs = [group.kv_cache_spec for group in scheduler.kv_cache_config.kv_cache_groups]
+    coordinator = scheduler.kv_cache_manager.coordinator
+    for spec in specs:
+        if type(spec) not in _CACHES:
+            tried = ", ".join(kind.__name__ for kind in _CACHES)
+            return f"the model has a cache of {type(spec).__name__}, and {tried} were tried"
+    if {scheduler.hash_block_size, *(spec.block_size for spec in specs)} != {scheduler.block_size}:
         return "blocks are hashed in another size than they are kept"
+    if coordinator.enable_partial_hash_hits:
+        return "parts of blocks are hashed, and whole ones were tried"
+    if len(specs) > 1 and scheduler.connector is not None:
+        return "the model has several caches, and an offload tier was tried with one"
     return ""
 
 
 def groups_of(groups: Sequence[KVCacheGroupSpec]) -> tuple[CacheGroup, ...]:
-    """The groups of caches, with the blocks of each that a hit needs; none where there is one."""
-    if len(groups) < 2:
+    """The groups of caches, with the blocks of each that a hit needs; none where there is one of
+    full attention.
+    """
+    if len(groups) == 1 and isinstance(groups[0].kv_cache_spec, FullAttentionSpec):
         return ()
     return tuple(_group_of(at, group.kv_cache_spec) for at, group in enumerate(groups))
 

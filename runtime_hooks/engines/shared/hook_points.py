@@ -83,6 +83,11 @@ POINTS: Final = (
         ),
         sees="which cached prefix a request uses, and which request blocks are allocated for",
     ),
+    Hook(
+        "vllm.v1.core.kv_cache_manager:KVCacheManager.get_computed_blocks",
+        ("self", "request"),
+        does="has the end of a window, or a state, cached where a claim ends",
+    ),
     Hook(f"{_POOL}get_new_blocks", ("self", "num_blocks"), sees="blocks are allocated"),
     Hook(f"{_MAP}pop", ("self", "key", "block_id"), sees="a cached block is evicted"),
     Hook(

@@ -12,6 +12,7 @@ from vllm.config.scheduler import SchedulerConfig
 from vllm.v1.core.sched.scheduler import Scheduler
 from vllm.v1.engine.core import EngineCore
 
+from runtime_hooks.claims.groups import Groups
 from runtime_hooks.controller.controller import Controller
 from runtime_hooks.engines.shared.attachment import HookedScheduler
 from runtime_hooks.engines.shared.blocks import BlockHooks
@@ -21,7 +22,7 @@ from runtime_hooks.engines.shared.front import add_to_server
 from runtime_hooks.engines.shared.loop import wake_idle
 from runtime_hooks.engines.shared.offload import OffloadHooks, manager_of
 from runtime_hooks.engines.shared.pool import VllmPool
-from runtime_hooks.engines.shared.requests import prompts_of
+from runtime_hooks.engines.shared.requests import in_group, prompts_of
 from runtime_hooks.engines.shared.serving import answer_refusals
 from runtime_hooks.engines.shared.steps import StepHooks
 from runtime_hooks.engines.shared.worker import check_workers
@@ -72,13 +73,14 @@ class VllmAdapter:
         self, scheduler: Any, settings: Settings, journal: Journal, alarm: Callable[[], str]
     ) -> HookedScheduler:
         """Hook a scheduler: wrap methods of its objects, so that they call a controller."""
-        blocks = self.block_hooks(scheduler)
+        groups = Groups(self.groups(scheduler), in_group)
+        blocks = self.block_hooks(scheduler, groups)
         pool = VllmPool(scheduler.kv_cache_manager.block_pool, blocks.uncomputed)
         manager = manager_of(scheduler)
         tier = None if manager is None else self.offload_hooks(scheduler, manager, settings.drill)
-        identity, prompts = identity_of(scheduler), prompts_of(scheduler)
+        identity, prompts = identity_of(scheduler), prompts_of(scheduler, groups.lead)
         controller = Controller(
-            settings, journal, pool, identity, tier, prompts=prompts, alarm=alarm
+            settings, journal, pool, identity, tier, groups=groups, prompts=prompts, alarm=alarm
         )
         wraps, steps = Wraps(controller), self.step_hooks(scheduler, blocks)
 

@@ -2,12 +2,19 @@
 
 from __future__ import annotations
 
+from bisect import bisect_right
+from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
 from msgspec.structs import replace
 from vllm import SamplingParams
 from vllm.utils.hashing import get_hash_fn_by_name
-from vllm.v1.core.kv_cache_utils import get_request_block_hasher, make_block_hash_with_group_id
+from vllm.v1.core.kv_cache_utils import (
+    get_block_hash,
+    get_request_block_hasher,
+    make_block_hash_with_group_id,
+)
+from vllm.v1.core.single_type_kv_cache_manager import MambaManager
 from vllm.v1.request import Request
 
 from runtime_hooks.claims.arrivals import Arrival
@@ -22,15 +29,22 @@ if TYPE_CHECKING:
 
     from runtime_hooks.claims.preregistration import Prompt
 
-__all__ = ["arrival_of", "bounded_tokens", "keys_of", "loadable", "prompts_of"]
+__all__ = ["arrival_of", "bounded_tokens", "in_group", "keys_of", "loadable", "prompts_of"]
 
 _VERSION: Final = "1"  # of the actions of hints
+_STATES: Final = 3  # the state that is written, the one before, and one of a step under way
 _MOST_LOADED: Final = "max_load_tokens"  # vLLM's own
 
 
-def keys_of(request: Any, tokens: int, size: int) -> list[bytes]:
-    """The keys of the blocks of a request's first tokens, as the pool has them."""
-    return [make_block_hash_with_group_id(h, 0) for h in request.block_hashes[: tokens // size]]
+def keys_of(request: Any, tokens: int, size: int, group: int = 0) -> list[bytes]:
+    """The keys of the blocks of a request's first tokens, as the pool has them in a group."""
+    hashes = request.block_hashes[: tokens // size]
+    return [make_block_hash_with_group_id(each, group) for each in hashes]
+
+
+def in_group(key: bytes, group: int) -> bytes:
+    """The key of the same block in another group."""
+    return make_block_hash_with_group_id(get_block_hash(key), group)
 
 
 def loadable(request: Any) -> int | None:
@@ -40,8 +54,8 @@ def loadable(request: Any) -> int | None:
     return most if type(most) is int and most >= 0 else None
 
 
-def prompts_of(scheduler: Scheduler) -> Callable[[Prompt], list[bytes]]:
-    """A function that computes the keys of a prompt's blocks without a request."""
+def prompts_of(scheduler: Scheduler, group: int) -> Callable[[Prompt], list[bytes]]:
+    """A function that computes the keys of a prompt's blocks in a group without a request."""
     size = scheduler.block_size
 
     def keys(prompt: Prompt) -> list[bytes]:
@@ -54,22 +68,23 @@ def prompts_of(scheduler: Scheduler) -> Callable[[Prompt], list[bytes]]:
             cache_salt=prompt.salt or None,
             block_hasher=get_request_block_hasher(size, hashing),
         )
-        return keys_of(request, len(prompt.token_ids), size)
+        return keys_of(request, len(prompt.token_ids), size, group)
 
     return keys
 
 
-def arrival_of(request: Any, scheduler: Scheduler, *, claims: bool) -> Arrival:
+def arrival_of(request: Any, scheduler: Scheduler, group: int, *, claims: bool) -> Arrival:
     """Describe a request that arrives to the controller.
 
     Args:
+        group: of caches, in which the keys of its prompt are.
         claims: whether there may be claims already that it shares blocks with.
     """
     size, metadata = scheduler.block_size, _metadata(request)
     wanted = claims or not metadata.keys().isdisjoint((CLAIM, PIN, TRY))
     arrival = Arrival(
         request.request_id,
-        tuple(keys_of(request, request.num_prompt_tokens, size)) if wanted else (),
+        tuple(keys_of(request, request.num_prompt_tokens, size, group)) if wanted else (),
         blocks=_most_blocks(request, scheduler, request.max_tokens),
         least=_most_blocks(request, scheduler, 1) if _unlimited(request, scheduler) else 0,
         reusable=0 if request.skip_reading_prefix_cache else (request.num_tokens - 1) // size,
@@ -112,9 +127,8 @@ def _stated(metadata: Mapping[str, Any], key: str) -> Any:
 
 def bounded_tokens(request: Any, scheduler: Scheduler, blocks: int) -> int:
     """The most tokens that a request may generate so that it uses no more than these blocks."""
-    ahead = scheduler.num_spec_tokens + scheduler.num_lookahead_tokens
-    room = blocks * scheduler.block_size - request.num_prompt_tokens - ahead
-    return int(max(1, min(request.max_tokens, room + 1)))
+    lengths = range(1, request.max_tokens + 1)
+    return max(1, bisect_right(lengths, blocks, key=partial(_most_blocks, request, scheduler)))
 
 
 def _unlimited(request: Any, scheduler: Scheduler) -> bool:
@@ -132,9 +146,22 @@ def _most_blocks(request: Any, scheduler: Scheduler, max_tokens: int) -> int:
     The KV of the last sampled token is never stored, but tokens drafted beyond it get slots. The
     prompt of a session grows with each input.
     """
-    if request.resumable:
-        return int(-(-scheduler.max_model_len // scheduler.block_size))
     tokens = request.num_prompt_tokens + max(0, max_tokens - 1)
     drafts = scheduler.num_spec_tokens if max_tokens > 1 else 0
     tokens = min(tokens + drafts + scheduler.num_lookahead_tokens, scheduler.max_model_len)
-    return int(-(-tokens // scheduler.block_size))
+    if request.resumable:
+        tokens = scheduler.max_model_len
+    managers = scheduler.kv_cache_manager.coordinator.single_type_managers
+    return sum(_blocks_of(manager, tokens) for manager in managers)
+
+
+def _blocks_of(manager: Any, tokens: int) -> int:
+    """The most blocks of one group of caches that a request uses at a time.
+
+    Blocks before a window are freed as the request goes on, and states that are followed.
+    """
+    blocks = int(-(-tokens // manager.block_size))
+    if isinstance(manager, MambaManager) and manager.mamba_cache_mode == "align":
+        return min(blocks, _STATES) + int(manager.num_speculative_blocks)
+    most = manager.max_admission_blocks_per_request
+    return blocks if most is None else min(blocks, int(most))

@@ -91,7 +91,7 @@ class StepHooks:
 
     def _arrive(self, request: Any) -> None:
         claims = self._controller.may_concern_claims
-        arrival = arrival_of(request, self._scheduler, claims=claims)
+        arrival = arrival_of(request, self._scheduler, self._blocks.groups.lead, claims=claims)
         first = self._first_part(request)
         if first is not None:
             done = {"claim": None, "release": None, "renewal": None, "trial": None}
@@ -223,7 +223,8 @@ class StepHooks:
         request = scheduler.requests.get(request_id)
         if used or request is None or len(scheduler.requests) > len(scheduler.waiting):
             return
-        refusal = self._controller.stuck(arrival_of(request, scheduler, claims=True))
+        group = self._blocks.groups.lead
+        refusal = self._controller.stuck(arrival_of(request, scheduler, group, claims=True))
         if refusal is not None:
             self.refuse(refusal)
         elif self._controller.faults.counts:

@@ -9,8 +9,10 @@ from hypothesis import strategies as st
 
 from runtime_hooks.claims.capacity import ClaimedBlocks, blockers
 from runtime_hooks.claims.entry import Entry
+from runtime_hooks.claims.groups import Groups
 from runtime_hooks.claims.metadata import claim_of
 from runtime_hooks.enforce.victim_exclusion import VictimExclusion
+from runtime_hooks.trace.names import Place
 from runtime_hooks.tracking.ledger import Ledger
 from tests.runtime_hooks.tiny import IDENTITY, TinyPool, claim
 
@@ -23,7 +25,7 @@ def entry_of(number: int, prompt: Prompt) -> Entry:
     """A claim on a prompt."""
     text, blocks = prompt
     keys = tuple(text[: at + 1].encode() for at in range(blocks))
-    return Entry(claim_of(claim(f"claim:{number:02}", blocks), IDENTITY, keys), keys)
+    return Entry(claim_of(claim(f"claim:{number:02}", blocks), IDENTITY, keys), keys, keys)
 
 
 def claimed_by(entries: Iterable[Entry]) -> ClaimedBlocks:
@@ -86,7 +88,7 @@ class TestHolds:
 
     def ledger(self, *prompts: Prompt) -> tuple[TinyPool, Ledger, list[Entry]]:
         """A pool of ten blocks, and claims in a ledger."""
-        ledger = Ledger()
+        ledger = Ledger(Groups())
         entries = [entry_of(number, prompt) for number, prompt in enumerate(prompts)]
         for entry in entries:
             ledger.add(entry)
@@ -143,7 +145,7 @@ class TestHolds:
         two = entry_of(1, ("aabb", 3))
         ledger.add(two)
         assert {0} == two.held
-        assert [(0, 3), (0, 5)] == list(two.pairs)
+        assert [Place(0, 3), Place(0, 5)] == list(two.places)
         ledger.remove(one)
-        assert [(0, 3), (0, 5)] == list(two.pairs)
+        assert [Place(0, 3), Place(0, 5)] == list(two.places)
         assert [] == list(ledger.holding([4]))

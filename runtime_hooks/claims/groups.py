@@ -1,0 +1,90 @@
+"""Says which blocks a claim needs in an engine with several groups of KV caches.
+
+An engine keeps a cache for each kind of attention of its model. A prompt has a key in each group.
+A hit needs every block of a full group, the last ones of a group with a window, and the last one of
+a group of states, so these are the blocks of a claim.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from spec.stream.pool import FULL, Group
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping, Sequence
+
+    from spec.events.canonical import CacheGroup
+
+__all__ = ["Groups"]
+
+
+def _same(key: bytes, group: int) -> bytes:
+    return key
+
+
+class Groups:
+    """The groups of caches of one engine.
+
+    The keys of a prompt, one for each position, are those of the group `lead`: the first full one,
+    if there is one. `sparse` says that some group keeps only the end of a prompt.
+
+    Args:
+        stated: the groups; none where there is one of full attention.
+        in_group: the key of the same block in another group.
+    """
+
+    def __init__(
+        self,
+        stated: Sequence[CacheGroup] = (),
+        in_group: Callable[[bytes, int], bytes] = _same,
+    ) -> None:
+        known = {each.group: Group(each.kind, each.window or 0) for each in stated}
+        self._groups: Mapping[int, Group] = known or {0: FULL}
+        self._in_group = in_group
+        self.full = [number for number, group in self._groups.items() if group.kind == "full"]
+        self.lead = self.full[0] if self.full else min(self._groups)
+        self.sparse = len(self.full) < len(self._groups)
+        self.several = self._groups != {0: FULL}
+
+    def key(self, key: bytes, group: int) -> bytes:
+        """The key in a group, of a block that is named by its key in the group `lead`."""
+        return key if group == self.lead else self._in_group(key, group)
+
+    def places(self, blocks: int) -> Iterator[tuple[int, int]]:
+        """The positions and groups that a hit on so many first blocks needs, by position."""
+        needed = [(number, group.needs(0, blocks)) for number, group in self._groups.items()]
+        for at in range(blocks):
+            yield from ((at, number) for number, positions in needed if at in positions)
+
+    def at(self, blocks: int, position: int) -> slice:
+        """Where the places of a position are among `places(blocks)`."""
+        needed = [group.needs(0, blocks) for group in self._groups.values()]
+        start = sum(max(0, position - positions.start) for positions in needed)
+        return slice(start, start + sum(position in positions for positions in needed))
+
+    def needed(self, keys: Sequence[bytes]) -> tuple[bytes, ...]:
+        """The keys of the blocks that a hit on this prompt needs, in the order of `places`."""
+        if not self.several:
+            return tuple(keys)
+        return tuple(self.key(keys[at], group) for at, group in self.places(len(keys)))
+
+    def every(self, keys: Sequence[bytes]) -> list[bytes]:
+        """The keys of this prompt in every group."""
+        return [self.key(key, group) for key in keys for group in self._groups]
+
+    def reach(self, keys: Sequence[bytes], has: Callable[[bytes], bool]) -> int:
+        """The longest prefix of a prompt, in blocks, that a hit can use.
+
+        Args:
+            has: whether a block holds this key.
+        """
+        most = 0
+        while most < len(keys) and all(has(self.key(keys[most], group)) for group in self.full):
+            most += 1
+        rest = {n: group for n, group in self._groups.items() if n not in self.full}
+        for length in range(most, 0, -1) if rest else ():
+            needed = ((at, n) for n, group in rest.items() for at in group.needs(0, length))
+            if all(has(self.key(keys[at], number)) for at, number in needed):
+                return length
+        return 0 if rest else most
