@@ -14,6 +14,7 @@ from spec.claims.claim import Mode
 from spec.events.alphabet import REPORTS, Kind
 from spec.events.canonical import Event
 from tests_vllm.actions import Act
+from tests_vllm.architectures import ARCHITECTURES
 
 __all__ = ["AHEAD", "Row", "Setting", "Twin", "drill", "ordered", "story", "twins"]
 
@@ -61,6 +62,8 @@ class Row:
         usable: blocks of the pool.
         tier: the failure policy of the offload tier; empty where there is none.
         worker: a spec of `tests_vllm.specs` whose loads go wrong.
+        model: one of `tests_vllm.architectures`, with several caches; by default one of full
+            attention.
     """
 
     mode: Mode
@@ -76,10 +79,14 @@ class Row:
     settings: Setting = field(default_factory=dict)
     tier: str = ""
     worker: str = ""
+    model: str = ""
     twins: Mapping[str, Twin] = field(default_factory=dict)
 
     def engine(self) -> dict[str, Any]:
         """The configuration of its engine, beside the pool."""
+        if self.model:
+            config = ARCHITECTURES[self.model]
+            return {"config": config, "max_model_len": 640, "dtype": config["torch_dtype"]}
         named = {"spec_name": self.worker, "spec_module_path": "tests_vllm.specs"}
         return offloading(self.tier, **(named if self.worker else {})) if self.tier else {}
 

@@ -26,11 +26,11 @@ def _same(key: bytes, group: int) -> bytes:
 class Groups:
     """The groups of caches of one engine.
 
-    The keys of a prompt, one for each position, are those of the group `lead`: the first full one,
-    if there is one. `sparse` says that some group keeps only the end of a prompt.
+    The keys of a prompt, one for each position, are those of the group `lead`, which is the first
+    full one. `sparse` says that some group keeps only the end of a prompt.
 
     Args:
-        stated: the groups; none where there is one of full attention.
+        stated: the groups, one of them full; none where there is no other.
         in_group: the key of the same block in another group.
     """
 
@@ -43,7 +43,7 @@ class Groups:
         self._groups: Mapping[int, Group] = known or {0: FULL}
         self._in_group = in_group
         self.full = [number for number, group in self._groups.items() if group.kind == "full"]
-        self.lead = self.full[0] if self.full else min(self._groups)
+        self.lead = self.full[0]
         self.sparse = len(self.full) < len(self._groups)
         self.several = self._groups != {0: FULL}
 

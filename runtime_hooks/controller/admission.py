@@ -294,7 +294,8 @@ class Admission:
 
     def _accept(self, claim: ResidentClaim, keys: tuple[bytes, ...]) -> Entry:
         """Accept a claim. In a mode without acceptance the registration alone is reported."""
-        fields = {**claim_terms(claim), "object_id": object_of(keys[-1])}
+        blocks = self._registry.groups.needed(keys)
+        fields = {**claim_terms(claim, len(blocks)), "object_id": object_of(keys[-1])}
         named = content_keys(keys)
         self._emitter.fact(Kind.CLAIM_REGISTERED, **fields, keys=named)
         self._decided(claim)[0] += 1

@@ -35,8 +35,12 @@ class Answer:
     metadata: dict[str, Any]
 
 
-def tiny_llm(folder: Path, usable: int, **more: Any) -> LLM:
-    """Make an engine with this many usable blocks; its model is configured in the folder."""
+def tiny_llm(folder: Path, usable: int, config: Any = None, **more: Any) -> LLM:
+    """Make an engine with this many usable blocks; its model is configured in the folder.
+
+    Args:
+        config: of the model; by default the usual one.
+    """
     usual = {
         "load_format": "dummy",
         "skip_tokenizer_init": True,
@@ -50,7 +54,7 @@ def tiny_llm(folder: Path, usable: int, **more: Any) -> LLM:
         "seed": 0,
         **MEMORY,
     }
-    return LLM(model=str(model_folder(folder / "model")), **{**usual, **more})
+    return LLM(model=str(model_folder(folder / "model", config)), **{**usual, **more})
 
 
 def serve(llm: LLM, *asked: Asked) -> list[Answer]:

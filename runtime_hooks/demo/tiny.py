@@ -9,7 +9,9 @@ from __future__ import annotations
 import json
 import os
 import random
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 ENVIRONMENT = {
     "VLLM_ENABLE_V1_MULTIPROCESSING": "0",
@@ -53,10 +55,10 @@ _CONFIG = {
 }
 
 
-def model_folder(at: Path) -> Path:
-    """Write the configuration of the model to a folder, and return it."""
+def model_folder(at: Path, config: Mapping[str, Any] | None = None) -> Path:
+    """Write the configuration of a model to a folder, by default the usual one; return it."""
     at.mkdir(parents=True, exist_ok=True)
-    (at / "config.json").write_text(json.dumps(_CONFIG))
+    (at / "config.json").write_text(json.dumps(config or _CONFIG))
     return at
 
 

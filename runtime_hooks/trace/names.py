@@ -109,8 +109,12 @@ def without_copies(places: Iterable[Place]) -> Iterable[Sequence[Place]]:
     return (list(part.values()) for parts in groups.values() for part in parts)
 
 
-def claim_terms(claim: ResidentClaim) -> dict[str, Any]:
-    """The fields of the events that introduce a claim."""
+def claim_terms(claim: ResidentClaim, blocks: int | None = None) -> dict[str, Any]:
+    """The fields of the events that introduce a claim.
+
+    Args:
+        blocks: that it takes in all groups of caches; None where it was rejected.
+    """
     return {
         "claim_id": claim.claim_id,
         "cache_identity": identity_text(claim.cache_identity),
@@ -120,7 +124,7 @@ def claim_terms(claim: ResidentClaim) -> dict[str, Any]:
         "owner_scope": claim.owner_scope,
         "duration": None if claim.duration is None else str(claim.duration),
         "priority": claim.priority,
-        "footprint": claim.footprint_blocks,
+        "footprint": claim.footprint_blocks if blocks is None else blocks,
     }
 
 

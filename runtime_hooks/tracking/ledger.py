@@ -78,10 +78,6 @@ class Ledger:
         """Whether a claim owns this content."""
         return key in self._by_key
 
-    def may_share(self, keys: Sequence[bytes]) -> bool:
-        """Whether a claim may own blocks of this prompt."""
-        return bool(keys) and (self.claims(keys[0]) if self._groups.full else self.claimed)
-
     def contents(self, keys: Iterable[bytes]) -> Iterator[Content]:
         """Those of these contents that a claim owns."""
         return (content for key in keys if (content := self._by_key.get(key)) is not None)
@@ -131,8 +127,9 @@ class Ledger:
         """The claims on a prefix of these contents, and how many of the contents each covers."""
         shared: dict[Entry, int] = {}
         for at, key in enumerate(keys):
-            if (content := self._by_key.get(key)) is not None:
-                shared.update(dict.fromkeys(content.owners, at + 1))
+            if (content := self._by_key.get(key)) is None:
+                break
+            shared.update(dict.fromkeys(content.owners, at + 1))
         return shared
 
     def place(self, pairs: Iterable[tuple[bytes, int]]) -> dict[Entry, list[Place]]:

@@ -206,7 +206,7 @@ class OffloadTracker:
             found: how many of the first ones it would get.
         """
         ledger = self._tracker.ledger
-        if not ledger.may_share(keys):
+        if not (keys and ledger.claims(keys[0])):
             return ()
         missing = [
             entry

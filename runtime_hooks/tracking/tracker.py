@@ -99,10 +99,6 @@ class BlockTracker:
         """A failure removed cached blocks."""
         self._removed(Kind.BLOCK_LOST, blocks, {})
 
-    def may_share(self, keys: Sequence[bytes]) -> bool:
-        """Whether any claim may own blocks of this prompt."""
-        return any(ledger.may_share(keys) for ledger in self._ledgers)
-
     def is_claimed(self, key: bytes) -> bool:
         """Whether any claim owns this content."""
         return self.ledger.claims(key) or self.watched.ledger.claims(key)
@@ -203,7 +199,7 @@ class BlockTracker:
             claiming: a claim on these contents is about to be accepted. Then unclaimed blocks are
                 dropped, too, because the claim would have to hold them.
         """
-        if not keys or not (claiming or self.ledger.may_share(keys)):
+        if not keys or not (claiming or self.ledger.claims(keys[0])):
             return
         groups = self._registry.groups
         found = list(self._pool.find(groups.every(keys)))

@@ -4,8 +4,8 @@ A claim takes the keys of its first positions, as many as it declared. Two claim
 where they have a key in common. Positions of an object whose content is not stated are counted as
 spans, so a footprint of a million blocks costs no more than one of ten.
 
-In a pool of several groups a claim takes what a hit at the end of these positions needs in each
-group. It is unknown how many blocks that is unless the contents of these positions are stated.
+In a pool of several groups a claim takes what a hit at the end of its predicate needs in each
+group. Its blocks are unknown unless these are as many as it declared, and their contents stated.
 """
 
 from __future__ import annotations
@@ -87,14 +87,13 @@ class Capacity:
 
     def add(self, claim: Claim) -> None:
         """A claim takes its blocks."""
-        size = claim.size
-        whole = self._pool.has_one_cache
-        if size is None or not (whole or size <= len(claim.obj.contents)):
+        size, one = claim.size, self._pool.has_one_cache
+        named = claim.obj.named if one else len(claim.obj.contents)
+        end = min(size or 0, named) if one else claim.stop
+        keys = tuple(self._pool.needs(claim.obj, 0, end)) if size and end <= named else ()
+        if size is None or not (one or len(keys) == size):
             self._unknown.add(claim)
             return
-        end = min(size, claim.obj.named) if whole else size
-        keys = tuple(self._pool.needs(claim.obj, 0, end))
-        size = size if whole else len(keys)
         self._sizes[claim] = keys, size
         for key in keys:
             self._owners.setdefault(key, set()).add(claim)

@@ -1,8 +1,8 @@
 //! Counts the blocks that responsible claims take, each block once.
 //!
 //! A claim takes the keys of its first positions, as many as it declared; in a pool of several
-//! groups, what a hit at their end needs in each. Positions of an object whose content is not
-//! stated are counted as spans, or make the size unknown if there are several groups. What claims took that were responsible since
+//! groups, what a hit at the end of its predicate needs in each. Positions of an object whose
+//! content is not stated are counted as spans, or leave unknown what is taken of several groups. What claims took that were responsible since
 //! some event is found from the whole by leaving out the later claims.
 
 use std::collections::BTreeSet;
@@ -94,19 +94,22 @@ impl Capacity {
         &mut self, number: u32, claims: &Claims, objects: &Objects, pool: &Pool, tables: &Tables,
     ) {
         let claim = &claims[number];
-        let (object, whole) = (objects.get(claim.object), pool.has_one_cache());
-        let known = |size: &i64| whole || *size <= object.contents.len() as i64;
-        let Some(size) = claim.size(tables).filter(known) else {
+        let (object, one) = (objects.get(claim.object), pool.has_one_cache());
+        let size = claim.size(tables).unwrap_or(-1);
+        let named = if one { object.named() } else { object.contents.len() as i64 };
+        let needed = if one { size.min(named) } else { claim.stop() };
+        let mut keys = vec![];
+        if size > 0 && needed <= named {
+            pool.needs((objects, object), 0, needed, |key| {
+                keys.push(key);
+                true
+            });
+        }
+        if size < 0 || (!one && keys.len() as i64 != size) {
             self.unknown.insert(number, claim.took);
             return;
-        };
-        let end = if whole { size.min(object.named()) } else { size };
-        let mut keys = vec![];
-        pool.needs((objects, object), 0, end, |key| {
-            keys.push(key);
-            true
-        });
-        let end = if whole { size } else { keys.len() as i64 };
+        }
+        let end = size;
         for key in &keys {
             self.owners.entry(*key).or_default().add(number);
         }

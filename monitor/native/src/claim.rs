@@ -202,6 +202,10 @@ impl Claim {
     pub fn threshold(&self) -> i64 {
         self.predicate.map_or(UNSTATED, |predicate| predicate.blocks)
     }
+    /// The first position after those that its predicate needs; its extent if none is stated.
+    pub fn stop(&self) -> i64 {
+        self.predicate.map_or(self.extent() as i64, Predicate::end)
+    }
     /// What terms read of it before an event.
     pub fn inputs(&self) -> Inputs<'_> {
         Inputs { threshold: self.threshold(), was: &self.facts, ..Inputs::default() }

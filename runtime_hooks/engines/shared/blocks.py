@@ -153,7 +153,7 @@ class BlockHooks:
             return
         found = tokens // self._size
         asked = self.could_use(request, found)
-        if asked and self._controller.tracker.may_share(self._keys(request, self._size)):
+        if asked and self._controller.tracker.is_claimed(self._keys(request, self._size)[0]):
             blocks = self._manager.get_block_ids(request.request_id)[self.groups.lead]
             self.report_found(request, asked, blocks[:found])
 

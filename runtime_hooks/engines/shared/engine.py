@@ -98,6 +98,8 @@ def _unfit_cache(scheduler: Scheduler) -> str:
         if type(spec) not in _CACHES:
             tried = ", ".join(kind.__name__ for kind in _CACHES)
             return f"the model has a cache of {type(spec).__name__}, and {tried} were tried"
+    if not any(isinstance(spec, FullAttentionSpec) for spec in specs):
+        return "no cache of the model is of full attention, whose blocks a claim counts"
     if {scheduler.hash_block_size, *(spec.block_size for spec in specs)} != {scheduler.block_size}:
         return "blocks are hashed in another size than they are kept"
     if coordinator.enable_partial_hash_hits:

@@ -78,7 +78,7 @@ class TestWindow:
         """A window holds the last blocks of a long prompt, and a shorter one finds none of its."""
         lines = [
             mark("stream_opened", groups=TWO_GROUPS),
-            *claim(blocks=3, keys=("k0", "k1", "k2")),
+            *claim(blocks=3, footprint=4, keys=("k0", "k1", "k2")),
             event("block_cached", claim_id="a", block_ids=(1, 2, 3), positions=(0, 1, 2)),
             event("block_cached", claim_id="a", block_ids=(4, 5, 6), positions=(0, 1, 2), group=1),
             event("claim_materialized", claim_id="a"),

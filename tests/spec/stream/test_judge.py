@@ -149,14 +149,20 @@ class TestGroups:
     def test_sums_count_every_group(self) -> None:
         """A claim takes what a hit needs in each group: all of a full one, the end of a window."""
         keys = tuple(f"k{at}" for at in range(6))
-        lines: list[Event | StreamMark] = [self.OPENED, *claim(blocks=4, keys=keys[:4])]
+        lines: list[Event | StreamMark] = [
+            self.OPENED,
+            *claim(blocks=4, footprint=5, keys=keys[:4]),
+        ]
         assert self.total(lines) == 4 + 1
-        lines += claim("b", blocks=6, keys=keys)
+        lines += claim("b", blocks=6, footprint=7, keys=keys)
         assert self.total(lines) == 6 + 2  # the ends are in different blocks
 
-    def test_contents_that_are_not_stated(self) -> None:
-        """Without its keys it is unknown how many blocks of several groups a claim takes."""
-        assert self.total([self.OPENED, *claim(blocks=4)]) is None
+    @pytest.mark.parametrize("footprint", [4, 5])
+    def test_unknown_blocks(self, footprint: int) -> None:
+        """Without keys, or with another footprint, it is unknown which blocks a claim takes."""
+        keys = () if footprint == 5 else ("k0", "k1", "k2", "k3")
+        lines = [self.OPENED, *claim(blocks=4, footprint=footprint, keys=keys)]
+        assert self.total(lines) is None
 
     @staticmethod
     def total(lines: list[Event | StreamMark]) -> int | None:

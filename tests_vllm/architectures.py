@@ -1,0 +1,115 @@
+"""Tiny models with other caches than one of full attention, by what a hit needs of them.
+
+A window is four blocks of 32 tokens.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+__all__ = ["ARCHITECTURES"]
+
+_SIZES: Final = {
+    "hidden_size": 64,
+    "intermediate_size": 128,
+    "num_attention_heads": 2,
+    "num_key_value_heads": 1,
+    "head_dim": 32,
+    "vocab_size": 512,
+    "max_position_embeddings": 8192,
+    "torch_dtype": "float32",
+}
+_WINDOW: Final = 4 * 32
+
+
+def _layers(first: str, last: str, of_first: int = 1, times: int = 1) -> dict[str, Any]:
+    kinds = ([first] * of_first + [last]) * times
+    return {"layer_types": kinds, "num_hidden_layers": len(kinds)}
+
+
+def _gemma(kind: str, **more: Any) -> dict[str, Any]:
+    return {
+        **_SIZES,
+        "architectures": [f"G{kind[1:]}ForCausalLM"],
+        "model_type": f"{kind}_text",
+        "sliding_window": _WINDOW,
+        "query_pre_attn_scalar": 32,
+        "hidden_activation": "gelu_pytorch_tanh",
+        "tie_word_embeddings": True,
+        **_layers("sliding_attention", "full_attention", of_first=5),
+        **more,
+    }
+
+
+ARCHITECTURES: Final[dict[str, dict[str, Any]]] = {
+    "gpt-oss": {
+        **_SIZES,
+        "architectures": ["GptOssForCausalLM"],
+        "model_type": "gpt_oss",
+        "sliding_window": _WINDOW,
+        "num_local_experts": 4,
+        "num_experts_per_tok": 2,
+        "attention_bias": True,
+        "swiglu_limit": 7.0,
+        "rope_theta": 150000,
+        "rope_scaling": {
+            "rope_type": "yarn",
+            "factor": 2.0,
+            "beta_fast": 32.0,
+            "beta_slow": 1.0,
+            "truncate": False,
+            "original_max_position_embeddings": 4096,
+        },
+        **_layers("sliding_attention", "full_attention", times=2),
+    },
+    "gemma 3": _gemma("gemma3", rope_local_base_freq=10000.0),
+    "gemma 4": _gemma("gemma4", global_head_dim=32, vocab_size_per_layer_input=512),
+    "mistral": {  # no cache of full attention
+        **_SIZES,
+        "architectures": ["MistralForCausalLM"],
+        "model_type": "mistral",
+        "sliding_window": _WINDOW,
+        "num_hidden_layers": 2,
+        "hidden_act": "silu",
+    },
+    "llama 4": {
+        **_SIZES,
+        "architectures": ["Llama4ForCausalLM"],
+        "model_type": "llama4_text",
+        "num_hidden_layers": 4,
+        "attention_chunk_size": _WINDOW,
+        "no_rope_layers": [1, 1, 1, 0],
+        "num_local_experts": 4,
+        "num_experts_per_tok": 1,
+        "interleave_moe_layer_step": 2,
+        "intermediate_size_mlp": 128,
+    },
+    "lfm2": {
+        **_SIZES,
+        "architectures": ["Lfm2ForCausalLM"],
+        "model_type": "lfm2",
+        "block_dim": 64,
+        "conv_dim": 64,
+        "conv_L_cache": 3,
+        "block_ff_dim": 128,
+        "block_multiple_of": 32,
+        **_layers("conv", "full_attention", of_first=3),
+    },
+    "qwen3-next": {
+        **_SIZES,
+        "architectures": ["Qwen3NextForCausalLM"],
+        "model_type": "qwen3_next",
+        "num_key_value_heads": 2,
+        "head_dim": 256,
+        "linear_key_head_dim": 128,
+        "linear_value_head_dim": 128,
+        "linear_num_key_heads": 1,
+        "linear_num_value_heads": 2,
+        "num_experts": 4,
+        "num_experts_per_tok": 2,
+        "moe_intermediate_size": 64,
+        "shared_expert_intermediate_size": 64,
+        "torch_dtype": "bfloat16",
+        **_layers("linear_attention", "full_attention", of_first=3),
+    },
+}
