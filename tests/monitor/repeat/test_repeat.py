@@ -233,6 +233,56 @@ class TestRun:
             run = changed(tmp_path, timed)
             assert (1, ()) == (run.shown.outcomes, run.shown.latencies_ns)
 
+    def recorded(self, folder: Path, change: Change, name: str) -> Shown:
+        """What a recorded trace shows with its lines changed and numbered again."""
+        lines = [json.loads(each) for each in (RECORDINGS / f"{name}.jsonl").open()]
+        lines = [{**each, "sequence": n} for n, each in enumerate(change(lines))]
+        path = folder / "run.jsonl"
+        path.write_text("".join(json.dumps(each) + "\n" for each in lines))
+        return read_run(RowKind.FAILURE, ListedRun(trace=str(path))).shown
+
+    def test_unloaded(self, tmp_path: Path) -> None:
+        """A claim that is reported restored without a load was not."""
+
+        def unloaded(lines: list[dict[str, Any]]) -> list[dict[str, Any]]:
+            return [each for each in lines if each["kind"] != "load_finished"]
+
+        assert 1 == self.recorded(tmp_path, lambda lines: lines, "offloadable").restored
+        assert 0 == self.recorded(tmp_path, unloaded, "offloadable").restored
+
+    @pytest.mark.parametrize(
+        "other",
+        [{"claim_id": "x"}, {"request_id": "x"}, {"outcome_claim_id": "x"}],
+        ids=lambda other: "".join(other),
+    )
+    def test_other(self, other: dict[str, str], tmp_path: Path) -> None:
+        """An outcome that names another claim or request is none."""
+
+        def changed(lines: list[dict[str, Any]]) -> list[dict[str, Any]]:
+            named = "claim_restoration_failed"
+            return [each | other if each["kind"] == named else each for each in lines]
+
+        found = self.recorded(tmp_path, changed, "offloadable_load_fails")
+        assert (1, 0, 1) == (found.failed, found.outcomes, found.reports)
+
+    def test_restated(self, tmp_path: Path) -> None:
+        """What is stated again does not count twice."""
+
+        def again(lines: list[dict[str, Any]]) -> list[dict[str, Any]]:
+            (report,) = (each for each in lines if each["kind"] == "claim_restoration_failed")
+            report = report | {"restated": True, "time_ns": lines[-2]["time_ns"]}
+            mark = {"kind": "stream_restated", "stream": report["stream"]}
+            return [*lines[:-1], mark, report, lines[-1]]
+
+        assert 1 == self.recorded(tmp_path, again, "offloadable_load_fails").reports
+
+    def test_many(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        """A run with more loads than are followed is unclear."""
+        monkeypatch.setattr("monitor.repeat.run.MOST_LOADS", 0)
+        trace = ListedRun(trace=str(SAMPLES / "offloadable_failed_restore.jsonl"))
+        run = read_run(RowKind.FAILURE, trace)
+        assert (None, "it has more than 0 loads") == (run.met, run.why)
+
     @pytest.mark.parametrize(("kind", "name"), RECORDED)
     def test_gap(self, kind: RowKind, name: str, tmp_path: Path) -> None:
         """A recorded trace that lacks any one of its lines is not as expected, or leaves it open;
