@@ -22,7 +22,7 @@ export PYTHONDONTWRITEBYTECODE :=
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help demo test test-slow test-deep test-wheel native-core test-vllm test-sglang test-vllm-gpu setup-vllm witness bench soak fuzz mutate runs lint docs suite lock clean
+.PHONY: help demo test test-slow test-deep test-wheel native-core test-vllm test-sglang test-vllm-gpu setup-vllm witness repeat bench soak fuzz mutate runs lint docs suite lock clean
 
 help: ## Show these targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-13s %s\n", $$1, $$2 }' Makefile
@@ -96,6 +96,11 @@ witness: $(STAMP) $(VLLM_VENV)/.stamp ## Label the plugin by what its traces of 
 	@rm -rf build/table
 	$(VLLM_VENV)/bin/python -m pytest tests_vllm/test_table.py --keep build/table
 	$(BIN)/python -m tests_vllm.witness build/table
+
+repeat: $(STAMP) $(VLLM_VENV)/.stamp ## Repeat the connector boundary in a real engine, 131 runs, and judge them
+	@rm -rf build/repeat
+	$(VLLM_VENV)/bin/python -m tests_vllm.repeat build/repeat
+	$(BIN)/python -m monitor repeat build/repeat/runs.json
 
 SECONDS ?= 600
 

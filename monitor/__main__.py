@@ -18,6 +18,7 @@ app = new_app(
         "follow": "monitor.follow.cli",
         "watch": "monitor.watch.cli",
         "pressure": "monitor.pressure.cli",
+        "repeat": "monitor.repeat.cli",
     },
 )
 add_docs(app, later("monitor.cli.pages", "pages"), of="verdicts")

@@ -36,7 +36,16 @@ class TestHelp:
         """The commands that there are."""
         assert {
             "spec": ["list", "show", "diagram", "docs", "schema"],
-            "monitor": ["check", "evidence", "follow", "watch", "pressure", "docs", "schema"],
+            "monitor": [
+                "check",
+                "evidence",
+                "follow",
+                "watch",
+                "pressure",
+                "repeat",
+                "docs",
+                "schema",
+            ],
             "proofs": [
                 "check",
                 "explain",

@@ -32,6 +32,7 @@ READERS: dict[str, tuple[str, Callable[[str], int]]] = {
     ),
     "explain": ("a.jsonl", lambda at: proofs(["explain", at, "--mode", "expiring"])),
     "itf": ("a.itf.json", lambda at: proofs(["explain", at, "--mode", "expiring"])),
+    "repeat": ("a.yaml", lambda at: monitor(["repeat", at])),
     "descriptor": ("a.yaml", lambda at: proofs(["lower", at])),
     "evidence": ("a.yaml", lambda at: proofs(["lower", EXAMPLE, "--evidence", at])),
     "against": ("a.json", lambda at: proofs(["lower", EXAMPLE, "--against", at])),

@@ -16,7 +16,7 @@ from vllm.platforms.cpu import CpuPlatform
 
 from runtime_hooks.trace.faults import LOG
 from spec.claims.claim import Mode
-from tests_vllm.engine import Engine
+from tests_vllm.engine import Engine, freeze
 
 Make = Callable[..., Engine]
 Keep = Callable[[str, Path, Mode], None]
@@ -43,20 +43,12 @@ class Clock:
 
 
 _TESTS = itertools.count()
-_COLLECTED_EVERY = 16  # tests; an engine that has ended leaves some megabytes
 
 
 @pytest.fixture(autouse=True)
 def frozen(monkeypatch: pytest.MonkeyPatch) -> None:
-    """What was there before an engine stays out of the collector's sight.
-
-    An engine has everything collected seven times in its life. With torch and vLLM imported, that
-    takes most of the time of a test.
-    """
-    if next(_TESTS) % _COLLECTED_EVERY == 0:
-        gc.unfreeze()
-        gc.collect()
-    gc.freeze()
+    """What was there before an engine stays out of the collector's sight."""
+    freeze(next(_TESTS))
     monkeypatch.setattr(gc, "unfreeze", lambda: None)
 
 
@@ -121,6 +113,5 @@ def keep(pytestconfig: pytest.Config) -> Keep:
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    """How many runs `test_repeat` makes, and where traces are kept."""
-    parser.addoption("--runs", type=int, default=2, help="runs of test_repeat, 131 for all")
+    """Where traces are kept."""
     parser.addoption("--keep", metavar="FOLDER", help="keep traces for tests_vllm.witness here")

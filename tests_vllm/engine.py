@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
+import gc
+from typing import Any, Final
 
 from vllm.v1.request import Request
 
@@ -11,7 +12,22 @@ from runtime_hooks.demo.engine import Engine as DemoEngine
 from runtime_hooks.demo.tiny import tokens
 from spec.events.canonical import Event
 
-__all__ = ["Engine"]
+__all__ = ["Engine", "freeze"]
+
+_COLLECTED_EVERY: Final = 16  # engines; one that has ended leaves some megabytes
+_unfreeze = gc.unfreeze  # tests replace it
+
+
+def freeze(turn: int) -> None:
+    """Exclude from garbage collection what is there before an engine; collect at some turns.
+
+    An engine has everything collected seven times in its life. With torch and vLLM imported, that
+    takes most of the time of a test.
+    """
+    if turn % _COLLECTED_EVERY == 0:
+        _unfreeze()
+        gc.collect()
+    gc.freeze()
 
 
 class Engine(DemoEngine):

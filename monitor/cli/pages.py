@@ -1,10 +1,12 @@
-"""Generates the published schemas of verdicts and registries."""
+"""Generates the published schemas of verdicts, registries and lists of runs."""
 
 from __future__ import annotations
 
 from monitor.follow.verdict_line import followed_schema
 from monitor.live.lines import live_schema
 from monitor.pressure.judge import pressure_schema
+from monitor.repeat.judge import repeat_schema
+from monitor.repeat.runs import runs_schema
 from monitor.report.verdict import verdict_schema
 from monitor.watch.lines import watched_schema
 from monitor.watch.registry import registry_schema
@@ -20,6 +22,8 @@ def pages() -> dict[str, str]:
         "live": live_schema,
         "pressure": pressure_schema,
         "registry": registry_schema,
+        "repeat": repeat_schema,
+        "runs": runs_schema,
         "verdict": verdict_schema,
         "watched": watched_schema,
     }

@@ -105,7 +105,7 @@ class Controller:
             pool, self._registry, self._emitter, self.tick, self._is_unfinished
         )
         self.offloaded = OffloadTracker(
-            tier, self.tracker, self._registry, self._emitter, self.tick
+            tier, self.tracker, self._registry, self._emitter, self.tick, self._read_clock
         )
         self._arbitration = Arbitration(
             settings, pool, self._registry, self.tracker.ledger, self._emitter, self._end
@@ -295,7 +295,7 @@ class Controller:
 
     def tick(self) -> None:
         """Read the clock, and end the claims whose duration or time to be there is over."""
-        self._now[TimeUnit.SECONDS] = self._emitter.now_ns = self._clock()
+        self._read_clock()
         self._admission.expire(TimeUnit.SECONDS)
         self._admission.demote_overdue()
 
@@ -311,6 +311,9 @@ class Controller:
             self._end(entry, Kind.CLAIM_DEMOTED)
         self.tracker.after_reset(done=True)
         self.offloaded.lost(None)
+
+    def _read_clock(self) -> None:
+        self._now[TimeUnit.SECONDS] = self._emitter.now_ns = self._clock()
 
     def fail(self) -> None:
         """Something was not observed: leave a gap in the stream."""

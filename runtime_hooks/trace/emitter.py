@@ -21,7 +21,8 @@ __all__ = ["Emitter"]
 class Emitter:
     """Writes the events of one stream.
 
-    `now_ns` is the time of every event until it is set anew: one call of a hook is one moment.
+    `now_ns` is the time of every event until it is set anew: at each call of a hook, and at the
+    outcome of a failed restore.
     `reports` counts the reports by kind, also those that a drill suppresses, and
     `restore_refusals` those refusals among them for which a claim was not restored.
     """

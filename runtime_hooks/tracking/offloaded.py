@@ -54,6 +54,7 @@ class OffloadTracker:
     Args:
         tier: the engine's tier; None where it has none, and then no method does anything.
         tick: called when something happens; updates the time and ends the claims that expired.
+        read_clock: updates the time only.
     """
 
     def __init__(
@@ -63,9 +64,10 @@ class OffloadTracker:
         registry: Registry,
         emitter: Emitter,
         tick: Callable[[], None],
+        read_clock: Callable[[], None],
     ) -> None:
         self._tier, self._tracker, self._registry = tier, tracker, registry
-        self._emitter, self._tick = emitter, tick
+        self._emitter, self._tick, self._read_clock = emitter, tick, read_clock
         self._loads: dict[str, _Load] = {}  # by request
 
     # Copies.
@@ -263,12 +265,16 @@ class OffloadTracker:
         return list(brought.values())
 
     def _refuse(self, request_id: str, missing: Sequence[Entry]) -> tuple[str, ...]:
-        """Report that claims were not restored for a request; returns those it is refused for."""
+        """Report that claims were not restored for a request; returns those it is refused for.
+
+        The failure has the time of the call, and its outcome the time at which it is reported.
+        """
         named = name_of(request_id)
         for entry in missing:
             self._emitter.fact(Kind.LOAD_FAILED, claim_id=entry.claim_id, request_id=named)
         blamed = [entry for entry in missing if self._registry.enforces(entry)]
         claims = tuple(entry.claim_id for entry in blamed)
+        self._read_clock()
         for entry in blamed:
             self._registry.report(
                 entry,

@@ -41,6 +41,7 @@ COMMANDS: Final[dict[str, Listed]] = {
     "follow": Listed("Judge events as they come, from files, pipes and sockets.", "monitor"),
     "watch": Listed("Watch claims on an engine without the plugin.", "monitor"),
     "pressure": Listed("Decide across runs whether priorities have influence.", "monitor"),
+    "repeat": Listed("Judge repeated restores, failed restores and controls.", "monitor"),
     "evidence": Listed("Extract evidence for a mode from traces, for label.", "monitor"),
     "explain": Listed("Explain what each event of a trace changed, and why.", "proofs"),
     "prove": Listed("Prove what a mode's obligations guarantee.", "proofs", "check"),

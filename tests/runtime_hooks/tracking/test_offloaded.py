@@ -1,5 +1,7 @@
 """Tests of tracking.offloaded: claims are copied to a tier, and loaded back or not."""
 
+import itertools
+
 import pytest
 
 from runtime_hooks.claims.arrivals import Arrival
@@ -178,6 +180,17 @@ class TestTier:
         told = ["request_arrived", "claim_restore_required", *failed, "request_finished"]
         assert told == self.told(engine)
         assert KEPT is engine.judge(Mode.OFFLOADABLE).verdict
+
+    def test_time(self) -> None:
+        """A failed load has the time at which it was found, and its outcome a later one."""
+        engine, _ = copied()
+        self.aborted(engine)
+        looks = itertools.count(engine.now, 7)
+        engine.controller._clock = lambda: next(looks)
+        engine.controller.offloaded.failed("gone")
+        kinds = ("load_failed", "claim_restoration_failed", "request_refused")
+        failed, outcome, refused = (engine.kinds(kind)[0].time_ns for kind in kinds)
+        assert (failed + 7, failed + 7) == (outcome, refused)
 
     def test_aborted_and_released(self) -> None:
         """The claim is given up meanwhile: nothing is owed any more."""

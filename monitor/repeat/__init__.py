@@ -1,0 +1,1 @@
+"""Judges repeated runs of a connector boundary: restores, failed restores, and their controls."""

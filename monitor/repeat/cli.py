@@ -1,0 +1,84 @@
+"""`repeat`: judges repeated runs of the connector boundary together."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated, Final
+
+import typer
+
+from monitor.input.errors import InputError
+from monitor.repeat.judge import Repeated, judge
+from monitor.repeat.run import read_run
+from monitor.repeat.runs import load_runs
+from monitor.repeat.text import as_markdown, put
+from spec.cli.arguments import path
+from spec.cli.common import Code, OutputOption, json_page, print_text, write_output
+from spec.cli.layout import Page, Plain, paper, rendered
+from spec.files.writing import check_target
+from spec.language.errors import SpecError
+
+__all__ = ["register"]
+
+_EXAMPLE = "Example: python -m monitor repeat monitor/samples/repeat/runs.yaml"
+_CODES: Final = {
+    Repeated.HOLDS: Code.OK,
+    Repeated.VIOLATED: Code.VIOLATED,
+    Repeated.INCONCLUSIVE: Code.INCONCLUSIVE,
+}
+
+
+class TableFormat(StrEnum):
+    """The output formats: for people, for programs, for papers."""
+
+    TEXT = "text"
+    JSON = "json"
+    MD = "md"
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command to an application."""
+    app.command("repeat", epilog=_EXAMPLE)(repeat)
+
+
+def repeat(
+    runs: Annotated[
+        Path,
+        typer.Argument(
+            parser=path, metavar="RUNS", help="A list of rows and of the traces of their runs."
+        ),
+    ],
+    form: Annotated[
+        TableFormat, typer.Option("--format", help="Output format: text, JSON or Markdown.")
+    ] = TableFormat.TEXT,
+    output: OutputOption = None,
+) -> None:
+    """Judge repeated runs of the connector boundary.
+
+    A row is a success, in which a claim is restored from the offload tier; a failure, in which the
+    restore fails and has an outcome that names the claim; or a control, which has no such outcome.
+    Each trace is one run. What a list of runs is: docs/repeat.md.
+
+    Exit 0: each run is as expected. 1: one is not. 2: bad input. 3: inconclusive.
+    """
+    rows = load_runs(runs)
+    check_target(output, reads=[runs, *(run.trace for row in rows for run in row.runs)])
+    try:
+        found = judge([(row, [read_run(row.kind, run) for run in row.runs]) for row in rows])
+    except InputError as error:
+        raise SpecError(str(error)) from error
+    if form is TableFormat.JSON:
+        text = json_page(found).decode()
+    elif form is TableFormat.MD:
+        text = as_markdown(found)
+    else:
+        out = paper() if output is None else Plain()
+        page = Page(out.width)
+        put(page, found)
+        text = rendered(page, out)
+    if output is None:
+        print_text(text)
+    else:
+        write_output(output, text.encode("utf-8", "backslashreplace"))
+    raise typer.Exit(_CODES[found.verdict])

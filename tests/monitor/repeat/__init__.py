@@ -1,0 +1,1 @@
+"""Tests of repeated runs of the connector boundary."""
