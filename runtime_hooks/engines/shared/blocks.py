@@ -77,8 +77,8 @@ class BlockHooks:
         while self._steps:
             step, fresh = self._steps.popleft()
             for request_id, start, blocks, keys, group in fresh:
-                same = (key is not None and b.block_hash is key for b, key in zip(blocks, keys))
-                gone = (i for i, there in enumerate(same) if not there)
+                both = zip(blocks, keys, strict=True)
+                gone = (i for i, (b, key) in enumerate(both) if not key or b.block_hash is not key)
                 for last, end in pairwise((-1, *gone, len(blocks))):
                     pairs = [(keys[i], blocks[i].block_id) for i in range(last + 1, end)]
                     if pairs:

@@ -44,7 +44,7 @@ def keys_of(request: Any, tokens: int, size: int, group: int = 0) -> list[bytes]
 
 def in_group(key: bytes, group: int) -> bytes:
     """The key of the same block in another group."""
-    return make_block_hash_with_group_id(get_block_hash(key), group)
+    return bytes(make_block_hash_with_group_id(get_block_hash(key), group))
 
 
 def loadable(request: Any) -> int | None:
