@@ -51,7 +51,7 @@ def compare(engine: Engine) -> None:
     ranks: dict[int, int] = {}
     controller = engine.armed.attachments[0].controller
     for entry in controller._registry.live.values():
-        for key, content in zip(entry.keys, entry.contents, strict=True):
+        for key, content in zip(entry.blocks, entry.contents, strict=True):
             assert {b for _, b in controller.tracker._pool.find([key])} == content.blocks.keys()
             wanted = not (entry.copied or entry.watched)
             assert (content.pin in content.blocks and content.pin not in free) or not (

@@ -29,8 +29,8 @@ class Content:
     """The content of the blocks at one position of some claims.
 
     `at` is the position and `group` the group of caches. They are the same in all these claims,
-    because a key also names everything before it. `blocks` are the copies, the oldest first. `pin` is the copy that is excluded from
-    eviction, on behalf of `wanted` claims.
+    because a key also names everything before it. `blocks` are the copies, the oldest first. `pin`
+    is the copy that is excluded from eviction, on behalf of `wanted` claims.
     """
 
     at: int

@@ -103,20 +103,29 @@ class BlockTracker:
         """Whether any claim owns this content."""
         return self.ledger.claims(key) or self.watched.ledger.claims(key)
 
-    def has_block(self, key: bytes) -> bool:
-        """Whether a block of a claim holds this content."""
-        found = (content for ledger in self._ledgers for content in ledger.contents((key,)))
-        return any(content.blocks for content in found)
+    def reach(self, keys: Sequence[bytes]) -> int:
+        """The longest prefix of a prompt, in blocks, that is cached and computed for a hit."""
+        return self._registry.groups.reach(keys, self._there(keys).__contains__)
+
+    def _there(self, keys: Sequence[bytes]) -> set[bytes]:
+        """The keys of a prompt, in all groups, that computed blocks hold."""
+        return {key for key, _ in self._pool.find(self._registry.groups.every(keys))}
 
     def look_up(self, request_id: str, keys: Sequence[bytes], found: int) -> None:
         """A request looked up the contents that it can use, and found the first ones of them.
 
-        A request that finds what it computed itself, as after a preemption, does not reuse it.
+        A request that finds what it computed itself, as after a preemption, does not reuse it. One
+        that finds more than a claim has may use none of the claim, where a window or a state is
+        missing at the claim's end.
         """
         self._tick()
+        groups = self._registry.groups
+        there = self._there(keys) if groups.sparse else set()
         for ledger in self._ledgers:
             for entry, asked in ledger.shared(keys).items():
                 predicate, lead = entry.claim.materialization_predicate, min(asked, found)
+                if groups.sparse:
+                    lead = min(found, groups.reach(keys[:asked], there.__contains__))
                 names = {"claim_id": entry.claim_id, "request_id": name_of(request_id)}
                 counts = {"asked": min(asked, entry.reach), "held": max(0, lead - predicate.start)}
                 self._emitter.fact(Kind.PREFIX_LOOKUP, **names, **counts)
@@ -135,11 +144,10 @@ class BlockTracker:
         Where a hit goes beyond its end, the end of a window or a state at its end is not computed.
         """
         groups = self._registry.groups
-        if not groups.sparse:
+        if not groups.sparse or (reach := self.reach(keys)) <= blocks:
             return ""
-        present = {key for key, _ in self._pool.find(groups.every(keys))}
-        reach = groups.reach(keys, present.__contains__)
-        if reach <= blocks or present.issuperset(groups.needed(keys[:blocks])):
+        needed = groups.needed(keys[:blocks])
+        if len({key for key, _ in self._pool.find(needed)}) == len(needed):
             return ""
         return (
             f"a hit uses {reach} blocks of its prompt, so no window or state that ends at block "

@@ -81,7 +81,7 @@ READS: Final = (
     ),
     Reads(
         f"{_CORE}single_type_kv_cache_manager:MambaManager",
-        ("mamba_cache_mode", "num_speculative_blocks"),
+        ("mamba_cache_mode", "num_speculative_blocks", "has_prefill_checkpoint_blocks"),
     ),
     Reads(f"{_CORE}kv_cache_manager:KVCacheBlocks", ("blocks",)),
     Reads(

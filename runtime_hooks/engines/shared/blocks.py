@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 from runtime_hooks.engines.shared.requests import keys_of, loadable
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable
 
     from runtime_hooks.claims.groups import Groups
     from runtime_hooks.controller.controller import Controller
@@ -56,6 +56,7 @@ class BlockHooks:
             wraps.put(self._manager, "get_computed_blocks", self._get_computed_blocks)
         wraps.put(self._pool, "get_new_blocks", self._get_new_blocks)
         wraps.put(self._pool, "cache_full_blocks", self._cache_full_blocks)
+        wraps.put(self._pool, "cache_partial_block", self._cache_partial_block)
         wraps.put(self._pool, "evict_blocks", self._evict_blocks)
         wraps.put(self._pool, "reset_prefix_cache", self._reset_prefix_cache)
         wraps.put(self._pool.cached_block_hash_to_block, "pop", self._pop)
@@ -154,23 +155,17 @@ class BlockHooks:
         found = tokens // self._size
         asked = self.could_use(request, found)
         if asked and self._controller.tracker.is_claimed(self._keys(request, self._size)[0]):
-            blocks = self._manager.get_block_ids(request.request_id)[self.groups.lead]
-            self.report_found(request, asked, blocks[:found])
+            self.report_found(request, asked, found)
 
-    def report_found(self, request: Any, asked: int, blocks: Sequence[int]) -> None:
-        """Report the look-up of a request: it found the first blocks, as far as they are computed.
+    def report_found(self, request: Any, asked: int, found: int) -> None:
+        """Report the look-up of a request: what it found counts as far as it is computed.
 
         Args:
             asked: how many blocks it can use.
-            blocks: those that it found, from the first on.
+            found: how many of the first ones it found.
         """
-        keys, uncomputed = self._keys(request, asked * self._size), self.uncomputed()
-        tracker, found = self._controller.tracker, 0
-        for key, block in zip(keys, blocks, strict=False):
-            if block in uncomputed and not tracker.has_block(key):
-                break
-            found += 1
-        tracker.look_up(request.request_id, keys, found)
+        keys, tracker = self._keys(request, asked * self._size), self._controller.tracker
+        tracker.look_up(request.request_id, keys, tracker.reach(keys[:found]))
 
     def _get_new_blocks(self, call: Callable[[int], Any]) -> Callable[[int], Any]:
         removed = self._removed
@@ -218,6 +213,29 @@ class BlockHooks:
                 self._wraps.attempt("cache_full_blocks", self._note_fresh, *part)
 
         return cache_full_blocks
+
+    def _cache_partial_block(self, call: Callable[..., Any]) -> Callable[..., Any]:
+        """VLLM caches a state by this method, too, with the key of a whole block."""
+
+        def cache_partial_block(
+            request: Any,
+            block: Any,
+            num_tokens: int,
+            kv_cache_group_id: int,
+            *args: Any,
+            **named: Any,
+        ) -> Any:
+            if self._wraps.instead("cache_partial_block", False, self._keeps_out, request):
+                return None
+            before = block.block_hash
+            key = call(request, block, num_tokens, kv_cache_group_id, *args, **named)
+            if block.block_hash is not before:
+                at = num_tokens // self._size - 1
+                part = (request.request_id, at, [block], kv_cache_group_id)
+                self._wraps.attempt("cache_partial_block", self._note_fresh, *part)
+            return key
+
+        return cache_partial_block
 
     def _keeps_out(self, request: Any) -> bool:
         """Whether the blocks of a request are kept out of the cache."""

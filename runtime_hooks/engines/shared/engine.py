@@ -104,6 +104,9 @@ def _unfit_cache(scheduler: Scheduler) -> str:
         return "blocks are hashed in another size than they are kept"
     if coordinator.enable_partial_hash_hits:
         return "parts of blocks are hashed, and whole ones were tried"
+    managers = coordinator.single_type_managers
+    if any(getattr(each, "has_prefill_checkpoint_blocks", False) for each in managers):
+        return "states are saved within a prefill, and those at its ends were tried"
     if len(specs) > 1 and scheduler.connector is not None:
         return "the model has several caches, and an offload tier was tried with one"
     return ""

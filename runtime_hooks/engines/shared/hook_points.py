@@ -105,6 +105,20 @@ POINTS: Final = (
         sees="blocks are cached, and will be computed in this step",
         does="keeps the blocks of a no_admit request out of the cache",
     ),
+    Hook(
+        f"{_POOL}cache_partial_block",
+        (
+            "self",
+            "request",
+            "block",
+            "num_tokens",
+            "kv_cache_group_id",
+            "block_size",
+            "replace_existing_hashes",
+        ),
+        sees="a state is cached, and will be computed in this step",
+        does="keeps the states of a no_admit request out of the cache",
+    ),
     Hook(f"{_POOL}evict_blocks", ("self", "block_ids"), sees="blocks are lost to a failed load"),
     Hook(
         f"{_POOL}reset_prefix_cache",

@@ -202,7 +202,7 @@ class OffloadHooks:
         pairs = [(block.block_hash, block.block_id) for block in blocks if block.block_hash]
         if self._controller.offloaded.loaded(request.request_id, pairs):
             # It looks up nothing else, so it does not find blocks that others computed meanwhile.
-            self._blocks.report_found(request, len(pairs), [block for _, block in pairs])
+            self._blocks.report_found(request, len(pairs), len(pairs))
 
     def _invalid(self, call: Callable[..., set[str]]) -> Callable[..., set[str]]:
         def handle_invalid_blocks(invalid_block_ids: Any, num_scheduled_tokens: Any) -> set[str]:

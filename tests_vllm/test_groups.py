@@ -1,0 +1,166 @@
+"""Claims in engines with several groups of KV caches: windows, chunks and states."""
+
+from __future__ import annotations
+
+import random
+from pathlib import Path
+from typing import NamedTuple
+
+import pytest
+
+from monitor.check.files import EXIT_CODES
+from runtime_hooks.demo.engine import claim, sampling
+from runtime_hooks.demo.tiny import tokens
+from runtime_hooks.settings.config import TAKEN
+from spec.claims.claim import Mode
+from spec.events.alphabet import Kind
+from spec.language.verdicts import Verdict
+from spec.stream.outcome import ModeVerdict
+from tests_vllm.actions import reset
+from tests_vllm.architectures import ARCHITECTURES
+from tests_vllm.conftest import Make
+from tests_vllm.rows import Row, story
+from tests_vllm.stage import Played, end_of, play
+from tests_vllm.test_random import busy, check
+from tests_vllm.test_random import play as play_random
+
+HARD, OFFLOADABLE = Mode.HARD_PROTECTED, Mode.OFFLOADABLE
+
+
+class Sums(NamedTuple):
+    """Blocks of the pool, of a claim on 12 blocks of a prompt, and that a prompt of 18 needs."""
+
+    usable: int
+    claim: int
+    needs: int
+
+
+SUMS = {
+    "gpt-oss": Sums(44, 12 + 4, 18 + 18),  # a full group, and one with a window of four
+    "lfm2": Sums(40, 12 + 3 * 1, 18 + 3 * 3),  # a full group, and three of states
+    "gemma 3": Sums(130, 12 + 5 * 4, 6 * 18),
+    "gemma 4": Sums(130, 12 + 5 * 4, 6 * 18),
+    "llama 4": Sums(80, 4 * 12, 4 * 18),  # chunks, all of which are needed
+}
+
+IN_CI = ("gpt-oss", "lfm2")
+
+each_model = pytest.mark.parametrize(
+    "model", [pytest.param(m, marks=() if m in IN_CI else pytest.mark.deep) for m in SUMS]
+)
+
+
+def played(model: str, folder: Path, *, enforce: bool = True) -> Played:
+    """A claimed prefix, a request that does not fit beside it, a longer prompt, and a reset."""
+    row = Row(
+        HARD,
+        (
+            ("prefix", 12, claim("claim:p", 12)),
+            ("active", 18),
+            ("prefix", 13),
+            reset,
+            ("prefix", 12),
+        ),
+        code=0,
+        ends="0 refused 12 0",
+        victims=0,
+        told="accepted materialized end refused end reused end lost harmed materialized end",
+        usable=SUMS[model].usable,
+        model=model,
+    )
+    return play(row, folder, {} if enforce else {"enforce": ()})
+
+
+@each_model
+class TestHard:
+    def test_kept(self, model: str, tmp_path: Path) -> None:
+        """A claim holds what a hit needs in each group: a request beside which it does not fit is
+        refused with the sum of all groups, and the prefix is found again."""
+        sums, found = SUMS[model], played(model, tmp_path)
+        assert "0 refused 12 0" == " ".join(map(end_of, found.answers))
+        told = "accepted materialized end refused end reused end lost harmed materialized end"
+        assert told == story(found.events)
+        total = sums.claim + sums.needs
+        proof = (sums.claim, sums.needs, total, sums.usable, total - sums.usable)
+        refusal = found.answers[1].metadata["refusal"]
+        assert proof == tuple(refusal["proof"].values())
+        assert ["claim:p"] == refusal["blocking_claim_ids"]
+        assert ModeVerdict.KEPT is found.report.verdict, found.report.why
+
+    def test_not_enforced(self, model: str, tmp_path: Path) -> None:
+        """Where nothing is enforced the same requests evict its blocks, and the check finds it."""
+        found = played(model, tmp_path, enforce=False)
+        assert "refused" not in map(end_of, found.answers)
+        assert any(event.kind is Kind.BLOCK_EVICTED for event in found.events)
+        assert 1 == EXIT_CODES[found.report.verdict]
+        broken = found.report.obligations["victim_exclusion_before_violation"]
+        assert Verdict.VIOLATED is broken
+
+
+def configured(model: str, **more: object) -> dict[str, object]:
+    """The configuration of an engine with this model."""
+    config = ARCHITECTURES[model]
+    return {"config": config, "max_model_len": 640, "dtype": config["torch_dtype"], **more}
+
+
+@pytest.mark.parametrize("model", IN_CI)
+class TestEnds:
+    """Where a claim may end."""
+
+    def test_within_a_prompt(self, make: Make, model: str) -> None:
+        """vLLM caches the end of a window, and a state, at the end of a prompt; at the end of a
+        claim the plugin has them cached, too. Then a prompt that goes on otherwise finds them."""
+        engine = make(100, engine=configured(model))
+        accepted = {"claim": {"decision": "accepted"}}
+        for asked in (
+            ("prompt", 10, claim("claim:part", 6)),
+            ("other", 10, claim("claim:all", 10)),
+        ):
+            assert accepted == engine.serve(asked)[0].metadata
+        branch = [*tokens("prompt", 6), *tokens("another", 1)]
+        found = engine.llm.generate([{"prompt_token_ids": branch}], sampling(), use_tqdm=False)
+        assert 6 * 32 == found[0].num_cached_tokens
+        assert 10 == engine.serve(("other", 12))[0].cached // 32
+        engine.close()
+        held = [e.claim_id for e in engine.events() if e.kind is Kind.CLAIM_MATERIALIZED]
+        assert ["claim:part", "claim:all"] == held
+        assert ModeVerdict.KEPT is engine.judge(HARD).verdict
+
+    def test_too_late(self, make: Make, model: str) -> None:
+        """A prompt that is cached further than a claim would end is not computed again, so the end
+        of the window or the state would never be there: such a claim is rejected."""
+        engine = make(100, engine=configured(model))
+        engine.serve(("prompt", 10))
+        (part,) = engine.serve(("prompt", 10, claim("a", 6)))
+        (whole,) = engine.serve(("prompt", 10, claim("b", 9)))
+        assert part.metadata["claim"]["reason"].startswith("a hit uses 9 blocks of its prompt")
+        assert {"claim": {"decision": "accepted"}} == whole.metadata
+
+    def test_footprint(self, make: Make, model: str) -> None:
+        """A claim declares no blocks behind what its predicate needs."""
+        engine = make(100, engine=configured(model))
+        (found,) = engine.serve(("prompt", 10, claim("a", 6, footprint_blocks=8)))
+        assert found.metadata["claim"]["reason"].startswith("its predicate ends at block 6")
+
+
+@each_model
+@pytest.mark.parametrize("seed", [3, 4])
+def test_random(make: Make, model: str, seed: int) -> None:
+    """Whatever comes, each claim is kept by its mode, and the plugin knows the engine's pool."""
+    source, modes = random.Random(seed), tuple(mode for mode in TAKEN if mode is not OFFLOADABLE)
+    sizes = {"max_num_batched_tokens": 512, "enable_chunked_prefill": True}
+    sums = SUMS[model]
+    usable = 80 * sums.claim // 12 + 10
+    engine = make(usable, engine=configured(model, max_model_len=2560, **sizes), defer_s=0.01)
+    play_random(engine, source, modes)
+    check(engine, modes)
+
+
+@pytest.mark.parametrize("model", IN_CI)
+def test_busy(make: Make, overlapping: None, model: str) -> None:
+    """So it is with requests of many tokens, several at once, with steps that overlap."""
+    modes = tuple(mode for mode in TAKEN if mode is not OFFLOADABLE)
+    sizes = {"max_num_batched_tokens": 512, "enable_chunked_prefill": True}
+    engine = make(90, engine=configured(model, max_model_len=1280, **sizes), defer_s=0.01)
+    busy(engine, random.Random(5), modes, tier=False)
+    check(engine, modes)
