@@ -17,6 +17,7 @@ from monitor.follow.addresses import (
     check_endpoint,
     check_url,
     is_publisher,
+    is_receiver,
     source_of,
     token_in,
 )
@@ -80,6 +81,7 @@ class Asked:
     webhook: str | None
     otlp: str | None
     otlp_token: Path | None
+    listen_token: Path | None
     metrics: str | None
     metrics_token: Path | None
     json: bool
@@ -145,8 +147,15 @@ def followed(asked: Asked, watch: Watch | None = None) -> Followed:
     if len(names) > SOURCES:
         raise SpecError(f"{len(names)} sources", f"follow at most {SOURCES} at once")
     replays = _replays(names, found_replays)
+    listen_token = _listen_token(asked, names)
     sources = {
-        name: source_of(name, until_eof=asked.until_eof, replay=replays.get(name) or None)
+        name: source_of(
+            name,
+            until_eof=asked.until_eof,
+            replay=replays.get(name) or None,
+            token=listen_token,
+            how=asked.how,
+        )
         for name in names
     }
     token = None if asked.metrics_token is None else token_in(asked.metrics_token)
@@ -243,6 +252,15 @@ def _replays(names: Sequence[str], replays: Sequence[str]) -> dict[str, str]:
         cause = f"{len(replays)} --replay for {sockets} of KV events"
         raise SpecError(cause, "name one for each, in their order, or none")
     return dict(zip(publishers, replays, strict=bool(replays)))
+
+
+def _listen_token(asked: Asked, names: Sequence[str]) -> str | None:
+    """The token that those ask for who post log records."""
+    if asked.listen_token is None:
+        return None
+    if not any(map(is_receiver, names)):
+        raise SpecError("--listen-token without otlp:HOST:PORT", "name that source, too")
+    return token_in(asked.listen_token, "--listen-token")
 
 
 def _collector(asked: Asked) -> tuple[str, str | None] | None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hmac
 import socket
 import threading
+from contextlib import suppress
 from http.client import LineTooLong
 from socketserver import ThreadingMixIn
 from typing import TYPE_CHECKING, Any, Final
@@ -79,10 +80,8 @@ class HttpServer(ThreadingMixIn, WSGIServer):
 
 def _cut(connection: socket.socket) -> None:
     """End a connection, in whichever thread somebody reads from it."""
-    try:
+    with suppress(OSError):  # it has ended meanwhile
         connection.shutdown(socket.SHUT_RDWR)
-    except OSError:  # it has ended meanwhile
-        pass
 
 
 class _Bounded:

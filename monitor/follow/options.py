@@ -11,6 +11,7 @@ from spec.cli.arguments import path_option
 __all__ = [
     "CheckpointOption",
     "EveryOption",
+    "ListenTokenOption",
     "MetricsOption",
     "MetricsTokenOption",
     "OtlpOption",
@@ -76,6 +77,14 @@ OtlpTokenOption: TypeAlias = Annotated[
         "--otlp-token",
         metavar="FILE",
         help="A file with the token that the collector asks for.",
+    ),
+]
+ListenTokenOption: TypeAlias = Annotated[
+    Path | None,
+    path_option(
+        "--listen-token",
+        metavar="FILE",
+        help="A file with the token that otlp:HOST:PORT asks for.",
     ),
 ]
 MetricsOption: TypeAlias = Annotated[

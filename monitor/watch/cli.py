@@ -100,6 +100,7 @@ def watch_claims(
             webhook=webhook,
             otlp=otlp,
             otlp_token=otlp_token,
+            listen_token=None,
             metrics=metrics,
             metrics_token=metrics_token,
             json=form is Format.JSON,
