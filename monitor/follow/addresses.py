@@ -6,10 +6,11 @@ import ipaddress
 import os
 import stat
 from importlib.util import find_spec
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, Final
 from urllib.parse import urlsplit
 
 from monitor.follow.growing_file import GrowingFile
+from monitor.follow.http_server import Address
 from monitor.follow.kv_socket import KvSocket
 from monitor.follow.otlp_receiver import OtlpReceiver
 from monitor.follow.streams import Fifo, Peer, StandardInput, Zmq, tcp, unix
@@ -27,7 +28,6 @@ if TYPE_CHECKING:
 
 __all__ = [
     "FORMS",
-    "Address",
     "address_of",
     "check_endpoint",
     "check_url",
@@ -173,13 +173,6 @@ def _kind(path: str) -> int | None:
         return stat.S_IFMT(os.stat(path).st_mode)
     except (OSError, ValueError):
         return None
-
-
-class Address(NamedTuple):
-    """Where this process listens."""
-
-    host: str
-    port: int
 
 
 def address_of(text: str, token: str | None) -> Address:

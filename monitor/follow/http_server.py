@@ -8,15 +8,13 @@ import threading
 from contextlib import suppress
 from http.client import LineTooLong
 from socketserver import ThreadingMixIn
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 from wsgiref.simple_server import WSGIRequestHandler, WSGIServer
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from monitor.follow.addresses import Address
-
-__all__ = ["REQUESTS", "HttpServer", "has_token"]
+__all__ = ["HEADER_BYTES", "MOST_S", "REQUESTS", "Address", "HttpServer", "has_token"]
 
 REQUESTS: Final = 8
 """Requests that are served at once; another is turned away."""
@@ -28,6 +26,13 @@ HEADER_BYTES: Final = 32 << 10
 """Most bytes of the line and the headers of a request."""
 
 _TIMEOUT_S: Final = 5.0
+
+
+class Address(NamedTuple):
+    """Where this process listens."""
+
+    host: str
+    port: int
 
 
 def has_token(environ: Mapping[str, Any], token: str | None) -> bool:
@@ -67,8 +72,8 @@ class HttpServer(ThreadingMixIn, WSGIServer):
         """Serve it for at most `MOST_S` seconds, and spare the thread again."""
         timer = threading.Timer(MOST_S, _cut, (request,))
         timer.daemon = True
-        timer.start()
         try:
+            timer.start()
             super().process_request_thread(request, client)
         finally:
             timer.cancel()
@@ -91,11 +96,18 @@ class _Bounded:
         self._file, self._left = file, HEADER_BYTES
 
     def readline(self, size: int) -> bytes:
-        """A line of the headers; raises LineTooLong, which is answered by 431."""
+        """A line of the headers.
+
+        Raises:
+            LineTooLong: they are too long, which is answered by 431.
+            ConnectionError: they ended early. http.client would take them for whole.
+        """
         line: bytes = self._file.readline(min(size, self._left + 1))
         self._left -= len(line)
         if self._left < 0:
             raise LineTooLong("header")
+        if not line.endswith(b"\n"):
+            raise ConnectionError
         return line
 
     def __getattr__(self, name: str) -> Any:

@@ -14,10 +14,10 @@ from spec.language.errors import SpecError
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
 
-    from monitor.follow.addresses import Address
     from monitor.follow.checkpointing import Recording
     from monitor.follow.engines import Engine
     from monitor.follow.follower import Follower
+    from monitor.follow.http_server import Address
     from monitor.follow.judge import Judge
     from monitor.follow.poster import Poster
 

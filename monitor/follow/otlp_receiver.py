@@ -30,8 +30,8 @@ from spec.language.prose import counted
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from monitor.follow.addresses import Address
     from monitor.follow.buffer import Line, Outlet
+    from monitor.follow.http_server import Address
 
 __all__ = ["BODY_BYTES", "PATH", "REFUSED", "OtlpReceiver"]
 
@@ -84,7 +84,7 @@ class OtlpReceiver(Once):
         self, name: str, address: Address, token: str | None, *, checks: bool = True
     ) -> None:
         self._token, self._checks = token, checks
-        self._decoding = threading.Lock()  # decoded, a request takes many times its bytes
+        self._decoding = threading.Lock()  # a decoded request takes many times its bytes
         self._order = threading.Lock()  # of what is put into the buffer
         self._broken = False  # whether a loss was reported, and no lines were accepted since
         try:
@@ -149,7 +149,7 @@ class OtlpReceiver(Once):
 
 
 class _Request:
-    """A request, of which nothing but the headers was read yet."""
+    """A request of which only the headers were read yet."""
 
     def __init__(self, environ: Mapping[str, Any]) -> None:
         self.environ = environ

@@ -23,7 +23,20 @@ from spec.installed import how_to_install
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-__all__ = ["BadRequest", "Form", "NoProtobuf", "answer", "failure", "lines_in", "unread_in"]
+__all__ = [
+    "NO_EVENT",
+    "RECORDS",
+    "BadRequest",
+    "Form",
+    "NoProtobuf",
+    "answer",
+    "failure",
+    "lines_in",
+    "unread_in",
+]
+
+RECORDS: Final = 20_000
+"""Most log records of a request: an empty one takes two bytes, and as long to read as others."""
 
 NO_EVENT: Final = b"a log record without an event"
 """The line of a log record of which neither the body nor the attributes are a line."""
@@ -61,8 +74,12 @@ def lines_in(body: bytes, form: Form) -> list[bytes | None]:
         NoProtobuf: it is in protobuf, and the extra is not installed.
     """
     records = _in_json(body) if form is Form.JSON else _in_protobuf(body)
+    lines: list[bytes] = []
     try:
-        lines = [_line_of(record, place) for place, record in records]
+        for place, record in records:
+            lines.append(_line_of(record, place))
+            if len(lines) > RECORDS:
+                raise BadRequest(f"over {RECORDS} log records; send smaller batches")
     except Malformed as fault:
         raise BadRequest(f"{fault.place or 'the request'}: {fault.reason}") from None
     if not lines and body.strip() not in (b"", b"{}", b'{"resourceLogs":[]}'):
@@ -82,10 +99,13 @@ def answer(form: Form, rejected: int, message: str) -> bytes:
         return _ENCODE({"partialSuccess": said} if rejected else {})
     if not rejected:
         return b""
-    from opentelemetry.proto.collector.logs.v1 import logs_service_pb2 as service
+    from opentelemetry.proto.collector.logs.v1.logs_service_pb2 import (
+        ExportLogsPartialSuccess,
+        ExportLogsServiceResponse,
+    )
 
-    partial = service.ExportLogsPartialSuccess(rejected_log_records=rejected, error_message=message)
-    found: bytes = service.ExportLogsServiceResponse(partial_success=partial).SerializeToString()
+    partial = ExportLogsPartialSuccess(rejected_log_records=rejected, error_message=message)
+    found: bytes = ExportLogsServiceResponse(partial_success=partial).SerializeToString()
     return found
 
 
@@ -93,7 +113,7 @@ def failure(form: Form, message: str) -> bytes:
     """The body of the answer to a request that was refused: a google.rpc.Status with a message."""
     if form is Form.JSON:
         return _ENCODE({"message": message})
-    text = message.encode()[:_SHORT]
+    text = message.encode("ascii", "replace")[:_SHORT]
     return bytes((2 << 3 | 2, len(text))) + text  # field 2, a text
 
 
@@ -109,11 +129,11 @@ def _in_protobuf(body: bytes) -> Iterator[tuple[str, dict[str, object]]]:
     try:
         from google.protobuf.json_format import MessageToDict
         from google.protobuf.message import DecodeError
-        from opentelemetry.proto.collector.logs.v1 import logs_service_pb2 as service
+        from opentelemetry.proto.collector.logs.v1.logs_service_pb2 import ExportLogsServiceRequest
     except ImportError:
         raise NoProtobuf from None
     try:
-        request: Any = service.ExportLogsServiceRequest.FromString(body)
+        request: Any = ExportLogsServiceRequest.FromString(body)
     except DecodeError:
         raise BadRequest("no protobuf of an ExportLogsServiceRequest") from None
     for i, resource in enumerate(request.resource_logs):
