@@ -37,13 +37,13 @@ from spec.language.prose import counted, printable
 from spec.stream.codes import Code as Reasons
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
     from pathlib import Path
 
     from monitor.follow.buffer import WhenFull
     from monitor.follow.metrics import Samples
     from monitor.follow.poster import Poster
-    from monitor.follow.verdict_line import VerdictLine
+    from monitor.follow.verdict_line import PostedLine, VerdictLine
     from monitor.input.dialects import Reader
     from monitor.input.errors import InputError
     from monitor.input.logs import Extraction
@@ -98,6 +98,9 @@ class Watch(Protocol):
 
     def look(self) -> None:
         """Called several times a second, between lines."""
+
+    def post_by(self, post: Callable[[Sequence[PostedLine]], None]) -> None:
+        """Post by this what is no verdict."""
 
     def samples(self) -> Samples:
         """Metrics of what is watched, by their keys."""
@@ -204,13 +207,19 @@ def followed(asked: Asked, watch: Watch | None = None) -> Followed:
     otlp = None if collector is None else OtlpLogs(*collector, _report)
     posters: list[Poster] = [each for each in (webhook, otlp) if each is not None]
 
+    def post(lines: Sequence[PostedLine]) -> None:
+        for poster in posters:
+            poster.tell(lines)
+
     def tell(lines: Sequence[VerdictLine]) -> None:
         if watch is None:
             _show(lines, asked)
         else:
             watch.show(lines)
-        for poster in posters:
-            poster.tell(lines)
+        post(lines)
+
+    if watch is not None:
+        watch.post_by(post)
 
     follower = Follower(
         sources,

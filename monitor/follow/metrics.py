@@ -100,7 +100,7 @@ METRICS: Final = (
     Metric(
         "webhook_posts",
         "counter",
-        "Violations posted, given up after several tries, or dropped at a full queue.",
+        "Violations and losses posted, given up after several tries, or dropped at a full queue.",
         ("outcome",),
     ),
     Metric(

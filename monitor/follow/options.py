@@ -62,7 +62,10 @@ EveryOption: TypeAlias = Annotated[
 ]
 WebhookOption: TypeAlias = Annotated[
     str | None,
-    typer.Option(metavar="URL", help="Post each violation to this address, as JSON."),
+    typer.Option(
+        metavar="URL",
+        help="Post each violation, and each loss that watch observes, to this address, as JSON.",
+    ),
 ]
 OtlpOption: TypeAlias = Annotated[
     str | None,

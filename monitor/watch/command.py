@@ -16,7 +16,7 @@ from monitor.check.files import EXIT_CODES
 from monitor.follow.command import followed
 from monitor.follow.verdict_line import ClaimLine, ViolationLine, line_text
 from monitor.input.errors import InputError
-from monitor.watch.lines import EndLine, EngineLine, change_line, known
+from monitor.watch.lines import EndLine, EngineLine, change_line, known, loss_line
 from monitor.watch.preconditions import Met, preconditions
 from monitor.watch.reader import Joins
 from monitor.watch.standing import State
@@ -27,11 +27,11 @@ from spec.language.prose import counted, printable
 from spec.stream.outcome import ModeVerdict
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from monitor.follow.command import Asked, Followed
     from monitor.follow.metrics import Samples
-    from monitor.follow.verdict_line import VerdictLine
+    from monitor.follow.verdict_line import PostedLine, VerdictLine
     from monitor.input.dialects import Reader
     from monitor.watch.join import Change
     from monitor.watch.preconditions import Evaluated
@@ -75,6 +75,7 @@ class Watch:
         self._live: Any = None
         self._drawn, self._began, self._noted = 0.0, time.monotonic(), False
         self._inconclusive: dict[str, str] = {}  # claims, each with the first reason
+        self._post: Callable[[Sequence[PostedLine]], None] = lambda _: None
         self._joins = Joins(watching, self._changed, self._check_count)
         self.joins = self._joins.made
 
@@ -97,7 +98,13 @@ class Watch:
         if (len(self.joins) + 1) * len(self._watching.claims) > MOST_STANDINGS:
             raise InputError(source, f"over {MOST_STANDINGS} claims on all engines together")
 
+    def post_by(self, post: Callable[[Sequence[PostedLine]], None]) -> None:
+        """Post losses by this."""
+        self._post = post
+
     def _changed(self, change: Change) -> None:
+        if change.lost:
+            self._post([loss_line(change)])
         if self._asked.json:
             typer.echo(msgspec.json.encode(change_line(change)))
         elif self._live is None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from email.message import Message
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +16,7 @@ from monitor.watch.preconditions import Met, preconditions
 from monitor.watch.prefixes import Tree
 from monitor.watch.registry import load_registry
 from spec.lowering.depths import Precondition
+from tests.monitor.follow.receiver import receiving
 from tests.monitor.watch.engine import Engine, line, prompt
 from tests.monitor.watch.watching import write_registry
 from tests.schemas import faults
@@ -158,3 +160,56 @@ class TestOpenEnds:
         found = preconditions(watching, [join], open_ends=["no replay shows it"])
         (joinable,) = (e for e in found if e.precondition is Precondition.JOINABLE_EVENTS)
         assert (joinable.met, joinable.evidence) == (Met.NOT_OBSERVABLE, "no replay shows it")
+
+
+class TestLosses:
+    def posted(self, args: list[str], option: str = "--webhook") -> list[tuple[str, Any]]:
+        """What is posted while a capture is watched, with its key."""
+
+        def keep(_: str, headers: Message, body: bytes) -> tuple[str, Any]:
+            return headers["Idempotency-Key"], json.loads(body)
+
+        with receiving(keep, (200,)) as (url, posts):
+            main([*args, option, url])
+        return posts
+
+    def test_posted(self, tmp_path: Path) -> None:
+        """A loss is posted with its cause, under one id each time, and as the schema says."""
+        args, schema = capture(tmp_path, blocks=5), watched_schema()
+        (key, loss), *others = self.posted(args)
+        assert [] == others
+        assert [] == faults(loss, schema, schema)
+        assert {
+            "schema": "resident-claims/watched-loss/1",
+            "id": key,
+            "stream": "engine",
+            "claim_id": "hot",
+            "mode": "best_effort",
+            "time_ns": 120_000_000_000,
+            "tier": "gpu",
+            "needed": 3,
+            "held": 1,
+            "why": "blocks 0-1 removed in batch 2, which stored 2 blocks",
+        } == loss
+        assert [(key, loss)] == self.posted(args)
+
+    def test_log_record(self, tmp_path: Path) -> None:
+        """A collector is told the same, as a warning among the verdicts."""
+        posts = self.posted(capture(tmp_path, blocks=5), "--otlp")
+        records = [
+            record
+            for _, body in posts
+            for record in body["resourceLogs"][0]["scopeLogs"][0]["logRecords"]
+        ]
+        (loss,) = (each for each in records if each["eventName"] == "resident_claims.loss")
+        assert "WARN" == loss["severityText"]
+        assert "hot" == json.loads(loss["body"]["stringValue"])["claim_id"]
+
+    def test_none(self, tmp_path: Path) -> None:
+        """Where no prefix is lost, none is posted; nor is one that was lost before the registry."""
+        assert [] == self.posted(capture(tmp_path))
+        assert [] == self.posted(capture(tmp_path, blocks=5, registered="1970-01-01T00:02:30Z"))
+
+    def test_unknown(self, tmp_path: Path) -> None:
+        """A prefix that may have been lost in a missing batch is not reported as lost."""
+        assert [] == self.posted(capture(tmp_path, 0, 2, blocks=100))
