@@ -127,6 +127,18 @@ METRICS: Final = (
         "Seconds for which prefixes were held, of all claims together.",
         ("stream", "mode"),
     ),
+    Metric(
+        "watched_claim_blocks",
+        "gauge",
+        "Blocks of a claim: those that a hit needs, and those of them that are held or unknown.",
+        ("stream", "claim_id", "what"),
+    ),
+    Metric(
+        "watched_claim_losses",
+        "counter",
+        "How often the prefix of a claim was lost after it was held.",
+        ("stream", "claim_id"),
+    ),
 )
 """All that is exported beside what prometheus_client says of the process."""
 
