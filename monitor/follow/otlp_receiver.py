@@ -106,6 +106,9 @@ class OtlpReceiver(Once):
                 if refused.is_loss:
                     self._lose(outlet)
                 request.drain()
+            except Exception:  # answered by 500, after which the sender gives up
+                self._lose(outlet)
+                raise
             headers = [("Content-Type", str(request.answered)), ("Content-Length", str(len(body)))]
             headers += [("Retry-After", _RETRY_S)] if status == _FULL else []
             start(status, [*headers, ("Server", "resident-claims")])

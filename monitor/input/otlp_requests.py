@@ -82,6 +82,8 @@ def lines_in(body: bytes, form: Form) -> list[bytes | None]:
                 raise BadRequest(f"over {RECORDS} log records; send smaller batches")
     except Malformed as fault:
         raise BadRequest(f"{fault.place or 'the request'}: {fault.reason}") from None
+    except RecursionError:
+        raise BadRequest("nested too deep") from None
     if not lines and body.strip() not in (b"", b"{}", b'{"resourceLogs":[]}'):
         raise BadRequest("no log record in it; in JSON, names are such as resourceLogs")
     return [line if len(line) <= LINE_LIMIT else None for line in lines]
