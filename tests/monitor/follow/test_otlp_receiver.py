@@ -344,8 +344,8 @@ class Follower:
 
 
 @contextmanager
-def follower(folder: Path, *args: object) -> Iterator[Follower]:
-    port, verdicts = free_port(), folder / "verdicts.jsonl"
+def follower(folder: Path, *args: object, port: int = 0) -> Iterator[Follower]:
+    port, verdicts = port or free_port(), folder / "verdicts.jsonl"
     source = f"otlp:127.0.0.1:{port}"
     with following(source, "--verdicts", verdicts, "--format", "json", *args) as process:
         yield Follower(process, port, verdicts)
@@ -441,6 +441,16 @@ class TestFollowed:
             found.refuse(lines[4:])
             found.post(lines[4:])
             assert (0, []) == found.end()
+
+    @pytest.mark.parametrize("missing", [0, 1])
+    def test_restart(self, tmp_path: Path, missing: int) -> None:
+        """After a restart the numbers show whether lines came meanwhile."""
+        lines, port = SAMPLE.read_bytes().splitlines(), free_port()
+        for part in (lines[:4], lines[4 + missing :]):
+            with follower(tmp_path, "--checkpoint", tmp_path / "c", port=port) as found:
+                found.post(part)
+                code, breaks = found.end()
+        assert (3 if missing else 0, bool(missing)) == (code, bool(breaks))
 
     def test_unread(self, tmp_path: Path) -> None:
         """A log record that is no event breaks the streams, unless those of others are skipped."""
