@@ -6,14 +6,17 @@ import ipaddress
 import os
 import stat
 from importlib.util import find_spec
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, Final
 from urllib.parse import urlsplit
 
 from monitor.follow.growing_file import GrowingFile
+from monitor.follow.http_server import Address
 from monitor.follow.kv_socket import KvSocket
+from monitor.follow.otlp_receiver import OtlpReceiver
 from monitor.follow.streams import Fifo, Peer, StandardInput, Zmq, tcp, unix
 from monitor.input.errors import InputError, is_utf8
 from monitor.input.lines import STDIN
+from monitor.input.logs import PLAIN
 from spec.installed import how_to_install
 from spec.language.errors import SpecError
 
@@ -21,34 +24,47 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from monitor.follow.buffer import Source
+    from monitor.input.logs import Extraction
 
 __all__ = [
     "FORMS",
-    "Address",
     "address_of",
     "check_endpoint",
     "check_url",
     "is_publisher",
+    "is_receiver",
     "is_socket",
     "source_of",
     "token_in",
 ]
 
-FORMS: Final = "PATH, file:PATH, -, unix:PATH, tcp:HOST:PORT, zmq:ADDRESS or tcp://HOST:PORT"
+FORMS: Final = (
+    "PATH, file:PATH, -, unix:PATH, tcp:HOST:PORT, zmq:ADDRESS, otlp:HOST:PORT or tcp://HOST:PORT"
+)
 _ZMQ: Final = ("tcp://", "ipc://")
 _EXAMPLE: Final = "tcp://127.0.0.1:5557"
 _WAITS: Final = "file:"
+_OTLP: Final = "otlp:"
 _LOGS: Final = "/v1/logs"
 _TOKEN_BYTES: Final = 4096
 
 
-def source_of(text: str, *, until_eof: bool, replay: str | None = None) -> Source:
-    """The source of this address; it is not opened yet.
+def source_of(
+    text: str,
+    *,
+    until_eof: bool,
+    replay: str | None = None,
+    token: str | None = None,
+    how: Extraction = PLAIN,
+) -> Source:
+    """The source of this address. One that receives listens already; others are not opened yet.
 
     A path must be there; `file:PATH` waits until it is.
 
     Args:
         replay: the socket that replays KV events, of a socket that publishes them.
+        token: what a source that receives asks for.
+        how: how lines of events are taken out of what is received.
 
     Raises:
         InputError: there is no such thing, or it cannot be followed.
@@ -62,6 +78,8 @@ def source_of(text: str, *, until_eof: bool, replay: str | None = None) -> Sourc
         return Peer(unix(rest), until_eof=until_eof)
     if is_publisher(text):
         return _kv_socket(text, replay, until_eof=until_eof)
+    if is_receiver(text):
+        return _receiver(text, token, until_eof=until_eof, checks=how == PLAIN)
     if scheme == "tcp" and rest:
         return Peer(tcp(*_host_and_port(text, rest)), until_eof=until_eof)
     if scheme == "zmq" and rest:
@@ -72,6 +90,11 @@ def source_of(text: str, *, until_eof: bool, replay: str | None = None) -> Sourc
 def is_publisher(text: str) -> bool:
     """Whether an address is that of a socket on which an engine publishes KV events."""
     return text.startswith(_ZMQ)
+
+
+def is_receiver(text: str) -> bool:
+    """Whether an address is one to which log records are posted."""
+    return text.startswith(_OTLP)
 
 
 def is_socket(text: str) -> bool:
@@ -85,6 +108,16 @@ def _host_and_port(text: str, rest: str, example: str = "tcp:127.0.0.1:9000") ->
     if not (colon and host and port.isascii() and port.isdigit() and 0 < int(port) < 1 << 16):
         raise InputError(text, "no host and port", hint=f"such as {example}")
     return host, int(port)
+
+
+def _receiver(text: str, token: str | None, *, until_eof: bool, checks: bool) -> Source:
+    host, port = _host_and_port(text, text.removeprefix(_OTLP), f"{_OTLP}127.0.0.1:4318")
+    if until_eof:
+        raise InputError(text, "what is posted has no end", hint="leave out --until-eof")
+    if not _is_loopback(host) and not token:
+        hint = "listen on 127.0.0.1, or name a file with a token by --listen-token"
+        raise InputError(text, "other machines can reach it", hint=hint)
+    return OtlpReceiver(text, Address(host, port), token, checks=checks)
 
 
 def _zmq(text: str, address: str, *, until_eof: bool) -> Source:
@@ -140,13 +173,6 @@ def _kind(path: str) -> int | None:
         return stat.S_IFMT(os.stat(path).st_mode)
     except (OSError, ValueError):
         return None
-
-
-class Address(NamedTuple):
-    """Where metrics are served."""
-
-    host: str
-    port: int
 
 
 def address_of(text: str, token: str | None) -> Address:

@@ -110,6 +110,15 @@ class Buffer:
                 self._append(item)
             self._changed.notify_all()
 
+    def offer(self, batch: Batch) -> bool:
+        """Add a batch if its source need not wait, and return whether it was added."""
+        with self._changed:
+            if self._closed or self._is_full(batch.source):
+                return False
+            self._add(batch)
+            self._changed.notify_all()
+            return True
+
     def get(self, timeout: float, paused: Set[str] = frozenset()) -> Item | None:
         """The next of what is there; None where nothing comes for so many seconds.
 
@@ -161,6 +170,9 @@ class Buffer:
             lines = len(batch.lines) + (before.lines if before else 0)
             self._dropped[batch.source] = Drop(batch.source, lines, batch.position)
             return
+        self._add(batch)
+
+    def _add(self, batch: Batch) -> None:
         self._settle(batch.source)
         self._append(batch)
         size = _size(batch)
@@ -260,6 +272,10 @@ class Outlet:
         """Lines, and where the source can be read on after them."""
         if lines:
             self._buffer.put(Batch(self._source, lines, position or {}))
+
+    def offer(self, lines: Sequence[Line]) -> bool:
+        """Deliver lines of a sender that keeps them until they are taken; whether they were."""
+        return not lines or self._buffer.offer(Batch(self._source, lines, {}))
 
     def interrupted(self, why: str) -> None:
         """Lines may be missing here."""

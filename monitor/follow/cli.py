@@ -13,6 +13,7 @@ from monitor.follow.command import Asked, follow_events
 from monitor.follow.options import (
     CheckpointOption,
     EveryOption,
+    ListenTokenOption,
     MetricsOption,
     MetricsTokenOption,
     OtlpOption,
@@ -73,9 +74,9 @@ def follow_sources(
             parser=file_name,
             metavar="SOURCE",
             help="PATH of a file that grows or of a named pipe, file:PATH to wait for the file, -, "
-            "unix:PATH, tcp:HOST:PORT, zmq:ADDRESS; tcp://HOST:PORT, where an engine publishes KV "
-            "events; http://HOST:PORT, an SGLang server that lists such sockets; or PATH of the "
-            "socket of a serving process.",
+            "unix:PATH, tcp:HOST:PORT, zmq:ADDRESS; otlp:HOST:PORT, to which a collector posts log "
+            "records; tcp://HOST:PORT, where an engine publishes KV events; http://HOST:PORT, an "
+            "SGLang server that lists such sockets; or PATH of the socket of a serving process.",
         ),
     ],
     replay: ReplayOption = None,
@@ -95,6 +96,7 @@ def follow_sources(
     webhook: WebhookOption = None,
     otlp: OtlpOption = None,
     otlp_token: OtlpTokenOption = None,
+    listen_token: ListenTokenOption = None,
     metrics: MetricsOption = None,
     metrics_token: MetricsTokenOption = None,
     form: FormatOption = Format.TEXT,
@@ -130,6 +132,7 @@ def follow_sources(
                     "--webhook": webhook,
                     "--otlp": otlp,
                     "--otlp-token": otlp_token,
+                    "--listen-token": listen_token,
                     "--metrics": metrics,
                     "--metrics-token": metrics_token,
                     "--when-full": when_full is not WhenFull.BLOCK,
@@ -152,6 +155,7 @@ def follow_sources(
             webhook,
             otlp,
             otlp_token,
+            listen_token,
             metrics,
             metrics_token,
             form is Format.JSON,

@@ -17,6 +17,7 @@ from monitor.follow.addresses import (
     check_endpoint,
     check_url,
     is_publisher,
+    is_receiver,
     source_of,
     token_in,
 )
@@ -36,13 +37,13 @@ from spec.language.prose import counted, printable
 from spec.stream.codes import Code as Reasons
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
     from pathlib import Path
 
     from monitor.follow.buffer import WhenFull
     from monitor.follow.metrics import Samples
     from monitor.follow.poster import Poster
-    from monitor.follow.verdict_line import VerdictLine
+    from monitor.follow.verdict_line import PostedLine, VerdictLine
     from monitor.input.dialects import Reader
     from monitor.input.errors import InputError
     from monitor.input.logs import Extraction
@@ -80,6 +81,7 @@ class Asked:
     webhook: str | None
     otlp: str | None
     otlp_token: Path | None
+    listen_token: Path | None
     metrics: str | None
     metrics_token: Path | None
     json: bool
@@ -96,6 +98,9 @@ class Watch(Protocol):
 
     def look(self) -> None:
         """Called several times a second, between lines."""
+
+    def post_by(self, post: Callable[[Sequence[PostedLine]], None]) -> None:
+        """Post by this what is no verdict."""
 
     def samples(self) -> Samples:
         """Metrics of what is watched, by their keys."""
@@ -145,8 +150,15 @@ def followed(asked: Asked, watch: Watch | None = None) -> Followed:
     if len(names) > SOURCES:
         raise SpecError(f"{len(names)} sources", f"follow at most {SOURCES} at once")
     replays = _replays(names, found_replays)
+    listen_token = _listen_token(asked, names)
     sources = {
-        name: source_of(name, until_eof=asked.until_eof, replay=replays.get(name) or None)
+        name: source_of(
+            name,
+            until_eof=asked.until_eof,
+            replay=replays.get(name) or None,
+            token=listen_token,
+            how=asked.how,
+        )
         for name in names
     }
     token = None if asked.metrics_token is None else token_in(asked.metrics_token)
@@ -195,13 +207,19 @@ def followed(asked: Asked, watch: Watch | None = None) -> Followed:
     otlp = None if collector is None else OtlpLogs(*collector, _report)
     posters: list[Poster] = [each for each in (webhook, otlp) if each is not None]
 
+    def post(lines: Sequence[PostedLine]) -> None:
+        for poster in posters:
+            poster.tell(lines)
+
     def tell(lines: Sequence[VerdictLine]) -> None:
         if watch is None:
             _show(lines, asked)
         else:
             watch.show(lines)
-        for poster in posters:
-            poster.tell(lines)
+        post(lines)
+
+    if watch is not None:
+        watch.post_by(post)
 
     follower = Follower(
         sources,
@@ -243,6 +261,15 @@ def _replays(names: Sequence[str], replays: Sequence[str]) -> dict[str, str]:
         cause = f"{len(replays)} --replay for {sockets} of KV events"
         raise SpecError(cause, "name one for each, in their order, or none")
     return dict(zip(publishers, replays, strict=bool(replays)))
+
+
+def _listen_token(asked: Asked, names: Sequence[str]) -> str | None:
+    """The token that those ask for who post log records."""
+    if asked.listen_token is None:
+        return None
+    if not any(map(is_receiver, names)):
+        raise SpecError("--listen-token without otlp:HOST:PORT", "name that source, too")
+    return token_in(asked.listen_token, "--listen-token")
 
 
 def _collector(asked: Asked) -> tuple[str, str | None] | None:

@@ -2,34 +2,27 @@
 
 from __future__ import annotations
 
-import hmac
-import socket
 import threading
-from socketserver import ThreadingMixIn
 from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple, TypeAlias
-from wsgiref.simple_server import WSGIRequestHandler, WSGIServer
 
 from msgspec.structs import asdict
 
+from monitor.follow.http_server import HttpServer, has_token
 from spec.events.alphabet import Kind
 from spec.language.errors import SpecError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
 
-    from monitor.follow.addresses import Address
     from monitor.follow.checkpointing import Recording
     from monitor.follow.engines import Engine
     from monitor.follow.follower import Follower
+    from monitor.follow.http_server import Address
     from monitor.follow.judge import Judge
     from monitor.follow.poster import Poster
 
 __all__ = ["METRICS", "PROCESS", "Metric", "MetricsServer", "Samples", "registry_of"]
 
-REQUESTS: Final = 8
-"""Requests that are served at once; another is turned away."""
-
-_TIMEOUT_S: Final = 5.0
 _SOURCE: Final = ("source",)
 _METHODS: Final = frozenset({"GET", "HEAD"})
 _Samples: TypeAlias = "Iterable[tuple[tuple[str, ...], float]]"
@@ -107,7 +100,7 @@ METRICS: Final = (
     Metric(
         "webhook_posts",
         "counter",
-        "Violations posted, given up after several tries, or dropped at a full queue.",
+        "Violations and losses posted, given up after several tries, or dropped at a full queue.",
         ("outcome",),
     ),
     Metric(
@@ -133,6 +126,18 @@ METRICS: Final = (
         "counter",
         "Seconds for which prefixes were held, of all claims together.",
         ("stream", "mode"),
+    ),
+    Metric(
+        "watched_claim_blocks",
+        "gauge",
+        "Blocks of a claim: those that a hit needs, and those of them that are held or unknown.",
+        ("stream", "claim_id", "what"),
+    ),
+    Metric(
+        "watched_claim_losses",
+        "counter",
+        "How often the prefix of a claim was lost after it was held.",
+        ("stream", "claim_id"),
     ),
 )
 """All that is exported beside what prometheus_client says of the process."""
@@ -248,7 +253,7 @@ class MetricsServer:
             path, kind = environ["PATH_INFO"], "text/plain; charset=utf-8"
             if environ["REQUEST_METHOD"] not in _METHODS:
                 code, text = "405 Method Not Allowed", "only GET and HEAD"
-            elif path == "/metrics" and _may(environ, token):
+            elif path == "/metrics" and has_token(environ, token):
                 code, text = "200 OK", generate_latest(registry).decode()
                 kind = CONTENT_TYPE_LATEST
             elif path == "/metrics":
@@ -265,13 +270,13 @@ class MetricsServer:
             return [] if environ["REQUEST_METHOD"] == "HEAD" else [body]
 
         try:
-            self._server = _Server(address)
+            self._server = HttpServer(address)
         except (OSError, OverflowError) as error:
             reason = getattr(error, "strerror", None) or str(error)
             cause = f"--metrics {address.host}:{address.port}: {reason}"
             raise SpecError(cause, "name another address") from None
         self._server.set_app(answer)
-        self.port = int(self._server.server_address[1])
+        self.port = self._server.port
         self._thread = threading.Thread(
             target=self._server.serve_forever, kwargs={"poll_interval": 0.2}, daemon=True
         )
@@ -281,47 +286,3 @@ class MetricsServer:
         """Serve no more."""
         self._server.shutdown()
         self._server.server_close()
-
-
-def _may(environ: Mapping[str, Any], token: str | None) -> bool:
-    """Whether a request has the token, if one is needed."""
-    given = environ.get("HTTP_AUTHORIZATION", "").encode("utf-8", "replace")
-    return not token or hmac.compare_digest(given, f"Bearer {token}".encode())
-
-
-class _Server(ThreadingMixIn, WSGIServer):
-    """Serves few requests at once, so that whoever opens connections takes no more than that."""
-
-    daemon_threads = True
-
-    def __init__(self, address: Address) -> None:
-        self.address_family = socket.AF_INET6 if ":" in address.host else socket.AF_INET
-        self._free = threading.BoundedSemaphore(REQUESTS)
-        super().__init__(address, _Quiet)
-
-    def process_request(self, request: Any, client: Any) -> None:
-        """Serve a request in a thread, if there is one to spare."""
-        if self._free.acquire(blocking=False):
-            super().process_request(request, client)
-        else:
-            self.shutdown_request(request)
-
-    def process_request_thread(self, request: Any, client: Any) -> None:
-        """Serve it, and spare the thread again."""
-        try:
-            super().process_request_thread(request, client)
-        finally:
-            self._free.release()
-
-    def handle_error(self, request: object, client: object) -> None:
-        """A client that went away is no error of ours."""
-
-
-class _Quiet(WSGIRequestHandler):
-    """Logs no requests."""
-
-    timeout = _TIMEOUT_S
-    server_version, sys_version = "resident-claims", ""
-
-    def log_message(self, format: str, *args: object) -> None:
-        """Requests are not logged."""

@@ -11,6 +11,7 @@ from spec.cli.arguments import path_option
 __all__ = [
     "CheckpointOption",
     "EveryOption",
+    "ListenTokenOption",
     "MetricsOption",
     "MetricsTokenOption",
     "OtlpOption",
@@ -61,7 +62,10 @@ EveryOption: TypeAlias = Annotated[
 ]
 WebhookOption: TypeAlias = Annotated[
     str | None,
-    typer.Option(metavar="URL", help="Post each violation to this address, as JSON."),
+    typer.Option(
+        metavar="URL",
+        help="Post each violation, and each loss that watch observes, to this address, as JSON.",
+    ),
 ]
 OtlpOption: TypeAlias = Annotated[
     str | None,
@@ -76,6 +80,14 @@ OtlpTokenOption: TypeAlias = Annotated[
         "--otlp-token",
         metavar="FILE",
         help="A file with the token that the collector asks for.",
+    ),
+]
+ListenTokenOption: TypeAlias = Annotated[
+    Path | None,
+    path_option(
+        "--listen-token",
+        metavar="FILE",
+        help="A file with the token that otlp:HOST:PORT asks for.",
     ),
 ]
 MetricsOption: TypeAlias = Annotated[

@@ -1,7 +1,7 @@
 """Posts what is decided to a web address, in a thread of its own, without blocking the judge.
 
-Violations go to a webhook as JSON. All lines go to an OpenTelemetry collector as log records, in
-the JSON form of OTLP/HTTP.
+Violations and losses go to a webhook as JSON. All lines go to an OpenTelemetry collector as log
+records, in the JSON form of OTLP/HTTP.
 """
 
 from __future__ import annotations
@@ -15,14 +15,14 @@ from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
 
-from monitor.follow.verdict_line import LimitLine, ViolationLine
+from monitor.follow.verdict_line import LimitLine, LossLine, ViolationLine
 from spec import __version__
 from spec.stream.outcome import ModeVerdict
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
-    from monitor.follow.verdict_line import VerdictLine
+    from monitor.follow.verdict_line import PostedLine
 
 __all__ = ["TRIES", "WAITING", "OtlpLogs", "Poster", "Webhook", "log_record"]
 
@@ -32,8 +32,10 @@ WAITING: Final = 1_000
 TRIES: Final = 4
 
 CLAIM, VIOLATION = "resident_claims.claim", "resident_claims.violation"
-LIMIT: Final = "resident_claims.limit"
-"""The names of log records: the verdict on a claim, a violation, and a limit that was reached."""
+LIMIT, LOSS = "resident_claims.limit", "resident_claims.loss"
+"""The names of log records: the verdict on a claim, a violation, a limit that was reached, and a
+loss that `watch` observed.
+"""
 
 _TIMEOUT_S: Final = 5.0
 _FIRST_WAIT_S: Final = 0.5  # before the second try; each wait is twice the last
@@ -74,7 +76,7 @@ class Poster:
 
     def __init__(self, url: str, report: Callable[[str], None]) -> None:
         self._url, self._report = url, report
-        self._queue: queue.Queue[VerdictLine] = queue.Queue(WAITING)
+        self._queue: queue.Queue[PostedLine] = queue.Queue(WAITING)
         self._opener = urllib.request.build_opener(_NoRedirect)
         self._closing = threading.Event()
         self.posted = self.failed = self.dropped = 0
@@ -84,11 +86,11 @@ class Poster:
     MAY_HELP: tuple[int, ...]
     """Codes of answers after which another try may help."""
 
-    def wants(self, line: VerdictLine) -> bool:
+    def wants(self, line: PostedLine) -> bool:
         """Whether a line is posted."""
         return True
 
-    def content(self, lines: Sequence[VerdictLine]) -> tuple[Mapping[str, str], bytes]:
+    def content(self, lines: Sequence[PostedLine]) -> tuple[Mapping[str, str], bytes]:
         """The headers and the body of a post, besides what all have."""
         raise NotImplementedError
 
@@ -96,7 +98,7 @@ class Poster:
         """How many of the lines were refused by an answer of success."""
         return 0
 
-    def tell(self, lines: Iterable[VerdictLine]) -> None:
+    def tell(self, lines: Iterable[PostedLine]) -> None:
         """Post those among these that are wanted, later."""
         for line in lines:
             if self.wants(line):
@@ -129,7 +131,7 @@ class Poster:
             if self._closing.is_set():
                 return
 
-    def _post(self, lines: Sequence[VerdictLine]) -> None:
+    def _post(self, lines: Sequence[PostedLine]) -> None:
         own, body = self.content(lines)
         headers = {"Content-Type": "application/json", "User-Agent": "resident-claims", **own}
         wait, why = _FIRST_WAIT_S, ""
@@ -162,20 +164,20 @@ class Poster:
 
 
 class Webhook(Poster):
-    """Posts each violation as JSON, as it stands in the file of verdicts.
+    """Posts each violation as JSON, as it stands in the file of verdicts, and each loss.
 
     The header `Idempotency-Key` is the id of the line: what is posted again after a restart has the
     same.
     """
 
-    NAME, POSTS, MOST = "webhook", "violations", 1
+    NAME, POSTS, MOST = "webhook", "lines", 1
     MAY_HELP = (408, 429, *range(500, 600))
 
-    def wants(self, line: VerdictLine) -> bool:
-        """Whether it is a violation."""
-        return isinstance(line, ViolationLine)
+    def wants(self, line: PostedLine) -> bool:
+        """Whether it is a violation or a loss."""
+        return isinstance(line, ViolationLine | LossLine)
 
-    def content(self, lines: Sequence[VerdictLine]) -> tuple[Mapping[str, str], bytes]:
+    def content(self, lines: Sequence[PostedLine]) -> tuple[Mapping[str, str], bytes]:
         """One line."""
         (line,) = lines
         return {"Idempotency-Key": line.id}, msgspec.json.encode(line)
@@ -198,7 +200,7 @@ class OtlpLogs(Poster):
         self._headers = {} if token is None else {"Authorization": f"Bearer {token}"}
         super().__init__(url, report)
 
-    def content(self, lines: Sequence[VerdictLine]) -> tuple[Mapping[str, str], bytes]:
+    def content(self, lines: Sequence[PostedLine]) -> tuple[Mapping[str, str], bytes]:
         """A request to export these."""
         now = time.time_ns()
         scope = {"name": "resident-claims", "version": __version__}
@@ -218,7 +220,7 @@ class OtlpLogs(Poster):
             return 0  # usually there is nothing to say
 
 
-def log_record(line: VerdictLine, now_ns: int) -> dict[str, Any]:
+def log_record(line: PostedLine, now_ns: int) -> dict[str, Any]:
     """A line as a log record. When its event happened is unknown: events have no wall clock.
 
     Args:
@@ -241,12 +243,14 @@ def log_record(line: VerdictLine, now_ns: int) -> dict[str, Any]:
     }
 
 
-def _said(line: VerdictLine) -> tuple[str, ModeVerdict | None, ModeVerdict]:
+def _said(line: PostedLine) -> tuple[str, ModeVerdict | None, ModeVerdict]:
     """What a line is called, its verdict if it has one, and the verdict that weighs as much."""
     if isinstance(line, ViolationLine):
         return VIOLATION, ModeVerdict.VIOLATED, ModeVerdict.VIOLATED
     if isinstance(line, LimitLine):
         return LIMIT, None, ModeVerdict.INCONCLUSIVE
+    if isinstance(line, LossLine):
+        return LOSS, None, ModeVerdict.INCONCLUSIVE
     return CLAIM, line.verdict, line.verdict if line.entered else ModeVerdict.KEPT
 
 

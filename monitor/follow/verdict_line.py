@@ -1,4 +1,7 @@
-"""Defines the lines of a file of verdicts: violations, claims that ended, limits; counts them."""
+"""Defines the lines of a file of verdicts: violations, claims that ended, limits; counts them.
+
+Losses are posted as verdicts are, and stand in no file.
+"""
 
 from __future__ import annotations
 
@@ -24,6 +27,8 @@ __all__ = [
     "ClaimLine",
     "Counts",
     "LimitLine",
+    "LossLine",
+    "PostedLine",
     "Reason",
     "VerdictLine",
     "ViolationLine",
@@ -123,7 +128,32 @@ class LimitLine(
     why: str
 
 
+class LossLine(
+    msgspec.Struct,
+    frozen=True,
+    tag_field="schema",
+    tag="resident-claims/watched-loss/1",
+):
+    """A prefix that an engine held is not held any more. `watch` posts it; it is no verdict.
+
+    `id` is a digest of the stream, the claim and the batch: who watches again posts the same.
+    `time_ns` is that of the engine's wall clock. Of the blocks that a hit `needed`, `held` are in
+    the `tier` after the batch, and `why` is the cause.
+    """
+
+    id: str
+    stream: str
+    claim_id: str
+    mode: Mode
+    time_ns: int
+    tier: str
+    needed: int
+    held: int
+    why: str
+
+
 VerdictLine: TypeAlias = ViolationLine | ClaimLine | LimitLine
+PostedLine: TypeAlias = VerdictLine | LossLine
 
 
 def key_of(origin: str, *parts: str | int | None) -> str:

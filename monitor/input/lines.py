@@ -23,10 +23,12 @@ from monitor.input.compressed import (
 from monitor.input.errors import InputError, did_you_mean
 from monitor.input.logs import PLAIN, Extraction, LogLines
 from monitor.input.msgpack_lines import BadMsgpack, is_msgpack, lines_of
+from monitor.input.parquet import NoRows, is_parquet
+from monitor.input.parquet import lines_of as rows_of
 from spec.files.plain import NoFile, open_plain
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
 __all__ = ["BOM", "LINE_LIMIT", "STDIN", "Fault", "Lines", "split"]
 
@@ -161,13 +163,16 @@ class Lines:
         """The text in pieces; last, what ended the reading too early."""
         try:
             head = packed.peek(_MAGIC)
+            if is_parquet(head):
+                yield from packed.raw.aside(rows_of)
+                return
             found, promised = format_of(head), format_promised(self.file)
             if head and promised is not None and promised is not found:
                 reason = f"named {promised.suffix}, and not {promised.name} data"
                 hint = f"compress it with {promised.name}, or drop the suffix"
                 raise InputError(self.file, reason, hint=hint)
             yield from self._text(decompressed(packed, found))
-        except NoDecoder as error:
+        except (NoDecoder, NoRows) as error:
             raise InputError(self.file, str(error), hint=error.hint) from None
         except _UNREADABLE as error:
             yield error
@@ -235,6 +240,18 @@ class _Hashed(io.RawIOBase):
 
     def readable(self) -> bool:
         return True
+
+    def aside(self, read: Callable[[BinaryIO], Iterator[bytes]]) -> Iterator[bytes]:
+        """What is read at any places of the stream, which then goes on where it was."""
+        if not self._inner.seekable():
+            hint = "write it to a file, and name that"
+            raise NoRows("a Parquet file, which cannot be read from a pipe", hint)
+        place = self._inner.tell()
+        try:
+            yield from read(self._inner)
+        finally:
+            if not self._inner.closed:
+                self._inner.seek(place)
 
     def readinto(self, buffer: bytearray | memoryview) -> int:  # type: ignore[override]
         read = getattr(self._inner, "read1", self._inner.read)

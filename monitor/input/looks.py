@@ -15,7 +15,7 @@ __all__ = ["describe_file", "describe_line", "describe_object"]
 _PACKED: Final = (
     (b"BZh", "bzip2 data", "bzip2 -dc FILE | resident-claims check -"),
     (b"PK\x03\x04", "a zip archive", "unzip -p FILE | resident-claims check -"),
-    (b"PAR1", "a Parquet file", "write it as JSON, one event on each line"),
+    (b"PAR1", "a Parquet file", "name the file, without a pipe or compression around it"),
     (b"SQLite format 3", "an SQLite database", "write it as JSON, one event on each line"),
 )
 """How files begin, what they are, and what reads them."""

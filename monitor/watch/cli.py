@@ -69,6 +69,13 @@ def watch_claims(
     otlp_token: OtlpTokenOption = None,
     metrics: MetricsOption = None,
     metrics_token: MetricsTokenOption = None,
+    by_claim: Annotated[
+        bool,
+        typer.Option(
+            "--metrics-by-claim",
+            help="Serve metrics of each claim, too, with its id, for at most 1,000 claims.",
+        ),
+    ] = False,
     verbose: Annotated[
         bool,
         typer.Option("--verbose", "-v", help="Show the preconditions that are met, too."),
@@ -100,11 +107,14 @@ def watch_claims(
             webhook=webhook,
             otlp=otlp,
             otlp_token=otlp_token,
+            listen_token=None,
             metrics=metrics,
             metrics_token=metrics_token,
             json=form is Format.JSON,
         )
-        code = watch_events(load_registry(Path(registry)), asked, verbose=verbose)
+        code = watch_events(
+            load_registry(Path(registry)), asked, verbose=verbose, by_claim=by_claim
+        )
     except InputError as error:
         raise SpecError(str(error)) from error
     raise typer.Exit(code)

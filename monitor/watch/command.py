@@ -16,29 +16,33 @@ from monitor.check.files import EXIT_CODES
 from monitor.follow.command import followed
 from monitor.follow.verdict_line import ClaimLine, ViolationLine, line_text
 from monitor.input.errors import InputError
-from monitor.watch.lines import EndLine, EngineLine, change_line, known
+from monitor.watch.lines import EndLine, EngineLine, change_line, known, loss_line
 from monitor.watch.preconditions import Met, preconditions
 from monitor.watch.reader import Joins
 from monitor.watch.standing import State
 from monitor.watch.table import change_text, summary, table
 from spec.cli.common import Code, console, print_text
 from spec.cli.layout import Page, paper, rendered
+from spec.language.errors import SpecError
 from spec.language.prose import counted, printable
 from spec.stream.outcome import ModeVerdict
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from monitor.follow.command import Asked, Followed
     from monitor.follow.metrics import Samples
-    from monitor.follow.verdict_line import VerdictLine
+    from monitor.follow.verdict_line import PostedLine, VerdictLine
     from monitor.input.dialects import Reader
     from monitor.watch.join import Change
     from monitor.watch.preconditions import Evaluated
     from monitor.watch.registry import Watching
     from spec.cli.layout import Paper
 
-__all__ = ["MOST_STANDINGS", "Watch", "watch_events"]
+__all__ = ["MOST_NAMED", "MOST_STANDINGS", "Watch", "watch_events"]
+
+MOST_NAMED: Final = 1_000
+"""Claims on each engine that have metrics of their own, of all engines together."""
 
 MOST_STANDINGS: Final = 1_000_000
 """Claims on each engine that are watched at once, of all engines together."""
@@ -48,17 +52,23 @@ _QUIET_S: Final = 10.0  # without any batch, before a note on that
 _FRAME: Final = 4  # lines of the live table beside its rows
 
 
-def watch_events(watching: Watching, asked: Asked, *, verbose: bool) -> int:
+def watch_events(watching: Watching, asked: Asked, *, verbose: bool, by_claim: bool) -> int:
     """Watch the claims of a registry on the engines of these sources; the exit code.
 
     Args:
         verbose: print the preconditions that are met, too.
+        by_claim: export metrics of each claim.
 
     Raises:
         InputError: a source is not there, or cannot be followed.
         SpecError: an option cannot be served.
     """
-    watch = Watch(watching, asked)
+    if by_claim and asked.metrics is None:
+        raise SpecError("--metrics-by-claim without --metrics", "name the address, too")
+    if by_claim and len(watching.claims) > MOST_NAMED:
+        cause = f"--metrics-by-claim with {len(watching.claims)} claims"
+        raise SpecError(cause, f"at most {MOST_NAMED} have metrics: leave it out")
+    watch = Watch(watching, asked, by_claim=by_claim)
     with watch:
         found = followed(asked, watch)
     return watch.conclude(found, verbose=verbose)
@@ -70,11 +80,12 @@ class Watch:
     On a terminal it is a table that is drawn again and again; elsewhere a line for each change.
     """
 
-    def __init__(self, watching: Watching, asked: Asked) -> None:
-        self._watching, self._asked = watching, asked
+    def __init__(self, watching: Watching, asked: Asked, *, by_claim: bool = False) -> None:
+        self._watching, self._asked, self._by_claim = watching, asked, by_claim
         self._live: Any = None
         self._drawn, self._began, self._noted = 0.0, time.monotonic(), False
         self._inconclusive: dict[str, str] = {}  # claims, each with the first reason
+        self._post: Callable[[Sequence[PostedLine]], None] = lambda _: None
         self._joins = Joins(watching, self._changed, self._check_count)
         self.joins = self._joins.made
 
@@ -96,8 +107,22 @@ class Watch:
     def _check_count(self, source: str) -> None:
         if (len(self.joins) + 1) * len(self._watching.claims) > MOST_STANDINGS:
             raise InputError(source, f"over {MOST_STANDINGS} claims on all engines together")
+        if self._by_claim and len(self.joins) == self._named:
+            text = f"{source}: claims on further engines have no metrics of their own"
+            typer.echo(printable(f"{text}, {MOST_NAMED} have"), err=True)
+
+    @property
+    def _named(self) -> int:
+        """The number of engines on which claims have metrics of their own."""
+        return MOST_NAMED // len(self._watching.claims)
+
+    def post_by(self, post: Callable[[Sequence[PostedLine]], None]) -> None:
+        """Post losses by this."""
+        self._post = post
 
     def _changed(self, change: Change) -> None:
+        if change.lost:
+            self._post([loss_line(change)])
         if self._asked.json:
             typer.echo(msgspec.json.encode(change_line(change)))
         elif self._live is None:
@@ -159,11 +184,23 @@ class Watch:
                     claims[*labels, str(state)] += each.state is state
                 losses[labels] += each.losses
                 seconds[labels] = seconds.get(labels, 0.0) + each.resident_ns(join.now_ns) / 1e9
-        return {
+        found: Samples = {
             "watched_claims": claims.items(),
             "watched_losses": losses.items(),
             "watched_resident_seconds": seconds.items(),
         }
+        return found | self._samples_by_claim() if self._by_claim else found
+
+    def _samples_by_claim(self) -> Samples:
+        """Metrics by stream and claim, of the first engines."""
+        blocks, losses = dict[tuple[str, ...], float](), dict[tuple[str, ...], float]()
+        for join in self.joins[: self._named]:
+            for name, each in join.standings.items():
+                held, unknown = join.counts(each)
+                for what, count in (("needed", each.needed), ("held", held), ("unknown", unknown)):
+                    blocks[join.stream, name, what] = count
+                losses[join.stream, name] = each.losses
+        return {"watched_claim_blocks": blocks.items(), "watched_claim_losses": losses.items()}
 
     def conclude(self, found: Followed, *, verbose: bool) -> int:
         """Say how it ended; the exit code."""

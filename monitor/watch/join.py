@@ -58,10 +58,11 @@ class Copies(IntEnum):
 
 
 class Change(NamedTuple):
-    """The state of a claim changed with a batch, or it is the first."""
+    """The state of a claim changed with a batch, or it is the first; `lost`: this is a loss."""
 
     join: Join
     standing: Standing
+    lost: bool = False
 
 
 @dataclass(slots=True)
@@ -473,8 +474,10 @@ class Join:
         return Doubt(standing.doubted, standing.claim.claim_id)
 
     def _move(self, standing: Standing, why: str, was_absent: bool = False) -> None:
+        losses = standing.losses
         if standing.move(self.now_ns, why, was_absent=was_absent):
-            self._on_change(Change(self, standing))
+            lost = self.is_open and standing.losses > losses
+            self._on_change(Change(self, standing, lost))
 
 
 def _open(standing: Standing) -> Doubt:

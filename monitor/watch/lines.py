@@ -6,10 +6,12 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import msgspec
 
+from monitor.follow.verdict_line import LossLine, key_of
 from monitor.watch.preconditions import Evaluated
 from monitor.watch.standing import Loss, State
 from spec.language.schemas import framed_schema
 from spec.stream.outcome import ModeVerdict
+from spec.stream.pool import GPU
 
 if TYPE_CHECKING:
     from monitor.watch.join import Change, Join
@@ -23,6 +25,7 @@ __all__ = [
     "WatchLine",
     "change_line",
     "known",
+    "loss_line",
     "watched_schema",
 ]
 
@@ -80,13 +83,31 @@ class EndLine(msgspec.Struct, frozen=True, tag_field="schema", tag="resident-cla
     forms: dict[str, str]
 
 
-WatchLine: TypeAlias = ChangeLine | EndLine
+WatchLine: TypeAlias = ChangeLine | EndLine | LossLine
 
 
 def change_line(change: Change) -> ChangeLine:
     """The line of a change."""
     join, standing = change.join, change.standing
     return ChangeLine(join.stream, join.now_ns, known(join, standing), standing.why)
+
+
+def loss_line(change: Change) -> LossLine:
+    """The line of a change that is a loss."""
+    join, standing = change.join, change.standing
+    claim, loss = standing.claim, standing.last
+    assert loss is not None
+    return LossLine(
+        key_of("", join.stream, claim.claim_id, loss.time_ns, loss.why),
+        join.stream,
+        claim.claim_id,
+        claim.mode,
+        loss.time_ns,
+        GPU,
+        standing.needed,
+        join.counts(standing)[0],
+        loss.why,
+    )
 
 
 def known(join: Join, standing: Standing) -> Known:
@@ -108,7 +129,9 @@ def known(join: Join, standing: Standing) -> Known:
 
 
 def watched_schema() -> dict[str, Any]:
-    """The JSON Schema of a line that `watch --format json` prints, verdicts apart."""
+    """The JSON Schema of a line that `watch --format json` prints, or that `watch` posts, verdicts
+    apart.
+    """
     return framed_schema(
         "resident-claims/watched/1", "python -m monitor docs", msgspec.json.schema(WatchLine)
     )

@@ -24,7 +24,16 @@ if TYPE_CHECKING:
 
     from monitor.input.records import Record
 
-__all__ = ["DIALECT", "EVENT", "PREFIX", "OtlpDialect", "recognises"]
+__all__ = [
+    "DIALECT",
+    "EVENT",
+    "PREFIX",
+    "Malformed",
+    "OtlpDialect",
+    "event_of",
+    "log_records",
+    "recognises",
+]
 
 EVENT: Final = "resident_claims.event"
 """The name of a log record that must be an event: its `eventName`, or the attribute `event.name`.
@@ -71,8 +80,12 @@ class OtlpDialect(Dialect):
             InputError: the line is not in the form of OTLP, or an event on it is none.
         """
         try:
-            found = list(_events_in(obj))
-        except _Malformed as fault:
+            found = [
+                (place, event)
+                for place, record in log_records(obj)
+                if (event := event_of(record, place)) is not None
+            ]
+        except Malformed as fault:
             where = fault.place or None
             raise InputError(
                 self._file, fault.reason, line=line, field=where, hint=fault.hint
@@ -95,8 +108,12 @@ class OtlpDialect(Dialect):
         return records
 
 
-def _events_in(obj: dict[str, object]) -> Iterator[tuple[str, dict[str, object]]]:
-    """The fields of each event of a line, with the place of its log record."""
+def log_records(obj: dict[str, object]) -> Iterator[tuple[str, dict[str, object]]]:
+    """The log records of a line or of a request, each with its place.
+
+    Raises:
+        Malformed: it is not in the form of OTLP.
+    """
     for i, resource in enumerate(_items_in(obj, _LOGS, "")):
         at = f"{_LOGS}[{i}]"
         for j, scope in enumerate(_items_in(resource, "scopeLogs", at)):
@@ -104,13 +121,16 @@ def _events_in(obj: dict[str, object]) -> Iterator[tuple[str, dict[str, object]]
             for k, record in enumerate(_items_in(scope, "logRecords", within)):
                 place = f"{within}.logRecords[{k}]"
                 if not isinstance(record, dict):
-                    raise _Malformed(place, "no log record", "it is an object")
-                if (event := _event_of(record, place)) is not None:
-                    yield place, event
+                    raise Malformed(place, "no log record", "it is an object")
+                yield place, record
 
 
-def _event_of(record: dict[str, object], place: str) -> dict[str, object] | None:
-    """The fields of the event that a log record is; None where it is of somebody else."""
+def event_of(record: dict[str, object], place: str) -> dict[str, object] | None:
+    """The fields of the event that a log record is; None where it is of somebody else.
+
+    Raises:
+        Malformed: it must be an event, and is none.
+    """
     named = _is_named(record)
     body = record.get("body")
     if isinstance(body, dict):
@@ -133,7 +153,7 @@ def _in_text(text: str, place: str, *, named: bool) -> dict[str, object] | None:
     except InputError as error:
         if not named:
             return None
-        raise _Malformed(f"{place}.body", error.reason, error.hint) from None
+        raise Malformed(f"{place}.body", error.reason, error.hint) from None
     return event if named or event.get("kind") in _KINDS else None
 
 
@@ -158,7 +178,7 @@ def _in_attributes(
         fields = _pairs_of(own, f"{place}.attributes")
         return {key.removeprefix(prefix): value for key, value in fields.items()}
     if named:
-        raise _Malformed(place, _NO_EVENT, _HINT)
+        raise Malformed(place, _NO_EVENT, _HINT)
     return None
 
 
@@ -182,7 +202,7 @@ def _text_of(pairs: list[object], name: str) -> str | None:
     return None
 
 
-class _Malformed(Exception):
+class Malformed(Exception):
     """A part of a line that is not in the form of OTLP.
 
     Attributes:
@@ -200,15 +220,15 @@ def _items_in(holder: object, key: str, place: str) -> list[object]:
     """The list under a key of an object; empty where there is none.
 
     Raises:
-        _Malformed: the holder is no object, or has something else there.
+        Malformed: the holder is no object, or has something else there.
     """
     if not isinstance(holder, dict):
-        raise _Malformed(place, f"expected an object, got {shown(holder)}")
+        raise Malformed(place, f"expected an object, got {shown(holder)}")
     found = holder.get(key)
     if found is None:
         return []
     if not isinstance(found, list):
-        raise _Malformed(f"{place}.{key}".lstrip("."), f"expected a list, got {shown(found)}")
+        raise Malformed(f"{place}.{key}".lstrip("."), f"expected a list, got {shown(found)}")
     return found
 
 
@@ -216,16 +236,16 @@ def _pairs_of(given: list[object], place: str, depth: int = 0) -> dict[str, obje
     """Attributes, or the pairs of a map, by their keys.
 
     Raises:
-        _Malformed: a pair is none, or a key occurs twice.
+        Malformed: a pair is none, or a key occurs twice.
     """
     found: dict[str, object] = {}
     for number, pair in enumerate(given):
         key = pair.get("key") if isinstance(pair, dict) else None
         if not isinstance(pair, dict) or not isinstance(key, str):
             hint = 'a pair is {"key": ..., "value": ...}'
-            raise _Malformed(f"{place}[{number}]", f"no pair: {shown(pair)}", hint)
+            raise Malformed(f"{place}[{number}]", f"no pair: {shown(pair)}", hint)
         if key in found:
-            raise _Malformed(f"{place}[{number}]", f"{shown(key)} occurs twice", "keep one of them")
+            raise Malformed(f"{place}[{number}]", f"{shown(key)} occurs twice", "keep one of them")
         found[key] = _value_of(pair.get("value"), f"{place}[{number}].value", depth)
     return found
 
@@ -236,13 +256,13 @@ def _value_of(given: object, place: str, depth: int = 0) -> object:
     Numbers may be texts, as OTLP has it, and whole numbers may have been floats on their way.
 
     Raises:
-        _Malformed: it is none, is nested too deep, or may have been rounded.
+        Malformed: it is none, is nested too deep, or may have been rounded.
     """
     if given is None or given == {}:
         return None
     if not isinstance(given, dict) or len(given) != 1 or not given.keys() <= _VALUES:
         hint = f"a value has one of {', '.join(sorted(_VALUES))}"
-        raise _Malformed(place, f"no value: {shown(given)}", hint)
+        raise Malformed(place, f"no value: {shown(given)}", hint)
     ((kind, value),) = given.items()
     match kind, value:
         case ("stringValue", str()) | ("boolValue", bool()):
@@ -253,24 +273,24 @@ def _value_of(given: object, place: str, depth: int = 0) -> object:
             return _exact(value, place)
         case ("arrayValue" | "kvlistValue", dict()):
             if depth >= _DEPTH:
-                raise _Malformed(place, "nested too deep", "events are flat")
+                raise Malformed(place, "nested too deep", "events are flat")
             inside = _items_in(value, "values", place)
             if kind == "kvlistValue":
                 return _pairs_of(inside, place, depth + 1)
             return [_value_of(v, f"{place}[{n}]", depth + 1) for n, v in enumerate(inside)]
-    raise _Malformed(place, f"no {kind}: {shown(value)}", "events have texts, numbers and lists")
+    raise Malformed(place, f"no {kind}: {shown(value)}", "events have texts, numbers and lists")
 
 
 def _whole(value: int | str, place: str) -> int:
     if isinstance(value, str) and not _WHOLE.fullmatch(value):
-        raise _Malformed(place, f"no whole number: {shown(value)}", "write it in decimal digits")
+        raise Malformed(place, f"no whole number: {shown(value)}", "write it in decimal digits")
     return int(value)
 
 
 def _exact(value: float, place: str) -> int:
     if value != value or abs(value) > _EXACT or value != int(value):  # NaN is not itself
         hint = "give an intValue, or the event as a text"
-        raise _Malformed(place, f"{shown(value)} may have been rounded", hint)
+        raise Malformed(place, f"{shown(value)} may have been rounded", hint)
     return int(value)
 
 

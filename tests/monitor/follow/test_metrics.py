@@ -10,10 +10,11 @@ from pathlib import Path
 
 import pytest
 
-from monitor.follow.addresses import Address, address_of, token_in
+from monitor.follow.addresses import address_of, token_in
 from monitor.follow.buffer import WhenFull
 from monitor.follow.follower import Follower
 from monitor.follow.growing_file import GrowingFile
+from monitor.follow.http_server import Address
 from monitor.follow.judge import Judge
 from monitor.follow.metrics import METRICS, PROCESS, MetricsServer, registry_of
 from monitor.follow.poster import OtlpLogs, Webhook

@@ -80,7 +80,7 @@ def test_never_in_the_way(monkeypatch: pytest.MonkeyPatch) -> None:
     assert len(LINES) - 2 == webhook.dropped
     webhook.close(0.05)
     assert time.monotonic() - began < 5.0
-    assert ["webhook: 3 violations were not posted"] == told
+    assert ["webhook: 3 lines were not posted"] == told
     held.set()
 
 

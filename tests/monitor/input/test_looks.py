@@ -36,7 +36,6 @@ LINES: Final = {
 FILES: Final = {
     b"BZh9\x00\x00": "bzip2 data",
     b"PK\x03\x04\x00\x00": "a zip archive",
-    b"PAR1\x00\x00": "a Parquet file",
     b"SQLite format 3\x00": "an SQLite database",
     b"\x93\xcb\x41\xda\xc2\x89\x1a\x4c\xe2\xfc\x91\x00": "batches of KV events in msgpack",
 }

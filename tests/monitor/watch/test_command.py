@@ -3,18 +3,23 @@
 from __future__ import annotations
 
 import json
+from email.message import Message
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
 from monitor.__main__ import main
+from monitor.watch import command as module
+from monitor.watch.command import Watch
 from monitor.watch.join import Join
 from monitor.watch.lines import watched_schema
 from monitor.watch.preconditions import Met, preconditions
 from monitor.watch.prefixes import Tree
 from monitor.watch.registry import load_registry
 from spec.lowering.depths import Precondition
+from tests.monitor.follow.receiver import receiving
 from tests.monitor.watch.engine import Engine, line, prompt
 from tests.monitor.watch.watching import write_registry
 from tests.schemas import faults
@@ -158,3 +163,107 @@ class TestOpenEnds:
         found = preconditions(watching, [join], open_ends=["no replay shows it"])
         (joinable,) = (e for e in found if e.precondition is Precondition.JOINABLE_EVENTS)
         assert (joinable.met, joinable.evidence) == (Met.NOT_OBSERVABLE, "no replay shows it")
+
+
+class TestLosses:
+    def posted(self, args: list[str], option: str = "--webhook") -> list[tuple[str, Any]]:
+        """What is posted while a capture is watched, with its key."""
+
+        def keep(_: str, headers: Message, body: bytes) -> tuple[str, Any]:
+            return headers["Idempotency-Key"], json.loads(body)
+
+        with receiving(keep, (200,)) as (url, posts):
+            main([*args, option, url])
+        return posts
+
+    def test_posted(self, tmp_path: Path) -> None:
+        """A loss is posted with its cause, under one id each time, and as the schema says."""
+        args, schema = capture(tmp_path, blocks=5), watched_schema()
+        (key, loss), *others = self.posted(args)
+        assert [] == others
+        assert [] == faults(loss, schema, schema)
+        assert {
+            "schema": "resident-claims/watched-loss/1",
+            "id": key,
+            "stream": "engine",
+            "claim_id": "hot",
+            "mode": "best_effort",
+            "time_ns": 120_000_000_000,
+            "tier": "gpu",
+            "needed": 3,
+            "held": 1,
+            "why": "blocks 0-1 removed in batch 2, which stored 2 blocks",
+        } == loss
+        assert [(key, loss)] == self.posted(args)
+
+    def test_log_record(self, tmp_path: Path) -> None:
+        """A collector is told the same, as a warning among the verdicts."""
+        posts = self.posted(capture(tmp_path, blocks=5), "--otlp")
+        records = [
+            record
+            for _, body in posts
+            for record in body["resourceLogs"][0]["scopeLogs"][0]["logRecords"]
+        ]
+        (loss,) = (each for each in records if each["eventName"] == "resident_claims.loss")
+        assert "WARN" == loss["severityText"]
+        assert "hot" == json.loads(loss["body"]["stringValue"])["claim_id"]
+
+    def test_none(self, tmp_path: Path) -> None:
+        """Where no prefix is lost, none is posted; nor is one that was lost before the registry."""
+        assert [] == self.posted(capture(tmp_path))
+        assert [] == self.posted(capture(tmp_path, blocks=5, registered="1970-01-01T00:02:30Z"))
+
+    def test_unknown(self, tmp_path: Path) -> None:
+        """A prefix that may have been lost in a missing batch is not reported as lost."""
+        assert [] == self.posted(capture(tmp_path, 0, 2, blocks=100))
+
+
+class TestMetrics:
+    def watched(self, folder: Path, *sources: str, by_claim: bool = True) -> Watch:
+        """What is watched once each source has published the capture."""
+        _, registry, path, _ = capture(folder, blocks=5)
+        asked: Any = SimpleNamespace(json=False, sources=sources)
+        watch = Watch(load_registry(Path(registry)), asked, by_claim=by_claim)
+        for source in sources:
+            reader = watch.reader(source)
+            for number, text in enumerate(Path(path).read_bytes().splitlines(), 1):
+                reader.feed(text, number)
+        return watch
+
+    def test_by_claim(self, tmp_path: Path) -> None:
+        """Each claim has its blocks and its losses, where that was asked for, and else not."""
+        samples = self.watched(tmp_path, "s").samples()
+        assert {
+            ("engine", "hot", "needed"): 3,
+            ("engine", "hot", "held"): 1,
+            ("engine", "hot", "unknown"): 0,
+            ("engine", "cold", "needed"): 2,
+            ("engine", "cold", "held"): 2,
+            ("engine", "cold", "unknown"): 0,
+        } == dict(samples["watched_claim_blocks"])
+        losses = {("engine", "hot"): 1, ("engine", "cold"): 0}
+        assert losses == dict(samples["watched_claim_losses"])
+        others = self.watched(tmp_path, "s", by_claim=False).samples()
+        assert not any("watched_claim_" in key for key in others)
+        assert "hot" not in str([[*each] for each in others.values()])
+
+    def test_bounded(
+        self, tmp_path: Path, capsys: Capture, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        """Claims on more engines than the bound allows have none, which is said once."""
+        monkeypatch.setattr(module, "MOST_NAMED", 3)
+        samples = self.watched(tmp_path, "one", "two", "three").samples()
+        assert 6 == len([*samples["watched_claim_blocks"]])
+        err = capsys.readouterr().err
+        assert "two: claims on further engines have no metrics of their own, 3 have\n" == err
+
+    def test_refused(
+        self, tmp_path: Path, capsys: Capture, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        """A registry over the bound is refused, and so is the option without --metrics."""
+        args = [*capture(tmp_path), "--metrics-by-claim"]
+        assert 2 == main(args)
+        assert "name the address" in capsys.readouterr().err
+        monkeypatch.setattr(module, "MOST_NAMED", 1)
+        assert 2 == main([*args, "--metrics", "0"])
+        assert "with 2 claims" in " ".join(capsys.readouterr().err.split())
