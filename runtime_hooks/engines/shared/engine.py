@@ -34,7 +34,7 @@ LOADED: Final = (
 """What is known only once the model is loaded."""
 
 _CONNECTORS: Final = ("OffloadingConnector",)
-_DRAFTING: Final = ("ngram",)
+_DRAFTING: Final = ("ngram", "eagle", "eagle3", "draft_model")
 _CACHES: Final = (
     FullAttentionSpec,
     MLAAttentionSpec,
@@ -80,7 +80,7 @@ def unfit_config(config: VllmConfig) -> str:
         return "VLLM_USE_RUST_FRONTEND is set, and refusals were tried with the Python server"
     drafting = config.speculative_config
     if drafting is not None and drafting.method not in _DRAFTING:
-        return f"tokens are drafted by {drafting.method}, and {', '.join(_DRAFTING)} was tried"
+        return f"tokens are drafted by {drafting.method}, and {', '.join(_DRAFTING)} were tried"
     if transfer is not None and transfer.kv_connector not in (None, *_CONNECTORS):
         return f"the KV connector is {transfer.kv_connector}, and {_CONNECTORS[0]} was tried"
     if config.model_config.is_multimodal_model:
@@ -107,6 +107,8 @@ def _unfit_cache(scheduler: Scheduler) -> str:
     managers = coordinator.single_type_managers
     if any(getattr(each, "has_prefill_checkpoint_blocks", False) for each in managers):
         return "states are saved within a prefill, and those at its ends were tried"
+    if len(specs) > 1 and coordinator.eagle_group_ids:
+        return "the model has several caches, and drafting of this kind was tried with one"
     if len(specs) > 1 and scheduler.connector is not None:
         return "the model has several caches, and an offload tier was tried with one"
     return ""
