@@ -104,7 +104,7 @@ def _held(join: Join, each: Standing) -> str:
 
 def _tiers(join: Join, each: Standing) -> str:
     found = ", ".join(f"{number} {tier}" for tier, number in sorted(each.tiers.items()))
-    return f"{found or '-'}{'?' if join.hides_tiers else ''}"
+    return f"{found or '-'}{'?' if join.holdings.hides_tiers else ''}"
 
 
 def _losses(each: Standing, now_ns: int) -> str:
