@@ -59,6 +59,15 @@ def watch_claims(
             "SGLang server that lists such sockets; or PATH of a capture.",
         ),
     ],
+    compare: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="OBSERVER",
+            help="Another observer of the engine, whose statements are compared: a SOURCE of KV "
+            "events, such as of a store, or dynamo:http://HOST:PORT of a KV indexer. Repeat it for "
+            "several; with --replay, name that of each socket after those of SOURCE.",
+        ),
+    ] = None,
     replay: ReplayOption = None,
     until_eof: UntilEofOption = False,
     verdicts: VerdictsOption = None,
@@ -79,7 +88,8 @@ def watch_claims(
 
     The registry names prefixes of prompts. KV events show how many of their blocks the engine
     holds, since when, and what the last loss was: on a terminal as a table, else as a line for
-    each change.
+    each change. What an observer named by --compare states is shown where it differs, and changes
+    no exit code.
 
     Exit 0: each change of every claim was observed. 2: bad input. 3: inconclusive.
     """
@@ -104,7 +114,9 @@ def watch_claims(
             metrics_token=metrics_token,
             json=form is Format.JSON,
         )
-        code = watch_events(load_registry(Path(registry)), asked, verbose=verbose)
+        code = watch_events(
+            load_registry(Path(registry)), asked, verbose=verbose, compare=compare or ()
+        )
     except InputError as error:
         raise SpecError(str(error)) from error
     raise typer.Exit(code)

@@ -7,6 +7,7 @@ from __future__ import annotations
 import sys
 import time
 from collections import Counter
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
@@ -16,11 +17,14 @@ from monitor.check.files import EXIT_CODES
 from monitor.follow.command import followed
 from monitor.follow.verdict_line import ClaimLine, ViolationLine, line_text
 from monitor.input.errors import InputError
-from monitor.watch.lines import EndLine, EngineLine, change_line, known
+from monitor.watch.compare import Comparison
+from monitor.watch.lines import DisagreementLine, EndLine, EngineLine, change_line, known
+from monitor.watch.peer_addresses import is_replayed, peers_of
+from monitor.watch.peers import StreamPeer
 from monitor.watch.preconditions import Met, preconditions
 from monitor.watch.reader import Joins
 from monitor.watch.standing import State
-from monitor.watch.table import change_text, summary, table
+from monitor.watch.table import change_text, comparisons, disagreement_text, summary, table
 from spec.cli.common import Code, console, print_text
 from spec.cli.layout import Page, paper, rendered
 from spec.language.prose import counted, printable
@@ -33,7 +37,9 @@ if TYPE_CHECKING:
     from monitor.follow.metrics import Samples
     from monitor.follow.verdict_line import VerdictLine
     from monitor.input.dialects import Reader
-    from monitor.watch.join import Change
+    from monitor.watch.compare import Disagreement
+    from monitor.watch.join import Change, Join
+    from monitor.watch.peers import Peer
     from monitor.watch.preconditions import Evaluated
     from monitor.watch.registry import Watching
     from spec.cli.layout import Paper
@@ -46,21 +52,25 @@ MOST_STANDINGS: Final = 1_000_000
 _REFRESH_S: Final = 0.5
 _QUIET_S: Final = 10.0  # without any batch, before a note on that
 _FRAME: Final = 4  # lines of the live table beside its rows
+_SHOWN_DIFFERENCES: Final = 3  # of each comparison, below the live table
 
 
-def watch_events(watching: Watching, asked: Asked, *, verbose: bool) -> int:
+def watch_events(
+    watching: Watching, asked: Asked, *, verbose: bool, compare: Sequence[str] = ()
+) -> int:
     """Watch the claims of a registry on the engines of these sources; the exit code.
 
     Args:
+        compare: other observers of these engines, which are compared with them.
         verbose: print the preconditions that are met, too.
 
     Raises:
         InputError: a source is not there, or cannot be followed.
         SpecError: an option cannot be served.
     """
-    watch = Watch(watching, asked)
+    watch = Watch(watching, asked, peers_of(compare, asked))
     with watch:
-        found = followed(asked, watch)
+        found = followed(watch.sources, watch)
     return watch.conclude(found, verbose=verbose)
 
 
@@ -68,10 +78,15 @@ class Watch:
     """The claims of a registry on several engines, and what is shown of them.
 
     On a terminal it is a table that is drawn again and again; elsewhere a line for each change.
+
+    Args:
+        peers: other observers of these engines, which are compared with them.
     """
 
-    def __init__(self, watching: Watching, asked: Asked) -> None:
-        self._watching, self._asked = watching, asked
+    def __init__(self, watching: Watching, asked: Asked, peers: Sequence[Peer] = ()) -> None:
+        self._watching, self._asked, self._peers = watching, asked, peers
+        self._streams = {each.name: each for each in peers if isinstance(each, StreamPeer)}
+        self._comparison = Comparison(peers, watching.block_size, self._differed)
         self._live: Any = None
         self._drawn, self._began, self._noted = 0.0, time.monotonic(), False
         self._inconclusive: dict[str, str] = {}  # claims, each with the first reason
@@ -86,12 +101,20 @@ class Watch:
             self._live.start()
 
     def __exit__(self, *_: object) -> None:
+        for peer in self._peers:
+            peer.close()
         if self._live is not None:
             self._live.stop()
 
+    @property
+    def sources(self) -> Asked:
+        """What was asked for, with the sources of peers beside those of engines."""
+        return replace(self._asked, sources=[*self._asked.sources, *self._streams])
+
     def reader(self, source: str) -> Reader:
-        """A reader of KV events that joins them with the claims."""
-        return self._joins.reader(source)
+        """A reader of KV events that joins them with the claims, or compares them."""
+        peer = self._streams.get(source)
+        return self._joins.reader(source) if peer is None else peer.reader()
 
     def _check_count(self, source: str) -> None:
         if (len(self.joins) + 1) * len(self._watching.claims) > MOST_STANDINGS:
@@ -102,6 +125,18 @@ class Watch:
             typer.echo(msgspec.json.encode(change_line(change)))
         elif self._live is None:
             print_text(change_text(change))
+
+    def _differed(self, join: Join, peer: Peer, each: Disagreement, over: str) -> None:
+        if self._asked.json:
+            line = DisagreementLine(join.stream, peer.name, join.now_ns, each, over)
+            typer.echo(msgspec.json.encode(line))
+        elif self._live is None:
+            print_text(disagreement_text(join, peer.name, each, over))
+
+    def _engines(self) -> list[tuple[Join, bool]]:
+        """The engines, and whether a silent one is known to have sent no more."""
+        pairs = zip(self.joins, self._joins.sources, strict=True)
+        return [(join, is_replayed(source, self._asked)) for join, source in pairs]
 
     def show(self, lines: Sequence[VerdictLine]) -> None:
         """Show what was decided: violations; the verdicts come at the end."""
@@ -121,6 +156,7 @@ class Watch:
     def look(self) -> None:
         """Draw the table, if it is time."""
         now = time.monotonic()
+        self._comparison.look(self._engines())
         if not self.joins and not self._noted and now - self._began > _QUIET_S:
             self._noted = True
             sources = ", ".join(self._asked.sources)
@@ -139,7 +175,9 @@ class Watch:
         """The table as it is drawn on the terminal."""
         size = self._live.console.size
         page = Page(size.width).put(f"{self._claims()}: {summary(self.joins)}")
-        return page.append(table(self.joins, size.width, max(size.height - _FRAME, 1)))
+        compared = comparisons(self._comparison.results(), size.width, _SHOWN_DIFFERENCES)
+        rows = size.height - _FRAME - str(compared).count("\n")
+        return page.append(table(self.joins, size.width, max(rows, 1))).append(compared)
 
     def _claims(self) -> str:
         claims = counted(len(self._watching.claims), "claim")
@@ -166,7 +204,14 @@ class Watch:
         }
 
     def conclude(self, found: Followed, *, verbose: bool) -> int:
-        """Say how it ended; the exit code."""
+        """Say how it ended; the exit code, which no comparison changes."""
+        found = found._replace(
+            reports=[each for each in found.reports if each.inputs[0].file not in self._streams],
+            judges={n: each for n, each in found.judges.items() if n not in self._streams},
+            unreplayed=[name for name in found.unreplayed if name not in self._streams],
+        )
+        self._comparison.compare(self._engines())
+        compared = self._comparison.results()
         silent = [r.inputs[0].file for r in found.reports if not r.events.read]
         ends = [f"no batch was read from {source}" for source in silent]
         ends += [f"no replay of {source} shows its last batch" for source in found.unreplayed]
@@ -185,12 +230,15 @@ class Watch:
                 conditions,
                 found.breaks(),
                 {each.file: each.form for report in found.reports for each in report.inputs},
+                compared,
             )
             typer.echo(msgspec.json.encode(end))
         else:
             out = paper()
             shown = [each for each in conditions if verbose or each.met is not Met.MET]
             page = self._page(out, f"{verdict}: {why}", shown, found)
+            if compared:
+                page.put().append(comparisons(compared, out.width))
             print_text(rendered(page, out))
         if not read and any(report.inputs[0].rejected for report in found.reports):
             return Code.BAD_INPUT
