@@ -1,8 +1,8 @@
 """Asks a KV indexer of NVIDIA Dynamo which blocks it believes that each of its workers has.
 
 Its `/dump` states the blocks by the hashes of the engine's KV events, and `/workers` the socket
-that it reads for each worker. No tokens are sent to it. `/query` is not asked: an indexer that knows
-blocks on the GPU alone answers with their number for `cpu` and `disk`, too. Source:
+that it reads for each worker. No tokens are sent to it. `/query` is not asked: an indexer that
+knows blocks on the GPU alone answers with their number for `cpu` and `disk`, too. Source:
 `python -m dynamo.indexer` of ai-dynamo-runtime 1.6.1.
 """
 
@@ -22,6 +22,7 @@ from monitor.input.errors import InputError
 from monitor.input.kv_events.dynamo import TIERS
 from monitor.input.kv_events.facts import Malformed, keys_of, shown_name
 from monitor.watch.holdings import Stamp, Stamps
+from monitor.watch.prefixes import Key
 from spec.language.prose import counted
 from spec.stream.pool import GPU
 
@@ -29,7 +30,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Set
 
     from monitor.watch.peers import View
-    from monitor.watch.prefixes import Key
 
 __all__ = ["PREFIX", "DynamoPeer"]
 
