@@ -34,7 +34,9 @@ OFFLOADING = {
         "spec_module_path": "runtime_hooks.engines.v0_32.memcpy",
     },
 }
-CLAIMS = [{"id": name, "tokens": tokens(name, blocks)} for name, blocks in (("a", 10), ("b", 20))]
+CLAIMS: list[dict[str, Any]] = [
+    {"id": name, "tokens": tokens(name, blocks)} for name, blocks in (("a", 10), ("b", 20))
+]
 ABOUT = {"block_size": BLOCK, "registered": "1970-01-01T00:00:00Z"}
 
 
@@ -200,8 +202,9 @@ class TestIndexer:
             if each.get("claim", {}).get("claim_id") == "b" and each["claim"]["state"] == "absent"
         ]
         assert found[-1]["since_ns"] == lost[-1]["time_ns"]
-        assert f"blocks {found[-1]['positions']} removed in batch {found[-1]['batch']}" in (
-            lost[-1]["why"]
+        assert (
+            f"blocks {found[-1]['positions']} removed in batch {found[-1]['batch']}"
+            in (lost[-1]["why"])
         )
         end = story.end(story.cut)
         assert (end["outcome"], end["is_first_engine"]) == ("disagree", True)
@@ -223,7 +226,9 @@ class TestIndexer:
         """vLLM announces copies in host memory, of which no indexer states any: that is said, and
         is no disagreement.
         """
-        tiers = {each["claim_id"]: each["tiers"] for each in story.lines[-1]["engines"][0]["claims"]}
+        tiers = {
+            each["claim_id"]: each["tiers"] for each in story.lines[-1]["engines"][0]["claims"]
+        }
         assert tiers["b"]["cpu"] > 0
         for peer in (story.whole, story.cut, story.late):
             assert story.end(peer)["not_compared"] == {"cpu": "the peer states no blocks in it"}

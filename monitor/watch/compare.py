@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from monitor.watch.holdings import Stamp
     from monitor.watch.join import Join
     from monitor.watch.peers import Peer, View
-    from monitor.watch.prefixes import Key
+    from monitor.watch.prefixes import Key, Node
 
 __all__ = ["Compared", "Comparison", "Differs", "Disagreement", "Outcome"]
 
@@ -121,6 +121,7 @@ class _Pair:
         self.ended = 0
         self._why, self._unsettled = "", 0
         self._leads: dict[str, int] = {}
+        self._nodes: dict[Key, Node] = {}
         self._compared: dict[str, int] = {}
         self._not_compared: dict[str, str] = {}
 
@@ -133,6 +134,8 @@ class _Pair:
         """
         now_ns = self._quiet.now_ns
         self._compared, self._not_compared, self._unsettled = {}, {}, 0
+        # What the engine held before it was started again, a peer may still state.
+        self._nodes = {**self.join.prefixes.former, **self.join.prefixes.nodes}
         view = self.peer.view(self.join.stream, size, alone=alone)
         self._leads.clear()
         found: dict[_Key, Disagreement] = {}
@@ -155,7 +158,7 @@ class _Pair:
             return f"batches of the first observer may be missing: {join.paused}"
         if not join.has_one_group:
             return "the engine has several groups of caches, or windows"
-        if not view.is_related(join.prefixes.nodes):
+        if not view.is_related(self._nodes):
             return "no hash that it states is known of a registered prefix"
         return ""
 
@@ -168,7 +171,7 @@ class _Pair:
             elif tier not in view.tiers:
                 self._not_compared[tier] = "the peer states no blocks in it"
             else:
-                for key in self.join.prefixes.nodes:
+                for key in self._nodes:
                     self._compare(view, now_ns, tier, key, blocks)
         return {key: _disagreement(*key, found) for key, found in blocks.items()}
 
@@ -187,7 +190,7 @@ class _Pair:
         self._compared[tier] = self._compared.get(tier, 0) + 1
         if ours is theirs:
             return
-        node, stamp = self.join.prefixes.nodes[key], self.join.holdings.stamps.of(tier, 0, key)
+        node, stamp = self._nodes[key], self.join.holdings.stamps.of(tier, 0, key)
         kind = Differs.FIRST_ONLY if ours else Differs.PEER_ONLY
         claims = node.claims
         if ours and tier == GPU:  # an index of prefixes has no use for a block that no hit reaches
@@ -210,8 +213,8 @@ class _Pair:
         """What the comparison came to."""
         why = self._why
         if not why and self._unsettled:
-            blocks = counted(self._unsettled, "block")
-            why = f"{blocks} differ for less than {LAG_S:.0f} s, which may be lag"
+            blocks = f"{counted(self._unsettled, 'block')} differ{'s' * (self._unsettled == 1)}"
+            why = f"{blocks} for less than {LAG_S:.0f} s, which may be lag"
         if not why and not self._compared:
             why = "of no block do both observers state whether it is held"
         outcome = Outcome.INCONCLUSIVE if why else Outcome.AGREE

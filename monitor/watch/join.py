@@ -237,14 +237,11 @@ class Join:
         return self._copies(group, node).is_held
 
     def has(self, tier: str, key: Key) -> bool | None:
-        """Whether a tier has a block of a registered prefix, of the first group of caches; None if
-        that is not known.
+        """Whether a tier has the block of a key that a registered prefix has, or had in the run
+        before, in the first group of caches; None if that is not known.
         """
-        if self.paused:
-            return None
-        if tier == GPU:
-            return self._has(0, self.prefixes.nodes[key])
-        return self.holdings.has(tier, 0, key)
+        hidden = tier == GPU and 0 in self.prefixes.blind and self.holdings.copies(0, key) is None
+        return None if self.paused or hidden else self.holdings.has(tier, 0, key)
 
     @property
     def has_one_group(self) -> bool:
