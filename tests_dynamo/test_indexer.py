@@ -5,14 +5,10 @@ reads all of them, one that was cut off, and one that came late.
 from __future__ import annotations
 
 import json
-import os
-import subprocess
-import sys
 import threading
 import time
 from collections.abc import Iterator
 from contextlib import ExitStack
-from pathlib import Path
 from typing import Any, NamedTuple
 
 import pytest
@@ -20,11 +16,10 @@ import zmq
 
 from runtime_hooks.demo.tiny import BLOCK, tokens
 from tests.monitor.watch.watching import registry
-from tests_vllm.conftest import LONG_S
+from tests_dynamo.processes import Watcher, indexer, is_empty
 from tests_vllm.serve import Server
 from tests_vllm.test_kv_events import free_port
 
-PEER = Path(os.environ.get("RESIDENT_CLAIMS_DYNAMO_PYTHON", "build/dynamo/bin/python"))
 OFFLOADING = {
     "kv_connector": "OffloadingConnector",
     "kv_role": "kv_both",
@@ -93,58 +88,6 @@ class Story(NamedTuple):
         return dict(found)
 
 
-class Watcher:
-    """A process that watches, and the lines that it has printed."""
-
-    def __init__(self, *arguments: str) -> None:
-        command = [sys.executable, "-m", "monitor", "watch", *arguments, "--format", "json"]
-        self.process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
-        self.lines: list[dict[str, Any]] = []
-        self._thread = threading.Thread(target=self._read)
-        self._thread.start()
-
-    def _read(self) -> None:
-        assert self.process.stdout is not None
-        for text in self.process.stdout:
-            self.lines.append(json.loads(text))
-
-    def until(self, count: int = 1, **fields: Any) -> None:
-        """So many lines say this, or have this in their claim or disagreement."""
-        until = time.monotonic() + LONG_S
-        while time.monotonic() < until and self.process.poll() is None:
-            flat = [
-                {**each, **each.get("claim", {}), **each.get("disagreement", {})}
-                for each in [*self.lines]
-            ]
-            if sum(fields.items() <= each.items() for each in map(_hashable, flat)) >= count:
-                return
-            time.sleep(0.2)
-        self.end()
-        pytest.fail(f"no line has {fields}: {self.lines[-5:]}")
-
-    def end(self) -> int:
-        """Stop it; the exit code."""
-        self.process.terminate()
-        self._thread.join(60)
-        return self.process.wait(60)
-
-
-def _hashable(line: dict[str, Any]) -> dict[str, Any]:
-    return {name: value for name, value in line.items() if isinstance(value, str | int | None)}
-
-
-def indexer(folder: Path, name: str, endpoint: str, running: ExitStack) -> str:
-    """Start an indexer of the events of an engine; its address."""
-    port = free_port()
-    command = [str(PEER), "-m", "dynamo.indexer", "--block-size", str(BLOCK), "--port", str(port)]
-    command += ["--model-name", "tiny", "--workers", f"1={endpoint}"]
-    log = running.enter_context((folder / name).open("wb"))
-    process = subprocess.Popen(command, stdout=log, stderr=log)
-    running.callback(process.wait)
-    running.callback(process.kill)
-    return f"dynamo:http://127.0.0.1:{port}"
-
-
 @pytest.fixture(scope="module")
 def story(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Story]:
     """The whole story: two claims are stored, an indexer is cut off, and one claim is evicted."""
@@ -162,12 +105,17 @@ def story(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Story]:
         running.callback(server.kill)
         relay = Relay(address)
         running.callback(relay.close)
-        whole = indexer(folder, "whole", address, running)
-        cut = indexer(folder, "cut", f"tcp://127.0.0.1:{relay.port}", running)
+        whole = indexer(folder, "whole", address, running, size=BLOCK)
+        cut = indexer(folder, "cut", f"tcp://127.0.0.1:{relay.port}", running, size=BLOCK)
         server.wait()
+        warm = 0
+        while is_empty(whole) or is_empty(cut):  # they are not connected yet
+            warm += 1
+            server.complete([*tokens(f"warm {warm}", 1), 1])
+            time.sleep(1)
         for claim in CLAIMS:
             server.complete([*claim["tokens"], 1])
-        late = indexer(folder, "late", address, running)
+        late = indexer(folder, "late", address, running, size=BLOCK)
         compared = [word for name in (whole, cut, late) for word in ("--compare", name)]
         watcher = Watcher(str(path), address, "--replay", replay, *compared)
         running.callback(watcher.process.kill)

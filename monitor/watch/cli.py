@@ -62,10 +62,11 @@ def watch_claims(
     compare: Annotated[
         list[str] | None,
         typer.Option(
+            parser=file_name,
             metavar="OBSERVER",
-            help="Another observer of the engine, whose statements are compared: a SOURCE of KV "
-            "events, such as of a store, or dynamo:http://HOST:PORT of a KV indexer. Repeat it for "
-            "several; with --replay, name that of each socket after those of SOURCE.",
+            help="Another observer of the engine, which is compared: PATH or tcp://HOST:PORT with "
+            "KV events, such as those of a store, or dynamo:http://HOST:PORT, a KV indexer. Repeat "
+            "it for several. Name --replay for its socket after those of the sources.",
         ),
     ] = None,
     replay: ReplayOption = None,

@@ -45,7 +45,7 @@ class Differs(StrEnum):
 class Outcome(StrEnum):
     """What a comparison came to.
 
-    `inconclusive`: nothing could be compared, or a difference may be lag.
+    `inconclusive`: no block could be compared, or a difference may be lag.
     """
 
     AGREE = "agree"
@@ -54,14 +54,12 @@ class Outcome(StrEnum):
 
 
 class Disagreement(msgspec.Struct, frozen=True):
-    """A peer and the first observer state opposite things about blocks of one claim.
+    """A peer and the first observer state opposite things about blocks of one claim in one tier.
 
-    Attributes:
-        kind: who states the blocks.
-        blocks: how many; `positions` are their places in the prefix, from 0 on.
-        since_ns: the time from which on both are known to differ, on the clocks of both.
-        batch: the batch of the first observer that changed the first of the blocks last, and
-            `changed_ns` its time; None if it was no single batch.
+    `kind` says who states the blocks. There are `blocks` of them, at these `positions` of the
+    prefix, from 0 on. Both are known to differ since `since_ns`, on their own clocks. `batch` is
+    the batch by which the first observer changed the first of the blocks last, and `changed_ns` its
+    time; None if it was no batch with a number.
     """
 
     claim_id: str
@@ -75,15 +73,13 @@ class Disagreement(msgspec.Struct, frozen=True):
 
 
 class Compared(msgspec.Struct, frozen=True):
-    """How a peer compares with one engine at the end.
+    """How a peer compares with one engine.
 
-    Attributes:
-        why: nothing was compared, or what may be lag; empty if there is no such reason.
-        compared: of how many blocks both observers state whether they are held, by tier.
-        not_compared: why a tier was not compared, by tier.
-        is_first_engine: whether the first observer is the engine itself, whose events are the
-            observation point. If not, it is not decided which of the two is right.
-        ended: how many disagreements there were that are over.
+    `why` says why no block was compared, or what may be lag. `compared` counts, by tier, the blocks
+    of which both observers state whether they are held; `not_compared` says why a tier was not
+    compared. If `is_first_engine`, the first observer is the engine itself, whose events are the
+    observation point; if not, it is not decided which of the two is right. `ended` counts
+    disagreements that are over.
     """
 
     peer: str
@@ -130,7 +126,7 @@ class _Pair:
 
         Returns:
             The disagreements that are new, or of other blocks; those that are over; and why
-            nothing can be compared any more, empty if it can.
+            no block can be compared any more, empty if one can.
         """
         now_ns = self._quiet.now_ns
         self._compared, self._not_compared, self._unsettled = {}, {}, 0

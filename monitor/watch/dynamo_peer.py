@@ -8,9 +8,9 @@ knows blocks on the GPU alone answers with their number for `cpu` and `disk`, to
 
 from __future__ import annotations
 
-import queue
 import threading
 import time
+from collections import deque
 from typing import TYPE_CHECKING, Annotated, Any, Final, NamedTuple, TypeAlias
 from urllib.parse import urlsplit
 
@@ -37,8 +37,7 @@ PREFIX: Final = "dynamo:"
 
 _ASK_S: Final = 2.0  # between two questions
 _ANSWER_S: Final = 10.0  # for each answer
-_STALE_S: Final = 30.0  # after the last answer nothing is known
-_MOST_ANSWERS: Final = 2  # that wait to be compared
+_STALE_S: Final = 30.0  # the last answer counts for so long
 _MOST_BYTES: Final = 64 << 20
 _EXAMPLE: Final = "such as dynamo:http://127.0.0.1:8090"
 
@@ -149,7 +148,7 @@ class DynamoPeer:
         self._workers: list[_Worker] = []
         self._believed: dict[_Place, _Believed] = {}
         self._fault, self._answered_s = "it has not answered yet", time.monotonic()
-        self._answers: queue.SimpleQueue[_Answer | str] = queue.SimpleQueue()
+        self._answers: deque[_Answer | str] = deque(maxlen=1)  # only the newest one counts
         self._closing = threading.Event()
         threading.Thread(target=self._run, name=f"ask {name}", daemon=True).start()
 
@@ -157,8 +156,8 @@ class DynamoPeer:
         """What it believes of the worker whose socket it reads under the same address, or of its
         only worker if no other engine is watched.
         """
-        while not self._answers.empty():
-            self._take(self._answers.get())
+        if self._answers:
+            self._take(self._answers.pop())
         if (silent := time.monotonic() - self._answered_s) > _STALE_S:
             return f"it has not answered for {silent:.0f} s"
         if self._fault:
@@ -198,13 +197,12 @@ class DynamoPeer:
 
     def _run(self) -> None:
         while True:
-            if self._answers.qsize() < _MOST_ANSWERS:
-                try:
-                    self._answers.put(_asked(self._url))
-                except (msgspec.MsgspecError, RecursionError, Malformed) as error:
-                    self._answers.put(f"its answer is not understood: {str(error)[:200]}")
-                except (OSError, ValueError) as error:
-                    self._answers.put(f"it does not answer: {error}")
+            try:
+                self._answers.append(_asked(self._url))
+            except (msgspec.MsgspecError, RecursionError, Malformed) as error:
+                self._answers.append(f"its answer is not understood: {str(error)[:200]}")
+            except (OSError, ValueError) as error:
+                self._answers.append(f"it does not answer: {error}")
             if self._closing.wait(_ASK_S):
                 return
 

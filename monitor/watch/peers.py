@@ -50,7 +50,7 @@ class View(Protocol):
 
     @property
     def tiers(self) -> Set[str]:
-        """The tiers in which the peer states blocks; of others nothing is known."""
+        """The tiers in which the peer states blocks; the others are unknown."""
 
     def has(self, tier: str, key: Key) -> bool | None:
         """Whether the peer states a block in a tier; None if that is not known."""
@@ -125,7 +125,7 @@ class _Stream:
         self._holdings.forget(unknown)
 
     def pause(self, why: str) -> None:
-        """Nothing is known until the next batch."""
+        """Every block is unknown until the next batch."""
         self._paused = why
 
     def lose(self, batch: Batch, why: str) -> None:
@@ -134,11 +134,11 @@ class _Stream:
         self._holdings.forget(why)
 
     def learn(self, batch: Batch) -> str:
-        """Keys are names here: there is nothing to learn from tokens."""
+        """Learn no keys: they are names here, and tokens are not compared."""
         return ""
 
     def take(self, batch: Batch, number: int) -> Sequence[Piece]:
-        """Take the blocks of a batch; there is nothing to judge."""
+        """Take the blocks of a batch; there is no claim to judge."""
         self._paused = ""
         self._holdings.read(batch.time_ns, number)
         for event in batch.events:

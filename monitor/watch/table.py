@@ -28,7 +28,7 @@ _STYLES: Final = {
 _ORDER: Final = {State.ABSENT: 0, State.UNKNOWN: 1, State.HELD: 2}
 _DAY_NS: Final = 86_400_000_000_000
 _JUDGED: Final = {
-    True: "the events of the engine are the observation point: the peer is wrong, or late",
+    True: "the engine's own events are the observation point: the peer is out of date",
     False: "which of the two is right is not decided",
 }
 """What is said of a disagreement, by whether the first observer is the engine."""

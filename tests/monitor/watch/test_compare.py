@@ -200,7 +200,7 @@ class TestLag:
 
 
 class TestUnknown:
-    """Where one observer does not state it, nothing is compared, and the reason is given."""
+    """Where one observer does not state it, no block is compared, and the reason is given."""
 
     def test_tier(self, tmp_path: Path) -> None:
         """A tier in which only one of them ever stated blocks is not compared."""
@@ -216,7 +216,7 @@ class TestUnknown:
 
     @pytest.mark.parametrize("late", ["engine", "peer"])
     def test_gap(self, late: str, tmp_path: Path) -> None:
-        """After a gap of either one nothing is compared until it is known again."""
+        """After a gap of either one a block is not compared until it is known again."""
         pair = Pair(tmp_path)
         pair.both(0, hot())
         (pair.engine if late == "engine" else pair.store)(7)

@@ -97,7 +97,7 @@ def answering() -> Iterator[tuple[Indexer, str]]:
         do_POST = do_GET
 
         def log_message(self, *_: object) -> None:
-            """Nothing is logged."""
+            """Log no request."""
 
     made = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
     made.daemon_threads = True
@@ -175,7 +175,7 @@ class TestView:
     def test_other_worker(
         self, workers: Any, alone: bool, said: str, indexer: tuple[Indexer, str]
     ) -> None:
-        """Where it is not clear which worker is the engine, nothing is compared."""
+        """Where it is not clear which worker is the engine, none is compared."""
         says, address = indexer
         says.workers = workers
         assert str(viewed(address, alone=alone)).startswith(said)
@@ -210,7 +210,7 @@ class TestHostile:
         ids=range(15),
     )
     def test_not_understood(self, answer: Any, indexer: tuple[Indexer, str]) -> None:
-        """An answer that is not as expected states nothing."""
+        """An answer that is not as expected states no blocks."""
         says, address = indexer
         says.dump = answer
         assert str(viewed(address)).startswith("its answer is not understood: ")
@@ -245,7 +245,7 @@ class TestHostile:
             assert other.asked == []
 
     def test_errors(self, indexer: tuple[Indexer, str]) -> None:
-        """Neither an error nor silence states anything."""
+        """Neither an error nor silence states a block."""
         says, address = indexer
         says.code = 500
         assert viewed(address) == "it does not answer: HTTP 500"
@@ -320,7 +320,7 @@ class Story:
 def story(
     tmp_path: Path, indexer: tuple[Indexer, str], monkeypatch: pytest.MonkeyPatch
 ) -> Iterator[Story]:
-    """The story, in which nothing is taken for lag, and silent engines have said all."""
+    """The story, in which no difference is taken for lag, and silent engines have said all."""
     monkeypatch.setattr(compare, "_LAG_NS", 0)
     monkeypatch.setattr(peers, "_QUIET_S", -1.0)
     made = Story(tmp_path, *indexer)
@@ -385,7 +385,7 @@ class TestCompared:
         assert (found.kind, found.blocks) == (Differs.PEER_ONLY, 3)
 
     def test_paused(self, story: Story) -> None:
-        """Where batches of the engine may be missing, nothing is compared, and that is said."""
+        """Where batches of the engine may be missing, none is compared, and that is said."""
         story.engine(hot())
         story.index(1)
         assert story.compare().outcome is Outcome.DISAGREE
