@@ -136,7 +136,10 @@ class Watch:
     def _engines(self) -> list[tuple[Join, bool]]:
         """The engines, and whether a silent one is known to have sent no more."""
         pairs = zip(self.joins, self._joins.sources, strict=True)
-        return [(join, is_replayed(source, self._asked)) for join, source in pairs]
+        named = self._asked.sources  # sockets that a server listed may have none that replays
+        return [
+            (join, source in named and is_replayed(source, self._asked)) for join, source in pairs
+        ]
 
     def show(self, lines: Sequence[VerdictLine]) -> None:
         """Show what was decided: violations; the verdicts come at the end."""

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import time
 from enum import StrEnum
+from itertools import accumulate
 from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias
 
 import msgspec
@@ -116,7 +117,7 @@ class _Pair:
         self.stated: dict[_Key, Disagreement] = {}
         self.ended = 0
         self._why, self._unsettled = "", 0
-        self._leads: dict[str, int] = {}
+        self._reaches: dict[str, list[Stamp]] = {}
         self._nodes: dict[Key, Node] = {}
         self._compared: dict[str, int] = {}
         self._not_compared: dict[str, str] = {}
@@ -133,7 +134,7 @@ class _Pair:
         # What the engine held before it was started again, a peer may still state.
         self._nodes = {**self.join.prefixes.former, **self.join.prefixes.nodes}
         view = self.peer.view(self.join.stream, size, alone=alone)
-        self._leads.clear()
+        self._reaches.clear()
         found: dict[_Key, Disagreement] = {}
         if isinstance(view, str):
             self._why = view
@@ -187,23 +188,28 @@ class _Pair:
         if ours is theirs:
             return
         node, stamp = self._nodes[key], self.join.holdings.stamps.of(tier, 0, key)
-        kind = Differs.FIRST_ONLY if ours else Differs.PEER_ONLY
-        claims = node.claims
+        kind, theirs_ns = Differs.PEER_ONLY, view.changed_ns(tier, key)
+        stamps = dict.fromkeys(node.claims, stamp)
+        if ours:
+            kind = Differs.FIRST_ONLY
         if ours and tier == GPU:  # an index of prefixes has no use for a block that no hit reaches
-            claims = [name for name in claims if node.position < self._leading(name)]
-        since_ns = max(stamp.time_ns, view.changed_ns(tier, key))
-        if claims and now_ns < since_ns + _LAG_NS:
-            self._unsettled += 1
-            return
-        for name in claims:
+            reached = {name: self._reached(name) for name in node.claims}
+            stamps = {
+                name: e[node.position] for name, e in reached.items() if node.position < len(e)
+            }
+        late = {name for name, e in stamps.items() if now_ns < max(e.time_ns, theirs_ns) + _LAG_NS}
+        self._unsettled += bool(late)
+        for name in stamps.keys() - late:
             found = to.setdefault((name, tier, kind), {})
-            found[node.position] = _Difference(since_ns, stamp)
+            since_ns = max(stamps[name].time_ns, theirs_ns)
+            found[node.position] = _Difference(since_ns, stamps[name])
 
-    def _leading(self, name: str) -> int:
-        """The blocks of a claim that a hit finds on the GPU, from the first one on."""
-        if name not in self._leads:
-            self._leads[name] = self.join.leading(self.join.standings[name]) or 0
-        return self._leads[name]
+    def _reached(self, name: str) -> list[Stamp]:
+        """When a hit on a claim began to reach each block that it finds, from the first one on."""
+        if name not in self._reaches:
+            stamps = self.join.stamps(self.join.standings[name])
+            self._reaches[name] = [*accumulate(stamps, _later)]
+        return self._reaches[name]
 
     def result(self) -> Compared:
         """What the comparison came to."""
@@ -271,6 +277,10 @@ class Comparison:
     def results(self) -> list[Compared]:
         """What each comparison came to."""
         return [pair.result() for pair in self._pairs.values()]
+
+
+def _later(one: Stamp, other: Stamp) -> Stamp:
+    return other if other.time_ns > one.time_ns else one
 
 
 def _disagreement(

@@ -184,7 +184,7 @@ class DynamoPeer:
     def _take(self, answer: _Answer | str) -> None:
         """Take an answer, or why there is none."""
         if isinstance(answer, str):
-            self._fault, self._believed = answer, {}
+            self._fault = answer
             return
         before, self._believed = self._believed, {}
         for place, blocks in answer.blocks.items():

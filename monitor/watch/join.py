@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
     from monitor.input.kv_events.facts import Batch
+    from monitor.watch.holdings import Stamp
     from monitor.watch.prefixes import Key, Node, Tree
     from monitor.watch.registry import Watching
     from spec.events.canonical import CacheGroup
@@ -335,6 +336,12 @@ class Join:
         path = self._paths[standing.claim.claim_id]
         held = (all(self._has(group, node) is True for group in self._groups) for node in path)
         return next((at for at, each in enumerate(held) if not each), len(path))
+
+    def stamps(self, standing: Standing) -> list[Stamp]:
+        """When each block that a hit would find changed last, from the first one on."""
+        path = self._paths[standing.claim.claim_id][: self.leading(standing) or 0]
+        keys = [key for key in map(self.prefixes.key, path) if key is not None]
+        return [self.holdings.stamps.of(GPU, 0, key) for key in keys]
 
     def _about_prefixes(self, event: Event) -> Event | None:
         """The event, as far as it is about blocks of registered prefixes; None where it is not."""

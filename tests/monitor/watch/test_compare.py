@@ -126,10 +126,13 @@ class TestDisagreements:
             pair.both(number)
         assert pair.compare().outcome is Outcome.AGREE
         pair.both(9, stored(HASHES[0], token_ids=HOT[:4], block_size=4, extra_keys=[None]))
-        for number in range(10, 17):
+        pair.both(10)
+        assert pair.compare().outcome is Outcome.INCONCLUSIVE  # the peer may only be late
+        for number in range(11, 17):
             pair.both(number)
         (found,) = pair.compare().disagreements
-        assert (found.kind, found.positions, found.batch) == (Differs.FIRST_ONLY, "1-2", 0)
+        assert (found.kind, found.positions, found.batch) == (Differs.FIRST_ONLY, "1-2", 9)
+        assert found.since_ns == 9 * 10**9
 
     def test_restarted(self, tmp_path: Path) -> None:
         """The engine was started again, so it holds none of the blocks that the peer still
@@ -143,6 +146,19 @@ class TestDisagreements:
         pair.engine(1, time_s=19)
         (found,) = pair.compare().disagreements
         assert (found.kind, found.positions, found.since_ns) == (Differs.PEER_ONLY, "0-2", 10**10)
+
+    def test_unknown_engine(self, tmp_path: Path) -> None:
+        """Where it is not known that the first observer is an engine, none is called right."""
+        pair = Pair(tmp_path)
+        event: list[Any] = ["BlockStored", HASHES, None, HOT, 4, None, "GPU", None, [None] * 3]
+        batches: list[list[Any]] = [[event], [["BlockRemoved", HASHES[2:], "GPU"]], []]
+        for number, events in enumerate(batches):
+            pair.session.take(captured(message(number, *events), "engine"))
+        pair.session.take(line(3, [], 20))
+        pair.store(0, hot())
+        pair.store(1, time_s=20)
+        result = pair.compare()
+        assert (result.outcome, result.is_first_engine) == (Outcome.DISAGREE, False)
 
     def test_over(self, tmp_path: Path) -> None:
         """The end of a disagreement is stated, and counted."""
@@ -272,14 +288,19 @@ class TestUnknown:
         assert pair.compare().outcome is Outcome.INCONCLUSIVE
 
 
+@pytest.mark.parametrize("late_s", [0.0, 4.9])
 @pytest.mark.parametrize("seed", range(40))
-def test_identical(seed: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Two observers of the same events never disagree, whichever is late, misses batches or comes
-    later, and whatever happens in the engine.
+def test_identical(
+    seed: int, late_s: float, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Two observers of the same events never disagree, whichever is read first, misses batches or
+    states them up to the lag later, and whatever happens in the engine.
     """
-    monkeypatch.setattr(compare, "_LAG_NS", 0)
+    if not late_s:
+        monkeypatch.setattr(compare, "_LAG_NS", 0)
     rng, engine = random.Random(seed), Engine(6 + seed % 9, seed)
-    pair, lines, number = Pair(tmp_path, CLAIMS), list[bytes](), -1
+    pair, number = Pair(tmp_path, CLAIMS), -1
+    ours, theirs = list[bytes](), list[bytes]()
     for time in range(120):
         if rng.random() < 0.02:
             engine, number = Engine(6 + seed % 9, seed + time % 2), -1
@@ -288,17 +309,19 @@ def test_identical(seed: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
         events = engine.batches[-1]
         if events and rng.random() < 0.3:
             events = [*events, *({**e, "medium": "CPU"} for e in events if "medium" in e)]
-        lines.append(line(number, events, time))
+        each = [line(number, events, time + s) for s in (0.0, rng.uniform(0, late_s))]
+        ours.append(each.pop(rng.randrange(2) if seed % 2 else 0))
+        theirs += each
     misses = rng.choice([0.0, 0.03])
-    feeds = [pair.session.take, pair.feed]
+    feeds, lines = [pair.session.take, pair.feed], [ours, theirs]
     places, compared = [0, 0], 0
-    while places != [len(lines)] * 2:
+    while places != [len(ours)] * 2:
         which = rng.randrange(2)
-        for _ in range(rng.randrange(8)):
-            if places[which] < len(lines):
-                if rng.random() >= misses:
-                    feeds[which](lines[places[which]])
-                places[which] += 1
+        until = places[which] + rng.randrange(8)
+        for text in lines[which][places[which] : until]:
+            if rng.random() >= misses:
+                feeds[which](text)
+            places[which] += 1
         if pair.session.joins:
             result = pair.compare()
             assert result.disagreements == []

@@ -305,6 +305,10 @@ class Story:
         while len(self._says.asked) < before + 5 and time.monotonic() < until:
             time.sleep(0.01)
 
+    def fail(self, code: int) -> None:
+        """It answers with this from now on."""
+        self._says.code = code
+
     def compare(self) -> Compared:
         """Compare now."""
         self._comparison.compare([(join, True) for join in self.session.joins.values()])
@@ -347,6 +351,26 @@ class TestCompared:
         assert found.since_ns == found.changed_ns == dropped_ns
         story.index(1, 2)
         assert story.compare().outcome is Outcome.AGREE
+
+    def test_fault(self, story: Story) -> None:
+        """While it does not answer, it is not compared; then a disagreement is as old as before."""
+        story.engine(hot())
+        story.index(1, 2, 3)
+        story.compare()
+        story.engine(removed(3))
+        story.index(1, 2, 3)
+        (before,) = story.compare().disagreements
+        story.fail(500)
+        story.index(1, 2, 3)
+        result = story.compare()
+        assert (result.outcome, result.why) == (
+            Outcome.INCONCLUSIVE,
+            "it does not answer: HTTP 500",
+        )
+        story.fail(200)
+        story.index(1, 2, 3)
+        assert story.compare().disagreements == [before]
+        assert [each[3] for each in story.changes] == ["", "it does not answer: HTTP 500", ""]
 
     def test_forgotten(self, story: Story) -> None:
         """It does not know what the engine holds: since it was asked, if it knew it before."""
