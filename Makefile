@@ -13,6 +13,7 @@ VLLM_LOCK := requirements-vllm$(VLLM_OTHER:%=-%).lock
 VLLM_VENV ?= .venv-vllm$(VLLM_OTHER:%=-%)
 GPU_VENV ?=
 SGLANG ?= 0.5.23
+DYNAMO ?= 1.6.1
 BIN   := $(VENV)/bin
 STAMP := $(VENV)/.stamp
 PIP   := $(BIN)/python -m pip --disable-pip-version-check --no-input
@@ -22,7 +23,7 @@ export PYTHONDONTWRITEBYTECODE :=
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help demo test test-slow test-deep test-wheel native-core test-vllm test-sglang test-vllm-gpu setup-vllm witness repeat bench soak fuzz mutate runs lint docs suite lock clean
+.PHONY: help demo test test-slow test-deep test-wheel native-core test-vllm test-sglang test-dynamo test-vllm-gpu setup-vllm witness repeat bench soak fuzz mutate runs lint docs suite lock clean
 
 help: ## Show these targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-13s %s\n", $$1, $$2 }' Makefile
@@ -80,6 +81,13 @@ test-sglang: $(STAMP) ## Read what SGLang's own publisher sends (fetches its whe
 	@ls build/sglang/sglang-$(SGLANG)-*.whl >/dev/null 2>&1 || $(BIN)/python -m pip \
 		--disable-pip-version-check download -q --no-deps -d build/sglang 'sglang==$(SGLANG)'
 	$(BIN)/python -m pytest tests_sglang
+
+test-dynamo: $(VLLM_VENV)/.stamp ## Compare Dynamo's KV indexer with a vLLM on the CPU (fetches its wheel, 75 MB)
+	@test -e build/dynamo/.stamp-$(DYNAMO) || { rm -rf build/dynamo && \
+		$(PYTHON) -m venv build/dynamo && build/dynamo/bin/python -m pip \
+		--disable-pip-version-check --no-input install -qq 'ai-dynamo-runtime==$(DYNAMO)' && \
+		touch build/dynamo/.stamp-$(DYNAMO); }
+	$(VLLM_VENV)/bin/python -m pytest tests_dynamo
 
 test-vllm-gpu: $(STAMP) ## The same in GPU_VENV=..., with vLLM's own offloading, on a CUDA device
 	@test -n "$(GPU_VENV)" && test -x "$(GPU_VENV)/bin/python" || { \

@@ -6,16 +6,14 @@ Source: describe_kv_events_publisher in sglang/srt/runtime_context.py of SGLang 
 from __future__ import annotations
 
 import threading
-from http.client import HTTPException
-from typing import TYPE_CHECKING, Annotated, Any, Final, Literal
-from urllib.error import HTTPError
+from typing import TYPE_CHECKING, Annotated, Final, Literal
 from urllib.parse import SplitResult, urlsplit
-from urllib.request import HTTPRedirectHandler, ProxyHandler, build_opener
 
 import msgspec
 from msgspec import Meta
 
 from monitor.follow.addresses import is_publisher
+from monitor.follow.fetch import fetch
 from monitor.input.errors import InputError
 from spec.language.errors import SpecError
 
@@ -26,7 +24,6 @@ __all__ = ["discover", "is_server", "with_discovered"]
 
 _PATH: Final = "/server_info"
 _MOST_BYTES: Final = 4 << 20
-_TIMEOUT_S: Final = 5.0
 _MOST_S: Final = 10.0
 _EXAMPLE: Final = "such as http://127.0.0.1:30000"
 _NAME_THEM: Final = "name the sockets themselves: tcp://HOST:PORT"
@@ -45,11 +42,6 @@ class _Publisher(msgspec.Struct, frozen=True):
 
 class _Info(msgspec.Struct, frozen=True):
     kv_events: _Publisher | None = None
-
-
-class _NoRedirect(HTTPRedirectHandler):
-    def redirect_request(self, *_: Any) -> None:
-        """Follow no redirection: a server names its own sockets only."""
 
 
 def is_server(text: str) -> bool:
@@ -131,23 +123,16 @@ def _asked(url: str, shown: str) -> bytes:
 
     def ask() -> None:
         try:
-            with build_opener(ProxyHandler({}), _NoRedirect).open(
-                url, timeout=_TIMEOUT_S
-            ) as answer:
-                found.append(answer.read(_MOST_BYTES + 1))
-        except (OSError, HTTPException, ValueError) as error:
+            found.append(fetch(url, _MOST_BYTES, _MOST_S))
+        except (OSError, ValueError) as error:
             found.append(error)
 
     thread = threading.Thread(target=ask, daemon=True)
     thread.start()
     thread.join(_MOST_S)
     content = found[0] if found else TimeoutError(f"no answer within {_MOST_S:.0f} s")
-    if isinstance(content, HTTPError):
-        raise InputError(shown, f"{_PATH} cannot be read: {content.code}", hint=_NAME_THEM)
     if isinstance(content, Exception):
         raise InputError(shown, f"{_PATH} cannot be read: {content}", hint=_NAME_THEM)
-    if len(content) > _MOST_BYTES:
-        raise InputError(shown, f"{_PATH} has over {_MOST_BYTES} bytes")
     return content
 
 

@@ -59,6 +59,16 @@ def watch_claims(
             "SGLang server that lists such sockets; or PATH of a capture.",
         ),
     ],
+    compare: Annotated[
+        list[str] | None,
+        typer.Option(
+            parser=file_name,
+            metavar="OBSERVER",
+            help="Another observer of the engine, which is compared: PATH or tcp://HOST:PORT with "
+            "KV events, such as those of a store, or dynamo:http://HOST:PORT, a KV indexer. Repeat "
+            "it for several. Name --replay for its socket after those of the sources.",
+        ),
+    ] = None,
     replay: ReplayOption = None,
     until_eof: UntilEofOption = False,
     verdicts: VerdictsOption = None,
@@ -86,7 +96,8 @@ def watch_claims(
 
     The registry names prefixes of prompts. KV events show how many of their blocks the engine
     holds, since when, and what the last loss was: on a terminal as a table, else as a line for
-    each change.
+    each change. What an observer named by --compare states is shown where it differs, and changes
+    no exit code.
 
     Exit 0: each change of every claim was observed. 2: bad input. 3: inconclusive.
     """
@@ -113,7 +124,11 @@ def watch_claims(
             json=form is Format.JSON,
         )
         code = watch_events(
-            load_registry(Path(registry)), asked, verbose=verbose, by_claim=by_claim
+            load_registry(Path(registry)),
+            asked,
+            verbose=verbose,
+            by_claim=by_claim,
+            compare=compare or (),
         )
     except InputError as error:
         raise SpecError(str(error)) from error

@@ -7,6 +7,7 @@ from __future__ import annotations
 import sys
 import time
 from collections import Counter
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
@@ -16,11 +17,21 @@ from monitor.check.files import EXIT_CODES
 from monitor.follow.command import followed
 from monitor.follow.verdict_line import ClaimLine, ViolationLine, line_text
 from monitor.input.errors import InputError
-from monitor.watch.lines import EndLine, EngineLine, change_line, known, loss_line
+from monitor.watch.compare import Comparison
+from monitor.watch.lines import (
+    DisagreementLine,
+    EndLine,
+    EngineLine,
+    change_line,
+    known,
+    loss_line,
+)
+from monitor.watch.peer_addresses import is_replayed, peers_of
+from monitor.watch.peers import StreamPeer
 from monitor.watch.preconditions import Met, preconditions
 from monitor.watch.reader import Joins
 from monitor.watch.standing import State
-from monitor.watch.table import change_text, summary, table
+from monitor.watch.table import change_text, comparisons, disagreement_text, summary, table
 from spec.cli.common import Code, console, print_text
 from spec.cli.layout import Page, paper, rendered
 from spec.language.errors import SpecError
@@ -34,7 +45,9 @@ if TYPE_CHECKING:
     from monitor.follow.metrics import Samples
     from monitor.follow.verdict_line import PostedLine, VerdictLine
     from monitor.input.dialects import Reader
-    from monitor.watch.join import Change
+    from monitor.watch.compare import Disagreement
+    from monitor.watch.join import Change, Join
+    from monitor.watch.peers import Peer
     from monitor.watch.preconditions import Evaluated
     from monitor.watch.registry import Watching
     from spec.cli.layout import Paper
@@ -50,12 +63,21 @@ MOST_STANDINGS: Final = 1_000_000
 _REFRESH_S: Final = 0.5
 _QUIET_S: Final = 10.0  # without any batch, before a note on that
 _FRAME: Final = 4  # lines of the live table beside its rows
+_SHOWN_DIFFERENCES: Final = 3  # of each comparison, below the live table
 
 
-def watch_events(watching: Watching, asked: Asked, *, verbose: bool, by_claim: bool) -> int:
+def watch_events(
+    watching: Watching,
+    asked: Asked,
+    *,
+    verbose: bool,
+    by_claim: bool,
+    compare: Sequence[str] = (),
+) -> int:
     """Watch the claims of a registry on the engines of these sources; the exit code.
 
     Args:
+        compare: other observers of these engines, which are compared with them.
         verbose: print the preconditions that are met, too.
         by_claim: export metrics of each claim.
 
@@ -68,9 +90,9 @@ def watch_events(watching: Watching, asked: Asked, *, verbose: bool, by_claim: b
     if by_claim and len(watching.claims) > MOST_NAMED:
         cause = f"--metrics-by-claim with {len(watching.claims)} claims"
         raise SpecError(cause, f"at most {MOST_NAMED} have metrics: leave it out")
-    watch = Watch(watching, asked, by_claim=by_claim)
+    watch = Watch(watching, asked, peers_of(compare, asked), by_claim=by_claim)
     with watch:
-        found = followed(asked, watch)
+        found = followed(watch.sources, watch)
     return watch.conclude(found, verbose=verbose)
 
 
@@ -78,10 +100,23 @@ class Watch:
     """The claims of a registry on several engines, and what is shown of them.
 
     On a terminal it is a table that is drawn again and again; elsewhere a line for each change.
+
+    Args:
+        peers: other observers of these engines, which are compared with them.
     """
 
-    def __init__(self, watching: Watching, asked: Asked, *, by_claim: bool = False) -> None:
+    def __init__(
+        self,
+        watching: Watching,
+        asked: Asked,
+        peers: Sequence[Peer] = (),
+        *,
+        by_claim: bool = False,
+    ) -> None:
         self._watching, self._asked, self._by_claim = watching, asked, by_claim
+        self._peers = peers
+        self._streams = {each.name: each for each in peers if isinstance(each, StreamPeer)}
+        self._comparison = Comparison(peers, watching.block_size, self._differed)
         self._live: Any = None
         self._drawn, self._began, self._noted = 0.0, time.monotonic(), False
         self._inconclusive: dict[str, str] = {}  # claims, each with the first reason
@@ -97,12 +132,20 @@ class Watch:
             self._live.start()
 
     def __exit__(self, *_: object) -> None:
+        for peer in self._peers:
+            peer.close()
         if self._live is not None:
             self._live.stop()
 
+    @property
+    def sources(self) -> Asked:
+        """What was asked for, with the sources of peers beside those of engines."""
+        return replace(self._asked, sources=[*self._asked.sources, *self._streams])
+
     def reader(self, source: str) -> Reader:
-        """A reader of KV events that joins them with the claims."""
-        return self._joins.reader(source)
+        """A reader of KV events that joins them with the claims, or compares them."""
+        peer = self._streams.get(source)
+        return self._joins.reader(source) if peer is None else peer.reader()
 
     def _check_count(self, source: str) -> None:
         if (len(self.joins) + 1) * len(self._watching.claims) > MOST_STANDINGS:
@@ -128,6 +171,21 @@ class Watch:
         elif self._live is None:
             print_text(change_text(change))
 
+    def _differed(self, join: Join, peer: Peer, each: Disagreement, over: str) -> None:
+        if self._asked.json:
+            line = DisagreementLine(join.stream, peer.name, join.now_ns, each, over)
+            typer.echo(msgspec.json.encode(line))
+        elif self._live is None:
+            print_text(disagreement_text(join, peer.name, each, over))
+
+    def _engines(self) -> list[tuple[Join, bool]]:
+        """The engines, and whether a silent one is known to have sent no more."""
+        pairs = zip(self.joins, self._joins.sources, strict=True)
+        named = self._asked.sources  # sockets that a server listed may have none that replays
+        return [
+            (join, source in named and is_replayed(source, self._asked)) for join, source in pairs
+        ]
+
     def show(self, lines: Sequence[VerdictLine]) -> None:
         """Show what was decided: violations; the verdicts come at the end."""
         for line in lines:
@@ -146,6 +204,7 @@ class Watch:
     def look(self) -> None:
         """Draw the table, if it is time."""
         now = time.monotonic()
+        self._comparison.look(self._engines())
         if not self.joins and not self._noted and now - self._began > _QUIET_S:
             self._noted = True
             sources = ", ".join(self._asked.sources)
@@ -164,7 +223,9 @@ class Watch:
         """The table as it is drawn on the terminal."""
         size = self._live.console.size
         page = Page(size.width).put(f"{self._claims()}: {summary(self.joins)}")
-        return page.append(table(self.joins, size.width, max(size.height - _FRAME, 1)))
+        compared = comparisons(self._comparison.results(), size.width, _SHOWN_DIFFERENCES)
+        rows = size.height - _FRAME - str(compared).count("\n")
+        return page.append(table(self.joins, size.width, max(rows, 1))).append(compared)
 
     def _claims(self) -> str:
         claims = counted(len(self._watching.claims), "claim")
@@ -203,7 +264,14 @@ class Watch:
         return {"watched_claim_blocks": blocks.items(), "watched_claim_losses": losses.items()}
 
     def conclude(self, found: Followed, *, verbose: bool) -> int:
-        """Say how it ended; the exit code."""
+        """Say how it ended; the exit code, which no comparison changes."""
+        found = found._replace(
+            reports=[each for each in found.reports if each.inputs[0].file not in self._streams],
+            judges={n: each for n, each in found.judges.items() if n not in self._streams},
+            unreplayed=[name for name in found.unreplayed if name not in self._streams],
+        )
+        self._comparison.compare(self._engines())
+        compared = self._comparison.results()
         silent = [r.inputs[0].file for r in found.reports if not r.events.read]
         ends = [f"no batch was read from {source}" for source in silent]
         ends += [f"no replay of {source} shows its last batch" for source in found.unreplayed]
@@ -222,12 +290,15 @@ class Watch:
                 conditions,
                 found.breaks(),
                 {each.file: each.form for report in found.reports for each in report.inputs},
+                compared,
             )
             typer.echo(msgspec.json.encode(end))
         else:
             out = paper()
             shown = [each for each in conditions if verbose or each.met is not Met.MET]
             page = self._page(out, f"{verdict}: {why}", shown, found)
+            if compared:
+                page.put().append(comparisons(compared, out.width))
             print_text(rendered(page, out))
         if not read and any(report.inputs[0].rejected for report in found.reports):
             return Code.BAD_INPUT

@@ -9,13 +9,14 @@ Source: Fail-Closed Lowering of Resident KV Claims, table 5.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from enum import IntEnum
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 import msgspec
 
 from monitor.input.kv_events.joined import Piece
+from monitor.input.kv_events.runtimes import UNKNOWN
 from monitor.input.records import Doubt
+from monitor.watch.holdings import Copies, Holdings
 from monitor.watch.prefixes import Prefixes
 from monitor.watch.standing import Standing, State, ranges
 from spec.claims.states import Mode
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
     from monitor.input.kv_events.facts import Batch
+    from monitor.watch.holdings import Stamp
     from monitor.watch.prefixes import Key, Node, Tree
     from monitor.watch.registry import Watching
     from spec.events.canonical import CacheGroup
@@ -42,19 +44,6 @@ event (docs/decisions/0031).
 
 _CONTRADICTED: Final = "a block that was not held was removed"
 _GONE: Final = frozenset({Kind.BLOCK_EVICTED, Kind.HOST_COPY_LOST})
-
-
-class Copies(IntEnum):
-    """How many copies of a key the GPU has, or at least one, or perhaps none.
-
-    A store may repeat one that is held, and a removal may be of one copy of several
-    (vllm/v1/core/block_pool.py of 0.32). So a removal after two stores leaves perhaps none.
-    """
-
-    NONE = 0
-    ONE = 1
-    SOME = 2
-    PERHAPS = 3
 
 
 class Change(NamedTuple):
@@ -116,12 +105,11 @@ class Join:
     Attributes:
         standings: what is known of each claim, by its id.
         prefixes: the keys of the registered prefixes, as far as the stream states them.
-        unknown: why it is not known what the engine holds of keys that no event has stated; empty
-            where the run was read from its beginning.
+        holdings: the blocks of registered prefixes that the engine holds, by tier.
         breaks: how often batches were missing, or not understood; `first_break` says why, first.
         contradictions: how often hashes contradicted each other; `last_contradiction` says how.
         doubts: how often a claim became inconclusive alone.
-        hides_tiers: whether other tiers may have copies of which no store was read.
+        runtime: the one that published the last batch.
         joined: stores of blocks that belong to registered prefixes.
         now_ns: the time of the last batch, on the engine's wall clock; 0 before the first.
         is_open: whether a batch was read that is not older than the registry.
@@ -139,15 +127,12 @@ class Join:
         self._since_ns, self._paths = watching.since_ns, tree.paths
         self.prefixes = Prefixes(tree)
         self.standings = {name: Standing(claim) for name, claim in watching.claims.items()}
-        self.unknown = "no batch was read"
+        self.holdings, self.runtime = Holdings(), UNKNOWN
         self.breaks, self.first_break = 0, ""
         self.contradictions, self.last_contradiction = 0, ""
-        self.hides_tiers = True
         self.joined = self.doubts = self.now_ns = 0
         self.is_open = self._is_settled = False
         self.paused = self.hides = ""
-        self._gpu: dict[tuple[int, Key], Copies] = {}
-        self._tiers: dict[str, set[tuple[int, Key]]] = {}
         self._groups: dict[int, Group] = {0: FULL}
         self._touched: dict[Standing, _Touched] = {}
 
@@ -193,6 +178,7 @@ class Join:
             Why keys contradict each other, or why the batch cannot be compared with the prefixes;
             otherwise an empty text.
         """
+        self.runtime = batch.runtime
         if batch.runtime.hides:
             self.hides = f"{batch.runtime.name} states no {batch.runtime.hides}"
         if batch.contents is None:
@@ -209,10 +195,8 @@ class Join:
 
     def _forget(self, batch: Batch, unknown: str) -> None:
         self.now_ns = max(self.now_ns, batch.time_ns or 0)
-        self._gpu.clear()
-        self._tiers.clear()
-        self.unknown = unknown
-        self.hides_tiers = bool(unknown)
+        self.holdings.read(batch.time_ns, None)
+        self.holdings.forget(unknown)
         for standing in self.standings.values():
             standing.registered, standing.doubted = False, ""
             standing.tiers.clear()
@@ -244,22 +228,34 @@ class Join:
 
     def _copies(self, group: int, node: Node) -> Copies:
         key = self.prefixes.key(node)
-        found = None if key is None else self._gpu.get((group, key))
+        found = None if key is None else self.holdings.copies(group, key)
         if found is None:
-            return Copies.PERHAPS if self.unknown or group in self.prefixes.blind else Copies.NONE
+            hidden = self.holdings.unknown or group in self.prefixes.blind
+            return Copies.PERHAPS if hidden else Copies.NONE
         return found
 
     def _has(self, group: int, node: Node) -> bool | None:
         """Whether the GPU has a block; None where that is not known."""
-        found = self._copies(group, node)
-        return None if found is Copies.PERHAPS else found is not Copies.NONE
+        return self._copies(group, node).is_held
+
+    def has(self, tier: str, key: Key) -> bool | None:
+        """Whether a tier has the block of a key that a registered prefix has, or had in the run
+        before, in the first group of caches; None if that is not known.
+        """
+        hidden = tier == GPU and 0 in self.prefixes.blind and self.holdings.copies(0, key) is None
+        return None if self.paused or hidden else self.holdings.has(tier, 0, key)
+
+    @property
+    def has_one_group(self) -> bool:
+        """Whether the engine has one group of caches, with full attention."""
+        return [*self._groups] == [0] and self._groups[0].kind == "full"
 
     @property
     def is_whole(self) -> bool:
         """Whether the engine was read from its beginning, or from a reset of its cache, on, with
         no gap, and was judged meanwhile.
         """
-        gaps = self.unknown or self.breaks or self.paused or self.prefixes.faults
+        gaps = self.holdings.unknown or self.breaks or self.paused or self.prefixes.faults
         return self.is_open and not gaps
 
     def why_unjudged(self, standing: Standing) -> str:
@@ -276,6 +272,7 @@ class Join:
     def take(self, batch: Batch, number: int) -> list[Piece]:
         """Return the events of a batch about registered prefixes, with the reports on claims."""
         self.now_ns = max(self.now_ns, batch.time_ns or 0)
+        self.holdings.read(batch.time_ns, number)
         pieces = _Pieces()
         if self.paused:
             self.paused = ""
@@ -322,7 +319,7 @@ class Join:
             self._move(standing, _why(standing, found, place, others), found.was_absent)
         if not self._is_settled:
             self._is_settled = True
-            self._settle(self.unknown)
+            self._settle(self.holdings.unknown)
         return pieces.all()
 
     def counts(self, standing: Standing) -> tuple[int, int]:
@@ -341,15 +338,22 @@ class Join:
         held = (all(self._has(group, node) is True for group in self._groups) for node in path)
         return next((at for at, each in enumerate(held) if not each), len(path))
 
+    def stamps(self, standing: Standing) -> list[Stamp]:
+        """When each block that a hit would find changed last, from the first one on."""
+        path = self._paths[standing.claim.claim_id][: self.leading(standing) or 0]
+        keys = [key for key in map(self.prefixes.key, path) if key is not None]
+        return [self.holdings.stamps.of(GPU, 0, key) for key in keys]
+
     def _about_prefixes(self, event: Event) -> Event | None:
         """The event, as far as it is about blocks of registered prefixes; None where it is not."""
         if not event.keys:
             return event
+        self.holdings.stated.add(event.tier or GPU)
         nodes, group = self.prefixes.nodes, event.group or 0
         keys = tuple([key for key in event.keys if key in nodes])
         if event.kind is Kind.HOST_COPY_LOST:  # the judge knows only copies that were stored
-            copies = self._tiers.get(event.tier or "", set())
-            keys = tuple([key for key in keys if (group, key) in copies])
+            tier = event.tier or ""
+            keys = tuple([key for key in keys if self.holdings.has_copy(tier, group, key)])
         return msgspec.structs.replace(event, keys=keys) if keys else None
 
     def _apply(self, event: Event) -> None:
@@ -363,16 +367,16 @@ class Join:
                 if gone and before is Copies.NONE:  # a copy of it was missed
                     for name in node.claims:
                         self._touch(self.standings[name]).contradicted = True
-                self._put(group, key, _after_removal(before) if gone else _after_store(before))
+                self._put(group, key, before.removed() if gone else before.stored())
             else:
-                self._copy(event.tier, (group, key), node, add=not gone)
+                self._copy(event.tier, group, node, key, add=not gone)
         self.joined += 0 if gone else len(event.keys)
 
     def _put(self, group: int, key: Key, copies: Copies) -> None:
         """The GPU has so many copies of a key."""
         node = self.prefixes.nodes[key]
         was = self._has(group, node)
-        self._gpu[group, key] = copies
+        self.holdings.put(group, key, copies)
         now = self._has(group, node)
         for name in node.claims if was is not now else ():
             path = self._paths[name]
@@ -386,13 +390,10 @@ class Join:
                 if was is True:
                     touched.lost.append(node.position)
 
-    def _copy(self, tier: str, key: tuple[int, Key], node: Node, *, add: bool) -> None:
+    def _copy(self, tier: str, group: int, node: Node, key: Key, *, add: bool) -> None:
         """Another tier has a copy of a key, or has none any more."""
-        copies = self._tiers.setdefault(tier, set())
-        if (key in copies) is add:
-            return
-        (copies.add if add else copies.discard)(key)
-        for name in node.claims:
+        changed = self.holdings.copy(tier, group, key, add=add)
+        for name in node.claims if changed else ():
             tiers = self.standings[name].tiers
             tiers[tier] = tiers.get(tier, 0) + (1 if add else -1)
             if not tiers[tier]:
@@ -407,14 +408,13 @@ class Join:
     def _clear(self, tier: str) -> None:
         """Empty a tier. When the GPU is cleared, every key is known to be absent from it."""
         if tier != GPU:
-            self._tiers.pop(tier, None)
+            self.holdings.clear(tier)
             for standing in self.standings.values():
                 standing.tiers.pop(tier, None)
             return
         for standing in self.standings.values():
             self._touch(standing)
-        self._gpu.clear()
-        self.unknown = ""
+        self.holdings.clear(GPU)
         self._recount()
 
     # Claims.
@@ -503,11 +503,3 @@ def _why(standing: Standing, moved: _Moved, place: str, others: str) -> str:
     if standing.now is State.UNKNOWN:
         return f"{named}: one copy removed{place}, and another may be left"
     return f"{named} removed{place}{others}"
-
-
-def _after_store(before: Copies) -> Copies:
-    return Copies.ONE if before is Copies.NONE else Copies.SOME
-
-
-def _after_removal(before: Copies) -> Copies:
-    return Copies.NONE if before is Copies.ONE else Copies.PERHAPS

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import msgspec
 
 from monitor.follow.verdict_line import LossLine, key_of
+from monitor.watch.compare import Compared, Disagreement
 from monitor.watch.preconditions import Evaluated
 from monitor.watch.standing import Loss, State
 from spec.language.schemas import framed_schema
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "ChangeLine",
+    "DisagreementLine",
     "EndLine",
     "EngineLine",
     "Known",
@@ -72,7 +74,9 @@ class EngineLine(msgspec.Struct, frozen=True):
 
 
 class EndLine(msgspec.Struct, frozen=True, tag_field="schema", tag="resident-claims/watched-end/1"):
-    """How it ended: the last line. `forms` says what was read of each source."""
+    """How it ended: the last line. `forms` says what was read of each source; `compared` has each
+    engine with each observer that `--compare` names.
+    """
 
     verdict: ModeVerdict
     why: str
@@ -81,9 +85,24 @@ class EndLine(msgspec.Struct, frozen=True, tag_field="schema", tag="resident-cla
     preconditions: list[Evaluated]
     breaks: list[str]
     forms: dict[str, str]
+    compared: list[Compared] = []
 
 
-WatchLine: TypeAlias = ChangeLine | EndLine | LossLine
+class DisagreementLine(
+    msgspec.Struct, frozen=True, tag_field="schema", tag="resident-claims/watched-disagreement/1"
+):
+    """An observer that is compared disagrees on a claim; `over` says why it does not any more, and
+    is empty while it does.
+    """
+
+    stream: str
+    peer: str
+    time_ns: int
+    disagreement: Disagreement
+    over: str
+
+
+WatchLine: TypeAlias = ChangeLine | DisagreementLine | EndLine | LossLine
 
 
 def change_line(change: Change) -> ChangeLine:

@@ -66,6 +66,7 @@ class Prefixes:
 
     Attributes:
         nodes: the blocks whose key is known, by the key.
+        former: the same of the run before, or of this one before its keys contradicted each other.
         blind: groups of caches in which a store could not be compared with the prefixes, and why.
         faults: the same reasons, of all runs.
     """
@@ -73,6 +74,7 @@ class Prefixes:
     def __init__(self, tree: Tree) -> None:
         self._tree = tree
         self.nodes: dict[Key, Node] = {}
+        self.former: dict[Key, Node] = {}
         self._keys: dict[Node, Key] = {}
         self.blind: dict[int, str] = {}
         self.faults: dict[str, None] = {}
@@ -83,7 +85,8 @@ class Prefixes:
 
     def forget(self) -> None:
         """The keys are of another run of the engine: hashes may have another seed in each."""
-        self.nodes.clear()
+        if self.nodes:
+            self.former, self.nodes = self.nodes, {}
         self._keys.clear()
         self.blind.clear()
 

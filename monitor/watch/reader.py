@@ -19,7 +19,8 @@ __all__ = ["Joins"]
 
 
 class Joins:
-    """The joins of a registry with all streams that are read; `made` has them as they came.
+    """The joins of a registry with all streams that are read; `made` has them as they came, and
+    `sources` what each is read from.
 
     Args:
         on_change: called with each change of a claim.
@@ -35,12 +36,14 @@ class Joins:
         self._watching, self._on_change, self._check = watching, on_change, check
         self._tree = Tree(watching.claims, watching.block_size)
         self.made: list[Join] = []
+        self.sources: list[str] = []
 
     def reader(self, file: str) -> Reader:
         """A reader of KV events from one file or source, and of no other lines."""
 
         def join(stream: str) -> Join:
             self._check(file)
+            self.sources.append(file)
             self.made.append(Join(self._watching, self._tree, stream, self._on_change))
             return self.made[-1]
 

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import time
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Final
 
+from monitor.watch.compare import Differs
 from monitor.watch.standing import State
 from spec.cli.layout import STYLES, Page, Styled
 from spec.language.prose import counted, printable
@@ -12,10 +14,11 @@ from spec.language.prose import counted, printable
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from monitor.watch.compare import Compared, Disagreement
     from monitor.watch.join import Change, Join
     from monitor.watch.standing import Standing
 
-__all__ = ["change_text", "summary", "table"]
+__all__ = ["change_text", "comparisons", "disagreement_text", "summary", "table"]
 
 _STYLES: Final = {
     State.HELD: STYLES["satisfied"],
@@ -24,6 +27,13 @@ _STYLES: Final = {
 }
 _ORDER: Final = {State.ABSENT: 0, State.UNKNOWN: 1, State.HELD: 2}
 _DAY_NS: Final = 86_400_000_000_000
+_JUDGED: Final = {
+    True: "the engine's own events are the observation point: the peer is out of date",
+    False: "which of the two is right is not decided",
+}
+"""What is said of a disagreement, by whether the first observer is the engine."""
+
+_UNSTATED: Final = ("does not state", "held")
 _HEAD: Final = ("claim", "state", "GPU", "other tiers", "since", "losses")
 
 
@@ -72,6 +82,50 @@ def change_text(change: Change) -> str:
     )
 
 
+def disagreement_text(join: Join, peer: str, each: Disagreement, over: str) -> str:
+    """One line of a log.
+
+    Args:
+        over: why it is over; empty if it is not.
+    """
+    said = f"{peer} {_differs(each, join.now_ns)}" + (f"; over: {over}" if over else "")
+    return printable("  ".join([_stamp(join.now_ns), join.stream, each.claim_id, said])) + "\n"
+
+
+def _differs(each: Disagreement, now_ns: int) -> str:
+    """What the peer states of blocks, and the first observer."""
+    blocks = f"{'block' if each.blocks == 1 else 'blocks'} {each.positions}"
+    batch = "" if each.batch is None else f" (batch {each.batch})"
+    peer, first = ("states", "not held") if each.kind is Differs.PEER_ONLY else _UNSTATED
+    are = "is" if each.blocks == 1 else "are"
+    said = f"{peer} {blocks} in {each.tier}, which the first observer says {are} {first}{batch}"
+    return f"{said}, since {_clock(each.since_ns, now_ns)}"
+
+
+def comparisons(results: Sequence[Compared], width: int, most: int | None = None) -> Page:
+    """What each comparison came to.
+
+    Args:
+        most: disagreements that are shown of each; None: all.
+    """
+    page = Page(width)
+    for each in results:
+        head = f"{each.outcome}: {each.stream} and {each.peer}"
+        counts = ", ".join(f"{n} {tier}" for tier, n in sorted(each.compared.items()))
+        head += f"; compared blocks: {counts}" if counts else ""
+        page.put(printable(head + (f"; {each.why}" if each.why else "")))
+        for one in each.disagreements[:most]:
+            said = f"  {one.claim_id}: the peer {_differs(one, time.time_ns())}"
+            page.put(printable(said))
+        if most is not None and len(each.disagreements) > most:
+            page.put(f"  and {len(each.disagreements) - most} more")
+        for tier, why in sorted(each.not_compared.items()):
+            page.put(printable(f"  {tier} is not compared: {why}"))
+        if each.disagreements:
+            page.put(f"  {_JUDGED[each.is_first_engine]}")
+    return page
+
+
 def _urgency(row: tuple[Join, Standing]) -> tuple[int, int]:
     """Claims that are not held come first, and what changed last before others."""
     standing = row[1]
@@ -104,7 +158,7 @@ def _held(join: Join, each: Standing) -> str:
 
 def _tiers(join: Join, each: Standing) -> str:
     found = ", ".join(f"{number} {tier}" for tier, number in sorted(each.tiers.items()))
-    return f"{found or '-'}{'?' if join.hides_tiers else ''}"
+    return f"{found or '-'}{'?' if join.holdings.hides_tiers else ''}"
 
 
 def _losses(each: Standing, now_ns: int) -> str:

@@ -31,9 +31,11 @@ from monitor.input.kv_events.runtimes import DYNAMO
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-__all__ = ["KNOWN", "Reader", "recognises"]
+__all__ = ["KNOWN", "TIERS", "Reader", "recognises"]
 
-_TIERS: Final = {"device": GPU, "host_pinned": "cpu", "disk": "disk", "external": "external"}
+TIERS: Final = {"device": GPU, "host_pinned": "cpu", "disk": "disk", "external": "external"}
+"""The tiers by the storage tiers that Dynamo names."""
+
 KNOWN: Final = {
     "stored": frozenset({"parent_hash", "blocks"}),
     "removed": frozenset({"block_hashes"}),
@@ -197,4 +199,4 @@ class _Routes(Facts):
             self.removed(removed.block_hashes, 0, self._tier(storage))
 
     def _tier(self, storage: str | None) -> str:
-        return self.tier(storage, _TIERS, "storage tier")
+        return self.tier(storage, TIERS, "storage tier")

@@ -99,7 +99,7 @@ class TestDiscover:
         with (
             server(saying(SAYS)) as other,
             server(b"", 302, f"{other}/server_info") as url,
-            pytest.raises(InputError, match="cannot be read: 302"),
+            pytest.raises(InputError, match="cannot be read: HTTP 302"),
         ):
             discover(url)
 

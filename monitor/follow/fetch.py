@@ -1,0 +1,54 @@
+"""Fetches one answer from a server that a person named: bounded in bytes and in time, without
+proxies, and from no other host.
+"""
+
+from __future__ import annotations
+
+import time
+from http.client import HTTPException
+from typing import Any, Final
+from urllib.error import HTTPError
+from urllib.request import HTTPRedirectHandler, ProxyHandler, build_opener
+
+__all__ = ["fetch"]
+
+_TIMEOUT_S: Final = 5.0  # to connect, and for each piece of an answer
+_PIECE: Final = 1 << 16
+
+
+class _NoRedirect(HTTPRedirectHandler):
+    def redirect_request(self, *_: Any) -> None:
+        """Follow no redirection: only the server that was named is asked."""
+
+
+def fetch(url: str, most: int, within_s: float) -> bytes:
+    """The body of the answer to a GET.
+
+    A server that is slow with its headers may take longer than `within_s`: call it in a thread of
+    its own where that matters.
+
+    Args:
+        most: bytes of the body.
+        within_s: seconds for the body, from the beginning of the request on.
+
+    Raises:
+        OSError: there is no such server, it answers with an error or a redirection, or it is too
+            slow.
+        ValueError: the answer is too long.
+    """
+    until = time.monotonic() + within_s
+    body = bytearray()
+    try:
+        with build_opener(ProxyHandler({}), _NoRedirect).open(url, timeout=_TIMEOUT_S) as answer:
+            while piece := answer.read1(_PIECE):
+                body += piece
+                if len(body) > most:
+                    raise ValueError(f"the answer has over {most} bytes")
+                if time.monotonic() > until:
+                    raise TimeoutError(f"no answer within {within_s:.0f} s")
+    except HTTPError as error:
+        error.close()
+        raise OSError(f"HTTP {error.code}") from None
+    except HTTPException as error:
+        raise OSError(f"no answer in HTTP: {type(error).__name__}") from None
+    return bytes(body)

@@ -1,0 +1,1 @@
+"""Tests with the KV indexer of NVIDIA Dynamo beside a real vLLM on the CPU."""
