@@ -246,7 +246,7 @@ class _Hashed(io.RawIOBase):
         if not self._inner.seekable():
             hint = "write it to a file, and name that"
             raise NoRows("a Parquet file, which cannot be read from a pipe", hint)
-        place = self._inner.tell()
+        place = self._inner.seek(0, os.SEEK_CUR)
         try:
             yield from read(self._inner)
         finally:

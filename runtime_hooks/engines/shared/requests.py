@@ -14,7 +14,7 @@ from vllm.v1.core.kv_cache_utils import (
     get_request_block_hasher,
     make_block_hash_with_group_id,
 )
-from vllm.v1.core.single_type_kv_cache_manager import MambaManager
+from vllm.v1.core.single_type_kv_cache_manager import MambaManager, SlidingWindowManager
 from vllm.v1.request import Request
 
 from runtime_hooks.claims.arrivals import Arrival
@@ -158,10 +158,12 @@ def _most_blocks(request: Any, scheduler: Scheduler, max_tokens: int) -> int:
 def _blocks_of(manager: Any, tokens: int) -> int:
     """The most blocks of one group of caches that a request uses at a time.
 
-    Blocks before a window are freed as the request goes on, and states that are followed.
+    Blocks before a window are freed as the request goes on, and states that are followed by others.
+    Those of earlier chunks are freed, too, but a claim holds all of them (`groups_of`).
     """
     blocks = int(-(-tokens // manager.block_size))
     if isinstance(manager, MambaManager) and manager.mamba_cache_mode == "align":
         return min(blocks, _STATES) + int(manager.num_speculative_blocks)
-    most = manager.max_admission_blocks_per_request
-    return blocks if most is None else min(blocks, int(most))
+    if isinstance(manager, SlidingWindowManager):
+        return min(blocks, int(manager.max_admission_blocks_per_request))
+    return blocks
