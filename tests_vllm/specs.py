@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any, ClassVar
 
+from vllm.distributed import get_tensor_model_parallel_rank
 from vllm.v1.kv_offload.base import TransferResult
 
 from runtime_hooks.engines.shared.memcpy import MemcpyOffloadingSpec, MemcpyWorker
@@ -65,10 +66,15 @@ class SlowWorker(MemcpyWorker):
 
 
 class _Spec(MemcpyOffloadingSpec):
+    """A worker of a class, on every rank of an engine or on the second one only."""
+
     worker: ClassVar[type[MemcpyWorker]]
+    second_only: ClassVar[bool] = False
 
     def get_worker(self, kv_caches: Any) -> MemcpyWorker:
-        return self.worker([each.tensor for each in kv_caches.tensors], self.num_chunks)
+        usual = self.second_only and get_tensor_model_parallel_rank() != 1
+        kind = MemcpyWorker if usual else self.worker
+        return kind([each.tensor for each in kv_caches.tensors], self.num_chunks)
 
 
 class FailingSpec(_Spec):
@@ -89,3 +95,11 @@ class UnstoringSpec(_Spec):
 
 class SlowSpec(_Spec):
     worker = SlowWorker
+
+
+class SecondFailingSpec(FailingSpec):
+    second_only = True
+
+
+class SecondUnstoringSpec(UnstoringSpec):
+    second_only = True

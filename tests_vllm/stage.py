@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from monitor.report.verdict import Report
 from runtime_hooks.demo.engine import Answer
@@ -31,10 +32,15 @@ class Played:
     report: Report
 
 
-def play(row: Row, folder: Path, settings: Setting | None = None) -> Played:
-    """Play a scenario in an engine of its own, by its settings and these, and judge its trace."""
+def play(row: Row, folder: Path, settings: Setting | None = None, **engine: Any) -> Played:
+    """Play a scenario in an engine of its own, by its settings and these, and judge its trace.
+
+    Args:
+        engine: more of the engine's configuration.
+    """
     changed = {**row.settings, **(settings or {})}
-    stage = Engine(folder, row.usable, changed, disable_log_stats=False, **row.engine())
+    configured = {"disable_log_stats": False, **row.engine(), **engine}
+    stage = Engine(folder, row.usable, changed, **configured)
     written = stage.trace
     answers: list[Answer] = []
     looks: list[object] = []

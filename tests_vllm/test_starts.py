@@ -19,7 +19,11 @@ from vllm.config.parallel import ParallelConfig
 from vllm.config.scheduler import SchedulerConfig
 from vllm.v1.core.sched.async_scheduler import AsyncScheduler
 from vllm.v1.core.sched.scheduler import Scheduler
-from vllm.v1.kv_cache_interface import FullAttentionSpec, SlidingWindowSpec
+from vllm.v1.kv_cache_interface import (
+    CrossAttentionSpec,
+    FullAttentionSpec,
+    SlidingWindowSpec,
+)
 
 from runtime_hooks.demo.tiny import DEVICE
 from runtime_hooks.engines.distribution import name_as_vllm
@@ -28,6 +32,7 @@ from runtime_hooks.plugin.arming import arm, disarm
 from runtime_hooks.settings.config import Settings
 from runtime_hooks.trace.faults import LOG
 from tests_vllm.conftest import LONG_S, Make
+from tests_vllm.table import ROWS
 
 PLATFORM = """
 from importlib.metadata import version
@@ -50,10 +55,14 @@ def full(**other: Any) -> FullAttentionSpec:
     )
 
 
-def sliding() -> SlidingWindowSpec:
+def sliding(size: int = 32) -> SlidingWindowSpec:
     return SlidingWindowSpec(
-        block_size=32, num_kv_heads=1, head_size=16, dtype=torch.float32, sliding_window=64
+        block_size=size, num_kv_heads=1, head_size=16, dtype=torch.float32, sliding_window=64
     )
+
+
+def cross() -> CrossAttentionSpec:
+    return CrossAttentionSpec(block_size=32, num_kv_heads=1, head_size=16, dtype=torch.float32)
 
 
 def scheduler(kind: type = Scheduler, **changes: Any) -> Any:
@@ -69,6 +78,13 @@ def scheduler(kind: type = Scheduler, **changes: Any) -> Any:
     groups = [SimpleNamespace(kv_cache_spec=spec) for spec in changes.get("specs", [full()])]
     made.kv_cache_config = SimpleNamespace(kv_cache_groups=groups)
     made.block_size, made.hash_block_size = 32, changes.get("hashed", 32)
+    made.connector = changes.get("transfer")
+    coordinator = SimpleNamespace(
+        eagle_group_ids=changes.get("dropping", set()),
+        enable_partial_hash_hits=changes.get("parts", False),
+        single_type_managers=changes.get("managers", ()),
+    )
+    made.kv_cache_manager = SimpleNamespace(coordinator=coordinator)
     return made
 
 
@@ -94,24 +110,34 @@ OFFLOADING = KVTransferConfig(kv_connector="OffloadingConnector", kv_role="kv_bo
 REFUSED: dict[str, tuple[Callable[[], dict[str, Any]], str]] = {
     "data": (lambda: {"parallel": ParallelConfig(data_parallel_size=2)}, "data_parallel_size is 2"),
     "data, dense": (lambda: {"parallel": independent(2)}, "data_parallel_size is 2"),
-    "tensor, with a tier": (
-        sized("tensor_parallel_size", transfer=OFFLOADING),
-        "tensor_parallel_size is 2, and an offload tier was tried with one rank",
-    ),
     "pipeline": (sized("pipeline_parallel_size"), "pipeline_parallel_size is 2"),
     "prefill": (sized("prefill_context_parallel_size"), "prefill_context_parallel_size is 2"),
     "decode": (sized("decode_context_parallel_size"), "decode_context_parallel_size is 2"),
-    "drafting": (lambda: {"speculative": SimpleNamespace(method="eagle")}, "drafted by eagle"),
+    "drafting": (lambda: {"speculative": SimpleNamespace(method="mtp")}, "drafted by mtp"),
     "connector": (
         lambda: {"transfer": KVTransferConfig(kv_connector="NixlConnector", kv_role="kv_both")},
         "the KV connector is NixlConnector",
     ),
     "multimodal": (lambda: {"multimodal": True}, "more than text"),
     "no cache": (lambda: {"caching": False}, "prefix caching is off"),
-    "two groups": (lambda: {"specs": [full(), full()]}, "other caches than one"),
-    "no group": (lambda: {"specs": []}, "other caches than one"),
-    "sliding": (lambda: {"specs": [sliding()]}, "other caches than one"),
+    "no group": (lambda: {"specs": []}, "no cache of the model is of full attention"),
+    "sliding": (lambda: {"specs": [sliding()]}, "no cache of the model is of full attention"),
+    "unknown": (lambda: {"specs": [full(), cross()]}, "a cache of CrossAttentionSpec"),
+    "sizes": (lambda: {"specs": [full(), sliding(64)]}, "hashed in another size"),
     "hashed": (lambda: {"hashed": 16}, "hashed in another size"),
+    "parts": (lambda: {"parts": True}, "parts of blocks are hashed"),
+    "within a prefill": (
+        lambda: {"managers": (SimpleNamespace(has_prefill_checkpoint_blocks=True),)},
+        "states are saved within a prefill",
+    ),
+    "groups, drafting": (
+        lambda: {"specs": [full(), sliding()], "dropping": {0}},
+        "several caches, and drafting",
+    ),
+    "groups, with a tier": (
+        lambda: {"specs": [full(), sliding()], "transfer": OFFLOADING},
+        "several caches, and an offload tier",
+    ),
     "own": (lambda: {"kind": Own}, "test_starts.Own, and vLLM's own was tried"),
 }
 
@@ -120,7 +146,10 @@ TRIED: dict[str, Callable[[], dict[str, Any]]] = {
     "one rank": lambda: {"parallel": independent(1)},
     "overlapping": lambda: {"kind": AsyncScheduler},
     "n-grams": lambda: {"speculative": SimpleNamespace(method="ngram")},
+    "eagle": lambda: {"speculative": SimpleNamespace(method="eagle"), "dropping": {0}},
     "tensor": sized("tensor_parallel_size"),
+    "tensor, with a tier": sized("tensor_parallel_size", transfer=OFFLOADING),
+    "groups": lambda: {"specs": [full(), full(), sliding()]},
     "offloading": lambda: {"transfer": OFFLOADING},
 }
 
@@ -144,15 +173,24 @@ class TestUnfit:
         assert refused == unfit(scheduler()).startswith("VLLM_USE_RUST_FRONTEND is set")
 
 
-@pytest.mark.deep
 @pytest.mark.skipif(DEVICE != "cpu", reason="two ranks need two devices")
-def test_two_ranks(tmp_path: Path) -> None:
-    """An engine whose model is split over two processes is hooked, and the claim is kept."""
-    command = [sys.executable, "-m", "tests_vllm.two_ranks", str(tmp_path)]
+@pytest.mark.parametrize(
+    ("name", "spec"),
+    [
+        pytest.param("path B, a load that fails", "SecondFailingSpec", id="one rank fails to load"),
+        pytest.param("a store that fails", "SecondUnstoringSpec", marks=pytest.mark.deep),
+        pytest.param("path A, success", "", marks=pytest.mark.deep),
+        pytest.param("L3 hard claim", "", marks=pytest.mark.deep),
+    ],
+)
+def test_two_ranks(tmp_path: Path, name: str, spec: str) -> None:
+    """An engine whose model is split over two processes does what one does in a single process,
+    also where a transfer fails on the second rank only."""
+    command = [sys.executable, "-m", "tests_vllm.two_ranks", str(tmp_path), name, spec]
     done = subprocess.run(command, capture_output=True, text=True, timeout=LONG_S, check=False)
     assert 0 == done.returncode, done.stderr
-    said = json.loads(done.stdout.splitlines()[-1])
-    assert {"ranks": 2, "ends": "0 refused 59", "verdict": "kept"} == said
+    row, said = ROWS[name], json.loads(done.stdout.splitlines()[-1])
+    assert {"ends": row.ends, "story": row.told, "verdict": "kept"} == said
 
 
 class TestOwnScheduler:

@@ -54,7 +54,6 @@ READS: Final = (
         (
             "data_parallel_size",
             "elastic_ep_max_dp_size",
-            "tensor_parallel_size",
             "pipeline_parallel_size",
             "prefill_context_parallel_size",
             "decode_context_parallel_size",

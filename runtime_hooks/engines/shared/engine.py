@@ -73,14 +73,12 @@ def unfit_config(config: VllmConfig) -> str:
         if size is not None and size > 1:
             shown = "data_parallel_size" if name == "elastic_ep_max_dp_size" else name
             return f"{shown} is {size}; engines in parallel are not supported yet"
-    ranks, transfer = config.parallel_config.tensor_parallel_size, config.kv_transfer_config
-    if ranks > 1 and transfer is not None and transfer.kv_connector is not None:
-        return f"tensor_parallel_size is {ranks}, and an offload tier was tried with one rank"
     if os.environ.get("VLLM_USE_RUST_FRONTEND", "0") not in ("", "0"):
         return "VLLM_USE_RUST_FRONTEND is set, and refusals were tried with the Python server"
     drafting = config.speculative_config
     if drafting is not None and drafting.method not in _DRAFTING:
         return f"tokens are drafted by {drafting.method}, and {', '.join(_DRAFTING)} were tried"
+    transfer = config.kv_transfer_config
     if transfer is not None and transfer.kv_connector not in (None, *_CONNECTORS):
         return f"the KV connector is {transfer.kv_connector}, and {_CONNECTORS[0]} was tried"
     if config.model_config.is_multimodal_model:

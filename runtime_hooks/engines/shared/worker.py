@@ -10,6 +10,9 @@ from __future__ import annotations
 import hashlib
 from typing import TYPE_CHECKING, Any, Final
 
+from vllm.distributed.kv_transfer.kv_connector.v1.offloading.common import (
+    OffloadingWorkerMetadata,
+)
 from vllm.distributed.kv_transfer.kv_connector.v1.offloading.worker import (
     OffloadingConnectorWorker,
 )
@@ -112,6 +115,7 @@ def check_workers(*, digests: bool) -> Callable[[], None]:
     """Hook every offloading worker that is made from now on; returns a function that ends this."""
     made = OffloadingConnectorWorker._init_worker
     built = OffloadingConnectorWorker.build_connector_worker_meta
+    summed = OffloadingWorkerMetadata.aggregate
 
     def init_worker(self: Any, kv_caches: Any) -> None:
         made(self, kv_caches)
@@ -129,11 +133,20 @@ def check_workers(*, digests: bool) -> Callable[[], None]:
         worker = self.connector_worker.worker if self.connector_worker else None
         return worker.take_failed() if isinstance(worker, CheckedWorker) else set()
 
+    def aggregate(self: OffloadingWorkerMetadata, other: Any) -> Any:
+        """What the workers of several ranks report: a store failed if it failed on one of them."""
+        whole = summed(self, other)
+        failed = getattr(self, FAILED_STORES, set()) | getattr(other, FAILED_STORES, set())
+        setattr(whole, FAILED_STORES, failed)
+        return whole
+
+    OffloadingWorkerMetadata.aggregate = aggregate
     OffloadingConnectorWorker._init_worker = init_worker
     OffloadingConnectorWorker.build_connector_worker_meta = build_meta
     OffloadingConnector.get_block_ids_with_load_errors = load_errors
 
     def end() -> None:
+        OffloadingWorkerMetadata.aggregate = summed
         OffloadingConnectorWorker._init_worker = made
         OffloadingConnectorWorker.build_connector_worker_meta = built
         del OffloadingConnector.get_block_ids_with_load_errors
