@@ -92,10 +92,10 @@ test-vllm-gpu: $(STAMP) ## The same in GPU_VENV=..., with vLLM's own offloading,
 		--keep build/table
 	$(BIN)/python -m tests_vllm.witness build/table
 
-witness: $(STAMP) $(VLLM_VENV)/.stamp ## Label the plugin by what its traces of a real engine show
+witness: $(STAMP) $(VLLM_VENV)/.stamp ## Label the plugin by its traces of a real engine, and record them
 	@rm -rf build/table
 	$(VLLM_VENV)/bin/python -m pytest tests_vllm/test_table.py --keep build/table
-	$(BIN)/python -m tests_vllm.witness build/table
+	$(BIN)/python -m tests_vllm.witness build/table --write
 
 SECONDS ?= 600
 
