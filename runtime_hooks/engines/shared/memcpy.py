@@ -41,7 +41,7 @@ class MemcpyWorker(OffloadingWorker):
         self._finished.append(TransferResult(job_id, True))
         return True
 
-    def submit_load(self, job_id: int, src_spec: Any, dst_spec: Any) -> bool:
+    def submit_load(self, job_id: int, src_spec: Any, dst_spec: Any, **_: Any) -> bool:
         """Copy chunks to blocks."""
         for gpu, cpu in zip(self._gpu, self._cpu, strict=True):
             gpu[dst_spec.block_ids] = cpu[src_spec.block_ids].to(gpu.device)
