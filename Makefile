@@ -82,7 +82,7 @@ SDIST_TOOLS := setuptools==80.10.2 setuptools-scm==10.3.4 setuptools-rust==1.13.
 CORE := build/vllm/$(VLLM)
 
 test-vllm-core: $(VLLM_VENV)/.stamp ## Run vLLM's own core tests with the plugin armed, off and without (VLLM=0.33.0)
-	@mkdir -p $(CORE)
+	@rm -rf $(CORE) && mkdir -p $(CORE)
 	@$(PYTHON) -m venv build/vllm/tools
 	@build/vllm/tools/bin/python -m pip --disable-pip-version-check --no-input install -qq $(SDIST_TOOLS)
 	@ls build/vllm/vllm-$(VLLM).tar.gz >/dev/null 2>&1 || \
@@ -90,7 +90,8 @@ test-vllm-core: $(VLLM_VENV)/.stamp ## Run vLLM's own core tests with the plugin
 		VLLM_VERSION_OVERRIDE=$(VLLM) VLLM_TARGET_DEVICE=empty \
 		build/vllm/tools/bin/python -m pip --disable-pip-version-check --no-input download -qq \
 		--no-deps --no-build-isolation --no-binary vllm -d build/vllm 'vllm==$(VLLM)'
-	@tar -xzf build/vllm/vllm-$(VLLM).tar.gz -C $(CORE) --strip-components=1
+	@tar -xzf build/vllm/vllm-$(VLLM).tar.gz -C $(CORE) --strip-components=1 \
+		$(patsubst %,vllm-$(VLLM)/%,tests pyproject.toml)
 	$(VLLM_VENV)/bin/python -m tests_vllm.core $(CORE)
 
 test-sglang: $(STAMP) ## Read what SGLang's own publisher sends (fetches its wheel, 40 MB)

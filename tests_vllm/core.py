@@ -1,8 +1,8 @@
 """Runs vLLM's own tests of its core with the plugin armed, off and without it.
 
 `python -m tests_vllm.core FOLDER`, with the Python of an environment that has vLLM, the plugin and
-pytest. FOLDER is the unpacked source distribution of the same version of vLLM (`make test-core`).
-The same tests must pass in the three ways: the exit code is 1 where they do not, and 2 where a
+pytest. FOLDER has the tests of the same version of vLLM (`make test-vllm-core` unpacks them). The
+same tests must pass in the three ways: the exit code is 1 where they do not, and 2 where a
 session shows nothing, because the plugin was not in the state that it had to be in.
 """
 
@@ -19,23 +19,34 @@ from typing import Any
 
 TESTS = "tests/v1/core"
 SESSION = Path(__file__).with_name("core_session.py")
-MODEL = "facebook/opt-125m"
-"""The model of most tests, which read its configuration alone."""
-CONFIG = {
-    "architectures": ["OPTForCausalLM"],
-    "model_type": "opt",
-    "hidden_size": 768,
-    "word_embed_proj_dim": 768,
-    "ffn_dim": 3072,
-    "num_hidden_layers": 12,
-    "num_attention_heads": 12,
-    "vocab_size": 50272,
-    "max_position_embeddings": 2048,
-    "bos_token_id": 2,
-    "eos_token_id": 2,
-    "pad_token_id": 1,
-    "torch_dtype": "float16",
+MODELS = {
+    "facebook/opt-125m": {
+        "architectures": ["OPTForCausalLM"],
+        "model_type": "opt",
+        "hidden_size": 768,
+        "word_embed_proj_dim": 768,
+        "ffn_dim": 3072,
+        "num_hidden_layers": 12,
+        "num_attention_heads": 12,
+        "vocab_size": 50272,
+        "max_position_embeddings": 2048,
+        "torch_dtype": "float16",
+    },
+    "Qwen/Qwen3-0.6B": {
+        "architectures": ["Qwen3ForCausalLM"],
+        "model_type": "qwen3",
+        "hidden_size": 1024,
+        "intermediate_size": 3072,
+        "num_hidden_layers": 28,
+        "num_attention_heads": 16,
+        "num_key_value_heads": 8,
+        "head_dim": 128,
+        "vocab_size": 151936,
+        "max_position_embeddings": 40960,
+        "torch_dtype": "bfloat16",
+    },
 }
+"""The configurations of two models: most tests read one from the hub, and need no weights."""
 WAYS = {
     "without": {"VLLM_PLUGINS": "", "RESIDENT_CLAIMS": "0"},
     "off": {"RESIDENT_CLAIMS": "0"},
@@ -49,8 +60,9 @@ def run(folder: Path, way: str) -> dict[str, Any]:
     """What a session came to, as `tests_vllm.core_session` writes it."""
     report = folder / f"{way}.json"
     report.unlink(missing_ok=True)
-    quiet = ("-q", "--noconftest", "-p", "no:cacheprovider", "-p", "no:randomly")
-    command = [sys.executable, "-P", str(SESSION), str(report), *quiet, TESTS]
+    # Their conftest.py wants a GPU and models.
+    asked = ("-q", "--noconftest", "--continue-on-collection-errors", "-p", "no:cacheprovider")
+    command = [sys.executable, "-P", str(SESSION), str(report), *asked, TESTS]
     env = {**os.environ, **COMMON, **WAYS[way], "PYTHONPATH": str(folder)}
     with (folder / f"{way}.log").open("w") as log:
         subprocess.run(command, cwd=folder, env=env, stdout=log, stderr=log, check=False)
@@ -61,8 +73,9 @@ def run(folder: Path, way: str) -> dict[str, Any]:
 def main(at: str) -> int:
     """Prepare a folder of tests, and compare the ways."""
     folder = Path(at).resolve()
-    (folder / MODEL).mkdir(parents=True, exist_ok=True)
-    (folder / MODEL / "config.json").write_text(json.dumps(CONFIG))
+    for name, config in MODELS.items():
+        (folder / name).mkdir(parents=True, exist_ok=True)
+        (folder / name / "config.json").write_text(json.dumps(config))
     with tempfile.TemporaryDirectory() as traces:
         settings = json.dumps({"trace": f"{traces}/{{pid}}.jsonl"})
         (folder / "armed.settings.json").write_text(settings)

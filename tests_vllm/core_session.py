@@ -51,8 +51,9 @@ class Outcomes:
 def reason(report: pytest.TestReport | pytest.CollectReport) -> str:
     """What the exception says that failed a test, in one line."""
     crash = getattr(report.longrepr, "reprcrash", None)
-    said = crash.message if crash else str(report.longrepr).strip().rpartition("\n")[2]
-    return " ".join(said.split())[:LONGEST]
+    errors = [line[1:] for line in str(report.longrepr).splitlines() if line.startswith("E ")]
+    said = crash.message if crash else "".join(errors[:1])
+    return " ".join(said.rpartition("Value error, ")[2].split())[:LONGEST]
 
 
 def attached() -> list[Any]:

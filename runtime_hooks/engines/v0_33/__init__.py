@@ -34,7 +34,7 @@ _READS: Final = (
 class _Adapter(VllmAdapter):
     """The adapter of this version: what is new in it and was not tried keeps the plugin off."""
 
-    loaded = (*LOADED, f"the offload tier has vLLM's {CPUOffloadingManager.__name__}")
+    loaded = (*LOADED, f"the offload tier has vLLM's {CPUOffloadingManager.__qualname__}")
 
     def unfit_settings(self, config: Any) -> str:
         """Name the setting that loads within a step, or that cuts cache hits."""
@@ -53,8 +53,8 @@ class _Adapter(VllmAdapter):
         manager = manager_of(scheduler)
         if manager is None or type(manager) is CPUOffloadingManager:
             return ""
-        kind = type(manager).__qualname__
-        return f"the offload tier has a {kind}, and {CPUOffloadingManager.__name__} was tried"
+        kind, tried = type(manager).__qualname__, CPUOffloadingManager.__qualname__
+        return f"the offload tier has a {kind}, and {tried} was tried"
 
 
 ADAPTER: Final[Adapter] = _Adapter((*taking(_PARAMETERS), *READS, *_READS))
