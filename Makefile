@@ -112,6 +112,8 @@ test-vllm-gpu: $(STAMP) ## The same in GPU_VENV=..., with vLLM's own offloading,
 	$(BIN)/python -m tests_vllm.witness build/table
 
 witness: $(STAMP) $(VLLM_VENV)/.stamp ## Label the plugin by its traces of a real engine, and record them
+	@test "$(VLLM)" = "$(VLLM_USUAL)" || \
+		{ echo "The descriptor is of vLLM $(VLLM_USUAL), and not of $(VLLM)." >&2; exit 2; }
 	@rm -rf build/table
 	$(VLLM_VENV)/bin/python -m pytest tests_vllm/test_table.py --keep build/table
 	$(BIN)/python -m tests_vllm.witness build/table --write

