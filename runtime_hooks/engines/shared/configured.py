@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import io
 from contextlib import redirect_stderr, redirect_stdout
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, Protocol
 
 from runtime_hooks.engines.adapter import Configuration
 from runtime_hooks.engines.shared.engine import unfit_class, unfit_config
@@ -12,8 +12,6 @@ from spec.language.errors import SpecError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
-
-    from runtime_hooks.engines.shared.hooking import VllmAdapter
 
 __all__ = ["configured"]
 
@@ -32,22 +30,33 @@ class _Unsaid(io.StringIO):
         return 1
 
 
-def configured(adapter: VllmAdapter, flags: Sequence[str], *, load: bool) -> Configuration:
+class _Version(Protocol):
+    """What an adapter says of its version of vLLM (`VllmAdapter`)."""
+
+    @property
+    def loaded(self) -> tuple[str, ...]: ...
+
+    def unfit(self, scheduler: Any) -> str: ...
+
+    def unfit_settings(self, config: Any) -> str: ...
+
+
+def configured(version: _Version, flags: Sequence[str], *, load: bool) -> Configuration:
     """What vLLM makes of a model and flags (`runtime_hooks.engines.adapter.Adapter`)."""
     found = _parsed(flags)
     try:
         with redirect_stdout(_Unsaid()):
             config = _config(found)
             kind = config.scheduler_config.get_scheduler_cls()
-        why = unfit_class(kind) or unfit_config(config) or adapter.unfit_settings(config)
+        why = unfit_class(kind) or unfit_config(config) or version.unfit_settings(config)
         usable = None
         if load and not why:
-            why, usable = _loaded(adapter, config)
+            why, usable = _loaded(version, config)
     except SpecError:
         raise
     except Exception as error:
         raise SpecError(f"vLLM cannot use these flags: {_said(error)}", _REMEDY) from None
-    unknown = () if usable is not None else adapter.loaded
+    unknown = () if usable is not None else version.loaded
     return Configuration(str(config.model_config.model), why, unknown, usable, vars(found))
 
 
@@ -84,7 +93,7 @@ def _config(parsed: Any) -> Any:
     return made.create_engine_config(usage_context=UsageContext.OPENAI_API_SERVER)
 
 
-def _loaded(adapter: VllmAdapter, config: Any) -> tuple[str, int | None]:
+def _loaded(version: _Version, config: Any) -> tuple[str, int | None]:
     """Load the model in this process; why its engine cannot be hooked, and its blocks."""
     from vllm.v1.engine.core import EngineCore
     from vllm.v1.executor import Executor
@@ -93,7 +102,7 @@ def _loaded(adapter: VllmAdapter, config: Any) -> tuple[str, int | None]:
         core = EngineCore(config, Executor.get_class(config), log_stats=False)
     try:
         scheduler = core.scheduler
-        return adapter.unfit(scheduler), scheduler.kv_cache_manager.block_pool.num_gpu_blocks - 1
+        return version.unfit(scheduler), scheduler.kv_cache_manager.block_pool.num_gpu_blocks - 1
     finally:
         core.shutdown()
 
