@@ -9,6 +9,8 @@ WHEEL := build/wheel
 VLLM_USUAL := 0.32.0
 VLLM ?= $(VLLM_USUAL)
 VLLM_OTHER := $(filter-out $(VLLM_USUAL),$(VLLM))
+# Versions without a build for the CPU: their Python files on the libraries of an earlier one.
+VLLM_TRIALS := 0.33.0
 VLLM_LOCK := requirements-vllm$(VLLM_OTHER:%=-%).lock
 VLLM_VENV ?= .venv-vllm$(VLLM_OTHER:%=-%)
 GPU_VENV ?=
@@ -23,7 +25,7 @@ export PYTHONDONTWRITEBYTECODE :=
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help demo test test-slow test-deep test-wheel native-core test-vllm test-sglang test-dynamo test-vllm-gpu setup-vllm witness repeat bench soak fuzz mutate runs lint docs suite lock clean
+.PHONY: help demo test test-slow test-deep test-wheel native-core test-vllm test-vllm-core test-sglang test-dynamo test-vllm-gpu setup-vllm witness repeat bench soak fuzz mutate runs lint docs suite lock clean
 
 help: ## Show these targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-13s %s\n", $$1, $$2 }' Makefile
@@ -76,6 +78,23 @@ test-vllm: $(STAMP) $(VLLM_VENV)/.stamp ## Run the tests of the plugin inside th
 		--keep build/table
 	$(BIN)/python -m tests_vllm.witness build/table
 
+# The tests are in the source distribution, whose metadata pip makes by torch and these.
+SDIST_TOOLS := setuptools==80.10.2 setuptools-scm==10.3.4 setuptools-rust==1.13.0 wheel==0.48.0
+CORE := build/vllm/$(VLLM)
+
+test-vllm-core: $(VLLM_VENV)/.stamp ## Run vLLM's own core tests with the plugin armed, off and without (VLLM=0.33.0)
+	@rm -rf $(CORE) && mkdir -p $(CORE)
+	@$(PYTHON) -m venv build/vllm/tools
+	@build/vllm/tools/bin/python -m pip --disable-pip-version-check --no-input install -qq $(SDIST_TOOLS)
+	@ls build/vllm/vllm-$(VLLM).tar.gz >/dev/null 2>&1 || \
+		PYTHONPATH=$$(ls -d $(CURDIR)/$(VLLM_VENV)/lib/python3*/site-packages) \
+		VLLM_VERSION_OVERRIDE=$(VLLM) VLLM_TARGET_DEVICE=empty \
+		build/vllm/tools/bin/python -m pip --disable-pip-version-check --no-input download -qq \
+		--no-deps --no-build-isolation --no-binary vllm -d build/vllm 'vllm==$(VLLM)'
+	@tar -xzf build/vllm/vllm-$(VLLM).tar.gz -C $(CORE) --strip-components=1 \
+		$(patsubst %,vllm-$(VLLM)/%,tests pyproject.toml)
+	$(VLLM_VENV)/bin/python -m tests_vllm.core $(CORE)
+
 test-sglang: $(STAMP) ## Read what SGLang's own publisher sends (fetches its wheel, 40 MB)
 	@mkdir -p build/sglang
 	@ls build/sglang/sglang-$(SGLANG)-*.whl >/dev/null 2>&1 || $(BIN)/python -m pip \
@@ -100,10 +119,12 @@ test-vllm-gpu: $(STAMP) ## The same in GPU_VENV=..., with vLLM's own offloading,
 		--keep build/table
 	$(BIN)/python -m tests_vllm.witness build/table
 
-witness: $(STAMP) $(VLLM_VENV)/.stamp ## Label the plugin by what its traces of a real engine show
+witness: $(STAMP) $(VLLM_VENV)/.stamp ## Label the plugin by its traces of a real engine, and record them
+	@test "$(VLLM)" = "$(VLLM_USUAL)" || \
+		{ echo "The descriptor is of vLLM $(VLLM_USUAL), and not of $(VLLM)." >&2; exit 2; }
 	@rm -rf build/table
 	$(VLLM_VENV)/bin/python -m pytest tests_vllm/test_table.py --keep build/table
-	$(BIN)/python -m tests_vllm.witness build/table
+	$(BIN)/python -m tests_vllm.witness build/table --write
 
 repeat: $(STAMP) $(VLLM_VENV)/.stamp ## Repeat the connector boundary in a real engine, 131 runs, and judge them
 	@rm -rf build/repeat
@@ -187,4 +208,8 @@ $(VLLM_VENV)/.stamp: $(VLLM_LOCK) pyproject.toml runtime_hooks/engines/distribut
 	@$(VLLM_VENV)/bin/python runtime_hooks/engines/distribution.py
 	@$(VLLM_VENV)/bin/python -m pip --disable-pip-version-check --no-input install -qq \
 		--no-deps --no-build-isolation -e .
+	@test -z "$(filter $(VLLM_TRIALS),$(VLLM))" || { \
+		$(VLLM_VENV)/bin/python -m pip --disable-pip-version-check --no-input download -qq \
+			--no-deps --only-binary :all: -d build/vllm 'vllm==$(VLLM)' && \
+		$(VLLM_VENV)/bin/python -m tests_vllm.trial build/vllm/vllm-$(VLLM)-*.whl; }
 	@touch $@

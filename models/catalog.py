@@ -17,6 +17,7 @@ __all__ = ["FOLDER", "NAMES", "descriptor"]
 FOLDER: Final = Path(__file__).parent / "descriptors"
 
 _FIRST: Final = (
+    "vllm_plugin",
     "tensorrt_llm_06cff70502",
     "tensorrt_llm_1_3_0rc14",
     "tensorrt_llm_1_3_0rc15",
@@ -32,7 +33,7 @@ _FIRST: Final = (
 )
 
 NAMES: Final = (*_FIRST, *sorted({file.stem for file in FOLDER.glob("*.yaml")} - {*_FIRST}))
-"""The papers' first, in their order; those that are added, after them."""
+"""This project's plugin, then the papers' runtimes in their order, then those that are added."""
 
 
 def descriptor(name: str) -> Descriptor:

@@ -40,7 +40,7 @@ RUNTIMES: Final[Mapping[str, str | None]] = {
     "continuum": "continuum",
     "retention": "vllm_retention_directives",
     "processfork": "processfork",
-    "plugin": None,
+    "plugin": "vllm_plugin",
     "reference_runtime": None,
 }
 """The models in the order in which they are listed, each with the curated descriptor, if any, of

@@ -13,7 +13,7 @@ from runtime_hooks.engines.shared.memcpy import MemcpyOffloadingSpec, MemcpyWork
 class FailingWorker(MemcpyWorker):
     """Says of each load that it failed."""
 
-    def submit_load(self, job_id: int, src_spec: Any, dst_spec: Any) -> bool:
+    def submit_load(self, job_id: int, src_spec: Any, dst_spec: Any, **named: Any) -> bool:
         self._finished.append(TransferResult(job_id, False))
         return True
 
@@ -21,15 +21,15 @@ class FailingWorker(MemcpyWorker):
 class RefusingWorker(MemcpyWorker):
     """Takes no load."""
 
-    def submit_load(self, job_id: int, src_spec: Any, dst_spec: Any) -> bool:
+    def submit_load(self, job_id: int, src_spec: Any, dst_spec: Any, **named: Any) -> bool:
         return False
 
 
 class CorruptingWorker(MemcpyWorker):
     """Brings back other bytes, and says that all went well."""
 
-    def submit_load(self, job_id: int, src_spec: Any, dst_spec: Any) -> bool:
-        super().submit_load(job_id, src_spec, dst_spec)
+    def submit_load(self, job_id: int, src_spec: Any, dst_spec: Any, **named: Any) -> bool:
+        super().submit_load(job_id, src_spec, dst_spec, **named)
         for tensor in self._gpu:
             tensor[dst_spec.block_ids[-1]] ^= 1
         return True
@@ -55,8 +55,8 @@ class SlowWorker(MemcpyWorker):
         super().__init__(tensors, chunks)
         self._late: list[list[TransferResult]] = [[], [], []]
 
-    def submit_load(self, job_id: int, src_spec: Any, dst_spec: Any) -> bool:
-        super().submit_load(job_id, src_spec, dst_spec)
+    def submit_load(self, job_id: int, src_spec: Any, dst_spec: Any, **named: Any) -> bool:
+        super().submit_load(job_id, src_spec, dst_spec, **named)
         self._late[-1].append(self._finished.pop())
         return True
 

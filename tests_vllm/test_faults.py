@@ -80,7 +80,7 @@ ELSEWHERE = {
     "OffloadingConnectorWorker.build_connector_worker_meta": "the worker",
     "OffloadingConnector.get_block_ids_with_load_errors": "the worker",
     "GenerateBaseServing.__init__": "the server",
-    "GenerateBaseServing._convert_generation_error_to_streaming_response": "the server",
+    "GenerateBaseServing.create_error_response": "the server",
     "generation_error_handler": "the server",
     "register_api_routers": "the server",
     "get_prometheus_registry": "the server",

@@ -113,13 +113,32 @@ class TestHandlers:
         end()
         assert 500 == answer.status_code == json.loads(streamed)["error"]["code"]
 
+    @pytest.mark.parametrize("refused", [True, False])
+    def test_stream(self, refused: bool) -> None:
+        """A stream that ends by a refusal is answered with it, whatever vLLM says of the error."""
+        end = answer_refusals()
+        serving = object.__new__(GenerateBaseServing)
+        error = Refused({"refusal": RESTORE}) if refused else GenerationError("another")
+        try:
+            raise error
+        except GenerationError:
+            answer = serving.create_error_response("lost", err_type="InternalServerError")
+        finally:
+            end()
+        due = "claim_restoration_failed" if refused else "InternalServerError"
+        assert due == answer.error.type
+        after = serving.create_error_response("lost", err_type="InternalServerError")
+        assert "InternalServerError" == after.error.type
+
     def test_disarmed(self, tmp_path: Path) -> None:
         """Disarmed, all is vLLM's own again."""
         made, handler = GenerateBaseServing.__init__, vllm_error.generation_error_handler
+        answered = GenerateBaseServing.create_error_response
         arm(Settings(trace=str(tmp_path / "a")))
         assert made is not GenerateBaseServing.__init__
         disarm()
         assert made is GenerateBaseServing.__init__
+        assert answered is GenerateBaseServing.create_error_response
         assert handler is vllm_error.generation_error_handler
 
     def test_missing(self, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -65,9 +65,10 @@ class Watcher:
     def end(self) -> tuple[int, dict[str, Any]]:
         """Stop it; the exit code, and the last line."""
         self.process.terminate()
-        out, _ = self.process.communicate(timeout=60)
-        self.lines += map(json.loads, out.splitlines())
-        return self.process.returncode, self.lines[-1]
+        assert self.process.stdout is not None
+        # `communicate` would leave out what `until` has read ahead.
+        self.lines += map(json.loads, self.process.stdout)
+        return self.process.wait(timeout=60), self.lines[-1]
 
 
 @dataclass

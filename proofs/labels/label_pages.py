@@ -64,7 +64,9 @@ def _matrix(found: Sequence[Descriptor], rows: Sequence[RowView]) -> str:
         "its audits asked for, gives another label, the last column says so. Depths at which a "
         "mode has the same label for the same reason share a line. The last column of a positive "
         "row says what it rests on: no trace was judged for this page, so each is declared. The "
-        "anchors are in the [provenance index](lowering-provenance.md).\n",
+        "anchors are in the [provenance index](lowering-provenance.md). Those of `vllm_plugin`, "
+        "this project's own, are traces of a real engine that lie beside its descriptor: `make "
+        "witness` records them, and a test judges them and compares.\n",
         table(
             ["label", "means", "rows"],
             [[each, LABEL_SAYS[each], str(by_label[each])] for each in Label],
@@ -116,7 +118,8 @@ def _provenance(rows: Sequence[Row]) -> str:
             "# The provenance of positive rows\n",
             "Each obligation of each row that is positive under the paper's bundle, and the place "
             "that its descriptor declares for it. The descriptors repeat what these sources state; "
-            "nobody ran them again for this page. Which of the rows are positive under the "
+            "nobody ran them again for this page. The traces of `vllm_plugin` lie in "
+            "`models/descriptors`, where its paths begin. Which of the rows are positive under the "
             "contract's bundle too, as the [matrix](lowering-matrix.md) has them, is in the second "
             "column.\n",
             f"Obligations by code: {_legend()}.\n",

@@ -49,7 +49,7 @@ class Chosen:
 def descriptors(named: Sequence[str], every: bool) -> Chosen:
     """The named descriptors, or all shipped ones; raises SpecError."""
     if every == bool(named):
-        example = called(f"proofs lower {NAMES[1]}")
+        example = called(f"proofs lower {NAMES[0]}")
         raise SpecError("name descriptors, or ask for --all", example)
     found: dict[str, Descriptor] = {}
     lost: dict[str, Mapping[str, str]] = {}

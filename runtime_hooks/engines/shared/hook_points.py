@@ -222,8 +222,8 @@ POINTS: Final = (
         does="turns the refusal into an error",
     ),
     Hook(
-        f"{_SERVING}_convert_generation_error_to_streaming_response",
-        ("self", "e"),
+        f"{_SERVING}create_error_response",
+        ("message", "err_type", "status_code", "param"),
         does="ends the stream of a refused request with the refusal and its claims",
     ),
     Hook(

@@ -17,7 +17,7 @@ from runtime_hooks.controller.controller import Controller
 from runtime_hooks.engines.shared.attachment import HookedScheduler
 from runtime_hooks.engines.shared.blocks import BlockHooks
 from runtime_hooks.engines.shared.configured import configured
-from runtime_hooks.engines.shared.engine import groups_of, identity_of, unfit, unfit_class
+from runtime_hooks.engines.shared.engine import LOADED, groups_of, identity_of, unfit, unfit_class
 from runtime_hooks.engines.shared.front import add_to_server
 from runtime_hooks.engines.shared.loop import wake_idle
 from runtime_hooks.engines.shared.offload import OffloadHooks, manager_of
@@ -53,13 +53,18 @@ class VllmAdapter:
     block_hooks: type[BlockHooks] = BlockHooks
     step_hooks: type[StepHooks] = StepHooks
     offload_hooks: type[OffloadHooks] = OffloadHooks
+    loaded: tuple[str, ...] = LOADED
 
     def __init__(self, points: Sequence[Point]) -> None:
         self.points: Final = tuple(points)
 
     def unfit(self, scheduler: Any) -> str:
         """Why the engine of a scheduler cannot be hooked as configured; empty where it can be."""
-        return unfit(scheduler)
+        return unfit(scheduler) or self.unfit_settings(scheduler.vllm_config)
+
+    def unfit_settings(self, config: Any) -> str:
+        """Why this version, unlike others, cannot be hooked with a configuration; or empty."""
+        return ""
 
     def groups(self, scheduler: Any) -> tuple[CacheGroup, ...]:
         """The groups of caches of an engine, if it has several."""
@@ -67,7 +72,7 @@ class VllmAdapter:
 
     def configured(self, flags: Sequence[str], *, load: bool) -> Configuration:
         """What the engine makes of a model and the flags of its server."""
-        return configured(flags, load=load)
+        return configured(self, flags, load=load)
 
     def attach(
         self, scheduler: Any, settings: Settings, journal: Journal, alarm: Callable[[], str]

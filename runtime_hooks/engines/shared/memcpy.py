@@ -45,7 +45,7 @@ class MemcpyWorker(OffloadingWorker):
             cpu[dst_spec.block_ids] = gpu[src_spec.block_ids].to(cpu.device)
         return self._finish(job_id, len(dst_spec.block_ids), began)
 
-    def submit_load(self, job_id: int, src_spec: Any, dst_spec: Any) -> bool:
+    def submit_load(self, job_id: int, src_spec: Any, dst_spec: Any, **_: Any) -> bool:
         """Copy chunks to blocks."""
         began = time.perf_counter()
         for gpu, cpu in zip(self._gpu, self._cpu, strict=True):

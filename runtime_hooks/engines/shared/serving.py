@@ -7,7 +7,7 @@ handlers turn that into an answer of OpenAI's form. A Python caller of the engin
 
 from __future__ import annotations
 
-import json
+import sys
 from contextlib import aclosing, suppress
 from http import HTTPStatus
 from typing import TYPE_CHECKING, Any
@@ -41,7 +41,8 @@ class Refused(GenerationError):
             code=self.status_code.value,
             **{METADATA: notes},
         )
-        self.body: dict[str, Any] = ErrorResponse(error=error).model_dump()
+        self.answer: ErrorResponse = ErrorResponse(error=error)
+        self.body: dict[str, Any] = self.answer.model_dump()
 
 
 class _Client:
@@ -89,15 +90,17 @@ def answer_refusals(*, private: bool = False) -> Callable[[], None]:
         private: callers are authenticated, and do not learn of the claims of others.
     """
     made = GenerateBaseServing.__init__
-    streamed = GenerateBaseServing._convert_generation_error_to_streaming_response
+    answered = GenerateBaseServing.create_error_response
     handler, faults = vllm_error.generation_error_handler, Faults()
 
     def init(self: Any, *args: Any, **named: Any) -> None:
         made(self, *args, **named)
         self.engine_client = _Client(self.engine_client, faults, private=private)
 
-    def convert(self: Any, e: GenerationError) -> str:
-        return json.dumps(e.body) if isinstance(e, Refused) else streamed(self, e)
+    def answer(*args: Any, **named: Any) -> ErrorResponse:
+        # A stream that ends is answered while its exception is handled.
+        error = sys.exception()
+        return error.answer if isinstance(error, Refused) else answered(*args, **named)
 
     async def handle(req: Any, exc: GenerationError) -> JSONResponse:
         if isinstance(exc, Refused):
@@ -105,12 +108,12 @@ def answer_refusals(*, private: bool = False) -> Callable[[], None]:
         return await handler(req, exc)
 
     GenerateBaseServing.__init__ = init
-    GenerateBaseServing._convert_generation_error_to_streaming_response = convert
+    GenerateBaseServing.create_error_response = staticmethod(answer)
     vllm_error.generation_error_handler = handle
 
     def end() -> None:
         GenerateBaseServing.__init__ = made
-        GenerateBaseServing._convert_generation_error_to_streaming_response = streamed
+        del GenerateBaseServing.create_error_response  # it is a base's
         vllm_error.generation_error_handler = handler
 
     return end

@@ -54,11 +54,13 @@ class CheckedWorker(OffloadingWorker):
             self._digests.update(zip(chunks, map(self._digest, blocks), strict=True))
         return self._submitted(job_id, self._worker.submit_store(job_id, src_spec, dst_spec))
 
-    def submit_load(self, job_id: int, src_spec: Any, dst_spec: Any) -> bool:
-        """Load blocks, and remember which."""
+    def submit_load(self, job_id: int, src_spec: Any, dst_spec: Any, **named: Any) -> bool:
+        """Load blocks, and remember which; `named` are what later versions of vLLM add."""
         pairs = zip(src_spec.block_ids, dst_spec.block_ids, strict=True)
         self._loads[job_id] = [(int(chunk), int(block)) for chunk, block in pairs]
-        return self._submitted(job_id, self._worker.submit_load(job_id, src_spec, dst_spec))
+        return self._submitted(
+            job_id, self._worker.submit_load(job_id, src_spec, dst_spec, **named)
+        )
 
     def get_finished(self) -> list[TransferResult]:
         """The finished jobs; `take_failed` and `take_unstored` say which of them failed."""

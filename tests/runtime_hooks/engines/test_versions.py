@@ -40,10 +40,16 @@ class TestOwn:
 
     def test_locks(self) -> None:
         """For each version there is a lock, by which `make setup-vllm` installs it."""
-        locks = list(ROOT.glob("requirements-vllm*.lock"))
-        assert sorted(engines.GENERATIONS) == sorted(map(pinned, locks))
-        default = ROOT / "requirements-vllm.lock"
-        assert f"VLLM_USUAL := {pinned(default)}.0" in (ROOT / "Makefile").read_text().splitlines()
+        makefile = (ROOT / "Makefile").read_text()
+        stated = dict(re.findall(r"^VLLM_(USUAL|TRIALS) := (\d+\.\d+)\.0$", makefile, re.MULTILINE))
+        locks = {path.stem: pinned(path) for path in ROOT.glob("requirements-vllm*.lock")}
+        assert stated["USUAL"] == locks.pop("requirements-vllm")
+        assert sorted(engines.GENERATIONS) == sorted(
+            [stated["USUAL"], *(name.split("-")[-1].removesuffix(".0") for name in locks)]
+        )
+        # A trial engine has the libraries of the usual version; any other one has its own.
+        assert stated["USUAL"] == locks.pop(f"requirements-vllm-{stated['TRIALS']}.0")
+        assert all(name == f"requirements-vllm-{pin}.0" for name, pin in locks.items())
 
 
 class TestTaking:
