@@ -20,7 +20,9 @@ class Arrival(msgspec.Struct, frozen=True):
 
     `keys` are the contents of these blocks. `blocks` is the most blocks that the request can come
     to use, and `least` the fewest with which it can be served, if its output has no limit but the
-    end of the context; else 0. It may use cached blocks for the first `reusable` ones.
+    end of the context; else 0. `certain` are the blocks that it needs at one time to compute the
+    tokens that it has, whatever it generates; 0 where that is not known.
+    It may use cached blocks for the first `reusable` ones.
     `claim`, `release`, `pin`, `renewal` and `trial` (a claim that is only tried) came with it and
     are not parsed yet. `no_admit` says that its blocks are not cached. `faults` says why other
     parts of its metadata are rejected.
@@ -45,6 +47,7 @@ class Arrival(msgspec.Struct, frozen=True):
     namespace: str = ""
     adapter: str | None = None
     least: int = 0
+    certain: int = 0
 
     @property
     def actions(self) -> tuple[object, ...]:
@@ -73,6 +76,11 @@ class Refusal:
     blocking_claim_ids: tuple[str, ...]
     proof: CapacityProof | None = None
     owners: tuple[tuple[str, int], ...] = ()
+
+    @property
+    def never_fits(self) -> bool:
+        """Whether the request needs more blocks than the pool has: no claim is the reason."""
+        return self.proof is not None and self.proof.active > self.proof.usable
 
 
 @dataclass(frozen=True, slots=True)

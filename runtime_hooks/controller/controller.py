@@ -161,7 +161,8 @@ class Controller:
     def arrive(self, arrival: Arrival) -> Decision:
         """Decide on a request that arrived, and on everything that came with it."""
         self.tick()
-        if arrival.plain and not self.may_concern_claims:
+        never_fits = self._arbitration.never_fits(arrival)
+        if arrival.plain and not (never_fits or self.may_concern_claims):
             self._arbitration.run(arrival)
             return Decision(True)
         arrival = self._with_scope(arrival)

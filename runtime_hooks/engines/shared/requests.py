@@ -14,7 +14,7 @@ from vllm.v1.core.kv_cache_utils import (
     get_request_block_hasher,
     make_block_hash_with_group_id,
 )
-from vllm.v1.core.single_type_kv_cache_manager import MambaManager
+from vllm.v1.core.single_type_kv_cache_manager import FullAttentionManager, MambaManager
 from vllm.v1.request import Request
 
 from runtime_hooks.claims.arrivals import Arrival
@@ -87,6 +87,7 @@ def arrival_of(request: Any, scheduler: Scheduler, group: int, *, claims: bool) 
         tuple(keys_of(request, request.num_prompt_tokens, size, group)) if wanted else (),
         blocks=_most_blocks(request, scheduler, request.max_tokens),
         least=_most_blocks(request, scheduler, 1) if _unlimited(request, scheduler) else 0,
+        certain=_certain_blocks(request, scheduler),
         reusable=0 if request.skip_reading_prefix_cache else (request.num_tokens - 1) // size,
         namespace=namespace_of(request.cache_salt),
         adapter=request.lora_request.lora_name if request.lora_request else None,
@@ -153,6 +154,18 @@ def _most_blocks(request: Any, scheduler: Scheduler, max_tokens: int) -> int:
         tokens = scheduler.max_model_len
     managers = scheduler.kv_cache_manager.coordinator.single_type_managers
     return sum(_blocks_of(manager, tokens) for manager in managers)
+
+
+def _certain_blocks(request: Any, scheduler: Scheduler) -> int:
+    """The blocks that a request needs at one time to compute the tokens that it has.
+
+    A group of full attention holds them all. Of any other group one block counts, which it needs at
+    least.
+    """
+    tokens = min(request.num_tokens, scheduler.max_model_len)
+    managers = scheduler.kv_cache_manager.coordinator.single_type_managers
+    full = [m.block_size for m in managers if type(m) is FullAttentionManager]
+    return int(sum(-(-tokens // size) for size in full)) + len(managers) - len(full)
 
 
 def _blocks_of(manager: Any, tokens: int) -> int:
