@@ -52,7 +52,14 @@ OTHERS = {
     )
     for name in dir(kind)
 }
-OTHERS |= {"BAD_REQUEST", "SERVICE_UNAVAILABLE", "__qualname__", "__struct_fields__", "model_dump", "value"}
+OTHERS |= {
+    "BAD_REQUEST",
+    "SERVICE_UNAVAILABLE",
+    "__qualname__",
+    "__struct_fields__",
+    "model_dump",
+    "value",
+}
 OTHERS |= {"contiguous", "cpu", "device", "dtype", "numpy", "shape", "to", "tobytes"}
 OTHERS |= {"FULL", "NONE", "routes"}
 OTHERS |= {"model_tag", "parse_args", "from_cli_args", "create_engine_config", "get_class"}

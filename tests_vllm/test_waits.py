@@ -134,7 +134,7 @@ class TestNeverFits:
         assert "length" == answer.finish_reason
 
     def test_waits(self, make: Make) -> None:
-        """Without the refusal such requests do not end, and nothing in the trace says why."""
+        """Without the refusal such requests do not end, and the trace does not say why."""
         engine = make(SMALL, never_fits="wait")
         assert (None, 0) == steps(engine, "large", 61, 1)
         assert (None, 33) == steps(engine, "long", 59, 80)

@@ -21,11 +21,11 @@ class Arrival(msgspec.Struct, frozen=True):
     `keys` are the contents of these blocks. `blocks` is the most blocks that the request can come
     to use, and `least` the fewest with which it can be served, if its output has no limit but the
     end of the context; else 0. `certain` are the blocks that it needs at one time to compute the
-    tokens that it has, whatever it generates; 0 where that is not known.
-    It may use cached blocks for the first `reusable` ones.
-    `claim`, `release`, `pin`, `renewal` and `trial` (a claim that is only tried) came with it and
-    are not parsed yet. `no_admit` says that its blocks are not cached. `faults` says why other
-    parts of its metadata are rejected.
+    tokens that it has, whatever it generates; 0 where that is not known. It may use cached blocks
+    for the first `reusable` ones.
+    `claim`, `release`, `pin`, `renewal`, `trial` (a claim that is only tried) and `mode_change`
+    came with it and are not parsed yet. `no_admit` says that its blocks are not cached. `faults`
+    says why other parts of its metadata are rejected.
     `caller` is who calls by the request's own word, with a proof. `scope` is the authenticated
     owner scope: empty for an unknown caller, None where callers are not authenticated.
     `namespace` and `adapter` belong to the cache identity of its blocks.
@@ -40,6 +40,7 @@ class Arrival(msgspec.Struct, frozen=True):
     pin: object = None
     renewal: object = None
     trial: object = None
+    mode_change: object = None
     no_admit: bool = False
     faults: dict[str, str] = {}
     caller: object = None
@@ -52,7 +53,7 @@ class Arrival(msgspec.Struct, frozen=True):
     @property
     def actions(self) -> tuple[object, ...]:
         """What it asks for in the name of a scope, in the order of `metadata.ACTIONS`."""
-        return self.claim, self.release, self.pin, self.renewal, self.trial
+        return self.claim, self.release, self.pin, self.renewal, self.trial, self.mode_change
 
     @property
     def asks(self) -> bool:

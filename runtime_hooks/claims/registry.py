@@ -99,11 +99,8 @@ class Registry:
         """
         engine_id, footprint = claim.claim_id, claim.footprint_blocks
         of = self.names.owners_id(engine_id, claim.owner_scope)
-        blocks = self.declared
-        if claim.protection_mode is Mode.OFFLOADABLE and not self._others:
-            blocks = self._without_copies()
         needed = self.groups.needed(keys[:footprint])
-        size, free = blocks.lacks(needed), self._usable - len(blocks)
+        size, free = self._room(claim, needed)
         if (mode := claim.protection_mode) not in self._modes:
             return f"this engine keeps no {mode} claims: {_NOT_HERE[mode]}"
         if (differs := self._differs(claim, keys)) is not None:
@@ -130,6 +127,18 @@ class Registry:
             left = free - size
             return f"an unfinished request needs {largest_need} more blocks, and {left} are left"
         return ""
+
+    def grounds(self, claim: ResidentClaim, keys: Sequence[bytes]) -> str:
+        """The sum by which a claim on these contents fits beside the others."""
+        size, free = self._room(claim, self.groups.needed(keys))
+        return f"it needs {size} blocks, and {free} of {self._usable} are not claimed"
+
+    def _room(self, claim: ResidentClaim, needed: Sequence[bytes]) -> tuple[int, int]:
+        """How many blocks a claim adds to those of the others, and how many are not claimed."""
+        blocks = self.declared
+        if claim.protection_mode is Mode.OFFLOADABLE and not self._others:
+            blocks = self._without_copies()
+        return blocks.lacks(needed), self._usable - len(blocks)
 
     def stands(self, claim: ResidentClaim, keys: Sequence[bytes]) -> bool:
         """Whether this very claim is live: of this owner, by these terms, on these contents."""

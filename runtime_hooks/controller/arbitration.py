@@ -213,6 +213,10 @@ class Arbitration:
         """The fewest blocks with which a request can be served."""
         return arrival.least if self._bounds and arrival.least else arrival.blocks
 
+    def need_with(self, arrival: Arrival) -> int:
+        """The fewest blocks that a request needs besides those that it shares with claims."""
+        return self.fewest(arrival) - (arrival.blocks - self._need(arrival))
+
     def demotable(self) -> list[Entry]:
         """The claims that may be demoted."""
         return [

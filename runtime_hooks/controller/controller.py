@@ -16,7 +16,7 @@ from runtime_hooks.claims.arrivals import Decision, Refusal
 from runtime_hooks.claims.entry import owners_of
 from runtime_hooks.claims.groups import Groups
 from runtime_hooks.claims.inbox import Inbox
-from runtime_hooks.claims.metadata import ACTIONS, RENEW, TRY
+from runtime_hooks.claims.metadata import ACTIONS, CHANGE, RENEW, TRY
 from runtime_hooks.claims.ownership import Callers
 from runtime_hooks.claims.registry import Registry
 from runtime_hooks.controller.admission import Admission
@@ -173,7 +173,10 @@ class Controller:
         if arrival.release is not None:
             answers["release"] = self._admission.release_for(arrival)
         if arrival.renewal is not None:
-            answers[RENEW] = self._admission.renew(arrival)
+            answers[RENEW] = self._admission.successors.renew(arrival)
+        if arrival.mode_change is not None:
+            need = self._arbitration.need_with(arrival)
+            answers[CHANGE] = self._admission.successors.change_with(arrival, need)
         if arrival.claim is not None:
             answers["claim"] = self._admission.admit_with(arrival)
         if arrival.pin is not None:

@@ -94,7 +94,7 @@ def arrival_of(request: Any, scheduler: Scheduler, group: int, *, claims: bool) 
     )
     if not metadata:
         return arrival
-    claim, release, pin, renewal, trial = (_stated(metadata, key) for key in ACTIONS)
+    claim, release, pin, renewal, trial, change = (_stated(metadata, key) for key in ACTIONS)
     no_admit = metadata.get(NO_ADMIT, False)
     return replace(
         arrival,
@@ -103,6 +103,7 @@ def arrival_of(request: Any, scheduler: Scheduler, group: int, *, claims: bool) 
         pin=pin,
         renewal=renewal,
         trial=trial,
+        mode_change=change,
         no_admit=no_admit is True,
         faults={} if isinstance(no_admit, bool) else {NO_ADMIT: "it is neither true nor false"},
         caller=metadata.get(CALLER),

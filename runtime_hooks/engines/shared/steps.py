@@ -94,7 +94,7 @@ class StepHooks:
         arrival = arrival_of(request, self._scheduler, self._blocks.groups.lead, claims=claims)
         first = self._first_part(request)
         if first is not None:
-            done = {"claim": None, "release": None, "renewal": None, "trial": None}
+            done = dict.fromkeys(("claim", "release", "renewal", "trial", "mode_change"))
             arrival = replace(arrival, **done, scope=first.scope)
         decision = self._controller.arrive(arrival)
         if not decision.runs:

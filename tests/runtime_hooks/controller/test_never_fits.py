@@ -82,7 +82,7 @@ class TestArrival:
         assert [] == engine.kinds("request_refused")
 
     def test_wait(self) -> None:
-        """By the setting nothing is done: the engine is given the request."""
+        """By the setting it is not refused: the engine is given the request."""
         engine = TinyEngine(80, never_fits="wait")
         assert engine.arrive(Arrival("too large", keys_of("a", 81), 81, 80, certain=81))[0]
         assert [] == engine.kinds("request_refused")
@@ -138,7 +138,7 @@ ACTS = st.one_of(
 @given(st.lists(ACTS, max_size=20), st.sampled_from([0.0, 5.0]))
 def test_valid(acts: list[tuple[Any, ...]], defer_s: float) -> None:
     """Among claims of every mode a request is refused for the pool exactly if its tokens exceed it,
-    and the trace violates nothing."""
+    and no trace has a violation."""
     engine = TinyEngine(60, defer_s=defer_s)
     live = engine.controller._registry.live
     for number, (act, *more) in enumerate(acts):
