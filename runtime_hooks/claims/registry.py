@@ -100,7 +100,7 @@ class Registry:
         engine_id, footprint = claim.claim_id, claim.footprint_blocks
         of = self.names.owners_id(engine_id, claim.owner_scope)
         needed = self.groups.needed(keys[:footprint])
-        size, free = self._room(claim, needed)
+        size, free = self._capacity(claim, needed)
         if (mode := claim.protection_mode) not in self._modes:
             return f"this engine keeps no {mode} claims: {_NOT_HERE[mode]}"
         if (differs := self._differs(claim, keys)) is not None:
@@ -130,10 +130,10 @@ class Registry:
 
     def grounds(self, claim: ResidentClaim, keys: Sequence[bytes]) -> str:
         """The sum by which a claim on these contents fits beside the others."""
-        size, free = self._room(claim, self.groups.needed(keys))
+        size, free = self._capacity(claim, self.groups.needed(keys))
         return f"it needs {size} blocks, and {free} of {self._usable} are not claimed"
 
-    def _room(self, claim: ResidentClaim, needed: Sequence[bytes]) -> tuple[int, int]:
+    def _capacity(self, claim: ResidentClaim, needed: Sequence[bytes]) -> tuple[int, int]:
         """How many blocks a claim adds to those of the others, and how many are not claimed."""
         blocks = self.declared
         if claim.protection_mode is Mode.OFFLOADABLE and not self._others:
