@@ -15,6 +15,7 @@ from runtime_hooks.demo.tiny import tokens
 from spec.claims.claim import Mode
 from spec.contract.modes import Bundle
 from spec.stream.outcome import ModeVerdict
+from tests.runtime_hooks.envelopes import retain, span
 from tests_vllm.serve import Server
 from tests_vllm.test_scopes import OPTIONS, SCOPES
 
@@ -78,6 +79,14 @@ def test_owners(tmp_path: Path) -> None:
         assert b"400" in raw(server, one.encode() + b"/\xff")
         assert 404 == http(server, "/v1/resident_claimsx")[0]
 
+        asked = {"kv_transfer_params": {"kv_hints": retain(span(0, 96, 80), scope="chat")}}
+        said = server.complete(tokens("h", 4), key="key-a", extra_body=asked).kv_transfer_params
+        (hint,) = said["resident_claims"]["kv_hints"]["actions"]
+        assert ("accepted", 1) == (hint["outcome"], len(hint["claims"]))
+        assert hint["claims"][0] in [c["claim_id"] for c in http(server, one)[1]["claims"]]
+        unknown = server.complete(tokens("h", 4), key="key-c", extra_body=asked)
+        (hint,) = unknown.kv_transfer_params["resident_claims"]["kv_hints"]["actions"]
+        assert ("rejected", True) == (hint["outcome"], "caller is not known" in hint["reason"])
         weaker = {"protection_mode": "demotable", "successor": "team/a:2"}
         assert 404 == http(server, f"{one}/b", method="PATCH", content=weaker)[0]
         assert 400 == http(server, f"{one}/team%2Fa:1", method="PATCH", content=[])[0]
@@ -86,7 +95,7 @@ def test_owners(tmp_path: Path) -> None:
             assert (200, "team/a:2", "demotable") == (status, body["claim_id"], body["mode"])
         status, body = http(server, f"{one}/team%2Fa:2", method="DELETE")
         assert (200, "claim_released") == (status, body["report"])
-        assert [] == http(server, one)[1]["claims"]
+        assert ["soft_priority"] == [c["mode"] for c in http(server, one)[1]["claims"]]
         assert 1 == len(http(server, one, "key-b")[1]["claims"])
         trace = server.trace
         server.stop()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
@@ -23,9 +23,9 @@ class Arrival(msgspec.Struct, frozen=True):
     end of the context; else 0. `certain` are the blocks that it needs at one time to compute the
     tokens that it has, whatever it generates; 0 where that is not known. It may use cached blocks
     for the first `reusable` ones.
-    `claim`, `release`, `pin`, `renewal`, `trial` (a claim that is only tried) and `mode_change`
-    came with it and are not parsed yet. `no_admit` says that its blocks are not cached. `faults`
-    says why other parts of its metadata are rejected.
+    `claim`, `release`, `pin`, `renewal`, `trial` (a claim that is only tried), `mode_change` and
+    `hints` came with it and are not parsed yet. `no_admit` says that its blocks are not cached.
+    `faults` says why other parts of its metadata are rejected.
     `caller` is who calls by the request's own word, with a proof. `scope` is the authenticated
     owner scope: empty for an unknown caller, None where callers are not authenticated.
     `namespace` and `adapter` belong to the cache identity of its blocks.
@@ -41,6 +41,7 @@ class Arrival(msgspec.Struct, frozen=True):
     renewal: object = None
     trial: object = None
     mode_change: object = None
+    hints: object = None
     no_admit: bool = False
     faults: dict[str, str] = {}
     caller: object = None
@@ -53,7 +54,8 @@ class Arrival(msgspec.Struct, frozen=True):
     @property
     def actions(self) -> tuple[object, ...]:
         """What it asks for in the name of a scope, in the order of `metadata.ACTIONS`."""
-        return self.claim, self.release, self.pin, self.renewal, self.trial, self.mode_change
+        own = self.claim, self.release, self.pin, self.renewal, self.trial, self.mode_change
+        return *own, self.hints
 
     @property
     def asks(self) -> bool:
@@ -92,7 +94,8 @@ class Decision:
     `refusal`. `bound` is the number of blocks to which its output is bounded; 0 where it is not.
     `answers` says for `claim`, `release`, and for everything else by its key in the
     metadata, as far as it came with the request, why it was rejected; empty where it was not.
-    `scope` is as in `Arrival`.
+    `hints` is the answer to its KV hints, which changes when the request ends. `scope` is as in
+    `Arrival`.
     """
 
     runs: bool
@@ -100,3 +103,4 @@ class Decision:
     refusal: Refusal | None = None
     scope: str | None = None
     bound: int = 0
+    hints: dict[str, Any] | None = None

@@ -22,6 +22,7 @@ __all__ = [
     "CHANGE",
     "CLAIM",
     "DEFAULT_OWNER",
+    "HINTS",
     "NO_ADMIT",
     "NULL",
     "ON_ABORT",
@@ -69,7 +70,10 @@ NO_ADMIT: Final = "no_admit"
 PIN: Final = "pin"
 """The key of a pin: an object with `job_id`, `last_step`, `ttl` and `owner_scope`."""
 
-ACTIONS: Final = (CLAIM, RELEASE, PIN, RENEW, TRY, CHANGE)
+HINTS: Final = "kv_hints"
+"""The key of an envelope of KV hints, and of the answer to it (`runtime_hooks.claims.hints`)."""
+
+ACTIONS: Final = (CLAIM, RELEASE, PIN, RENEW, TRY, CHANGE, HINTS)
 """The keys of what is asked for in the name of a scope."""
 
 NULL: Final = object()

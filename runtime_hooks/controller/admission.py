@@ -13,6 +13,7 @@ from runtime_hooks.claims.pins import Pins
 from runtime_hooks.claims.preregistration import Preregistration
 from runtime_hooks.claims.qualified import rejected_name
 from runtime_hooks.claims.unanswered import Unanswered
+from runtime_hooks.controller.hinted import Hinted
 from runtime_hooks.controller.successors import Successors
 from runtime_hooks.trace.faults import LOG
 from runtime_hooks.trace.names import claim_terms, content_keys, name_of, object_of, reason_of
@@ -48,7 +49,7 @@ class Admission:
     """Claims from their first mention to their end.
 
     `pins` and `preregistration` bring claims in other ways than with a request, `successors` those
-    that follow others. `drains` says that
+    that follow others, `hinted` those of KV hints. `drains` says that
     the operator lets the live claims end and no more begin. `decided` counts the decisions: by
     mode, which is empty where there was no claim, those that accepted and those that did not.
     `overdue` counts the claims that were demoted because they were never there.
@@ -84,6 +85,15 @@ class Admission:
         self.overdue = 0
         names = self._names = registry.names
         self.pins = Pins(names, self._pin, self.release)
+        self.hinted = Hinted(
+            registry,
+            identity.block_size,
+            claim=lambda arrival, stated: self.admit(replace(arrival, claim=stated)),
+            pin=self._pin,
+            cached=self._is_cached,
+            release=self.release,
+            decline=self._decline,
+        )
         self.successors = Successors(
             registry,
             closed=self._closed,
@@ -229,6 +239,7 @@ class Admission:
         self._offloaded.remove(entry)
         self._registry.end(entry)
         self.pins.ended(entry.claim_id)
+        self.hinted.ended(entry)
         self.preregistration.ended(entry.claim_id)
 
     def _rejection(self, claim: ResidentClaim, arrival: Arrival) -> str:
@@ -291,6 +302,10 @@ class Admission:
         why = _UNREADABLE if isinstance(error, UnreadableClaim) else str(error)
         self._report_rejection(name, why)
 
+    def _decline(self, name: str, why: str) -> None:
+        """Report why a KV hint, or a part of it, has no claim."""
+        self._report_rejection(self._rejected_name(name_of(name)), why)
+
     def _rejected_name(self, claim_id: str) -> str:
         self._rejections += 1
         return rejected_name(claim_id, self._rejections)
@@ -303,11 +318,15 @@ class Admission:
 
     def _pin(self, arrival: Arrival, stated: dict[str, Any]) -> str:
         """Claim the prompt of a request that ended; returns why that was rejected, or empty."""
-        needed = self._registry.groups.needed(arrival.keys)
-        if len(dict(self._pool.find(needed))) < len(needed):
+        if not self._is_cached(arrival):
             return "its prompt is not in the cache"
         blocks = len(arrival.keys)
         return self.admit(replace(arrival, claim=stated, blocks=blocks, reusable=blocks))
+
+    def _is_cached(self, arrival: Arrival) -> bool:
+        """Whether all whole blocks of a prompt are in the cache."""
+        needed = self._registry.groups.needed(arrival.keys)
+        return len(dict(self._pool.find(needed))) == len(needed)
 
     def _claim_of(self, stated: object, arrival: Arrival) -> ResidentClaim:
         """The claim that a request states, as the engine knows it."""

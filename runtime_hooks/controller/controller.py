@@ -183,8 +183,9 @@ class Controller:
             answers["pin"] = self._admission.pins.ask(arrival)
         if arrival.trial is not None:
             answers[TRY] = self._admission.would_reject(arrival)
+        hints = None if arrival.hints is None else self._admission.hinted.ask(arrival)
         runs, refusal, bound = self._arbitration.decide(arrival)
-        return Decision(runs, answers, refusal, arrival.scope, bound)
+        return Decision(runs, answers, refusal, arrival.scope, bound, hints)
 
     def begin_step(self) -> tuple[list[str], list[Refusal]]:
         """A step begins; returns the ids of waiting requests that may run now, and refusals."""
@@ -235,12 +236,18 @@ class Controller:
         return self._arbitration.refuse_stuck(arrival)
 
     def finish(
-        self, request_id: str, *, aborted: bool = False, answers: str | None = None
+        self,
+        request_id: str,
+        *,
+        aborted: bool = False,
+        completed: bool = True,
+        answers: str | None = None,
     ) -> dict[str, str]:
         """A request ended, in whatever way.
 
         Args:
             aborted: its client gave it up, and so has no answer.
+            completed: it was not ended by an error, nor refused.
             answers: the request whose answer this was, by default its own; empty where the answer
                 is still to come, from another part of the same request.
 
@@ -252,6 +259,7 @@ class Controller:
         answered = request_id if answers is None else answers
         if answered:
             self._admission.answered(answered, received=not aborted)
+        self._admission.hinted.finish(request_id, completed=completed and not aborted)
         reason = self._admission.pins.finish(request_id)
         return {} if reason is None else {"pin": reason}
 

@@ -18,7 +18,8 @@ from vllm.v1.core.single_type_kv_cache_manager import FullAttentionManager, Mamb
 from vllm.v1.request import Request
 
 from runtime_hooks.claims.arrivals import Arrival
-from runtime_hooks.claims.metadata import ACTIONS, CLAIM, NO_ADMIT, NULL, PIN, TRY
+from runtime_hooks.claims.hints import TYPES
+from runtime_hooks.claims.metadata import ACTIONS, CLAIM, HINTS, NO_ADMIT, NULL, PIN, TRY
 from runtime_hooks.claims.ownership import CALLER
 from runtime_hooks.trace.names import namespace_of
 
@@ -81,7 +82,7 @@ def arrival_of(request: Any, scheduler: Scheduler, group: int, *, claims: bool) 
         claims: whether there may be claims already that it shares blocks with.
     """
     size, metadata = scheduler.block_size, _metadata(request)
-    wanted = claims or not metadata.keys().isdisjoint((CLAIM, PIN, TRY))
+    wanted = claims or not metadata.keys().isdisjoint((CLAIM, PIN, TRY, HINTS))
     arrival = Arrival(
         request.request_id,
         tuple(keys_of(request, request.num_prompt_tokens, size, group)) if wanted else (),
@@ -94,7 +95,7 @@ def arrival_of(request: Any, scheduler: Scheduler, group: int, *, claims: bool) 
     )
     if not metadata:
         return arrival
-    claim, release, pin, renewal, trial, change = (_stated(metadata, key) for key in ACTIONS)
+    claim, release, pin, renewal, trial, change, hints = (_stated(metadata, key) for key in ACTIONS)
     no_admit = metadata.get(NO_ADMIT, False)
     return replace(
         arrival,
@@ -104,6 +105,7 @@ def arrival_of(request: Any, scheduler: Scheduler, group: int, *, claims: bool) 
         renewal=renewal,
         trial=trial,
         mode_change=change,
+        hints=hints,
         no_admit=no_admit is True,
         faults={} if isinstance(no_admit, bool) else {NO_ADMIT: "it is neither true nor false"},
         caller=metadata.get(CALLER),
@@ -111,15 +113,36 @@ def arrival_of(request: Any, scheduler: Scheduler, group: int, *, claims: bool) 
 
 
 def _metadata(request: Any) -> dict[str, Any]:
-    """The metadata of a request: its hints, overridden by its transfer parameters."""
+    """The metadata of a request: its hints, overridden by its transfer parameters.
+
+    Hints that neither this plugin nor vLLM defines are for other components.
+    """
     found: dict[str, Any] = {}
-    for action in request.kv_hints.actions if request.kv_hints is not None else ():
-        if action.action_type in ACTIONS:
+    if (envelope := request.kv_hints) is not None:
+        mapped = [each for each in envelope.actions if each.action_type in TYPES]
+        if mapped:
+            found[HINTS] = {
+                "protocol_version": envelope.protocol_version,
+                "message_id": envelope.message_id,
+                "actions": [_action_as_json(action) for action in mapped],
+            }
+    for action in envelope.actions if envelope is not None else ():
+        if action.action_type in ACTIONS and action.action_type != HINTS:
             known = action.action_version == _VERSION
             unknown = f"a hint of version {action.action_version!r:.20}; {_VERSION} is known"
             found[action.action_type] = action.payload if known else unknown
     params = request.kv_transfer_params
     return {**found, **params} if isinstance(params, dict) else found
+
+
+def _action_as_json(action: Any) -> dict[str, Any]:
+    """An action of an envelope as JSON states it."""
+    return {
+        "action_id": action.action_id,
+        "action_type": action.action_type,
+        "action_version": action.action_version,
+        "payload": action.payload,
+    }
 
 
 def _stated(metadata: Mapping[str, Any], key: str) -> Any:
