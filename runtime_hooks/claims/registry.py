@@ -120,7 +120,8 @@ class Registry:
             return why
         if mode in WATCHED:
             return ""
-        if size > free - (floor := self.owners.quotas.floor):
+        floor = self.owners.quotas.floor if size else 0  # it limits what is taken
+        if size > free - floor:
             kept = f", of which no claim may take the last {floor}" if floor else ""
             return f"it needs {size} blocks, and {free} of {self._usable} are not claimed{kept}"
         if size + largest_need > free:

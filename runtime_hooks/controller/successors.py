@@ -13,6 +13,7 @@ from runtime_hooks.claims.entry import WATCHED
 from runtime_hooks.claims.metadata import claim_of, mode_change_of, renewal_of
 from spec.claims.durations import Duration
 from spec.claims.lifecycle import is_escalation
+from spec.claims.states import Mode
 from spec.events.alphabet import Kind
 from spec.language.errors import ClaimError
 
@@ -132,10 +133,10 @@ class Successors:
     ) -> str:
         """Accept a claim that follows another one, which is then released if its owner asks.
 
-        It takes no block that is not claimed, so what requests need is no reason against it, unless
-        the blocks of the first claim do not count.
+        It takes no block that is not claimed. So what requests need is a reason against it only if
+        the first claim did not keep its blocks from them.
         """
-        counts = entry.watched and claim.protection_mode not in WATCHED
+        counts = claim.protection_mode not in WATCHED and not self._keeps(entry, claim)
         need = max(own_need, self._largest_need()) if counts else 0
         if reason := self._rejection(entry, claim, need, releases=releases):
             self._reject(claim, reason)
@@ -148,6 +149,13 @@ class Successors:
         if releases:
             self._end(entry, Kind.CLAIM_RELEASED)
         return ""
+
+    def _keeps(self, entry: Entry, claim: ResidentClaim) -> bool:
+        """Whether a claim keeps its blocks from requests as well as this one would."""
+        mode = entry.claim.protection_mode
+        if mode is claim.protection_mode:
+            return True
+        return not entry.watched and mode is not Mode.OFFLOADABLE and self._registry.enforces(entry)
 
     def _rejection(self, entry: Entry, claim: ResidentClaim, need: int, *, releases: bool) -> str:
         """Why a claim cannot follow another one.

@@ -19,7 +19,7 @@ from spec.events.alphabet import Kind
 from spec.stream.outcome import ModeVerdict
 from tests.runtime_hooks.controller.test_renewals import NONE, renewal, said
 from tests.runtime_hooks.requests import on
-from tests.runtime_hooks.tiny import IDENTITY, NS, TinyEngine, claim, keys_of
+from tests.runtime_hooks.tiny import IDENTITY, NS, TinyEngine, claim, copied, keys_of
 
 KEPT, VIOLATED = ModeVerdict.KEPT, ModeVerdict.VIOLATED
 HARD, SOFT, DEMOTABLE = Mode.HARD_PROTECTED, Mode.SOFT_PRIORITY, Mode.DEMOTABLE
@@ -121,6 +121,36 @@ class TestOwner:
         engine.arrive(Arrival("active", keys_of("active", 20), 20, 19))
         assert "" == said(engine, CHANGE, mode_change=change("hard_protected"))
         assert {"claim:a2": "hard_protected"} == live(engine)
+
+    def test_copied(self) -> None:
+        """A claim that is in the tier keeps its blocks from no request, so a running one that needs
+        them is a reason against a mode that would."""
+        engine, _ = copied()
+        assert engine.arrive(Arrival("active", keys_of("active", 70), 70, 69))[0]
+        need = "an unfinished request needs 70 more blocks, and 20 are left"
+        assert need == said(engine, CHANGE, mode_change=change("hard_protected"))
+        engine.finish("active")
+        assert "" == said(engine, CHANGE, mode_change=change("hard_protected"))
+        assert not engine.serve("active again", 70)
+        assert VIOLATED not in verdicts(engine, HARD, Mode.OFFLOADABLE).values()
+
+    def test_unenforced(self) -> None:
+        """The same holds for a claim of a mode that is not enforced."""
+        engine = TinyEngine(enforce=(HARD,))
+        engine.serve("resident", 60, on(DEMOTABLE))
+        assert engine.arrive(Arrival("active", keys_of("active", 70), 70, 69))[0]
+        assert "needs 70 more" in said(engine, CHANGE, mode_change=change("hard_protected"))
+
+    def test_floor(self) -> None:
+        """A floor that was raised meanwhile limits what is taken, and neither a change between
+        modes that count nor a renewal takes anything."""
+        engine = TinyEngine()
+        engine.serve("resident", 60, on(Mode.EXPIRING))
+        engine.controller.operator.quotas(floor=30)
+        assert "" == said(engine, CHANGE, mode_change=change("hard_protected"))
+        assert "" == said(engine, RENEW, renewal=renewal("claim:a2", "claim:a3"))
+        engine.serve("other", 1, claim("claim:o", 1))
+        assert "no claim may take the last 30" in engine.answers[-1]["claim"]
 
     def test_duration(self) -> None:
         """What is left of the duration goes on, unless another one is given."""
