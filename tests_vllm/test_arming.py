@@ -52,9 +52,16 @@ OTHERS = {
     )
     for name in dir(kind)
 }
-OTHERS |= {"SERVICE_UNAVAILABLE", "__qualname__", "__struct_fields__", "model_dump", "value"}
+OTHERS |= {
+    "BAD_REQUEST",
+    "SERVICE_UNAVAILABLE",
+    "__qualname__",
+    "__struct_fields__",
+    "model_dump",
+    "value",
+}
 OTHERS |= {"contiguous", "cpu", "device", "dtype", "numpy", "shape", "to", "tobytes"}
-OTHERS |= {"FULL", "NONE", "routes"}
+OTHERS |= {"FULL", "NONE", "routes", "__name__", "nbytes"}
 OTHERS |= {"model_tag", "parse_args", "from_cli_args", "create_engine_config", "get_class"}
 OTHERS |= {"OPENAI_API_SERVER", "getvalue"}
 """Attributes of objects that are no part of the engine: of Python, Pydantic, torch, NumPy,

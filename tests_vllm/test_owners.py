@@ -15,14 +15,19 @@ from runtime_hooks.demo.tiny import tokens
 from spec.claims.claim import Mode
 from spec.contract.modes import Bundle
 from spec.stream.outcome import ModeVerdict
+from tests.runtime_hooks.envelopes import retain, span
 from tests_vllm.serve import Server
 from tests_vllm.test_scopes import OPTIONS, SCOPES
 
 
-def http(server: Server, path: str, key: str = "key-a", method: str = "GET") -> tuple[int, Any]:
-    """The status and the body of an answer."""
+def http(
+    server: Server, path: str, key: str = "key-a", method: str = "GET", content: object = None
+) -> tuple[int, Any]:
+    """The status and the body of an answer to a request with this content."""
     headers = {"Authorization": f"Bearer {key}"} if key else {}
-    asked = Request(f"http://127.0.0.1:{server.port}{path}", headers=headers, method=method)
+    body = None if content is None else json.dumps(content).encode()
+    url = f"http://127.0.0.1:{server.port}{path}"
+    asked = Request(url, body, headers=headers, method=method)
     try:
         with urlopen(asked, timeout=60) as answer:
             return answer.status, json.load(answer)
@@ -74,9 +79,23 @@ def test_owners(tmp_path: Path) -> None:
         assert b"400" in raw(server, one.encode() + b"/\xff")
         assert 404 == http(server, "/v1/resident_claimsx")[0]
 
-        status, body = http(server, f"{one}/team%2Fa:1", method="DELETE")
+        asked = {"kv_transfer_params": {"kv_hints": retain(span(0, 96, 80), scope="chat")}}
+        said = server.complete(tokens("h", 4), key="key-a", extra_body=asked).kv_transfer_params
+        (hint,) = said["resident_claims"]["kv_hints"]["actions"]
+        assert ("accepted", 1) == (hint["outcome"], len(hint["claims"]))
+        assert hint["claims"][0] in [c["claim_id"] for c in http(server, one)[1]["claims"]]
+        unknown = server.complete(tokens("h", 4), key="key-c", extra_body=asked)
+        (hint,) = unknown.kv_transfer_params["resident_claims"]["kv_hints"]["actions"]
+        assert ("rejected", True) == (hint["outcome"], "caller is not known" in hint["reason"])
+        weaker = {"protection_mode": "demotable", "successor": "team/a:2"}
+        assert 404 == http(server, f"{one}/b", method="PATCH", content=weaker)[0]
+        assert 400 == http(server, f"{one}/team%2Fa:1", method="PATCH", content=[])[0]
+        for _ in range(2):  # the second is a retry
+            status, body = http(server, f"{one}/team%2Fa:1", method="PATCH", content=weaker)
+            assert (200, "team/a:2", "demotable") == (status, body["claim_id"], body["mode"])
+        status, body = http(server, f"{one}/team%2Fa:2", method="DELETE")
         assert (200, "claim_released") == (status, body["report"])
-        assert [] == http(server, one)[1]["claims"]
+        assert ["soft_priority"] == [c["mode"] for c in http(server, one)[1]["claims"]]
         assert 1 == len(http(server, one, "key-b")[1]["claims"])
         trace = server.trace
         server.stop()
@@ -85,6 +104,6 @@ def test_owners(tmp_path: Path) -> None:
     report = check([str(trace)], Mode.HARD_PROTECTED, Bundle.CONTRACT)
     assert ModeVerdict.KEPT is report.verdict
     released = [json.loads(line) for line in trace.open() if '"claim_released"' in line]
-    assert [("tenant-a/team/a:1", "tenant-a")] == [
+    assert [("tenant-a/team/a:1", "tenant-a"), ("tenant-a/team/a:2", "tenant-a")] == [
         (each["claim_id"], each["by"]) for each in released
     ]

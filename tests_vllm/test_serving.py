@@ -15,6 +15,7 @@ from vllm.entrypoints.serve.exception_handling.handlers import vllm_error
 from vllm.exceptions import GenerationError
 
 from runtime_hooks.claims.ownership import CALLING
+from runtime_hooks.engines.shared.refusals import OVERSIZED_REASON
 from runtime_hooks.engines.shared.serving import Refused, answer_refusals
 from runtime_hooks.plugin.arming import ArmingError, arm, disarm
 from runtime_hooks.settings.config import Settings
@@ -80,6 +81,14 @@ class TestRefused:
             "code": 503,
             "resident_claims": {"refusal": RESTORE},
         } == refused.body["error"]
+
+    def test_oversized(self) -> None:
+        """A request that the engine can never serve is the client's to change: status 400."""
+        proof = {"resident": 0, "active": 81, "total": 81, "usable": 80, "shortfall": 1}
+        refusal = {"reason": OVERSIZED_REASON, "blocking_claim_ids": [], "proof": proof}
+        error = Refused({"refusal": refusal}).body["error"]
+        assert (400, OVERSIZED_REASON) == (error["code"], error["type"])
+        assert "81 blocks are needed, and the pool has 80" in error["message"]
 
     def test_one_of_several(self, monkeypatch: pytest.MonkeyPatch) -> None:
         """One of several answers was refused, and the last part to end does not say why."""

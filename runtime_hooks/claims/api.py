@@ -1,4 +1,4 @@
-"""Registers, releases and lists claims for callers in the engine's process.
+"""Registers, releases, changes and lists claims for callers in the engine's process.
 
 A registered claim waits for the first request whose prompt begins with its prefix, and is then
 decided on as if it had come with that request. Any thread may call these functions. The engine's
@@ -10,6 +10,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final
 from weakref import WeakSet
 
+from runtime_hooks.claims.metadata import mode_change_of
 from runtime_hooks.claims.preregistration import Preregistration, Prompt, Ticket
 from runtime_hooks.settings.config import ArmingError
 
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from concurrent.futures import Future
 
-__all__ = ["Ticket", "list_claims", "opened", "register", "release"]
+__all__ = ["Ticket", "change_mode", "list_claims", "opened", "register", "release"]
 
 _HOOKED: Final[WeakSet[Preregistration]] = WeakSet()  # the engines of this process
 
@@ -56,6 +57,35 @@ def release(claim_id: str, owner_scope: str) -> Future[str]:
         ArmingError: there is not exactly one hooked engine in this process.
     """
     return _engine().release(claim_id, owner_scope)
+
+
+def change_mode(
+    claim_id: str,
+    successor: str,
+    protection_mode: str,
+    owner_scope: str,
+    duration: str | None = None,
+    priority: int | None = None,
+) -> Future[str]:
+    """Have a claim of another mode follow a live one, on the same blocks.
+
+    Args:
+        successor: the id of the claim that follows.
+        owner_scope: who asks. The owner of the claim may ask for any mode, and gives the claim up;
+            anybody else may only ask for a stronger mode, and adds a claim of their own.
+        duration: of the successor; None for what is left of the claim's.
+        priority: of the successor, where its mode is soft_priority.
+
+    Returns:
+        Why it was rejected, or empty; cancelled where the engine ends before.
+
+    Raises:
+        ClaimError: this is no change of the mode.
+        ArmingError: there is not exactly one hooked engine in this process.
+    """
+    stated = {"claim_id": claim_id, "successor": successor, "protection_mode": protection_mode}
+    more = {"owner_scope": owner_scope, "duration": duration, "priority": priority}
+    return _engine().change_mode(mode_change_of(stated | more))
 
 
 def list_claims() -> tuple[Ticket, ...]:

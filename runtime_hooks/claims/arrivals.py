@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
@@ -20,10 +20,12 @@ class Arrival(msgspec.Struct, frozen=True):
 
     `keys` are the contents of these blocks. `blocks` is the most blocks that the request can come
     to use, and `least` the fewest with which it can be served, if its output has no limit but the
-    end of the context; else 0. It may use cached blocks for the first `reusable` ones.
-    `claim`, `release`, `pin`, `renewal` and `trial` (a claim that is only tried) came with it and
-    are not parsed yet. `no_admit` says that its blocks are not cached. `faults` says why other
-    parts of its metadata are rejected.
+    end of the context; else 0. `certain` are the blocks that it needs at one time to compute the
+    tokens that it has, whatever it generates; 0 where that is not known. It may use cached blocks
+    for the first `reusable` ones.
+    `claim`, `release`, `pin`, `renewal`, `trial` (a claim that is only tried), `mode_change` and
+    `hints` came with it and are not parsed yet. `no_admit` says that its blocks are not cached.
+    `faults` says why other parts of its metadata are rejected.
     `caller` is who calls by the request's own word, with a proof. `scope` is the authenticated
     owner scope: empty for an unknown caller, None where callers are not authenticated.
     `namespace` and `adapter` belong to the cache identity of its blocks.
@@ -38,6 +40,8 @@ class Arrival(msgspec.Struct, frozen=True):
     pin: object = None
     renewal: object = None
     trial: object = None
+    mode_change: object = None
+    hints: object = None
     no_admit: bool = False
     faults: dict[str, str] = {}
     caller: object = None
@@ -45,11 +49,13 @@ class Arrival(msgspec.Struct, frozen=True):
     namespace: str = ""
     adapter: str | None = None
     least: int = 0
+    certain: int = 0
 
     @property
     def actions(self) -> tuple[object, ...]:
         """What it asks for in the name of a scope, in the order of `metadata.ACTIONS`."""
-        return self.claim, self.release, self.pin, self.renewal, self.trial
+        own = self.claim, self.release, self.pin, self.renewal, self.trial, self.mode_change
+        return *own, self.hints
 
     @property
     def asks(self) -> bool:
@@ -74,6 +80,11 @@ class Refusal:
     proof: CapacityProof | None = None
     owners: tuple[tuple[str, int], ...] = ()
 
+    @property
+    def never_fits(self) -> bool:
+        """Whether the request needs more blocks than the pool has: no claim is the reason."""
+        return self.proof is not None and self.proof.active > self.proof.usable
+
 
 @dataclass(frozen=True, slots=True)
 class Decision:
@@ -83,7 +94,8 @@ class Decision:
     `refusal`. `bound` is the number of blocks to which its output is bounded; 0 where it is not.
     `answers` says for `claim`, `release`, and for everything else by its key in the
     metadata, as far as it came with the request, why it was rejected; empty where it was not.
-    `scope` is as in `Arrival`.
+    `hints` is the answer to its KV hints, which changes when the request ends. `scope` is as in
+    `Arrival`.
     """
 
     runs: bool
@@ -91,3 +103,4 @@ class Decision:
     refusal: Refusal | None = None
     scope: str | None = None
     bound: int = 0
+    hints: dict[str, Any] | None = None

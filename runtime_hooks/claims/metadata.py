@@ -11,6 +11,7 @@ from runtime_hooks.claims.qualified import RESERVED
 from runtime_hooks.trace.names import PREFIX, identity_text, object_of
 from spec.claims.claim import MAX_ID, CacheIdentity, ResidentClaim, explain
 from spec.claims.predicates import parse_predicate
+from spec.claims.states import Mode
 from spec.language.errors import ClaimError, PredicateError
 
 if TYPE_CHECKING:
@@ -18,8 +19,10 @@ if TYPE_CHECKING:
 
 __all__ = [
     "ACTIONS",
+    "CHANGE",
     "CLAIM",
     "DEFAULT_OWNER",
+    "HINTS",
     "NO_ADMIT",
     "NULL",
     "ON_ABORT",
@@ -27,11 +30,14 @@ __all__ = [
     "RELEASE",
     "RENEW",
     "TRY",
+    "ModeChange",
     "Renewal",
+    "UnreadableClaim",
     "aside",
     "aside_ahead",
     "check_caller",
     "claim_of",
+    "mode_change_of",
     "release_of",
     "renewal_of",
 ]
@@ -47,6 +53,11 @@ RENEW: Final = "renew_claim"
 `owner_scope`.
 """
 
+CHANGE: Final = "change_mode"
+"""The key of a change of the mode: an object with `claim_id`, the `successor`'s id, its
+`protection_mode`, `duration` and `priority`, and the `owner_scope`.
+"""
+
 TRY: Final = "try_claim"
 """The key of a claim that is not made: the answer says whether it would be accepted."""
 
@@ -59,7 +70,10 @@ NO_ADMIT: Final = "no_admit"
 PIN: Final = "pin"
 """The key of a pin: an object with `job_id`, `last_step`, `ttl` and `owner_scope`."""
 
-ACTIONS: Final = (CLAIM, RELEASE, PIN, RENEW, TRY)
+HINTS: Final = "kv_hints"
+"""The key of an envelope of KV hints, and of the answer to it (`runtime_hooks.claims.hints`)."""
+
+ACTIONS: Final = (CLAIM, RELEASE, PIN, RENEW, TRY, CHANGE, HINTS)
 """The keys of what is asked for in the name of a scope."""
 
 NULL: Final = object()
@@ -69,9 +83,14 @@ DEFAULT_OWNER: Final = "default"
 """The owner scope where callers are not authenticated and the request names none."""
 
 _RENEWS: Final = frozenset({"claim_id", "successor", "duration", "owner_scope"})
+_CHANGES: Final = _RENEWS | {"protection_mode", "priority"}
 _MOST_FIELDS: Final = 32
 _LONGEST: Final = 500  # characters of a reason
 _SHOWN: Final = 64  # characters of an id in a reason
+
+
+class UnreadableClaim(ClaimError):
+    """What is stated is no claim; the text may quote any part of it."""
 
 
 def claim_of(
@@ -95,7 +114,7 @@ def claim_of(
     if not isinstance(raw, dict):
         got = repr(raw[:_SHOWN]) if isinstance(raw, str) else f"a {type(raw).__name__}"
         got = "null" if raw is NULL else got
-        raise ClaimError(f"{CLAIM} is no object (got {got})", "docs/vllm.md shows one")
+        raise UnreadableClaim(f"{CLAIM} is no object (got {got})", "docs/vllm.md shows one")
     given = raw.get("cache_identity")
     fields = len(raw) + (len(given) if isinstance(given, dict) else 0)
     if fields > _MOST_FIELDS:
@@ -110,7 +129,7 @@ def claim_of(
     try:
         claim = ResidentClaim.model_validate(stated)
     except (ValueError, RecursionError) as error:
-        raise ClaimError(_why(error, raw)) from None
+        raise UnreadableClaim(_why(error, raw)) from None
     if claim.claim_id != claim.claim_id.strip():
         raise ClaimError("its claim_id begins or ends with white space", "remove it")
     if scope is None and claim.owner_scope != claim.owner_scope.strip():
@@ -195,14 +214,57 @@ def renewal_of(raw: object, scope: str | None = None) -> Renewal:
         raise ClaimError(
             f"{RENEW} is no object with claim_id and successor", "docs/vllm.md has one"
         )
+    return Renewal(*_followed(raw, scope))
+
+
+class ModeChange(NamedTuple):
+    """A change of the mode: a claim, the id of the one that follows it, who asks for it, and of the
+    second claim the duration (None for what is left of the first), the mode, and the priority.
+    """
+
+    claim_id: str
+    successor: str
+    owner: str
+    duration: str | None
+    mode: Mode
+    priority: int | None
+
+
+def mode_change_of(raw: object, scope: str | None = None) -> ModeChange:
+    """Parse a change of the mode.
+
+    Raises:
+        ClaimError: this is not one, or not one by this caller.
+    """
+    check_caller(scope)
+    required = {"claim_id", "successor", "protection_mode"}
+    if not isinstance(raw, dict) or not required <= raw.keys() <= _CHANGES:
+        raise ClaimError(
+            f"{CHANGE} is no object with claim_id, successor and protection_mode",
+            "docs/vllm.md has one",
+        )
+    mode, priority = raw["protection_mode"], raw.get("priority")
+    if not isinstance(mode, str) or mode not in set(Mode):
+        raise ClaimError("its protection_mode is none", f"give one of {', '.join(Mode)}")
+    if priority is not None and type(priority) is not int:
+        raise ClaimError("its priority is no whole number", "give one, or leave it out")
+    return ModeChange(*_followed(raw, scope), Mode(mode), priority)
+
+
+def _followed(raw: Mapping[str, Any], scope: str | None) -> tuple[str, str, str, str | None]:
+    """The id of a claim, that of the claim that follows it, who asks, and the second's duration.
+
+    Raises:
+        ClaimError: one of them is none.
+    """
     owner = raw.get("owner_scope", scope or DEFAULT_OWNER)
-    ids, duration = (raw["claim_id"], raw["successor"], owner), raw.get("duration")
-    if not all(isinstance(text, str) and len(text) <= MAX_ID for text in ids):
+    claim_id, successor, duration = raw["claim_id"], raw["successor"], raw.get("duration")
+    if not all(isinstance(i, str) and len(i) <= MAX_ID for i in (claim_id, successor, owner)):
         raise ClaimError("the ids are no texts", f"give at most {MAX_ID} characters in quotes")
     if not isinstance(duration, str | None):
         raise ClaimError("the duration is no text", "give one such as '60 s'")
     _check_owner(owner, scope)
-    return Renewal(*ids, duration)
+    return claim_id, successor, owner, duration
 
 
 def _check_owner(owner: str, scope: str | None) -> None:

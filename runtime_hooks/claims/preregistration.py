@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 
     from runtime_hooks.claims.arrivals import Arrival
     from runtime_hooks.claims.inbox import Inbox
+    from runtime_hooks.claims.metadata import ModeChange
     from runtime_hooks.claims.qualified import ClaimNames
     from spec.claims.claim import CacheIdentity, Mode, ResidentClaim
 
@@ -89,6 +90,7 @@ class Preregistration:
         keys_of: computes the contents of a prompt's whole blocks.
         admit: decides on the claim of an arrival; returns why it was rejected, or empty.
         release: releases a live claim in its owner's name; returns why not, or empty.
+        change_mode: has a claim of another mode follow a live one; returns why not, or empty.
         inbox: hands the calls of other threads to the engine's.
     """
 
@@ -99,10 +101,12 @@ class Preregistration:
         keys_of: Callable[[Prompt], Sequence[bytes]],
         admit: Callable[[Arrival], str],
         release: Callable[[str, str], str],
+        change_mode: Callable[[ModeChange], str],
         inbox: Inbox,
     ) -> None:
         self._identity, self._names, self._keys_of = identity, names, keys_of
         self._admit, self._release, self._inbox = admit, release, inbox
+        self._change_mode = change_mode
         self._lock = threading.Lock()  # guards the tickets
         self._tickets: dict[str, Ticket] = {}
         self._waiting: dict[str, dict[str, _Waiting]] = {}  # by object id, then by claim id
@@ -147,6 +151,10 @@ class Preregistration:
     def release(self, claim_id: str, scope: str) -> Future[str]:
         """Release a waiting or live claim, by its owner's id; the result is empty, or why not."""
         return self._inbox.put(partial(self._release_now, claim_id, scope))
+
+    def change_mode(self, asked: ModeChange) -> Future[str]:
+        """Have a claim of another mode follow a live one; the result is empty, or why not."""
+        return self._inbox.put(partial(self._change_mode, asked))
 
     def tickets(self) -> tuple[Ticket, ...]:
         """The claims that wait, and the live ones that waited."""

@@ -29,24 +29,20 @@ _ESCAPES: Final = {"%": "%25", "/": "%2F"}
 
 
 class ClaimNames:
-    """The ids of the claims of one engine.
-
-    Args:
-        qualified: whether they begin with the owner.
-    """
+    """The ids of the claims of one engine; `qualified` says whether they begin with the owner."""
 
     def __init__(self, *, qualified: bool) -> None:
-        self._qualified = qualified
+        self.qualified = qualified
         self._tries: dict[str, int] = {}  # of ids with more than one
 
     def engine_id(self, claim_id: str, owner: str) -> str:
         """The engine's id of an owner's claim."""
-        name = f"{_prefix(owner)}{claim_id}" if self._qualified else claim_id
+        name = f"{_prefix(owner)}{claim_id}" if self.qualified else claim_id
         return f"{name} (try {self._tries[name]})" if name in self._tries else name
 
     def owners_id(self, engine_id: str, owner: str) -> str:
         """The owner's own id of a claim of the engine."""
-        return own_id(engine_id, owner) if self._qualified else _TRY.sub("", engine_id)
+        return own_id(engine_id, owner) if self.qualified else _TRY.sub("", engine_id)
 
     def free(self, engine_id: str) -> None:
         """A claim ended before its owner knew of it: the owner may use the id again."""

@@ -99,11 +99,8 @@ class Registry:
         """
         engine_id, footprint = claim.claim_id, claim.footprint_blocks
         of = self.names.owners_id(engine_id, claim.owner_scope)
-        blocks = self.declared
-        if claim.protection_mode is Mode.OFFLOADABLE and not self._others:
-            blocks = self._without_copies()
         needed = self.groups.needed(keys[:footprint])
-        size, free = blocks.lacks(needed), self._usable - len(blocks)
+        size, free = self._capacity(claim, needed)
         if (mode := claim.protection_mode) not in self._modes:
             return f"this engine keeps no {mode} claims: {_NOT_HERE[mode]}"
         if (differs := self._differs(claim, keys)) is not None:
@@ -123,13 +120,26 @@ class Registry:
             return why
         if mode in WATCHED:
             return ""
-        if size > free - (floor := self.owners.quotas.floor):
+        floor = self.owners.quotas.floor if size else 0  # it limits what is taken
+        if size > free - floor:
             kept = f", of which no claim may take the last {floor}" if floor else ""
             return f"it needs {size} blocks, and {free} of {self._usable} are not claimed{kept}"
         if size + largest_need > free:
             left = free - size
             return f"an unfinished request needs {largest_need} more blocks, and {left} are left"
         return ""
+
+    def grounds(self, claim: ResidentClaim, keys: Sequence[bytes]) -> str:
+        """The sum by which a claim on these contents fits beside the others."""
+        size, free = self._capacity(claim, self.groups.needed(keys))
+        return f"it needs {size} blocks, and {free} of {self._usable} are not claimed"
+
+    def _capacity(self, claim: ResidentClaim, needed: Sequence[bytes]) -> tuple[int, int]:
+        """How many blocks a claim adds to those of the others, and how many are not claimed."""
+        blocks = self.declared
+        if claim.protection_mode is Mode.OFFLOADABLE and not self._others:
+            blocks = self._without_copies()
+        return blocks.lacks(needed), self._usable - len(blocks)
 
     def stands(self, claim: ResidentClaim, keys: Sequence[bytes]) -> bool:
         """Whether this very claim is live: of this owner, by these terms, on these contents."""

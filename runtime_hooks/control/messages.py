@@ -8,6 +8,7 @@ import msgspec
 from msgspec import Meta
 
 from runtime_hooks.controller.views import (
+    ChangePage,
     ClaimsPage,
     DrainPage,
     FiguresPage,
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
 __all__ = [
     "MOST_ASKED",
     "Answer",
+    "ChangeOwn",
     "Drain",
     "Failure",
     "Figures",
@@ -42,7 +44,9 @@ MOST_ASKED: Final = 1 << 16
 """The most bytes of a request."""
 
 Id = Annotated[str, Meta(max_length=MAX_ID)]
-Page: TypeAlias = ClaimsPage | ShowPage | FiguresPage | ReleasePage | DrainPage | QuotasPage
+Page: TypeAlias = (
+    ClaimsPage | ShowPage | FiguresPage | ReleasePage | ChangePage | DrainPage | QuotasPage
+)
 
 
 class _Request(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag_field="do"):
@@ -105,6 +109,20 @@ class ReleaseOwn(_Request, frozen=True, tag="release_own"):
         return operator.release_own(self.claim_id, self.caller)
 
 
+class ChangeOwn(_Request, frozen=True, tag="change_own"):
+    """Have a claim of another mode follow an owner's; `caller` has the proof that the owner asks
+    for this `change`.
+    """
+
+    answer: ClassVar = ChangePage
+    change: dict[str, Any]
+    caller: dict[str, Any]
+
+    def call(self, operator: Operator) -> ChangePage:
+        """Carry it out, on the engine's thread."""
+        return operator.change_own(self.change, self.caller)
+
+
 class Drain(_Request, frozen=True, tag="drain"):
     """Accept no more claims; or accept them again."""
 
@@ -136,7 +154,7 @@ class SetQuotas(_Request, frozen=True, tag="quotas"):
         return operator.quotas(self.owner, change, self.floor)
 
 
-Request: TypeAlias = List | Show | Figures | Release | ReleaseOwn | Drain | SetQuotas
+Request: TypeAlias = List | Show | Figures | Release | ReleaseOwn | ChangeOwn | Drain | SetQuotas
 """What may be asked."""
 
 

@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
 from msgspec.structs import replace
 
 from runtime_hooks.claims.entry import WATCHED
-from runtime_hooks.claims.metadata import aside, claim_of, release_of, renewal_of
+from runtime_hooks.claims.metadata import UnreadableClaim, aside, claim_of, release_of
 from runtime_hooks.claims.pins import Pins
 from runtime_hooks.claims.preregistration import Preregistration
 from runtime_hooks.claims.qualified import rejected_name
 from runtime_hooks.claims.unanswered import Unanswered
+from runtime_hooks.controller.hinted import Hinted
+from runtime_hooks.controller.successors import Successors
 from runtime_hooks.trace.faults import LOG
-from runtime_hooks.trace.names import claim_terms, content_keys, name_of, object_of
-from spec.claims.durations import Duration
+from runtime_hooks.trace.names import claim_terms, content_keys, name_of, object_of, reason_of
 from spec.claims.lifecycle import RUNTIME as THE_RUNTIME
 from spec.claims.lifecycle import Caller
 from spec.events.alphabet import Kind
@@ -27,7 +29,6 @@ if TYPE_CHECKING:
     from runtime_hooks.claims.arrivals import Arrival
     from runtime_hooks.claims.entry import Entry
     from runtime_hooks.claims.inbox import Inbox
-    from runtime_hooks.claims.metadata import Renewal
     from runtime_hooks.claims.preregistration import Prompt
     from runtime_hooks.claims.registry import Registry
     from runtime_hooks.enforce.victim_exclusion import EvictablePool
@@ -38,13 +39,17 @@ if TYPE_CHECKING:
 
 __all__ = ["Admission"]
 
-_NO_CLAIM: Final = "there is no live claim of that id that the caller owns"
+_ALARM: Final = "the monitor's alarm keeps claims from being accepted"
+"""What owners learn of an alarm, whose text may name a claim of another owner."""
+
+_UNREADABLE: Final = "it is no claim; the answer to its request says why"
 
 
 class Admission:
     """Claims from their first mention to their end.
 
-    `pins` and `preregistration` bring claims in other ways than with a request. `drains` says that
+    `pins` and `preregistration` bring claims in other ways than with a request, `successors` those
+    that follow others, `hinted` those of KV hints. `drains` says that
     the operator lets the live claims end and no more begin. `decided` counts the decisions: by
     mode, which is empty where there was no claim, those that accepted and those that did not.
     `overdue` counts the claims that were demoted because they were never there.
@@ -80,8 +85,27 @@ class Admission:
         self.overdue = 0
         names = self._names = registry.names
         self.pins = Pins(names, self._pin, self.release)
+        self.hinted = Hinted(
+            registry,
+            identity.block_size,
+            claim=lambda arrival, stated: self.admit(replace(arrival, claim=stated)),
+            pin=self._pin,
+            cached=self._is_cached,
+            release=self.release,
+            decline=self._decline,
+        )
+        self.successors = Successors(
+            registry,
+            closed=self._closed,
+            prepare=partial(tracker.drop_unreachable, claiming=True),
+            accept=self._accept,
+            reject=self._reject,
+            end=self.end,
+            largest_need=largest_need,
+            tick=tick,
+        )
         self.preregistration = Preregistration(
-            identity, names, prompts, self.admit, self.release, inbox
+            identity, names, prompts, self.admit, self.release, self.successors.change_mode, inbox
         )
         self._identity, self._pool, self._registry = identity, pool, registry
         self._tracker, self._offloaded, self._emitter = tracker, offloaded, emitter
@@ -109,7 +133,7 @@ class Admission:
         try:
             stated, keep = aside(arrival.claim)
         except ClaimError as error:
-            self._reject(None, arrival.request_id)
+            self._reject_unread(arrival.request_id, error)
             return str(error)
         reason, entry = self._admit(replace(arrival, claim=stated))
         if entry is not None and keep:
@@ -140,22 +164,21 @@ class Admission:
 
     def _admit(self, arrival: Arrival) -> tuple[str, Entry | None]:
         """Decide on a claim: why it was rejected, or empty, and the live claim."""
-        claim = None
         try:
             claim = self._claim_of(arrival.claim, arrival)
-            if self._registry.stands(claim, arrival.keys):
-                # Its owner tries again, and gets the same answer.
-                return "", self._registry.live[claim.claim_id]
-            reason = self._rejection(claim, arrival)
         except ClaimError as error:
-            reason = str(error)
-        if claim is None or reason:
-            self._reject(claim, arrival.request_id)
+            self._reject_unread(arrival.request_id, error)
+            return str(error), None
+        if self._registry.stands(claim, arrival.keys):
+            # Its owner tries again, and gets the same answer.
+            return "", self._registry.live[claim.claim_id]
+        if reason := self._rejection(claim, arrival):
+            self._reject(claim, reason)
             return reason, None
         keys = tuple(arrival.keys[: claim.footprint_blocks])
         if claim.protection_mode not in WATCHED:
             self._tracker.drop_unreachable(keys, claiming=True)
-        return "", self._accept(claim, keys)
+        return "", self._accept(claim, keys, self._registry.grounds(claim, keys))
 
     def would_reject(self, arrival: Arrival) -> str:
         """Why the claim that a request tries would be rejected, or empty; nothing happens."""
@@ -166,60 +189,6 @@ class Admission:
             return self._rejection(claim, arrival)
         except ClaimError as error:
             return str(error)
-
-    def renew(self, arrival: Arrival) -> str:
-        """Decide on a renewal; returns why it is rejected, or empty.
-
-        By the contract a duration is fixed at the acceptance. So another claim, on the same blocks
-        and by the same terms, follows: it is accepted first, and then its owner releases this one.
-        """
-        try:
-            asked = renewal_of(arrival.renewal, arrival.scope)
-            entry, follower = (self._own(i, asked.owner) for i in (asked.claim_id, asked.successor))
-            if entry is None:
-                return "" if self._followed(follower, asked) else _NO_CLAIM
-            if entry.claim.duration is None:
-                return "it has no duration"
-            stated = {
-                **entry.claim.model_dump(mode="json", exclude_none=True),
-                "claim_id": asked.successor,
-                "duration": asked.duration or str(entry.claim.duration),
-            }
-            claim = self._names.of_engine(
-                claim_of(stated, entry.claim.cache_identity, entry.keys, arrival.scope)
-            )
-        except ClaimError as error:
-            return str(error)
-        if reason := self._renewal_rejection(entry, claim):
-            self._reject(claim, arrival.request_id)
-            return reason
-        self._accept(claim, entry.keys).follows = entry.claim_id
-        self.end(entry, Kind.CLAIM_RELEASED)
-        return ""
-
-    def _followed(self, follower: Entry | None, asked: Renewal) -> bool:
-        """Whether this renewal was made already: its owner tries again."""
-        if follower is None:
-            return False
-        if follower.follows != self._names.engine_id(asked.claim_id, asked.owner):
-            return False
-        return asked.duration is None or Duration.parse(asked.duration) == follower.claim.duration
-
-    def _renewal_rejection(self, entry: Entry, claim: ResidentClaim) -> str:
-        """Why a claim cannot follow another one, which does not count any more for the quota.
-
-        It takes no block that is not claimed, so what requests need is no reason.
-        """
-        if claim.claim_id in self._registry.live:
-            return f"claim id {self._shown(claim)} is live; a new promise needs a new id"
-        if why := self._closed(claim):
-            return why
-        owners = self._registry.owners
-        owners.remove(entry)
-        try:
-            return self._registry.rejection(claim, entry.keys, 0)
-        finally:
-            owners.add(entry)
 
     def release_for(self, arrival: Arrival) -> str:
         """Release the claim that a request gives up; returns why it is not released, or empty."""
@@ -270,6 +239,7 @@ class Admission:
         self._offloaded.remove(entry)
         self._registry.end(entry)
         self.pins.ended(entry.claim_id)
+        self.hinted.ended(entry)
         self.preregistration.ended(entry.claim_id)
 
     def _rejection(self, claim: ResidentClaim, arrival: Arrival) -> str:
@@ -290,61 +260,78 @@ class Admission:
             return f"claim id {self._shown(claim)} is registered ahead, for another request"
         if self.drains:
             return "the operator drains this engine: it accepts no more claims"
-        return self._alarm()
+        alarm = self._alarm()
+        return _ALARM if alarm and self._names.qualified else alarm
 
-    def _accept(self, claim: ResidentClaim, keys: tuple[bytes, ...]) -> Entry:
+    def _accept(self, claim: ResidentClaim, keys: tuple[bytes, ...], why: str) -> Entry:
         """Accept a claim. In a mode without acceptance the registration alone is reported."""
         blocks = self._registry.groups.needed(keys)
         fields = {**claim_terms(claim, len(blocks)), "object_id": object_of(keys[-1])}
         named = content_keys(keys)
         self._emitter.fact(Kind.CLAIM_REGISTERED, **fields, keys=named)
-        self._decided(claim)[0] += 1
+        self._decided(claim.protection_mode)[0] += 1
         entry = self._registry.add(claim, keys, fields, named)
         self._accepted.append(entry)
         self._tracker.add(entry)
         if not entry.watched:
             self._emitter.fact(Kind.CLAIM_COMMITTED, **fields)
-            self._emitter.report(Kind.CLAIM_ACCEPTED, **fields)
+            self._emitter.report(Kind.CLAIM_ACCEPTED, **fields, reason=reason_of(why))
         self._tracker.find(entry)
         self._offloaded.add(entry)
         return entry
 
-    def _reject(self, claim: ResidentClaim | None, request_id: str) -> None:
+    def _reject(self, claim: ResidentClaim, why: str) -> None:
         """Report a rejection, under a name that no other claim has: the id stays free.
 
         A rejected claim of a watched mode has no object: events on its blocks do not concern it.
         """
-        self._decided(claim)[1] += 1
-        self._rejections += 1
-        wanted = name_of(f"claim of {request_id}") if claim is None else claim.claim_id
-        name = rejected_name(wanted, self._rejections)
-        if claim is not None:
-            fields = {**claim_terms(claim), "claim_id": name}
-            if claim.protection_mode in WATCHED:
-                del fields["object_id"]
-            self._emitter.fact(Kind.CLAIM_REGISTERED, **fields)
-        self._emitter.report(Kind.CLAIM_REJECTED, claim_id=name)
+        fields = {**claim_terms(claim), "claim_id": self._rejected_name(claim.claim_id)}
+        if claim.protection_mode in WATCHED:
+            del fields["object_id"]
+        self._decided(claim.protection_mode)[1] += 1
+        self._emitter.fact(Kind.CLAIM_REGISTERED, **fields)
+        self._report_rejection(fields["claim_id"], why)
 
-    def _decided(self, claim: ResidentClaim | None) -> list[int]:
-        return self.decided.setdefault("" if claim is None else claim.protection_mode, [0, 0])
+    def _reject_unread(self, request_id: str, error: ClaimError) -> None:
+        """Report the rejection of what a request states as a claim.
+
+        What cannot be read may hold anything, so the trace does not quote it.
+        """
+        self._decided("")[1] += 1
+        name = self._rejected_name(name_of(f"claim of {request_id}"))
+        why = _UNREADABLE if isinstance(error, UnreadableClaim) else str(error)
+        self._report_rejection(name, why)
+
+    def _decline(self, name: str, why: str) -> None:
+        """Report why a KV hint, or a part of it, has no claim."""
+        self._report_rejection(self._rejected_name(name_of(name)), why)
+
+    def _rejected_name(self, claim_id: str) -> str:
+        self._rejections += 1
+        return rejected_name(claim_id, self._rejections)
+
+    def _report_rejection(self, name: str, why: str) -> None:
+        self._emitter.report(Kind.CLAIM_REJECTED, claim_id=name, reason=reason_of(why))
+
+    def _decided(self, mode: str) -> list[int]:
+        return self.decided.setdefault(mode, [0, 0])
 
     def _pin(self, arrival: Arrival, stated: dict[str, Any]) -> str:
         """Claim the prompt of a request that ended; returns why that was rejected, or empty."""
-        needed = self._registry.groups.needed(arrival.keys)
-        if len(dict(self._pool.find(needed))) < len(needed):
+        if not self._is_cached(arrival):
             return "its prompt is not in the cache"
         blocks = len(arrival.keys)
         return self.admit(replace(arrival, claim=stated, blocks=blocks, reusable=blocks))
+
+    def _is_cached(self, arrival: Arrival) -> bool:
+        """Whether all whole blocks of a prompt are in the cache."""
+        needed = self._registry.groups.needed(arrival.keys)
+        return len(dict(self._pool.find(needed))) == len(needed)
 
     def _claim_of(self, stated: object, arrival: Arrival) -> ResidentClaim:
         """The claim that a request states, as the engine knows it."""
         identity = self._cache_of(arrival)
         return self._names.of_engine(claim_of(stated, identity, arrival.keys, arrival.scope))
-
-    def _own(self, claim_id: str, owner: str) -> Entry | None:
-        """The live claim of this owner's id."""
-        entry = self._registry.live.get(self._names.engine_id(claim_id, owner))
-        return None if entry is None or entry.claim.owner_scope != owner else entry
 
     def _shown(self, claim: ResidentClaim) -> str:
         """The id of a claim as its owner knows it."""

@@ -75,6 +75,7 @@ class Arbitration:
     ) -> None:
         self._defer_ns = int(settings.defer_s * _NS)
         self._bounds = settings.unlimited == "bound"
+        self._refuses_oversized = settings.never_fits == "refuse"
         self._usable, self._registry, self._ledger = pool.usable, registry, ledger
         self._emitter, self._end = emitter, end
         self._running: dict[str, _Request] = {}
@@ -95,6 +96,10 @@ class Arbitration:
             Whether it may run now; its refusal, if it is refused now; and the blocks to which its
             output is bounded, if it is. If it may not run and is not refused, it waits.
         """
+        if self.never_fits(arrival):
+            request = _Request(arrival, arrival.certain)
+            self._state(request)
+            return False, self._refuse(request), 0
         request = _Request(arrival, self._need(arrival))
         yielding = self._yielding_for(request)
         if yielding is None and (bound := self._room_for(arrival)):
@@ -142,11 +147,12 @@ class Arbitration:
     def refuse_stuck(self, arrival: Arrival) -> Refusal | None:
         """Refuse a running request that gets no blocks although only claims use blocks.
 
-        Its need was misjudged or was not observed, so this leaves a gap in the stream. None where
-        claims are not the reason.
+        Its need was misjudged or was not observed, or its tokens now need more blocks than the pool
+        has, so this leaves a gap in the stream. None where neither that nor claims are the reason.
         """
-        for needed in (self._need(arrival), arrival.blocks):
-            if in_conflict(len(self._registry.declared), needed, self._usable):
+        never, declared = self.never_fits(arrival), len(self._registry.declared)
+        for needed in (arrival.certain,) if never else (self._need(arrival), arrival.blocks):
+            if never or in_conflict(declared, needed, self._usable):
                 self._emitter.gap()
                 request = self._refused[arrival.request_id] = _Request(arrival, needed)
                 if self._running.pop(arrival.request_id, None) is None:
@@ -199,9 +205,17 @@ class Arbitration:
         )
         return max(needs, default=0)
 
+    def never_fits(self, arrival: Arrival) -> bool:
+        """Whether a request is to be refused because it needs more blocks than the pool has."""
+        return self._refuses_oversized and arrival.certain > self._usable
+
     def fewest(self, arrival: Arrival) -> int:
         """The fewest blocks with which a request can be served."""
         return arrival.least if self._bounds and arrival.least else arrival.blocks
+
+    def need_with(self, arrival: Arrival) -> int:
+        """The fewest blocks that a request needs besides those that it shares with claims."""
+        return self.fewest(arrival) - (arrival.blocks - self._need(arrival))
 
     def demotable(self) -> list[Entry]:
         """The claims that may be demoted."""
@@ -274,6 +288,8 @@ class Arbitration:
         """Report the action on a request that does not fit, and the claims that block it."""
         request.reported_at, request.reported = self._registry.version, action
         refusal, fields = self._blame(request)
+        if refusal.never_fits:
+            fields["reason"] = f"it needs {request.needed} of {self._usable} blocks"
         self._emitter.report(action, **fields)
         return refusal
 

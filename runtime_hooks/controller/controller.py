@@ -16,7 +16,7 @@ from runtime_hooks.claims.arrivals import Decision, Refusal
 from runtime_hooks.claims.entry import owners_of
 from runtime_hooks.claims.groups import Groups
 from runtime_hooks.claims.inbox import Inbox
-from runtime_hooks.claims.metadata import ACTIONS, RENEW, TRY
+from runtime_hooks.claims.metadata import ACTIONS, CHANGE, RENEW, TRY
 from runtime_hooks.claims.ownership import Callers
 from runtime_hooks.claims.registry import Registry
 from runtime_hooks.controller.admission import Admission
@@ -161,7 +161,8 @@ class Controller:
     def arrive(self, arrival: Arrival) -> Decision:
         """Decide on a request that arrived, and on everything that came with it."""
         self.tick()
-        if arrival.plain and not self.may_concern_claims:
+        never_fits = self._arbitration.never_fits(arrival)
+        if arrival.plain and not (never_fits or self.may_concern_claims):
             self._arbitration.run(arrival)
             return Decision(True)
         arrival = self._with_scope(arrival)
@@ -172,15 +173,19 @@ class Controller:
         if arrival.release is not None:
             answers["release"] = self._admission.release_for(arrival)
         if arrival.renewal is not None:
-            answers[RENEW] = self._admission.renew(arrival)
+            answers[RENEW] = self._admission.successors.renew(arrival)
+        if arrival.mode_change is not None:
+            need = self._arbitration.need_with(arrival)
+            answers[CHANGE] = self._admission.successors.change_with(arrival, need)
         if arrival.claim is not None:
             answers["claim"] = self._admission.admit_with(arrival)
         if arrival.pin is not None:
             answers["pin"] = self._admission.pins.ask(arrival)
         if arrival.trial is not None:
             answers[TRY] = self._admission.would_reject(arrival)
+        hints = None if arrival.hints is None else self._admission.hinted.ask(arrival)
         runs, refusal, bound = self._arbitration.decide(arrival)
-        return Decision(runs, answers, refusal, arrival.scope, bound)
+        return Decision(runs, answers, refusal, arrival.scope, bound, hints)
 
     def begin_step(self) -> tuple[list[str], list[Refusal]]:
         """A step begins; returns the ids of waiting requests that may run now, and refusals."""
@@ -231,12 +236,18 @@ class Controller:
         return self._arbitration.refuse_stuck(arrival)
 
     def finish(
-        self, request_id: str, *, aborted: bool = False, answers: str | None = None
+        self,
+        request_id: str,
+        *,
+        aborted: bool = False,
+        completed: bool = True,
+        answers: str | None = None,
     ) -> dict[str, str]:
         """A request ended, in whatever way.
 
         Args:
             aborted: its client gave it up, and so has no answer.
+            completed: it was not ended by an error, nor refused.
             answers: the request whose answer this was, by default its own; empty where the answer
                 is still to come, from another part of the same request.
 
@@ -248,6 +259,7 @@ class Controller:
         answered = request_id if answers is None else answers
         if answered:
             self._admission.answered(answered, received=not aborted)
+        self._admission.hinted.finish(request_id, completed=completed and not aborted)
         reason = self._admission.pins.finish(request_id)
         return {} if reason is None else {"pin": reason}
 

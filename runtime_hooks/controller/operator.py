@@ -9,10 +9,12 @@ from typing import TYPE_CHECKING, Any, Final
 
 from msgspec.structs import replace
 
-from runtime_hooks.claims.metadata import RELEASE
+from runtime_hooks.claims.metadata import CHANGE, RELEASE, mode_change_of
 from runtime_hooks.claims.preregistration import Ticket
+from runtime_hooks.controller.successors import NO_CLAIM
 from runtime_hooks.controller.views import (
     SCHEMA,
+    ChangePage,
     ClaimDetails,
     ClaimsPage,
     ClaimView,
@@ -165,6 +167,27 @@ class Operator:
         self._admission.end(entry, Kind.CLAIM_RELEASED)
         report, blocks = Kind.CLAIM_RELEASED.value, len(entry.blocks)
         return ReleasePage(SCHEMA, self._engine(), claim_id, report, owner, blocks)
+
+    def change_own(self, change: dict[str, Any], caller: dict[str, Any]) -> ChangePage:
+        """Have a claim of another mode follow an owner's claim.
+
+        Args:
+            change: as a request states it.
+            caller: the owner, with a proof for this change; it is used up.
+
+        Raises:
+            ClaimError: this is no change of the mode.
+            UnknownClaim: there is no such claim of this owner.
+            NotAllowed: the proof is none, or callers are not authenticated.
+        """
+        owner = self._scope_of(caller, {CHANGE: change})
+        if not owner:
+            raise NotAllowed("the caller is not known", "its proof is none, or was used before")
+        asked = mode_change_of(change, owner)
+        why = self._admission.successors.change_mode(asked)
+        if why == NO_CLAIM:
+            raise UnknownClaim(f"there is no live claim {asked.claim_id!r:.100}", _LIST)
+        return ChangePage(SCHEMA, self._engine(), *asked[:2], asked.mode.value, why)
 
     def drain(self, *, undo: bool = False) -> DrainPage:
         """Accept no more claims and let the live ones end; or accept claims again."""

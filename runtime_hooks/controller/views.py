@@ -10,6 +10,7 @@ from runtime_hooks.settings.quotas import Quota
 
 __all__ = [
     "SCHEMA",
+    "ChangePage",
     "ClaimDetails",
     "ClaimView",
     "ClaimsPage",
@@ -128,6 +129,17 @@ class ReleasePage(msgspec.Struct, frozen=True):
     report: str
     by: str
     blocks: int
+
+
+class ChangePage(msgspec.Struct, frozen=True):
+    """A change of a claim's mode: the claim that follows, or why there is none (`rejected`)."""
+
+    schema: Literal["resident-claims/claims/1"]
+    engine: EngineView
+    claim_id: str
+    successor: str
+    mode: str
+    rejected: str
 
 
 class ModeFigures(msgspec.Struct, frozen=True):

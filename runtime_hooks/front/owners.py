@@ -1,4 +1,5 @@
-"""Answers owners about their own claims over HTTP: GET lists and shows them, DELETE releases one.
+"""Answers owners about their own claims over HTTP: GET lists and shows them, PATCH changes the mode
+of one, DELETE releases one.
 
 The middleware of `runtime_hooks.scopes` says who calls. An owner sees nothing of other owners: an
 id of theirs is answered as one that does not exist.
@@ -16,13 +17,14 @@ from urllib.parse import unquote_to_bytes
 import msgspec
 from pydantic import TypeAdapter, ValidationError
 
-from runtime_hooks.claims.metadata import RELEASE
+from runtime_hooks.claims.metadata import CHANGE, RELEASE, mode_change_of
 from runtime_hooks.claims.ownership import CALLING, signed
 from runtime_hooks.control.client import Unknown
-from runtime_hooks.control.messages import List, ReleaseOwn, Show
+from runtime_hooks.control.messages import ChangeOwn, List, ReleaseOwn, Show
 from runtime_hooks.trace.faults import LOG
 from spec.claims.claim import Identifier
-from spec.language.errors import SpecError
+from spec.files.json_text import decode_json
+from spec.language.errors import ClaimError, SpecError
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
@@ -39,6 +41,7 @@ SCHEMA: Final = "resident-claims/own-claims/1"
 
 _AT_ONCE: Final = 2  # questions to the engine; the operator's and the scrapes come beside them
 _MOST_WAITING: Final = 64
+_LIMIT: Final = 1 << 14  # bytes of a body
 _RETRY_S: Final = b"1"
 _TYPES: Final = {
     HTTPStatus.BAD_REQUEST: "BadRequestError",
@@ -46,6 +49,7 @@ _TYPES: Final = {
     HTTPStatus.FORBIDDEN: "PermissionDeniedError",
     HTTPStatus.NOT_FOUND: "NotFoundError",
     HTTPStatus.METHOD_NOT_ALLOWED: "BadRequestError",
+    HTTPStatus.CONFLICT: "ConflictError",
     HTTPStatus.SERVICE_UNAVAILABLE: "ServiceUnavailableError",
 }
 _WHY: Final = {
@@ -81,7 +85,7 @@ class OwnClaims:
     ) -> None:
         """Answer a request for `PATH`, or below it."""
         try:
-            status, body = await self._answer(scope)
+            status, body = await self._answer(scope, receive)
         except _Wrong as wrong:
             status, body = wrong.status, _error(wrong.status, str(wrong))
         except Exception as fault:
@@ -92,16 +96,16 @@ class OwnClaims:
         headers = [(b"content-type", b"application/json")]
         headers.append((b"content-length", str(len(content)).encode()))
         if status is HTTPStatus.METHOD_NOT_ALLOWED:
-            headers.append((b"allow", b"GET, DELETE"))
+            headers.append((b"allow", b"GET, PATCH, DELETE"))
         elif status is HTTPStatus.SERVICE_UNAVAILABLE:
             headers.append((b"retry-after", _RETRY_S))
         await send({"type": "http.response.start", "status": status.value, "headers": headers})
         await send({"type": "http.response.body", "body": content})
 
-    async def _answer(self, scope: Any) -> Answer:
+    async def _answer(self, scope: Any, receive: Any) -> Answer:
         owner = _owner(scope)
         claim_id, method = _claim_id(scope), scope["method"]
-        if method not in ("GET", "DELETE") or (method == "DELETE" and claim_id is None):
+        if method not in ("GET", "PATCH", "DELETE") or (method != "GET" and claim_id is None):
             raise _Wrong(HTTPStatus.METHOD_NOT_ALLOWED, f"{method} is not for {PATH}")
         if claim_id is None:
             page = await self._asked(List(owner))
@@ -111,9 +115,22 @@ class OwnClaims:
             shown = msgspec.to_builtins((page := await self._asked(Show(claim_id, owner))).shown)
             del shown["shared"]  # with whom is nobody else's business
             return HTTPStatus.OK, _body(page.engine, **shown)
+        if method == "PATCH":
+            return await self._change(owner, {**await _content(receive), "claim_id": claim_id})
         caller = signed(owner, {RELEASE: {"claim_id": claim_id}})
         page = await self._asked(ReleaseOwn(claim_id, caller))
         return HTTPStatus.OK, _body(page.engine, claim_id=claim_id, report=page.report)
+
+    async def _change(self, owner: str, change: dict[str, Any]) -> Answer:
+        """Have a claim of another mode follow one."""
+        try:
+            mode_change_of(change, owner)
+        except ClaimError as error:
+            raise _Wrong(HTTPStatus.BAD_REQUEST, str(error)) from None
+        page = await self._asked(ChangeOwn(change, signed(owner, {CHANGE: change})))
+        if page.rejected:
+            raise _Wrong(HTTPStatus.CONFLICT, page.rejected)
+        return HTTPStatus.OK, _body(page.engine, claim_id=page.successor, mode=page.mode)
 
     async def _asked(self, request: Request) -> Any:
         if self._waiting >= _MOST_WAITING:
@@ -160,6 +177,22 @@ def _claim_id(scope: Any) -> str | None:
         why = "the claim id begins or ends with white space"
         raise _Wrong(HTTPStatus.BAD_REQUEST, why)
     return claim_id
+
+
+async def _content(receive: Any) -> dict[str, Any]:
+    """The JSON object of a request's body."""
+    body, more = b"", True
+    while more and len(body) <= _LIMIT:
+        message = await receive()
+        body += message.get("body", b"")
+        more = message["type"] == "http.request" and message.get("more_body", False)
+    try:
+        content = decode_json(body, object) if len(body) <= _LIMIT else None
+    except ValueError:
+        content = None
+    if not isinstance(content, dict):
+        raise _Wrong(HTTPStatus.BAD_REQUEST, f"the body is no JSON object of {_LIMIT} bytes")
+    return content
 
 
 def _body(engine: EngineView, **more: Any) -> dict[str, Any]:

@@ -107,6 +107,8 @@ class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     seconds; then it is demoted. 0 sets no limit.
     `unlimited` says what becomes of one whose output has no limit of its own: `bound`, to what fits
     beside the claims, or `refuse`, as any other.
+    `never_fits` says what becomes of a request whose tokens need more blocks than the pool has:
+    `refuse`, or `wait`, which is what vLLM does, for ever.
     `without_trace` says what becomes of live claims once the trace cannot be written: `keep`, or
     `end`, which disarms the plugin. Either way no more claims are accepted.
     `restate_seconds` is the time after which the trace states again what stands, for readers that
@@ -129,6 +131,7 @@ class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     defer_s: Seconds = 0.0
     materialize_within_s: Seconds = 0.0
     unlimited: Literal["bound", "refuse"] = "bound"
+    never_fits: Literal["refuse", "wait"] = "refuse"
     without_trace: Literal["keep", "end"] = "keep"
     restate_seconds: Interval = 60.0
     queue: Count = 65_536

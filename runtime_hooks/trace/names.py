@@ -23,6 +23,7 @@ __all__ = [
     "name_of",
     "namespace_of",
     "object_of",
+    "reason_of",
     "without_copies",
 ]
 
@@ -46,6 +47,12 @@ def name_of(text: str) -> str:
     if len(text) <= MAX_ID and text.isprintable() and text:
         return text
     return f"digest:{_digest(text.encode('utf-8', 'surrogatepass'))}"
+
+
+def reason_of(text: str) -> str | None:
+    """A reason as an event states it, on one line and not too long; None where it is empty."""
+    shown = "".join(c if c.isprintable() else "?" for c in text[:MAX_ID])
+    return shown or None
 
 
 def identity_text(identity: CacheIdentity) -> str:

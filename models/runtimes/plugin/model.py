@@ -17,10 +17,10 @@ claim itself shows in the same way, so that they are no actions of their own.
 A request whose output has no limit of its own is bounded where it does not fit. What it decodes
 is there at once, as with every request: so a trace of one that was bounded is no run of the model.
 
-Left out: decoding, preemption, requests that end while they compute or load; failed stores and
-blocks lost by failures, so that no prompt is cached with a gap; a second load of an object while
-one is under way; for offloadable claims, prompts that are shorter than the claim; vLLM's policy
-recompute; pins, claims registered ahead.
+Left out: decoding, preemption, requests that exceed the whole pool, requests that end while they
+compute or load; failed stores and blocks lost by failures, so that no prompt is cached with a gap;
+a second load of an object while one is under way; for offloadable claims, prompts that are shorter
+than the claim; vLLM's policy recompute; pins, claims registered ahead.
 
 Names are not interchangeable: requests arrive in a fixed order, with their claims.
 """

@@ -125,7 +125,10 @@ READS: Final = (
         ),
     ),
     Reads("vllm.sampling_params:SamplingParams", ("stop",)),
-    Reads("vllm.v1.request:RequestStatus", ("WAITING_FOR_REMOTE_KVS", "FINISHED_ABORTED")),
+    Reads(
+        "vllm.v1.request:RequestStatus",
+        ("WAITING_FOR_REMOTE_KVS", "FINISHED_ABORTED", "FINISHED_ERROR"),
+    ),
     Reads("vllm.lora.request:LoRARequest", ("lora_name",)),
     Reads("vllm.v1.engine:FinishReason", ("ABORT",)),
     Reads(
@@ -148,8 +151,13 @@ READS: Final = (
         ("finished_recving", "invalid_block_ids", "kv_connector_worker_meta"),
     ),
     Reads("vllm.v1.engine.core:EngineCore", ("scheduler",)),
-    Reads("vllm.v1.kv_hints.protocol:KvHintsEnvelope", ("actions",)),
-    Reads("vllm.v1.kv_hints.protocol:KvHintAction", ("action_type", "action_version", "payload")),
+    Reads(
+        "vllm.v1.kv_hints.protocol:KvHintsEnvelope", ("actions", "message_id", "protocol_version")
+    ),
+    Reads(
+        "vllm.v1.kv_hints.protocol:KvHintAction",
+        ("action_id", "action_type", "action_version", "payload"),
+    ),
     Reads("vllm.entrypoints.generate.base.serving:GenerateBaseServing", ("engine_client",)),
     Reads("vllm.outputs:RequestOutput", ("kv_transfer_params", "outputs")),
     Reads("vllm.outputs:CompletionOutput", ("stop_reason",)),

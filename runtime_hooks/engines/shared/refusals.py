@@ -12,6 +12,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "METADATA",
+    "OVERSIZED_REASON",
     "REASONS",
     "RESTORE_REASON",
     "STOP_REASON",
@@ -26,7 +27,10 @@ STOP_REASON: Final = "protected_resident_capacity_refused"
 RESTORE_REASON: Final = "claim_restoration_failed"
 """The stop reason of a request for which the blocks of a claim were not restored."""
 
-REASONS: Final = frozenset({STOP_REASON, RESTORE_REASON})
+OVERSIZED_REASON: Final = "request_exceeds_kv_pool"
+"""The stop reason of a request that needs more blocks than the pool has: it can never be served."""
+
+REASONS: Final = frozenset({STOP_REASON, RESTORE_REASON, OVERSIZED_REASON})
 
 METADATA: Final = "resident_claims"
 """The key of this plugin's answers in the response's `kv_transfer_params`."""
@@ -43,8 +47,9 @@ def as_metadata(refusal: Refusal, *, private: bool = False) -> dict[str, Any]:
         private: with the owners of the claims, by which `for_caller` leaves out those of others.
     """
     proof = refusal.proof
+    lacks = OVERSIZED_REASON if refusal.never_fits else STOP_REASON
     fields: dict[str, Any] = {
-        "reason": RESTORE_REASON if proof is None else STOP_REASON,
+        "reason": RESTORE_REASON if proof is None else lacks,
         "blocking_claim_ids": list(refusal.blocking_claim_ids),
     }
     if proof is not None:
@@ -87,6 +92,9 @@ def message(refusal: dict[str, Any]) -> str:
     if named:
         *first, last = named
         text += f", because of {', '.join(first)}{' and ' if first else ''}{last}"
-    if proof := refusal.get("proof"):
+    proof = refusal.get("proof")
+    if proof and text == OVERSIZED_REASON:
+        text += ": {active} blocks are needed, and the pool has {usable}".format(**proof)
+    elif proof:
         text += ": {resident} blocks are claimed and {active} needed, of {usable}".format(**proof)
     return text

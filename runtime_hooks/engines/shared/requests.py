@@ -14,11 +14,16 @@ from vllm.v1.core.kv_cache_utils import (
     get_request_block_hasher,
     make_block_hash_with_group_id,
 )
-from vllm.v1.core.single_type_kv_cache_manager import MambaManager, SlidingWindowManager
+from vllm.v1.core.single_type_kv_cache_manager import (
+    FullAttentionManager,
+    MambaManager,
+    SlidingWindowManager,
+)
 from vllm.v1.request import Request
 
 from runtime_hooks.claims.arrivals import Arrival
-from runtime_hooks.claims.metadata import ACTIONS, CLAIM, NO_ADMIT, NULL, PIN, TRY
+from runtime_hooks.claims.hints import TYPES
+from runtime_hooks.claims.metadata import ACTIONS, CLAIM, HINTS, NO_ADMIT, NULL, PIN, TRY
 from runtime_hooks.claims.ownership import CALLER
 from runtime_hooks.trace.names import namespace_of
 
@@ -81,19 +86,20 @@ def arrival_of(request: Any, scheduler: Scheduler, group: int, *, claims: bool) 
         claims: whether there may be claims already that it shares blocks with.
     """
     size, metadata = scheduler.block_size, _metadata(request)
-    wanted = claims or not metadata.keys().isdisjoint((CLAIM, PIN, TRY))
+    wanted = claims or not metadata.keys().isdisjoint((CLAIM, PIN, TRY, HINTS))
     arrival = Arrival(
         request.request_id,
         tuple(keys_of(request, request.num_prompt_tokens, size, group)) if wanted else (),
         blocks=_most_blocks(request, scheduler, request.max_tokens),
         least=_most_blocks(request, scheduler, 1) if _unlimited(request, scheduler) else 0,
+        certain=_certain_blocks(request, scheduler),
         reusable=0 if request.skip_reading_prefix_cache else (request.num_tokens - 1) // size,
         namespace=namespace_of(request.cache_salt),
         adapter=request.lora_request.lora_name if request.lora_request else None,
     )
     if not metadata:
         return arrival
-    claim, release, pin, renewal, trial = (_stated(metadata, key) for key in ACTIONS)
+    claim, release, pin, renewal, trial, change, hints = (_stated(metadata, key) for key in ACTIONS)
     no_admit = metadata.get(NO_ADMIT, False)
     return replace(
         arrival,
@@ -102,6 +108,8 @@ def arrival_of(request: Any, scheduler: Scheduler, group: int, *, claims: bool) 
         pin=pin,
         renewal=renewal,
         trial=trial,
+        mode_change=change,
+        hints=hints,
         no_admit=no_admit is True,
         faults={} if isinstance(no_admit, bool) else {NO_ADMIT: "it is neither true nor false"},
         caller=metadata.get(CALLER),
@@ -109,15 +117,36 @@ def arrival_of(request: Any, scheduler: Scheduler, group: int, *, claims: bool) 
 
 
 def _metadata(request: Any) -> dict[str, Any]:
-    """The metadata of a request: its hints, overridden by its transfer parameters."""
+    """The metadata of a request: its hints, overridden by its transfer parameters.
+
+    Hints that neither this plugin nor vLLM defines are for other components.
+    """
     found: dict[str, Any] = {}
-    for action in request.kv_hints.actions if request.kv_hints is not None else ():
-        if action.action_type in ACTIONS:
+    if (envelope := request.kv_hints) is not None:
+        mapped = [each for each in envelope.actions if each.action_type in TYPES]
+        if mapped:
+            found[HINTS] = {
+                "protocol_version": envelope.protocol_version,
+                "message_id": envelope.message_id,
+                "actions": [_action_as_json(action) for action in mapped],
+            }
+    for action in envelope.actions if envelope is not None else ():
+        if action.action_type in ACTIONS and action.action_type != HINTS:
             known = action.action_version == _VERSION
             unknown = f"a hint of version {action.action_version!r:.20}; {_VERSION} is known"
             found[action.action_type] = action.payload if known else unknown
     params = request.kv_transfer_params
     return {**found, **params} if isinstance(params, dict) else found
+
+
+def _action_as_json(action: Any) -> dict[str, Any]:
+    """An action of an envelope as JSON states it."""
+    return {
+        "action_id": action.action_id,
+        "action_type": action.action_type,
+        "action_version": action.action_version,
+        "payload": action.payload,
+    }
 
 
 def _stated(metadata: Mapping[str, Any], key: str) -> Any:
@@ -153,6 +182,18 @@ def _most_blocks(request: Any, scheduler: Scheduler, max_tokens: int) -> int:
         tokens = scheduler.max_model_len
     managers = scheduler.kv_cache_manager.coordinator.single_type_managers
     return sum(_blocks_of(manager, tokens) for manager in managers)
+
+
+def _certain_blocks(request: Any, scheduler: Scheduler) -> int:
+    """The blocks that a request needs at one time to compute the tokens that it has.
+
+    A group of full attention holds them all. Of any other group one block counts, which it needs at
+    least.
+    """
+    tokens = min(request.num_tokens, scheduler.max_model_len)
+    managers = scheduler.kv_cache_manager.coordinator.single_type_managers
+    full = [m.block_size for m in managers if type(m) is FullAttentionManager]
+    return int(sum(-(-tokens // size) for size in full)) + len(managers) - len(full)
 
 
 def _blocks_of(manager: Any, tokens: int) -> int:

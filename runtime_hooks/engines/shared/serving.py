@@ -1,8 +1,9 @@
-"""Makes vLLM's HTTP server answer refused requests with status 503 and the claims.
+"""Makes vLLM's HTTP server answer refused requests with status 503 or 400, and the claims.
 
 vLLM ends a request that cannot go on with a finish reason, under status 200. In the process of the
 API server this module raises the output of a refused request as an error instead, and vLLM's own
 handlers turn that into an answer of OpenAI's form. A Python caller of the engine gets the output.
+The status is 400 where this engine can never serve the request, and otherwise 503.
 """
 
 from __future__ import annotations
@@ -19,7 +20,13 @@ from vllm.entrypoints.serve.exception_handling.handlers import vllm_error
 from vllm.exceptions import GenerationError
 
 from runtime_hooks.claims.ownership import CALLING
-from runtime_hooks.engines.shared.refusals import METADATA, REASONS, for_caller, message
+from runtime_hooks.engines.shared.refusals import (
+    METADATA,
+    OVERSIZED_REASON,
+    REASONS,
+    for_caller,
+    message,
+)
 from runtime_hooks.trace.faults import Faults
 
 if TYPE_CHECKING:
@@ -34,7 +41,8 @@ class Refused(GenerationError):
     def __init__(self, notes: dict[str, Any]) -> None:
         refusal = notes["refusal"]
         super().__init__(message(refusal))
-        self.status_code = HTTPStatus.SERVICE_UNAVAILABLE
+        never = refusal["reason"] == OVERSIZED_REASON
+        self.status_code = HTTPStatus.BAD_REQUEST if never else HTTPStatus.SERVICE_UNAVAILABLE
         error = ErrorInfo(
             message=str(self),
             type=refusal["reason"],

@@ -10,7 +10,7 @@ from msgspec.structs import replace
 from vllm.v1.engine import EngineCoreOutput, EngineCoreOutputs, FinishReason
 from vllm.v1.request import RequestStatus
 
-from runtime_hooks.claims.metadata import TRY
+from runtime_hooks.claims.metadata import HINTS, TRY
 from runtime_hooks.engines.shared.refusals import METADATA, as_metadata
 from runtime_hooks.engines.shared.requests import arrival_of, bounded_tokens
 
@@ -35,7 +35,8 @@ _PART: Final = re.compile(r"\d+_(.+)", re.DOTALL)
 class _FirstPart(NamedTuple):
     """The first of the requests that vLLM makes of one: its id, metadata, scope and answers.
 
-    `unfinished` are the parts that arrived and have not ended, this one among them.
+    `hints` is the answer to its KV hints, `unfinished` are the parts that arrived and have not
+    ended, this one among them.
     """
 
     request_id: str
@@ -43,6 +44,7 @@ class _FirstPart(NamedTuple):
     scope: str | None
     answers: dict[str, str]
     unfinished: set[str]
+    hints: dict[str, Any] | None
 
 
 class StepHooks:
@@ -59,6 +61,7 @@ class StepHooks:
         self._refused: list[tuple[Any, dict[str, Any]]] = []  # requests without an output yet
         self._notes: dict[str, dict[str, Any]] = {}  # answers for the last output, by request
         self._aborted: set[str] = set()  # by their clients, until their end is reported
+        self._failed: set[str] = set()  # requests that were refused or ended by an error, likewise
         self._ended: list[str] = []  # requests with notes that ended since the last output
         self._parents: OrderedDict[str, _FirstPart] = OrderedDict()
         self.refused_late: list[Refusal] = []
@@ -94,7 +97,7 @@ class StepHooks:
         arrival = arrival_of(request, self._scheduler, self._blocks.groups.lead, claims=claims)
         first = self._first_part(request)
         if first is not None:
-            done = {"claim": None, "release": None, "renewal": None, "trial": None}
+            done = dict.fromkeys(("claim", "release", "renewal", "trial", "mode_change", "hints"))
             arrival = replace(arrival, **done, scope=first.scope)
         decision = self._controller.arrive(arrival)
         if not decision.runs:
@@ -104,14 +107,17 @@ class StepHooks:
             self._to_refuse[request.request_id] = decision.refusal
         if arrival.no_admit:
             self._blocks.not_admitted.add(request.request_id)
-        answers = decision.answers
-        if first is None and answers:
+        answers, hints = decision.answers, decision.hints
+        if first is None and (answers or hints):
             once = {k: v for k, v in answers.items() if k != "pin"}
             params, name = request.kv_transfer_params, request.request_id
-            self._remember(request, _FirstPart(name, params, decision.scope, once, {name}))
+            self._remember(request, _FirstPart(name, params, decision.scope, once, {name}, hints))
         elif first is not None:
             first.unfinished.add(request.request_id)
+            hints = first.hints
         self._note(request.request_id, {**(first.answers if first else {}), **answers})
+        if hints is not None:
+            self._notes.setdefault(request.request_id, {})[HINTS] = hints
 
     def _bound(self, request: Any, blocks: int) -> None:
         """Bound the output of a request, so that it uses no more than these blocks; 0 bounds
@@ -262,28 +268,25 @@ class StepHooks:
         self._kept_waiting.discard(request.request_id)
         self._to_refuse.pop(request.request_id, None)
         self._blocks.not_admitted.discard(request.request_id)
-        if request.status is RequestStatus.FINISHED_ABORTED and self._given_up(request):
+        refused = any(each is request for each, _ in self._refused)
+        if refused or request.status is RequestStatus.FINISHED_ERROR:
+            self._failed.add(request.request_id)
+        elif request.status is RequestStatus.FINISHED_ABORTED and not _may_have_stopped(request):
             self._aborted.add(request.request_id)
         if not self.still_loads(request):
             self.end(request.request_id, "_free_request")
-
-    def _given_up(self, request: Any) -> bool:
-        """Whether the client of an aborted request is gone: it was not refused, and it cannot be
-        the front end that found a stop string.
-        """
-        refused = any(each is request for each, _ in self._refused)
-        params = request.sampling_params
-        return not refused and not (params is not None and params.stop)
 
     def end(self, request_id: str, hook: str) -> None:
         """A request has ended, as was observed at this hook."""
         self._wraps.attempt(hook, self._controller.undo_on_failure, self._finish, request_id)
 
     def _finish(self, request_id: str) -> None:
-        aborted = request_id in self._aborted
+        aborted, completed = request_id in self._aborted, request_id not in self._failed
         self._aborted.discard(request_id)
+        self._failed.discard(request_id)
         finish, answers = self._controller.finish, self._answers(request_id)
-        self._note(request_id, finish(request_id, aborted=aborted, answers=answers))
+        how = {"aborted": aborted, "completed": completed}
+        self._note(request_id, finish(request_id, **how, answers=answers))
         if request_id in self._notes:
             self._ended.append(request_id)
 
@@ -337,6 +340,12 @@ class StepHooks:
     def _with_epoch(self, note: dict[str, Any]) -> dict[str, Any]:
         """An answer with the epoch of the engine: what it says holds as long as the engine."""
         return {"epoch": self._controller.epoch, **note}
+
+
+def _may_have_stopped(request: Any) -> bool:
+    """Whether the front end may have aborted a request because it found a stop string."""
+    params = request.sampling_params
+    return params is not None and bool(params.stop)
 
 
 def _parent_of(request: Any) -> str:

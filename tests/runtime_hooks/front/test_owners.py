@@ -15,11 +15,11 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from runtime_hooks.claims.metadata import CLAIM, RELEASE
+from runtime_hooks.claims.metadata import CHANGE, CLAIM, RELEASE
 from runtime_hooks.claims.ownership import CALLING, prepare, signed
 from runtime_hooks.claims.preregistration import Prompt
 from runtime_hooks.control.client import Refused, Unknown, ask
-from runtime_hooks.control.messages import Release, ReleaseOwn, Request, Show
+from runtime_hooks.control.messages import ChangeOwn, Release, ReleaseOwn, Request, Show
 from runtime_hooks.front.owners import PATH, OwnClaims
 from runtime_hooks.settings.config import Settings
 from spec.claims.states import Mode
@@ -60,16 +60,20 @@ def called(
     owner: str = "tenant-a",
     *,
     authorized: bool = True,
+    content: bytes = b"",
 ) -> tuple[int, Any, dict[bytes, bytes]]:
     """The status, the body and the headers of an answer.
 
     Args:
         raw: the path behind that of the claims, as a client encodes it.
+        content: the body of the request, which comes in two parts.
     """
+    parts = [(content[:5], True), (content[5:], False)]
     sent: list[dict[str, Any]] = []
 
     async def receive() -> dict[str, Any]:
-        return {"type": "http.request", "body": b"", "more_body": False}
+        body, more = parts.pop(0)
+        return {"type": "http.request", "body": body, "more_body": more}
 
     async def send(message: dict[str, Any]) -> None:
         sent.append(message)
@@ -166,6 +170,81 @@ class TestReleases:
             ask(engine.path, ReleaseOwn("claim:a", proof))
 
 
+def changed(engine: Operated, raw: str, owner: str = "tenant-a", **stated: Any) -> tuple[int, Any]:
+    """The status and the body of the answer to a change of the mode."""
+    content = json.dumps(stated).encode()
+    return called(app_of(engine), "PATCH", raw, owner, content=content)[:2]
+
+
+WEAKER = {"protection_mode": "best_effort", "successor": "a/2"}
+
+
+class TestChanges:
+    def test_own(self, engine: Operated) -> None:
+        """The owner weakens a claim: another one follows, the first is released, and the same
+        change sent again has the same answer."""
+        for _ in range(2):
+            status, body = changed(engine, "/a%2F1", **WEAKER)
+            assert (200, "a/2", "best_effort") == (status, body["claim_id"], body["mode"])
+        listed = called(app_of(engine), "GET", "")[1]["claims"]
+        assert [("a/2", "best_effort")] == [(c["claim_id"], c["mode"]) for c in listed]
+        (event,) = engine.engine.kinds("claim_released")
+        assert ("tenant-a/a/1", "tenant-a") == (event.claim_id, event.by)
+        assert ModeVerdict.VIOLATED is not engine.engine.judge(Mode.HARD_PROTECTED).verdict
+
+    def test_other(self, engine: Operated) -> None:
+        """A claim of another owner is answered as one that does not exist, for any mode."""
+        for mode in ("best_effort", "hard_protected"):
+            stated = {"protection_mode": mode, "successor": "b2"}
+            there = changed(engine, "/b", **stated)
+            none = changed(engine, "/none", **stated)
+            assert (404, 404) == (there[0], none[0])
+            words = [said["error"]["message"] for _, said in (there, none)]
+            assert words[0].replace("'b'", "'none'") == words[1]
+        assert 2 == engine.engine.controller.claims
+
+    def test_rejected(self, engine: Operated) -> None:
+        """A change that is rejected is a conflict, with the reason."""
+        status, body = changed(engine, "/a/1", protection_mode="expiring", successor="a/2")
+        assert (409, "ConflictError") == (status, body["error"]["type"])
+        assert "an expiring claim has no duration" in body["error"]["message"]
+        status, body = changed(engine, "/a/1", protection_mode="hard_protected", successor="a/2")
+        assert (409, "it is hard_protected already") == (status, body["error"]["message"])
+
+    @pytest.mark.parametrize(
+        "content",
+        [
+            b"",
+            b"[]",
+            b"{",
+            b"{}",
+            b"[" * 5000,
+            b'{"successor": "x"}',
+            b'{"successor": "x", "protection_mode": "strong"}',
+            b'{"successor": 3, "protection_mode": "best_effort"}',
+            b'{"successor": "x", "successor": "y", "protection_mode": "best_effort"}',
+            b'{"successor": "x", "protection_mode": "soft_priority", "priority": true}',
+            b'{"successor": "x", "protection_mode": "best_effort", "owner_scope": "tenant-b"}',
+            b'{"successor": "x", "protection_mode": "best_effort"}' + b" " * (1 << 14),
+        ],
+    )
+    def test_wrong(self, engine: Operated, content: bytes) -> None:
+        """What is no change of the mode is answered with 400, and the claim stays."""
+        status, body, _ = called(app_of(engine), "PATCH", "/a%2F1", content=content)
+        assert (400, 2) == (status, engine.engine.controller.claims)
+        assert body["error"]["message"]
+
+    def test_forged(self, engine: Operated) -> None:
+        """Who may open the socket cannot change a claim without its owner's proof, and a proof is
+        for one change, once."""
+        change = {"claim_id": "a/1", **WEAKER}
+        other = signed("tenant-a", {CHANGE: {**change, "successor": "a/3"}})
+        for caller in ({"scope": "tenant-a"}, other, signed("tenant-a", {}), {}):
+            with pytest.raises(Refused, match="the caller is not known"):
+                ask(engine.path, ChangeOwn(change, caller))
+        assert 2 == engine.engine.controller.claims
+
+
 WRONG = {
     "": (404, ""),
     "/": (400, "it is blank"),
@@ -189,8 +268,9 @@ class TestWrong:
     @pytest.mark.parametrize("raw", list(WRONG)[1:])
     def test_id(self, engine: Operated, raw: str) -> None:
         """An id that cannot be one is answered with 400 and the reason; the engine is not asked."""
-        for method in ("GET", "DELETE"):
-            status, body, _ = called(app_of(engine), method, raw)
+        for method in ("GET", "PATCH", "DELETE"):
+            content = json.dumps(WEAKER).encode()
+            status, body, _ = called(app_of(engine), method, raw, content=content)
             assert WRONG[raw][0] == status
             assert WRONG[raw][1] in body["error"]["message"]
 
@@ -198,7 +278,7 @@ class TestWrong:
     def test_method(self, engine: Operated, method: str, raw: str) -> None:
         """Not even a list can be deleted."""
         status, _, headers = called(app_of(engine), method, raw)
-        assert (405, b"GET, DELETE") == (status, headers[b"allow"])
+        assert (405, b"GET, PATCH, DELETE") == (status, headers[b"allow"])
 
     def test_caller(self, engine: Operated) -> None:
         """Nobody and an unknown key learn nothing, not even which ids are well formed."""
