@@ -164,3 +164,24 @@ def test_busy(make: Make, overlapping: None, model: str) -> None:
     engine = make(90, engine=configured(model, max_model_len=1280, **sizes), defer_s=0.01)
     busy(engine, random.Random(5), modes, tier=False)
     check(engine, modes)
+
+
+@pytest.mark.deep
+def test_linear_attention(make: Make) -> None:
+    """Linear attention on a CPU needs blocks of 96 tokens: a claim counts in these."""
+    engine = make(40, engine=configured("qwen3-next"))
+    (first,) = engine.serve(("prompt", 12, claim("a", 2)))
+    assert {"claim": {"decision": "accepted"}} == first.metadata
+    branch = [*tokens("prompt", 6), *tokens("another", 3)]
+    (found,) = engine.llm.generate([{"prompt_token_ids": branch}], sampling(), use_tqdm=False)
+    assert 2 * 96 == found.num_cached_tokens
+    engine.close()
+    assert ModeVerdict.KEPT is engine.judge(HARD).verdict
+
+
+@pytest.mark.parametrize("model", ["mistral"])
+def test_no_full_attention(make: Make, caplog: pytest.LogCaptureFixture, model: str) -> None:
+    """A model whose every cache has a window is not armed, and is served."""
+    engine = make(44, engine=configured(model))
+    assert "not armed: no cache of the model is of full attention" in caplog.text
+    assert ["length"] == [answer.finish_reason for answer in engine.serve(("prompt", 10))]

@@ -114,7 +114,7 @@ def claim_of(
     if not isinstance(raw, dict):
         got = repr(raw[:_SHOWN]) if isinstance(raw, str) else f"a {type(raw).__name__}"
         got = "null" if raw is NULL else got
-        raise UnreadableClaim(f"{CLAIM} is no object (got {got})", "docs/vllm.md shows one")
+        raise UnreadableClaim(f"{CLAIM} is no object (got {got})", "docs/vllm-claims.md shows one")
     given = raw.get("cache_identity")
     fields = len(raw) + (len(given) if isinstance(given, dict) else 0)
     if fields > _MOST_FIELDS:
@@ -184,7 +184,7 @@ def release_of(raw: object, scope: str | None = None) -> tuple[str, str]:
     """
     check_caller(scope)
     if not isinstance(raw, dict) or not {"claim_id"} <= raw.keys() <= {"claim_id", "owner_scope"}:
-        raise ClaimError(f"{RELEASE} is no object with a claim_id", "docs/vllm.md shows one")
+        raise ClaimError(f"{RELEASE} is no object with a claim_id", "docs/vllm-claims.md shows one")
     claim_id, owner = raw["claim_id"], raw.get("owner_scope", scope or DEFAULT_OWNER)
     if not isinstance(claim_id, str) or not isinstance(owner, str):
         raise ClaimError("the ids are no texts", "give them in quotes")
@@ -212,7 +212,7 @@ def renewal_of(raw: object, scope: str | None = None) -> Renewal:
     check_caller(scope)
     if not isinstance(raw, dict) or not {"claim_id", "successor"} <= raw.keys() <= _RENEWS:
         raise ClaimError(
-            f"{RENEW} is no object with claim_id and successor", "docs/vllm.md has one"
+            f"{RENEW} is no object with claim_id and successor", "docs/vllm-claims.md has one"
         )
     return Renewal(*_followed(raw, scope))
 
@@ -241,7 +241,7 @@ def mode_change_of(raw: object, scope: str | None = None) -> ModeChange:
     if not isinstance(raw, dict) or not required <= raw.keys() <= _CHANGES:
         raise ClaimError(
             f"{CHANGE} is no object with claim_id, successor and protection_mode",
-            "docs/vllm.md has one",
+            "docs/vllm-claims.md has one",
         )
     mode, priority = raw["protection_mode"], raw.get("priority")
     if not isinstance(mode, str) or mode not in set(Mode):

@@ -46,7 +46,7 @@ def pin_of(raw: object, scope: str | None) -> Pin:
     """
     check_caller(scope)
     if not isinstance(raw, dict) or not {"job_id"} <= raw.keys() <= _FIELDS:
-        raise ClaimError("pin is no object with a job_id", "docs/vllm.md shows one")
+        raise ClaimError("pin is no object with a job_id", "docs/vllm-claims.md shows one")
     owner = raw.get("owner_scope", scope or DEFAULT_OWNER)
     job, last, ttl = raw["job_id"], raw.get("last_step", False), raw.get("ttl", _TTL)
     if scope is not None and owner != scope:

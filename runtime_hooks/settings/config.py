@@ -187,7 +187,7 @@ def _convert(value: Any, to: type[T], path: str) -> T:
     try:
         return msgspec.convert(value, to)
     except msgspec.ValidationError as error:
-        raise SettingsError(f"{path}: {error}", "docs/vllm.md lists the settings") from None
+        raise SettingsError(f"{path}: {error}", "docs/vllm-operating.md lists the settings") from None
 
 
 def _read(path: str, named_by: str, limit: int) -> Any:
@@ -206,5 +206,5 @@ def _read(path: str, named_by: str, limit: int) -> Any:
         return decode_json(content, object)
     except ValueError as error:
         raise SettingsError(
-            f"{path} is no JSON: {error}", "write it as docs/vllm.md does"
+            f"{path} is no JSON: {error}", "write it as docs/vllm-operating.md does"
         ) from None
