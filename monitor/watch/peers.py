@@ -86,7 +86,7 @@ class Peer(Protocol):
 class Quiet:
     """Says up to when a stream is known.
 
-    A socket that has sent nothing for some seconds, also when its replay was asked, is known up to
+    A socket that was silent for some seconds, also when its replay was asked, is known up to
     now. Any other stream is known up to its last batch.
 
     Args:
