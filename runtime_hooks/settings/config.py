@@ -187,7 +187,9 @@ def _convert(value: Any, to: type[T], path: str) -> T:
     try:
         return msgspec.convert(value, to)
     except msgspec.ValidationError as error:
-        raise SettingsError(f"{path}: {error}", "docs/vllm-operating.md lists the settings") from None
+        raise SettingsError(
+            f"{path}: {error}", "docs/vllm-operating.md lists the settings"
+        ) from None
 
 
 def _read(path: str, named_by: str, limit: int) -> Any:

@@ -108,9 +108,9 @@ class BlockHooks:
 
         return allocate_slots
 
-    def _get_computed_blocks(self, call: Callable[[Any], Any]) -> Callable[[Any], Any]:
-        def get_computed_blocks(request: Any) -> Any:
-            blocks, found, boundary = call(request)
+    def _get_computed_blocks(self, call: Callable[..., Any]) -> Callable[..., Any]:
+        def get_computed_blocks(request: Any, *args: Any, **named: Any) -> Any:
+            blocks, found, boundary = call(request, *args, **named)
             about = (0, self._end_of_claim, request, found)
             return blocks, found, self._wraps.instead("get_computed_blocks", *about) or boundary
 
@@ -215,7 +215,7 @@ class BlockHooks:
         return cache_full_blocks
 
     def _cache_partial_block(self, call: Callable[..., Any]) -> Callable[..., Any]:
-        """VLLM caches a state by this method, too, with the key of a whole block."""
+        """Note states: this method caches them, too, with the key of a whole block."""
 
         def cache_partial_block(
             request: Any,

@@ -20,7 +20,9 @@ __all__ = ["ADAPTER"]
 
 _PARAMETERS: Final = {
     "OffloadingWorker.submit_load": ("self", "job_id", "src_spec", "dst_spec", "expedited"),
+    "KVCacheManager.get_computed_blocks": ("self", "request", "max_cache_hit_length"),
 }
+_DRAFTING: Final = "ngram"
 _SYNC_LOADS: Final = "sync_load_budget_bytes"
 
 _READS: Final = (
@@ -37,7 +39,12 @@ class _Adapter(VllmAdapter):
     loaded = (*LOADED, f"the offload tier has vLLM's {CPUOffloadingManager.__qualname__}")
 
     def unfit_settings(self, config: Any) -> str:
-        """Name the setting that loads within a step, or that cuts cache hits."""
+        """Name the setting that loads within a step, that hashes otherwise, or that cuts hits."""
+        drafting = config.speculative_config
+        if drafting is not None and drafting.method != _DRAFTING:
+            return (
+                f"tokens are drafted by {drafting.method}, and hashes of lookahead were not tried"
+            )
         transfer = config.kv_transfer_config
         budget = transfer and transfer.kv_connector_extra_config.get(_SYNC_LOADS)
         if budget and int(budget):
