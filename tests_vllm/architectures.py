@@ -72,6 +72,13 @@ ARCHITECTURES: Final[dict[str, dict[str, Any]]] = {
         "num_hidden_layers": 2,
         "hidden_act": "silu",
     },
+    "gemma 4, two sizes": _gemma(
+        "gemma4",
+        global_head_dim=64,
+        vocab_size_per_layer_input=512,
+        attention_k_eq_v=True,
+        num_global_key_value_heads=1,
+    ),
     "llama 4": {
         **_SIZES,
         "architectures": ["Llama4ForCausalLM"],

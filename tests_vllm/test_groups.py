@@ -40,6 +40,7 @@ SUMS = {
     "lfm2": Sums(40, 12 + 3 * 1, 18 + 3 * 3),  # a full group, and three of states
     "gemma 3": Sums(130, 12 + 5 * 4, 6 * 18),
     "gemma 4": Sums(130, 12 + 5 * 4, 6 * 18),
+    "gemma 4, two sizes": Sums(80, 12 + 5 * 2, 18 + 5 * 9),  # windows in blocks of twice the size
     "llama 4": Sums(80, 4 * 12, 4 * 18),  # chunks, all of which are needed
 }
 

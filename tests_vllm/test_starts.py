@@ -20,6 +20,7 @@ from vllm.config.scheduler import SchedulerConfig
 from vllm.v1.core.sched.async_scheduler import AsyncScheduler
 from vllm.v1.core.sched.scheduler import Scheduler
 from vllm.v1.kv_cache_interface import (
+    ChunkedLocalAttentionSpec,
     CrossAttentionSpec,
     FullAttentionSpec,
     SlidingWindowSpec,
@@ -58,6 +59,16 @@ def full(**other: Any) -> FullAttentionSpec:
 def sliding(size: int = 32) -> SlidingWindowSpec:
     return SlidingWindowSpec(
         block_size=size, num_kv_heads=1, head_size=16, dtype=torch.float32, sliding_window=64
+    )
+
+
+def chunked(size: int) -> ChunkedLocalAttentionSpec:
+    return ChunkedLocalAttentionSpec(
+        block_size=size,
+        num_kv_heads=1,
+        head_size=16,
+        dtype=torch.float32,
+        attention_chunk_size=128,
     )
 
 
@@ -123,7 +134,7 @@ REFUSED: dict[str, tuple[Callable[[], dict[str, Any]], str]] = {
     "no group": (lambda: {"specs": []}, "no cache of the model is of full attention"),
     "sliding": (lambda: {"specs": [sliding()]}, "no cache of the model is of full attention"),
     "unknown": (lambda: {"specs": [full(), cross()]}, "a cache of CrossAttentionSpec"),
-    "sizes": (lambda: {"specs": [full(), sliding(64)]}, "hashed in another size"),
+    "sizes": (lambda: {"specs": [full(), chunked(64)]}, "hashed in another size"),
     "hashed": (lambda: {"hashed": 16}, "hashed in another size"),
     "parts": (lambda: {"parts": True}, "parts of blocks are hashed"),
     "within a prefill": (
@@ -150,6 +161,7 @@ TRIED: dict[str, Callable[[], dict[str, Any]]] = {
     "tensor": sized("tensor_parallel_size"),
     "tensor, with a tier": sized("tensor_parallel_size", transfer=OFFLOADING),
     "groups": lambda: {"specs": [full(), full(), sliding()]},
+    "sizes of windows": lambda: {"specs": [full(), sliding(64)]},
     "offloading": lambda: {"transfer": OFFLOADING},
 }
 

@@ -21,7 +21,7 @@ LIMIT: Final = 1 << 30
 """Bytes of content in one frame, before they are compressed."""
 
 _MAGIC: Final = b"\x89RCLAIM\n"
-_VERSION: Final = 4
+_VERSION: Final = 5
 _HEADER: Final = Struct(">8sH8s32sQ")
 _CALLED: Final = {"ckpoint": "checkpoint"}  # in errors: a frame has eight characters for it
 _CHECKSUM: Final = hashlib.sha256().digest_size

@@ -149,7 +149,9 @@ class Join:
             unknown: why the contents of the cache are not known; empty if the cache is empty.
             again: the engine was restarted, so it lost its cache and may hash with another seed.
         """
-        self._groups = {each.group: Group(each.kind, each.window or 0) for each in groups}
+        self._groups = {
+            each.group: Group(each.kind, each.window or 0, each.span or 1) for each in groups
+        }
         if again:
             self.prefixes.forget()
         self._forget(batch, unknown)

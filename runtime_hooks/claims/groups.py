@@ -7,6 +7,7 @@ a group of states, so these are the blocks of a claim.
 
 from __future__ import annotations
 
+from math import lcm
 from typing import TYPE_CHECKING
 
 from spec.stream.pool import FULL, Group
@@ -27,10 +28,12 @@ class Groups:
     """The groups of caches of one engine.
 
     The keys of a prompt, one for each position, are those of the group `lead`, which is the first
-    full one. `sparse` says that some group keeps only the end of a prompt.
+    full one. `sparse` says that some group keeps only the end of a prompt. A hit ends at a multiple
+    of `align` positions.
 
     Args:
-        stated: the groups, one of them full; none where there is no other.
+        stated: the groups, of which a full one has a block for each position; none where there is
+            one group of full attention.
         in_group: the key of the same block in another group.
     """
 
@@ -39,17 +42,22 @@ class Groups:
         stated: Sequence[CacheGroup] = (),
         in_group: Callable[[bytes, int], bytes] = _same,
     ) -> None:
-        known = {each.group: Group(each.kind, each.window or 0) for each in stated}
+        known = {each.group: Group(each.kind, each.window or 0, each.span or 1) for each in stated}
         self._groups: Mapping[int, Group] = known or {0: FULL}
         self._in_group = in_group
         self.full = [number for number, group in self._groups.items() if group.kind == "full"]
         self.lead = self.full[0]
         self.sparse = len(self.full) < len(self._groups)
         self.several = self._groups != {0: FULL}
+        self.align = lcm(*(group.span for group in self._groups.values()))
 
     def key(self, key: bytes, group: int) -> bytes:
         """The key in a group, of a block that is named by its key in the group `lead`."""
         return key if group == self.lead else self._in_group(key, group)
+
+    def position(self, group: int, number: int) -> int:
+        """The position of a block by its number in a group: the last one that it covers."""
+        return (number + 1) * self._groups[group].span - 1
 
     def places(self, blocks: int) -> Iterator[tuple[int, int]]:
         """The positions and groups that a hit on so many first blocks needs, by position."""
@@ -60,7 +68,8 @@ class Groups:
     def at(self, blocks: int, position: int) -> slice:
         """Where the places of a position are among `places(blocks)`."""
         needed = [group.needs(0, blocks) for group in self._groups.values()]
-        start = sum(max(0, position - positions.start) for positions in needed)
+        before = (range(each.start, min(position, each.stop), each.step) for each in needed)
+        start = sum(map(len, before))
         return slice(start, start + sum(position in positions for positions in needed))
 
     def needed(self, keys: Sequence[bytes]) -> tuple[bytes, ...]:
@@ -83,7 +92,7 @@ class Groups:
         while most < len(keys) and all(has(self.key(keys[most], group)) for group in self.full):
             most += 1
         rest = {n: group for n, group in self._groups.items() if n not in self.full}
-        for length in range(most, 0, -1) if rest else ():
+        for length in range(most - most % self.align, 0, -self.align) if rest else ():
             needed = ((at, n) for n, group in rest.items() for at in group.needs(0, length))
             if all(has(self.key(keys[at], number)) for at, number in needed):
                 return length

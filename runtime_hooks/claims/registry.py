@@ -116,6 +116,8 @@ class Registry:
             return f"the prompt has {len(keys)} whole blocks, and the claim is for {footprint}"
         if self.groups.sparse and footprint != (end := claim.materialization_predicate.end):
             return f"its predicate ends at block {end}: in caches of several kinds that is its size"
+        if footprint % self.groups.align:
+            return f"a hit ends at a multiple of {self.groups.align} blocks here"
         if why := self.owners.rejection(claim, needed, watched=mode in WATCHED):
             return why
         if mode in WATCHED:

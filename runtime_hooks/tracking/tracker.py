@@ -61,7 +61,7 @@ class BlockTracker:
         Where the request has ended meanwhile, the blocks count as found.
 
         Args:
-            start: the logical position of the first block.
+            start: the number of the first block in its group of caches.
             pairs: contents and blocks.
             group: of caches.
         """
@@ -82,8 +82,8 @@ class BlockTracker:
         a later claim counts.
         """
         rest = [
-            (key, Place(at, block, group))
-            for at, (key, block) in enumerate(pairs, start)
+            (key, Place(self._registry.groups.position(group, number), block, group))
+            for number, (key, block) in enumerate(pairs, start)
             if not self.is_claimed(key)
         ]
         if rest:

@@ -15,7 +15,7 @@ from spec.docs.diagrams import lifecycle_diagram
 from spec.docs.markdown import fence, table
 from spec.docs.mermaid import to_mermaid
 from spec.events.alphabet import KINDS, Kind, Role
-from spec.events.canonical import MARKS, SCHEMA, Mark
+from spec.events.canonical import MARKS, MOST_GROUPS, SCHEMA, Mark
 from spec.events.fields import (
     FIELDS,
     FLAGS,
@@ -65,7 +65,9 @@ def events_page() -> str:
         f"`{Mark.STREAM_OPENED}` may have `groups`: a list of the groups of KV caches, each with "
         "its number (`group`), its `kind` and its `window` in blocks. A hit needs all blocks of a "
         "`full` group, the last `window` blocks of a `window` group, and the last block of a "
-        "`state` group. Without it there is one group, number 0, of kind full.",
+        "`state` group. A block of a group with a `span` covers so many positions; its position is "
+        "the last of them, and a hit ends at one. Without groups there is one, number 0, of kind "
+        f"full. At most {MOST_GROUPS} are stated.",
         f"After `{Mark.STREAM_RESTATED}` the next lines have `restated`: they state all that "
         "stands. A reader that missed lines begins again with them; others skip them.",
         f"`{Mark.STREAM_OPENED}` may have `rank` and `ranks`: the stream has what one of so many "

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from enum import StrEnum
-from typing import Annotated, Literal
+from typing import Annotated, Final, Literal
 
 import msgspec
 from msgspec import Meta
@@ -19,6 +19,7 @@ from spec.events.alphabet import Kind
 __all__ = [
     "EVENT_ENCODER",
     "MARKS",
+    "MOST_GROUPS",
     "SCHEMA",
     "CacheGroup",
     "CapacityProof",
@@ -31,6 +32,7 @@ __all__ = [
 SCHEMA = "resident-claims/event/2"
 
 Blocks = Annotated[int, Meta(ge=0, le=2**53)]
+Span = Annotated[int, Meta(ge=1, le=1024)]
 Name = Annotated[str, Meta(min_length=1, max_length=1024)]
 Stream = Annotated[str, Meta(max_length=1024)]
 Count = Annotated[int, Meta(ge=0)]
@@ -154,12 +156,20 @@ MARKS = {
 """What each mark says."""
 
 
+MOST_GROUPS: Final = 64
+"""The most groups that a stream may state."""
+
+
 class CacheGroup(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """A group of KV caches: its number, its kind, and of a `window` the blocks that a hit needs."""
+    """A group of KV caches: its number, its kind, and of a `window` the blocks that a hit needs.
+
+    A block of it covers `span` positions, by default one.
+    """
 
     group: Blocks
     kind: Literal["full", "window", "state"]
     window: Blocks | None = None
+    span: Span | None = None
 
 
 class StreamMark(

@@ -170,7 +170,10 @@ class Judge:
     def _mark(self, line: Line) -> None:
         mark = line.mark
         if mark is not None and mark.groups:
-            groups = {each.group: Group(each.kind, each.window or 0) for each in mark.groups}
+            groups = {
+                each.group: Group(each.kind, each.window or 0, each.span or 1)
+                for each in mark.groups
+            }
             self.run.pool.groups = groups
         if mark is not None and mark.kind is Mark.STREAM_RESTATED:
             self.restating = self.broken is not None

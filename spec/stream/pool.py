@@ -39,16 +39,26 @@ class Key(NamedTuple):
 class Group(NamedTuple):
     """A group of KV caches, and which blocks of it a hit needs: all of a `full` group, the last
     `window` blocks of a `window` group, the last block of a `state` group.
+
+    A block covers `span` positions, and is at the last of them.
     """
 
     kind: str = "full"
     window: int = 0
+    span: int = 1
 
     def needs(self, start: int, end: int) -> range:
         """The positions that a hit on positions `start` to `end` needs in this group."""
+        first = start + -(start + 1) % self.span
         if self.kind == "full":
-            return range(start, end)
-        return range(max(start, end - (self.window if self.kind == "window" else 1)), end)
+            return range(first, end, self.span)
+        blocks = self.window if self.kind == "window" else 1
+        end -= end % self.span
+        return range(max(first, end - blocks * self.span + self.span - 1), end, self.span)
+
+    def ends(self, end: int) -> bool:
+        """Whether whole blocks cover the positions before this one."""
+        return end % self.span == 0
 
 
 FULL: Final = Group()
@@ -261,13 +271,15 @@ class Pool:
 
     def _lead_of_groups(self, obj: Object, start: int, end: int, *, tiers: bool) -> int:
         held = self._anywhere if tiers else self.on_gpu
-        full = [number for number, group in self.groups.items() if group.kind == "full"]
+        full = [(number, group) for number, group in self.groups.items() if group.kind == "full"]
         end = min(end, max([len(obj.contents), *(at + 1 for _, at in obj.places)]))
         most = start
-        while most < end and all(held(obj.key(number, most)) for number in full):
+        while most < end and all(held(obj.key(n, most)) for n, g in full if g.ends(most + 1)):
             most += 1
         others = [(n, group) for n, group in self.groups.items() if group.kind != "full"]
         for length in range(most - start, 0, -1):
+            if not all(group.ends(start + length) for group in self.groups.values()):
+                continue
             needed = ((n, at) for n, g in others for at in g.needs(start, start + length))
             if all(held(obj.key(number, at)) for number, at in needed):
                 return length

@@ -108,6 +108,8 @@ _GROUPS: Final = (
     [{"group": 0, "kind": "full"}],
     [{"group": 0, "kind": "full"}, {"group": 1, "kind": "window", "window": 2}],
     [{"group": 0, "kind": "full"}, {"group": 1, "kind": "state"}],
+    [{"group": 0, "kind": "full"}, {"group": 1, "kind": "window", "window": 1, "span": 2}],
+    [{"group": 0, "kind": "full", "span": 2}, {"group": 1, "kind": "full"}],
 )
 
 

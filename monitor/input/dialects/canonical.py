@@ -15,7 +15,7 @@ from monitor.input.records import At, Record, Stamp, at_line, stamp_of
 from spec.claims.durations import Duration
 from spec.claims.states import Mode
 from spec.events.alphabet import FACTS, Kind
-from spec.events.canonical import Event, Mark, StreamMark
+from spec.events.canonical import MOST_GROUPS, Event, Mark, StreamMark
 from spec.events.fields import FIELDS, FLAGS, IDENTITY, STAMP, fields_of, one_of, required_of
 from spec.language.errors import ClaimError
 
@@ -100,6 +100,9 @@ class CanonicalDialect(Dialect):
 
     def _check_groups(self, mark: StreamMark, line: int) -> None:
         """Each group is listed once, and a window has a size."""
+        if len(mark.groups) > MOST_GROUPS:
+            hint = f"at most {MOST_GROUPS}"
+            self._refuse(line, "groups", f"there are {len(mark.groups)} groups", hint)
         numbers = [each.group for each in mark.groups]
         for place, each in enumerate(mark.groups):
             if each.group in numbers[:place]:

@@ -85,6 +85,8 @@ impl Mark {
 }
 
 const BLOCKS: i128 = 1 << 53;
+/// The most positions that a block of a group covers.
+const SPAN: i128 = 1024;
 const PROOF: [&str; 5] = ["resident", "active", "total", "usable", "shortfall"];
 
 /// Declares the fields of an event besides its kind, each with the function that reads it.
@@ -201,9 +203,33 @@ impl Event {
 }
 
 crate::record! {
-    /// A group of caches: which blocks of it a hit needs, all or the last so many.
+    /// A group of caches: which blocks of it a hit needs, all or the last so many. A block covers
+    /// `span` positions, and is at the last of them.
     #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-    pub struct Group { full: bool, window: i64 }
+    pub struct Group { full: bool, window: i64, span: i64 }
+}
+
+impl Group {
+    /// The positions that a hit on positions `start` to `end` needs in this group.
+    pub fn needs(&self, start: i64, end: i64) -> impl Iterator<Item = i64> {
+        let stop = if self.full { end } else { end - end % self.span };
+        (self.first(start, end)..stop).step_by(self.span as usize)
+    }
+
+    /// The first of these positions, if there is one.
+    pub fn first(&self, start: i64, end: i64) -> i64 {
+        let first = start + (-(start + 1)).rem_euclid(self.span);
+        if self.full {
+            return first;
+        }
+        let blocks = self.window.saturating_mul(self.span);
+        first.max((end - end % self.span).saturating_sub(blocks) + self.span - 1)
+    }
+
+    /// Whether whole blocks cover the positions before this one.
+    pub fn ends(&self, end: i64) -> bool {
+        end % self.span == 0
+    }
 }
 
 /// Reads lines into one event, which it uses again.
@@ -365,17 +391,18 @@ fn ids(slot: &mut Vec<Name>, cursor: &mut Cursor, names: &mut Names) -> Read<()>
     })
 }
 
-/// A group of caches: its number, its kind, and its window.
+/// A group of caches: its number, its kind, its window, and the positions of a block.
 pub fn group(cursor: &mut Cursor) -> Read<(u64, Group)> {
-    let (mut at, mut kind, mut window) = (0, String::new(), 0);
+    let (mut at, mut kind, mut window, mut span) = (0, String::new(), 0, 1);
     cursor.object(|cursor, key| {
         match key {
             "group" => at = number(cursor, 0, BLOCKS)??,
             "kind" => kind = cursor.string()?.into_owned(),
-            _ => window = number(cursor, 0, BLOCKS)?.unwrap_or(0) as i64,
+            "window" => window = number(cursor, 0, BLOCKS)?.unwrap_or(0) as i64,
+            _ => span = number(cursor, 1, SPAN)?.unwrap_or(1) as i64,
         }
         Some(())
     })?;
     let last = if kind == "window" { window } else { 1 };
-    Some((at as u64, Group { full: kind == "full", window: last }))
+    Some((at as u64, Group { full: kind == "full", window: last, span }))
 }

@@ -79,7 +79,7 @@ fn needing(
         let needed = group.is_none_or(|(_, group)| {
             let claim = &claims[owner];
             let end = claim.predicate.map_or(claim.extent() as i64, |predicate| predicate.end());
-            position as i64 >= claim.start().max(end - group.window)
+            position as i64 >= group.first(claim.start(), end)
         });
         if needed {
             each(owner, position);

@@ -260,15 +260,17 @@ impl Pool {
         if !self.groups.iter().any(|(_, group)| group.full) {
             most = end.max(start);
         }
-        while most < end && self.groups.iter().all(|(n, g)| !g.full || held(*n, most)) {
+        let there = |(n, g): &(u64, Group), at| !(g.full && g.ends(at + 1)) || held(*n, at);
+        while most < end && self.groups.iter().all(|row| there(row, most)) {
             most += 1;
         }
-        if self.groups.iter().all(|(_, group)| group.full) {
+        if self.groups.iter().all(|(_, group)| group.full && group.span == 1) {
             return most - start;
         }
         let whole = |end: i64| {
-            let others = self.groups.iter().filter(|(_, group)| !group.full);
-            others.into_iter().all(|(n, g)| (start.max(end - g.window)..end).all(|at| held(*n, at)))
+            self.groups.iter().all(|(n, g)| {
+                g.ends(end) && (g.full || g.needs(start, end).all(|at| held(*n, at)))
+            })
         };
         (1..=most - start).rev().find(|length| whole(start + length)).unwrap_or(0)
     }
@@ -278,8 +280,7 @@ impl Pool {
         &self, (objects, object): On, start: i64, end: i64, mut is_so: impl FnMut(Key) -> bool,
     ) -> bool {
         self.groups.iter().all(|(number, group)| {
-            let first = if group.full { start } else { start.max(end - group.window) };
-            (first..end).all(|at| is_so(objects.key(object, *number, at as u64)))
+            group.needs(start, end).all(|at| is_so(objects.key(object, *number, at as u64)))
         })
     }
 

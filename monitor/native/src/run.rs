@@ -37,7 +37,7 @@ record! {
 impl Run {
     /// Nothing is held, and at most so many requests may be in hand.
     pub fn new(requests: usize) -> Self {
-        let groups = vec![(0, Group { full: true, window: 0 })];
+        let groups = vec![(0, Group { full: true, window: 0, span: 1 })];
         let (pool, requests) = (Pool::new(groups), Requests::new(requests));
         Self { pool, requests, ..Self::default() }
     }

@@ -22,8 +22,8 @@ if TYPE_CHECKING:
 __all__ = ["BlockHooks"]
 
 Cached: TypeAlias = tuple[str, int, list[Any], list[Any], int]
-"""Blocks cached in one call: the request, the position of the first, the blocks, their keys, and
-the group of caches. A block that was left out has no key.
+"""Blocks cached in one call: the request, the number of the first in its group of caches, the
+blocks, their keys, and the group. A block that was left out has no key.
 """
 
 
@@ -36,7 +36,7 @@ class BlockHooks:
 
     def __init__(self, scheduler: Any, groups: Groups) -> None:
         self.groups = groups
-        self._size: int = scheduler.block_size
+        self._size: int = scheduler.hash_block_size
         self._manager = scheduler.kv_cache_manager
         self._pool = scheduler.kv_cache_manager.block_pool
         self._fresh: list[Cached] = []  # in the step that is being scheduled
@@ -147,6 +147,7 @@ class BlockHooks:
         if self._manager.coordinator.eagle_group_ids:
             return found
         limit, load = int(request.num_tokens - 1) // self._size, loadable(request)
+        limit -= limit % self.groups.align
         return limit if load is None else min(limit, found + load // self._size)
 
     def _look_up(self, request: Any, tokens: int) -> None:
@@ -222,16 +223,18 @@ class BlockHooks:
             block: Any,
             num_tokens: int,
             kv_cache_group_id: int,
+            block_size: int,
             *args: Any,
             **named: Any,
         ) -> Any:
             if self._wraps.instead("cache_partial_block", False, self._keeps_out, request):
                 return None
             before = block.block_hash
-            key = call(request, block, num_tokens, kv_cache_group_id, *args, **named)
+            about = (num_tokens, kv_cache_group_id, block_size)
+            key = call(request, block, *about, *args, **named)
             if block.block_hash is not before:
-                at = num_tokens // self._size - 1
-                part = (request.request_id, at, [block], kv_cache_group_id)
+                number = num_tokens // block_size - 1
+                part = (request.request_id, number, [block], kv_cache_group_id)
                 self._wraps.attempt("cache_partial_block", self._note_fresh, *part)
             return key
 
@@ -242,7 +245,7 @@ class BlockHooks:
         return request.request_id in self.not_admitted and request.request_id != self.loaded
 
     def _note_fresh(self, request_id: str, start: int, blocks: list[Any], group: int) -> None:
-        """These blocks of a request, from this position on, are cached."""
+        """These blocks of a request, from this one of a group on, are cached."""
         if not self.all_loaded or request_id != self.loaded:
             keys = [block.block_hash for block in blocks]
             self._fresh.append((request_id, start, blocks, keys, group))

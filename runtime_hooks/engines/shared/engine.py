@@ -98,8 +98,9 @@ def _unfit_cache(scheduler: Scheduler) -> str:
             return f"the model has a cache of {type(spec).__name__}, and {tried} were tried"
     if not any(isinstance(spec, FullAttentionSpec) for spec in specs):
         return "no cache of the model is of full attention, whose blocks a claim counts"
-    if {scheduler.hash_block_size, *(spec.block_size for spec in specs)} != {scheduler.block_size}:
-        return "blocks are hashed in another size than they are kept"
+    whole = [spec for spec in specs if not isinstance(spec, SlidingWindowSpec | MambaSpec)]
+    if {spec.block_size for spec in whole} != {scheduler.hash_block_size}:
+        return "blocks of full attention are hashed in another size than they are kept"
     if coordinator.enable_partial_hash_hits:
         return "parts of blocks are hashed, and whole ones were tried"
     managers = coordinator.single_type_managers
@@ -112,27 +113,31 @@ def _unfit_cache(scheduler: Scheduler) -> str:
     return ""
 
 
-def groups_of(groups: Sequence[KVCacheGroupSpec]) -> tuple[CacheGroup, ...]:
+def groups_of(groups: Sequence[KVCacheGroupSpec], size: int) -> tuple[CacheGroup, ...]:
     """The groups of caches, with the blocks of each that a hit needs; none where there is one of
     full attention.
+
+    Args:
+        size: tokens of a position, in which blocks are hashed.
     """
     if len(groups) == 1 and isinstance(groups[0].kv_cache_spec, FullAttentionSpec):
         return ()
-    return tuple(_group_of(at, group.kv_cache_spec) for at, group in enumerate(groups))
+    return tuple(_group_of(at, group.kv_cache_spec, size) for at, group in enumerate(groups))
 
 
-def _group_of(number: int, spec: KVCacheSpec) -> CacheGroup:
+def _group_of(number: int, spec: KVCacheSpec, size: int) -> CacheGroup:
     """A group: of a sliding window vLLM needs the blocks of all its tokens but the last.
 
     Which blocks a chunked group needs depends on the length of the hit, which no kind of group
     states: all of them count as needed.
     """
+    span = spec.block_size // size if spec.block_size > size else None
     if isinstance(spec, MambaSpec):
-        return CacheGroup(number, "state")
+        return CacheGroup(number, "state", span=span)
     window = vars(spec).get("sliding_window") if isinstance(spec, SlidingWindowSpec) else None
     if window is not None:
-        return CacheGroup(number, "window", -(-(window - 1) // spec.block_size))
-    return CacheGroup(number, "full")
+        return CacheGroup(number, "window", -(-(window - 1) // spec.block_size), span)
+    return CacheGroup(number, "full", span=span)
 
 
 def identity_of(scheduler: Scheduler) -> CacheIdentity:
@@ -143,6 +148,6 @@ def identity_of(scheduler: Scheduler) -> CacheIdentity:
         model_id=str(model.model),
         tokenizer_domain=str(model.tokenizer),
         namespace="",
-        block_size=scheduler.block_size,
+        block_size=scheduler.hash_block_size,
         kv_format=str(cache.cache_dtype),
     )

@@ -68,7 +68,8 @@ class VllmAdapter:
 
     def groups(self, scheduler: Any) -> tuple[CacheGroup, ...]:
         """The groups of caches of an engine, if it has several."""
-        return groups_of(scheduler.kv_cache_config.kv_cache_groups)
+        groups = scheduler.kv_cache_config.kv_cache_groups
+        return groups_of(groups, scheduler.hash_block_size)
 
     def configured(self, flags: Sequence[str], *, load: bool) -> Configuration:
         """What the engine makes of a model and the flags of its server."""

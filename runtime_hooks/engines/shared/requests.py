@@ -61,7 +61,7 @@ def loadable(request: Any) -> int | None:
 
 def prompts_of(scheduler: Scheduler, group: int) -> Callable[[Prompt], list[bytes]]:
     """A function that computes the keys of a prompt's blocks in a group without a request."""
-    size = scheduler.block_size
+    size = scheduler.hash_block_size
 
     def keys(prompt: Prompt) -> list[bytes]:
         hashing = get_hash_fn_by_name(scheduler.cache_config.prefix_caching_hash_algo)
@@ -85,7 +85,8 @@ def arrival_of(request: Any, scheduler: Scheduler, group: int, *, claims: bool) 
         group: of caches, in which the keys of its prompt are.
         claims: whether there may be claims already that it shares blocks with.
     """
-    size, metadata = scheduler.block_size, _metadata(request)
+    size, metadata = scheduler.hash_block_size, _metadata(request)
+    usable = (request.num_tokens - 1) // scheduler.block_size
     wanted = claims or not metadata.keys().isdisjoint((CLAIM, PIN, TRY, HINTS))
     arrival = Arrival(
         request.request_id,
@@ -93,7 +94,7 @@ def arrival_of(request: Any, scheduler: Scheduler, group: int, *, claims: bool) 
         blocks=_most_blocks(request, scheduler, request.max_tokens),
         least=_most_blocks(request, scheduler, 1) if _unlimited(request, scheduler) else 0,
         certain=_certain_blocks(request, scheduler),
-        reusable=0 if request.skip_reading_prefix_cache else (request.num_tokens - 1) // size,
+        reusable=0 if request.skip_reading_prefix_cache else usable * scheduler.block_size // size,
         namespace=namespace_of(request.cache_salt),
         adapter=request.lora_request.lora_name if request.lora_request else None,
     )

@@ -113,7 +113,7 @@ class TestFrame:
         data = framed("snapshot", b"")
         monkeypatch.undo()
 
-        with pytest.raises(ForeignSnapshot, match="format version 1, and this is 4"):
+        with pytest.raises(ForeignSnapshot, match="format version 1, and this is 5"):
             EventMonitor.restore(data)
 
     def test_another_thing(self) -> None:

@@ -10,13 +10,13 @@ from spec.events.canonical import CacheGroup
 from spec.stream.pool import Group, Key, Object, Pool
 
 KINDS = st.one_of(
-    st.tuples(st.just("full"), st.none()),
-    st.tuples(st.just("window"), st.integers(1, 4)),
-    st.tuples(st.just("state"), st.none()),
+    st.tuples(st.just("full"), st.none(), st.just(1)),
+    st.tuples(st.just("window"), st.integers(1, 4), st.integers(1, 3)),
+    st.tuples(st.just("state"), st.none(), st.integers(1, 3)),
 )
 GROUPS = st.lists(KINDS, max_size=3).flatmap(
-    lambda rest: st.permutations([("full", None), *rest]).map(
-        lambda kinds: tuple(CacheGroup(n, kind, window) for n, (kind, window) in enumerate(kinds))
+    lambda rest: st.permutations([("full", None, 1), *rest]).map(
+        lambda kinds: tuple(CacheGroup(number, *kind) for number, kind in enumerate(kinds))
     )
 )
 
@@ -65,7 +65,9 @@ class TestGroups:
         groups, keys = prompt(stated, blocks)
         there = data.draw(st.sets(st.sampled_from(groups.every(keys))))
         pool, obj = Pool(), Object(identity="cache", contents=tuple(range(blocks)))
-        pool.groups = {each.group: Group(each.kind, each.window or 0) for each in stated}
+        pool.groups = {
+            each.group: Group(each.kind, each.window or 0, each.span or 1) for each in stated
+        }
         for number, (at, group) in enumerate(there):
             pool.place(Key("cache", group, at), number)
         assert pool.lead(obj, 0, blocks) == groups.reach(keys, there.__contains__)
