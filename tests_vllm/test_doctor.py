@@ -52,7 +52,11 @@ def test_fits(tmp_path: Path) -> None:
     ("flags", "why"),
     [
         ("--no-enable-prefix-caching", "prefix caching is off"),
-        pytest.param("--data-parallel-size 2", "data_parallel_size is 2", marks=pytest.mark.deep),
+        pytest.param(
+            "--data-parallel-size 2 --data-parallel-hybrid-lb",
+            "data_parallel_size is 2",
+            marks=pytest.mark.deep,
+        ),
         pytest.param(
             "--scheduler-cls tests_vllm.test_starts.Own",
             "the scheduler is tests_vllm",

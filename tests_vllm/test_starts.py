@@ -92,8 +92,6 @@ def sized(name: str, **more: Any) -> Callable[[], dict[str, Any]]:
 OFFLOADING = KVTransferConfig(kv_connector="OffloadingConnector", kv_role="kv_both")
 
 REFUSED: dict[str, tuple[Callable[[], dict[str, Any]], str]] = {
-    "data": (lambda: {"parallel": ParallelConfig(data_parallel_size=2)}, "data_parallel_size is 2"),
-    "data, dense": (lambda: {"parallel": independent(2)}, "data_parallel_size is 2"),
     "tensor, with a tier": (
         sized("tensor_parallel_size", transfer=OFFLOADING),
         "tensor_parallel_size is 2, and an offload tier was tried with one rank",

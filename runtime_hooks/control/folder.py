@@ -22,6 +22,7 @@ __all__ = [
     "mark_server",
     "name_of_socket",
     "own_sockets",
+    "server_of",
     "sockets",
 ]
 
@@ -72,6 +73,11 @@ def mark_server() -> str:
 def name_of_socket(engine: str) -> str:
     """The name of an engine's socket: the engine's process, and the mark of its server."""
     return f"{engine}.{mark_server()}{_SUFFIX}"
+
+
+def server_of(path: Path) -> str:
+    """The mark of the server whose engine has this socket."""
+    return path.name.removesuffix(_SUFFIX).rpartition(".")[2]
 
 
 def own_sockets(folder: Path) -> list[Path]:

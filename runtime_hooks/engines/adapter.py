@@ -10,6 +10,7 @@ if TYPE_CHECKING:
 
     from runtime_hooks.controller.controller import Controller
     from runtime_hooks.engines.checks import Point
+    from runtime_hooks.routing.rank import Rank
     from runtime_hooks.settings.config import Settings
     from runtime_hooks.trace.journal import Journal
     from spec.events.canonical import CacheGroup
@@ -100,6 +101,9 @@ class Adapter(Protocol):
         Raises:
             SpecError: the engine does not take the flags, or cannot load the model.
         """
+
+    def rank(self, scheduler: Any) -> Rank | None:
+        """The data-parallel rank of an engine; None where it is the only one of its server."""
 
     def groups(self, scheduler: Any) -> tuple[CacheGroup, ...]:
         """The groups of caches of an engine, if it has several."""

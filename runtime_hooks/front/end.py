@@ -1,4 +1,4 @@
-"""Connects a process of the server that answers HTTP to the socket of the server's engine."""
+"""Connects a process that answers HTTP to the sockets of the server's engine, or of its ranks."""
 
 from __future__ import annotations
 
@@ -6,8 +6,9 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from runtime_hooks.control.client import ask, find_own
+from runtime_hooks.control.client import find_own
 from runtime_hooks.control.folder import default_folder
+from runtime_hooks.control.ranks import Reply, answered, ask_each
 from runtime_hooks.control.server import WAIT_S
 from runtime_hooks.front.metrics import EngineFigures
 from runtime_hooks.front.owners import PATH, OwnClaims
@@ -15,7 +16,7 @@ from runtime_hooks.front.ready import PATH as READY
 from runtime_hooks.front.ready import Readiness
 
 if TYPE_CHECKING:
-    from runtime_hooks.control.messages import Page, Request
+    from runtime_hooks.control.messages import Request
     from runtime_hooks.settings.config import Settings
 
 __all__ = ["FrontEnd"]
@@ -34,10 +35,10 @@ class FrontEnd:
         if settings.scopes:
             self.apps[PATH] = OwnClaims(partial(self._ask, _PATIENCE_S))
 
-    def _ask(self, patience_s: float, request: Request) -> Page:
-        """Ask the engine of this server.
+    def _ask(self, patience_s: float, request: Request) -> list[Reply]:
+        """Ask the engine of this server, or each of its ranks.
 
         Raises:
-            SpecError: it did not do it, or there is none.
+            SpecError: one did not do it, or there is none.
         """
-        return ask(find_own(self._folder), request, patience_s)
+        return answered(ask_each(find_own(self._folder), request, patience_s), request)

@@ -97,7 +97,8 @@ class Armed:
 
     def _attachment(self, scheduler: Any) -> Attachment:
         number = next(self._numbers)
-        name = f"{os.getpid()}-{number}" if number else str(os.getpid())
+        rank = self.adapter.rank(scheduler)
+        name = f"{os.getpid()}{f'-{number}' if number else ''}{'' if rank is None else rank}"
         path, stream = self.settings.trace.replace("{pid}", name), f"vllm:{name}"
         waiting = load_ahead(self.settings.ahead) if self.settings.ahead else []
         trace = TraceFile(path)

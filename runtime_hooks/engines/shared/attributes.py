@@ -53,6 +53,9 @@ READS: Final = (
         "vllm.config.parallel:ParallelConfig",
         (
             "data_parallel_size",
+            "data_parallel_index",
+            "data_parallel_hybrid_lb",
+            "data_parallel_external_lb",
             "elastic_ep_max_dp_size",
             "tensor_parallel_size",
             "pipeline_parallel_size",
@@ -64,7 +67,7 @@ READS: Final = (
         "vllm.config.cache:CacheConfig",
         ("enable_prefix_caching", "prefix_caching_hash_algo", "cache_dtype"),
     ),
-    Reads("vllm.config.model:ModelConfig", ("model", "tokenizer", "is_multimodal_model")),
+    Reads("vllm.config.model:ModelConfig", ("model", "tokenizer", "is_multimodal_model", "is_moe")),
     Reads("vllm.v1.kv_cache_interface:KVCacheConfig", ("kv_cache_groups",)),
     Reads("vllm.v1.kv_cache_interface:KVCacheGroupSpec", ("kv_cache_spec",)),
     Reads(

@@ -21,6 +21,7 @@ from runtime_hooks.engines.shared.engine import groups_of, identity_of, unfit, u
 from runtime_hooks.engines.shared.front import add_to_server
 from runtime_hooks.engines.shared.loop import wake_idle
 from runtime_hooks.engines.shared.offload import OffloadHooks, manager_of
+from runtime_hooks.engines.shared.parallel import rank_of
 from runtime_hooks.engines.shared.pool import VllmPool
 from runtime_hooks.engines.shared.requests import in_group, prompts_of
 from runtime_hooks.engines.shared.serving import answer_refusals
@@ -34,6 +35,7 @@ if TYPE_CHECKING:
 
     from runtime_hooks.engines.adapter import Configuration, Front
     from runtime_hooks.engines.checks import Point
+    from runtime_hooks.routing.rank import Rank
     from runtime_hooks.settings.config import Settings
     from runtime_hooks.trace.journal import Journal
     from spec.events.canonical import CacheGroup
@@ -60,6 +62,10 @@ class VllmAdapter:
     def unfit(self, scheduler: Any) -> str:
         """Why the engine of a scheduler cannot be hooked as configured; empty where it can be."""
         return unfit(scheduler)
+
+    def rank(self, scheduler: Any) -> Rank | None:
+        """The data-parallel rank of an engine; None where it is the only one of its server."""
+        return rank_of(scheduler.vllm_config)
 
     def groups(self, scheduler: Any) -> tuple[CacheGroup, ...]:
         """The groups of caches of an engine, if it has several."""

@@ -83,6 +83,9 @@ class FakeAdapter:
         """It can be hooked."""
         return ""
 
+    def rank(self, scheduler: Any) -> None:
+        """The only engine."""
+
     def groups(self, scheduler: Any) -> tuple[CacheGroup, ...]:
         """One alone."""
         return ()
