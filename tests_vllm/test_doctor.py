@@ -53,8 +53,9 @@ def test_fits(tmp_path: Path) -> None:
     [
         ("--no-enable-prefix-caching", "prefix caching is off"),
         pytest.param(
-            "--data-parallel-size 2 --data-parallel-hybrid-lb",
-            "data_parallel_size is 2",
+            "--data-parallel-size 2 --kv-transfer-config "
+            '{"kv_connector":"OffloadingConnector","kv_role":"kv_both"}',
+            "data_parallel_size is 2, and an offload tier",
             marks=pytest.mark.deep,
         ),
         pytest.param(

@@ -9,10 +9,12 @@ data-parallel ranks each figure has the label `rank`.
 from __future__ import annotations
 
 import asyncio
+import os
 import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias
 
 from runtime_hooks.control.messages import Figures
@@ -20,7 +22,7 @@ from spec.claims.states import Mode
 from spec.language.errors import SpecError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterator, Mapping
     from concurrent.futures import Future
 
     from runtime_hooks.control.ranks import Reply
@@ -159,10 +161,16 @@ class EngineFigures:
     Args:
         ask: asks the engine, or each of its ranks, and waits for the answers for a limited time;
             raises SpecError.
+        routed: how many requests this process routed, by the reason; empty where it routes
+            none.
     """
 
-    def __init__(self, ask: Callable[[Figures], list[Reply]]) -> None:
-        self._ask = ask
+    def __init__(
+        self,
+        ask: Callable[[Figures], list[Reply]],
+        routed: Mapping[str, int] = MappingProxyType({}),
+    ) -> None:
+        self._ask, self._routed = ask, routed
         self._lock = threading.Lock()
         self._threads = ThreadPoolExecutor(1, thread_name_prefix="claims-metrics")
         self._asked: Future[None] | None = None
@@ -182,6 +190,13 @@ class EngineFigures:
         up = GaugeMetricFamily(f"{_PREFIX}up", "1 while the engine answers about its claims")
         up.add_metric((), 1 if replies else 0)
         yield up
+        if self._routed:
+            process = str(os.getpid())
+            says = "requests to data-parallel ranks, by what the process that answers HTTP went by"
+            routed = CounterMetricFamily(f"{_PREFIX}routed_total", says, labels=("why", "process"))
+            for why, count in self._routed.items():
+                routed.add_metric((why, process), count)
+            yield routed
         if not replies:
             return
         ranked = ("rank",) if replies[0].rank is not None else ()

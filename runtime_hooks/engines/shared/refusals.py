@@ -11,7 +11,9 @@ if TYPE_CHECKING:
     from runtime_hooks.claims.arrivals import Refusal
 
 __all__ = [
+    "ELSEWHERE",
     "METADATA",
+    "RANK_FULL",
     "REASONS",
     "RESTORE_REASON",
     "STOP_REASON",
@@ -26,7 +28,13 @@ STOP_REASON: Final = "protected_resident_capacity_refused"
 RESTORE_REASON: Final = "claim_restoration_failed"
 """The stop reason of a request for which the blocks of a claim were not restored."""
 
-REASONS: Final = frozenset({STOP_REASON, RESTORE_REASON})
+RANK_FULL: Final = "claim_rank_full"
+"""Why the server refuses a request itself: the data-parallel rank that has its claim is full."""
+
+ELSEWHERE: Final = "request_routed_elsewhere"
+"""The stop reason of a request that did not fit beside claims, and is sent to another rank."""
+
+REASONS: Final = frozenset({STOP_REASON, RESTORE_REASON, ELSEWHERE})
 
 METADATA: Final = "resident_claims"
 """The key of this plugin's answers in the response's `kv_transfer_params`."""
@@ -47,6 +55,8 @@ def as_metadata(refusal: Refusal, *, private: bool = False) -> dict[str, Any]:
         "reason": RESTORE_REASON if proof is None else STOP_REASON,
         "blocking_claim_ids": list(refusal.blocking_claim_ids),
     }
+    if refusal.elsewhere:
+        fields["reason"] = ELSEWHERE
     if proof is not None:
         fields["proof"] = {name: getattr(proof, name) for name in proof.__struct_fields__}
     if private:

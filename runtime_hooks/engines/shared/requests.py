@@ -29,7 +29,15 @@ if TYPE_CHECKING:
 
     from runtime_hooks.claims.preregistration import Prompt
 
-__all__ = ["arrival_of", "bounded_tokens", "in_group", "keys_of", "loadable", "prompts_of"]
+__all__ = [
+    "arrival_of",
+    "bounded_tokens",
+    "in_group",
+    "keys_of",
+    "loadable",
+    "metadata_of",
+    "prompts_of",
+]
 
 _VERSION: Final = "1"  # of the actions of hints
 _STATES: Final = 3  # the state that is written, the one before, and one of a step under way
@@ -80,7 +88,7 @@ def arrival_of(request: Any, scheduler: Scheduler, group: int, *, claims: bool) 
         group: of caches, in which the keys of its prompt are.
         claims: whether there may be claims already that it shares blocks with.
     """
-    size, metadata = scheduler.block_size, _metadata(request)
+    size, metadata = scheduler.block_size, metadata_of(request.kv_hints, request.kv_transfer_params)
     wanted = claims or not metadata.keys().isdisjoint((CLAIM, PIN, TRY))
     arrival = Arrival(
         request.request_id,
@@ -108,15 +116,14 @@ def arrival_of(request: Any, scheduler: Scheduler, group: int, *, claims: bool) 
     )
 
 
-def _metadata(request: Any) -> dict[str, Any]:
+def metadata_of(hints: Any, params: Any) -> dict[str, Any]:
     """The metadata of a request: its hints, overridden by its transfer parameters."""
     found: dict[str, Any] = {}
-    for action in request.kv_hints.actions if request.kv_hints is not None else ():
+    for action in hints.actions if hints is not None else ():
         if action.action_type in ACTIONS:
             known = action.action_version == _VERSION
             unknown = f"a hint of version {action.action_version!r:.20}; {_VERSION} is known"
             found[action.action_type] = action.payload if known else unknown
-    params = request.kv_transfer_params
     return {**found, **params} if isinstance(params, dict) else found
 
 

@@ -77,7 +77,7 @@ class TestCommands:
         ]
 
     def test_missing(self, ranks: list[Operated], capsys: Capture) -> None:
-        """Where a rank does not listen nothing is concluded, unless one rank is named."""
+        """A rank that does not listen is an error, unless one rank is named."""
         ranks[0].end()
         code, _, err = command(capsys, ranks, "list")
         assert 2 == code
@@ -86,14 +86,14 @@ class TestCommands:
         assert "claim:a" in capsys.readouterr().out
 
     def test_others(self, ranks: list[Operated], operate: Make, capsys: Capture) -> None:
-        """The ranks of two servers are told apart by nobody but the operator."""
+        """The ranks of two servers are not asked together: the operator names one."""
         operate("7-dp0of2.bb")
         code, _, err = command(capsys, ranks, "list")
         assert 2 == code
         assert "3 engines listen" in err
 
     def test_hostile(self, ranks: list[Operated], capsys: Capture) -> None:
-        """What listens as a rank and answers nothing is named, and is no answer."""
+        """A peer that listens as a rank and does not answer is named, and is no answer."""
         ranks[0].end()
         with socket.socket(socket.AF_UNIX) as bad:
             bad.bind(str(ranks[0].path))
