@@ -27,6 +27,7 @@ __all__ = ["Server", "words"]
 _MODEL = "tiny"
 _TEMPLATE = "{% for message in messages %}{{ message.content }} {% endfor %}"
 _UNKNOWN = "unknown"
+_SEVERAL = frozenset({"--api-server-count", "--data-parallel-size"})
 _OPTIONS = f"--load-format dummy --enforce-eager --dtype {DTYPE} --shutdown-timeout 60"
 _SIZES = "--num-gpu-blocks-override 81 --block-size 32 --max-model-len 2560 --max-num-seqs 4"
 
@@ -55,7 +56,7 @@ class Server:
             self.port = free.getsockname()[1]
         where = f"--host 127.0.0.1 --port {self.port} --served-model-name {_MODEL}"
         command = [sys.executable, "-m", "vllm.entrypoints.openai.api_server", "--model"]
-        if "--api-server-count" in options:  # only the command line starts several
+        if not _SEVERAL.isdisjoint(options):  # only the command line starts several processes
             command[2:] = ["vllm.entrypoints.cli.main", "serve"]
         environment = {**os.environ, "RESIDENT_CLAIMS": str(given) if armed else ""}
         del environment["VLLM_ENABLE_V1_MULTIPROCESSING"]

@@ -54,7 +54,12 @@ def test_fits(tmp_path: Path) -> None:
     ("flags", "why"),
     [
         ("--no-enable-prefix-caching", "prefix caching is off"),
-        pytest.param("--data-parallel-size 2", "data_parallel_size is 2", marks=pytest.mark.deep),
+        pytest.param(
+            "--data-parallel-size 2 --kv-transfer-config "
+            '{"kv_connector":"OffloadingConnector","kv_role":"kv_both"}',
+            "data_parallel_size is 2, and an offload tier",
+            marks=pytest.mark.deep,
+        ),
         pytest.param(
             "--scheduler-cls tests_vllm.test_starts.Own",
             "the scheduler is tests_vllm",

@@ -119,8 +119,6 @@ def sized(name: str, **more: Any) -> Callable[[], dict[str, Any]]:
 OFFLOADING = KVTransferConfig(kv_connector="OffloadingConnector", kv_role="kv_both")
 
 REFUSED: dict[str, tuple[Callable[[], dict[str, Any]], str]] = {
-    "data": (lambda: {"parallel": ParallelConfig(data_parallel_size=2)}, "data_parallel_size is 2"),
-    "data, dense": (lambda: {"parallel": independent(2)}, "data_parallel_size is 2"),
     "pipeline": (sized("pipeline_parallel_size"), "pipeline_parallel_size is 2"),
     "prefill": (sized("prefill_context_parallel_size"), "prefill_context_parallel_size is 2"),
     "decode": (sized("decode_context_parallel_size"), "decode_context_parallel_size is 2"),

@@ -28,7 +28,8 @@ class Arrival(msgspec.Struct, frozen=True):
     `faults` says why other parts of its metadata are rejected.
     `caller` is who calls by the request's own word, with a proof. `scope` is the authenticated
     owner scope: empty for an unknown caller, None where callers are not authenticated.
-    `namespace` and `adapter` belong to the cache identity of its blocks.
+    `namespace` and `adapter` belong to the cache identity of its blocks. `elsewhere` says that it
+    is sent to another rank where it does not fit beside the claims.
     """
 
     request_id: str
@@ -50,6 +51,7 @@ class Arrival(msgspec.Struct, frozen=True):
     adapter: str | None = None
     least: int = 0
     certain: int = 0
+    elsewhere: bool = False
 
     @property
     def actions(self) -> tuple[object, ...]:
@@ -72,13 +74,14 @@ class Arrival(msgspec.Struct, frozen=True):
 class Refusal:
     """Why a request is refused: claims block it, by this proof; or, without a proof, these claims
     were not restored for it. `owners` has for each of them its owner and the blocks that it
-    declares.
+    declares. `elsewhere` says that it is sent to another rank.
     """
 
     request_id: str
     blocking_claim_ids: tuple[str, ...]
     proof: CapacityProof | None = None
     owners: tuple[tuple[str, int], ...] = ()
+    elsewhere: bool = False
 
     @property
     def never_fits(self) -> bool:

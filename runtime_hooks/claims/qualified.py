@@ -17,7 +17,7 @@ from spec.language.errors import ClaimError
 if TYPE_CHECKING:
     from spec.claims.claim import ResidentClaim
 
-__all__ = ["RESERVED", "ClaimNames", "own_id", "rejected_name"]
+__all__ = ["RESERVED", "ClaimNames", "own_id", "rejected_name", "untried"]
 
 RESERVED: Final = re.compile(r" \((?:rejected|try) \d+\)$")
 """What the names of rejected claims and of further tries end with, and no id of an owner."""
@@ -62,6 +62,11 @@ class ClaimNames:
                 f"use at most {MAX_ID}",
             )
         return claim.model_copy(update={"claim_id": engine_id})
+
+
+def untried(engine_id: str) -> str:
+    """The engine's id of a claim without the number of its try, which the owner does not know."""
+    return _TRY.sub("", engine_id)
 
 
 def own_id(engine_id: str, owner: str) -> str:

@@ -22,7 +22,7 @@ from spec.events.alphabet import Kind
 from spec.language.errors import SpecError
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from runtime_hooks.claims.groups import Groups
     from runtime_hooks.settings.config import Settings
@@ -49,7 +49,7 @@ class Registry:
     `live` has them by the engine's id, which `names` makes. `declared` are the blocks of all live
     claims that can keep a request out; `version` changes whenever these claims leave more or fewer
     blocks to requests. `owners` counts what each owner's claims take, `groups` are the groups of
-    caches.
+    caches. `changed` is called with each claim that begins, and with each that ends.
 
     Args:
         usable: blocks of the pool without the null block.
@@ -72,6 +72,7 @@ class Registry:
         self.live: dict[str, Entry] = {}
         self.groups = groups
         self.version = 0
+        self.changed: Callable[[Entry], None] = lambda entry: None
         self.declared = ClaimedBlocks()
         self.owners = Owners(settings, usable)
         self.names = ClaimNames(qualified=bool(settings.scopes))
@@ -87,6 +88,11 @@ class Registry:
         self._ends: dict[TimeUnit, list[tuple[int, str]]] = {unit: [] for unit in TimeUnit}
         self._patience_ns = ceil(settings.materialize_within_s * _PER[TimeUnit.SECONDS])
         self._expected: deque[tuple[int, str]] = deque()  # by when demotable claims are to be there
+
+    def take_routed(self, changed: Callable[[Entry], None]) -> None:
+        """Accept claims of routed_reuse, and have a function called as `changed`."""
+        self._modes |= {Mode.ROUTED_REUSE}
+        self.changed = changed
 
     # Admission.
 
@@ -184,6 +190,7 @@ class Registry:
         if self._patience_ns and claim.protection_mode is Mode.DEMOTABLE:
             self._expected.append((entry.since_ns + self._patience_ns, claim.claim_id))
         self._move(entry, Kind.CLAIM_ACCEPTED, RUNTIME)
+        self.changed(entry)
         return entry
 
     # The life of a claim.
@@ -208,6 +215,7 @@ class Registry:
         self.set_copied(entry, False)
         self._count(entry, live=False)
         self.owners.remove(entry)
+        self.changed(entry)
 
     def due(self, unit: TimeUnit) -> Entry | None:
         """A live claim whose duration is over by this clock, or None; no claim is scanned."""

@@ -9,16 +9,19 @@ from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
 
-from runtime_hooks.control.folder import default_folder, own_sockets, sockets
+from runtime_hooks.control.folder import default_folder, own_sockets, server_of, sockets
 from runtime_hooks.control.messages import Answer
+from runtime_hooks.routing.rank import rank_in
 from spec.language.errors import SpecError
 
 if TYPE_CHECKING:
     from runtime_hooks.control.messages import Page, Request
 
-__all__ = ["Refused", "Unknown", "ask", "find", "find_own"]
+__all__ = ["PATIENCE_S", "Refused", "Unknown", "ask", "find", "find_own"]
 
-_PATIENCE_S: Final = 30.0  # more than the engine takes to answer
+PATIENCE_S: Final = 30.0
+"""How long a client waits for an engine, in seconds: more than the engine takes to answer."""
+
 _AGAIN_S: Final = 0.05
 _MOST: Final = 64 << 20  # bytes of an answer
 _SHOWN: Final = 5  # engines in a message
@@ -36,22 +39,26 @@ class Unknown(Refused):
     """The engine has no such claim."""
 
 
-def find(named: Path | None) -> Path:
-    """The socket of the only engine in a folder, or the socket that is named.
+def find(named: Path | None) -> list[Path]:
+    """The socket of the only engine in a folder, or those of the ranks of the only server in it; or
+    the socket that is named.
 
     Args:
         named: a socket or a folder; None for the folder where engines put theirs by default.
 
     Raises:
-        SpecError: there is none, or more than one.
+        SpecError: there is none, or there are several that are not the ranks of one server, or a
+            rank is missing.
     """
     folder = default_folder() if named is None else named
     if named is not None and not named.is_dir():
-        return named
+        return [named]
     found = sockets(folder)
     live = [path for path in found if _listens(path)]
+    if live and _ranked(live) and len({server_of(path) for path in live}) == 1:
+        return _all_ranks(live)
     if len(live) == 1:
-        return live[0]
+        return live
     if not live:
         gone = f"; {len(found)} have ended" if found else ""
         raise SpecError(
@@ -62,19 +69,19 @@ def find(named: Path | None) -> Path:
     raise SpecError(f"{len(live)} engines listen in {folder}: {names}{more}", "give --socket")
 
 
-def find_own(folder: Path) -> Path:
-    """The socket of this server's engine.
+def find_own(folder: Path) -> list[Path]:
+    """The socket of this server's engine, or those of its ranks.
 
     Raises:
-        SpecError: there is none.
+        SpecError: there is none, or a rank is missing.
     """
     live = [path for path in own_sockets(folder) if _listens(path)]
     if not live:
         raise SpecError("no engine of this server can be asked about claims", "see its log")
-    return live[-1]
+    return _all_ranks(live) if _ranked(live) else live[-1:]
 
 
-def ask(path: Path, request: Request, patience_s: float = _PATIENCE_S) -> Page:
+def ask(path: Path, request: Request, patience_s: float = PATIENCE_S) -> Page:
     """Ask the engine whose socket this is, and wait for the answer.
 
     Args:
@@ -139,6 +146,21 @@ def _connect(peer: socket.socket, path: Path, patience_s: float) -> None:
             if time.monotonic() > until:
                 raise TimeoutError from None
             time.sleep(_AGAIN_S)
+
+
+def _ranked(paths: list[Path]) -> bool:
+    """Whether each of these engines is a data-parallel rank."""
+    return all(rank_in(path.name) for path in paths)
+
+
+def _all_ranks(paths: list[Path]) -> list[Path]:
+    """The sockets of a server's ranks, in their order."""
+    ranks = {rank: path for path in paths if (rank := rank_in(path.name))}
+    most = max(rank.ranks for rank in ranks)
+    if missing := set(range(most)) - {rank.number for rank in ranks}:
+        gone = ", ".join(map(str, sorted(missing)[:_SHOWN]))
+        raise SpecError(f"of {most} ranks these do not listen: {gone}", "see the server's log")
+    return [ranks[rank] for rank in sorted(ranks)]
 
 
 def _listens(path: Path) -> bool:

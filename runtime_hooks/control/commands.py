@@ -8,8 +8,17 @@ from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import typer
 
-from runtime_hooks.control.client import Refused, ask, find
+from runtime_hooks.control.client import Refused, find
 from runtime_hooks.control.messages import Drain, List, Release, SetQuotas, Show
+from runtime_hooks.control.ranks import SCHEMA as RANKS
+from runtime_hooks.control.ranks import (
+    RankPage,
+    RanksPage,
+    Reply,
+    answered,
+    ask_each,
+    ranks_text,
+)
 from runtime_hooks.control.text import (
     claims_text,
     drain_text,
@@ -28,8 +37,7 @@ from spec.language.prose import printable
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from runtime_hooks.control.messages import Page, Request
-    from runtime_hooks.controller.views import DrainPage
+    from runtime_hooks.control.messages import Request
 
 __all__ = ["claims"]
 
@@ -46,7 +54,10 @@ _POLL_S: Final = 0.5
 
 SocketOption = Annotated[
     Path | None,
-    path_option("--socket", help="The engine's socket, or its folder; else the only engine's."),
+    path_option(
+        "--socket",
+        help="The engine's socket, or its folder; else of the only server.",
+    ),
 ]
 
 
@@ -132,13 +143,13 @@ def drain(
     """
     if undo and wait:
         raise typer.BadParameter("with --undo there is nothing to wait for", param_hint="--wait")
-    path, until = find(at), time.monotonic() + wait
-    page: DrainPage = _answered(path, Drain(undo))
-    while wait and page.engine.live and (left := until - time.monotonic()) > 0:
+    paths, until = find(at), time.monotonic() + wait
+    replies = _answered(paths, Drain(undo))
+    while wait and _live(replies) and (left := until - time.monotonic()) > 0:
         time.sleep(min(_POLL_S, left))
-        page = _answered(path, Drain())
-    _show(page, form, drain_text)
-    if wait and page.engine.live:
+        replies = _answered(paths, Drain())
+    _show(replies, form, drain_text)
+    if wait and _live(replies):
         raise typer.Exit(Code.INCONCLUSIVE)
 
 
@@ -191,21 +202,28 @@ def _duration(text: str) -> str:
         raise typer.BadParameter(str(error), param_hint="--duration") from None
 
 
-def _asked(at: Path | None, request: Request) -> Any:
+def _live(replies: list[Reply]) -> int:
+    """How many claims are live on all ranks."""
+    return sum(each.page.engine.live for each in replies)
+
+
+def _asked(at: Path | None, request: Request) -> list[Reply]:
     return _answered(find(at), request)
 
 
-def _answered(path: Path, request: Request) -> Any:
-    """The page that an engine answers with; ends the command where it declines."""
+def _answered(paths: list[Path], request: Request) -> list[Reply]:
+    """The pages that the engines answer with; ends the command where one declines."""
     try:
-        return ask(path, request)
+        return answered(ask_each(paths, request), request)
     except Refused as refused:
         typer.echo(f"error: {printable(str(refused))}", err=True)
         raise typer.Exit(refused.code) from None
 
 
-def _show(page: Page, form: Format, text: Callable[[Any], str]) -> None:
+def _show(replies: list[Reply], form: Format, text: Callable[[Any], str]) -> None:
+    """Print the page of the only engine, or the pages of ranks."""
+    ranks = [RankPage(each.rank, each.page) for each in replies if each.rank is not None]
     if form is Format.JSON:
-        print_json(page)
+        print_json(RanksPage(RANKS, ranks) if ranks else replies[0].page)
     else:
-        print_text(text(page))
+        print_text(ranks_text(ranks, text) if ranks else text(replies[0].page))

@@ -14,6 +14,7 @@ import tempfile
 from pathlib import Path
 from typing import Final
 
+from runtime_hooks.routing.routes import SUFFIX
 from spec.language.errors import SpecError
 
 __all__ = [
@@ -22,6 +23,8 @@ __all__ = [
     "mark_server",
     "name_of_socket",
     "own_sockets",
+    "routes_of_server",
+    "server_of",
     "sockets",
 ]
 
@@ -72,6 +75,16 @@ def mark_server() -> str:
 def name_of_socket(engine: str) -> str:
     """The name of an engine's socket: the engine's process, and the mark of its server."""
     return f"{engine}.{mark_server()}{_SUFFIX}"
+
+
+def server_of(path: Path) -> str:
+    """The mark of the server whose engine has this socket."""
+    return path.name.removesuffix(_SUFFIX).rpartition(".")[2]
+
+
+def routes_of_server() -> str:
+    """The end of the names of this server's files of routes."""
+    return f".{mark_server()}{SUFFIX}"
 
 
 def own_sockets(folder: Path) -> list[Path]:

@@ -50,7 +50,9 @@ Page: TypeAlias = (
 
 
 class _Request(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag_field="do"):
-    """A request; `do` names its kind."""
+    """A request; `do` names its kind. `of_one` says that it is about one claim."""
+
+    of_one: ClassVar = False
 
 
 class List(_Request, frozen=True, tag="list"):
@@ -68,6 +70,7 @@ class Show(_Request, frozen=True, tag="show"):
     """Show one claim, of any owner or of this one."""
 
     answer: ClassVar = ShowPage
+    of_one: ClassVar = True
     claim_id: Id
     owner: Id = ""
 
@@ -90,6 +93,7 @@ class Release(_Request, frozen=True, tag="release"):
     """End a claim as the runtime."""
 
     answer: ClassVar = ReleasePage
+    of_one: ClassVar = True
     claim_id: Id
 
     def call(self, operator: Operator) -> ReleasePage:
@@ -101,6 +105,7 @@ class ReleaseOwn(_Request, frozen=True, tag="release_own"):
     """Release a claim in its owner's name; `caller` has the proof that the owner asks."""
 
     answer: ClassVar = ReleasePage
+    of_one: ClassVar = True
     claim_id: Id
     caller: dict[str, Any]
 
@@ -115,6 +120,7 @@ class ChangeOwn(_Request, frozen=True, tag="change_own"):
     """
 
     answer: ClassVar = ChangePage
+    of_one: ClassVar = True
     change: dict[str, Any]
     caller: dict[str, Any]
 

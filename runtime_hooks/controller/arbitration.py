@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, Protocol
 
@@ -271,6 +272,9 @@ class Arbitration:
 
     def _refuse(self, request: _Request) -> Refusal:
         self._refused[request.arrival.request_id] = request
+        if request.arrival.elsewhere and not request.arrival.asks:
+            found = self._report(Kind.REQUEST_ROUTED_ELSEWHERE, request)
+            return dataclasses.replace(found, elsewhere=True)
         return self._report(Kind.REQUEST_REFUSED, request)
 
     # What is reported of it.

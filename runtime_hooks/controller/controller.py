@@ -303,6 +303,31 @@ class Controller:
         """The claims that were registered ahead of their requests."""
         return self._admission.preregistration
 
+    def note_routes(self, changed: Callable[[Entry], None]) -> None:
+        """Requests are routed to this engine by its claims: accept claims of routed_reuse, too.
+
+        Args:
+            changed: called with each claim that begins, and with each that ends.
+        """
+        self._registry.take_routed(changed)
+
+    def is_live(self, entry: Entry) -> bool:
+        """Whether a claim has not ended."""
+        return self._registry.live.get(entry.claim_id) is entry
+
+    def routed(self, request_id: str, keys: Sequence[bytes], cost: int, worker: str) -> None:
+        """A request is about to arrive that was routed to this engine for the claims on its prompt.
+
+        Args:
+            keys: the contents of the whole blocks of its prompt.
+            cost: of the route, in the router's units.
+            worker: the rank that the router chose.
+        """
+        self.tick()
+        shared = self.tracker.watched.ledger.shared(keys)
+        whole = [entry for entry, blocks in shared.items() if blocks == entry.footprint]
+        self.tracker.placements.routed(request_id, whole, cost, worker)
+
     # The engine.
 
     def tick(self) -> None:
@@ -334,6 +359,7 @@ class Controller:
     def _finish(self, request_id: str) -> None:
         self._arbitration.finish(request_id)
         self.offloaded.failed(request_id)  # a load that is still under way brings nothing back
+        self.tracker.placements.ended(request_id)
         self._emitter.fact(Kind.REQUEST_FINISHED, request_id=name_of(request_id))
 
     def _with_scope(self, arrival: Arrival) -> Arrival:

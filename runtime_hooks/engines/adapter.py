@@ -10,6 +10,9 @@ if TYPE_CHECKING:
 
     from runtime_hooks.controller.controller import Controller
     from runtime_hooks.engines.checks import Point
+    from runtime_hooks.routing.rank import Rank
+    from runtime_hooks.routing.router import Router
+    from runtime_hooks.routing.routes import RouteLog
     from runtime_hooks.settings.config import Settings
     from runtime_hooks.trace.journal import Journal
     from spec.events.canonical import CacheGroup
@@ -76,6 +79,10 @@ class Front(Protocol):
     def figures(self) -> Any:
         """A collector of metrics, for a registry of prometheus_client."""
 
+    @property
+    def router(self) -> Router | None:
+        """What chooses the rank of a request by its claims; None where that is turned off."""
+
 
 class Adapter(Protocol):
     """An engine version: what the plugin hooks in it, and how.
@@ -101,17 +108,26 @@ class Adapter(Protocol):
             SpecError: the engine does not take the flags, or cannot load the model.
         """
 
+    def rank(self, scheduler: Any) -> Rank | None:
+        """The data-parallel rank of an engine; None where it is the only one of its server."""
+
     def groups(self, scheduler: Any) -> tuple[CacheGroup, ...]:
         """The groups of caches of an engine, if it has several."""
 
     def attach(
-        self, scheduler: Any, settings: Settings, journal: Journal, alarm: Callable[[], str]
+        self,
+        scheduler: Any,
+        settings: Settings,
+        journal: Journal,
+        alarm: Callable[[], str],
+        routes: RouteLog | None,
     ) -> Attachment:
         """Hook a scheduler: wrap methods of its objects, so that they call a controller.
 
         Args:
             journal: the stream that events go to.
             alarm: the reason why no more claims are accepted; empty while they are.
+            routes: where a data-parallel rank notes its claims; None where nobody routes by them.
 
         Raises:
             Exception: it cannot be hooked; then nothing is wrapped.

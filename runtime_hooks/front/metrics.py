@@ -1,17 +1,20 @@
 """Adds the figures of the engine's claims to the metrics of the server, for Prometheus.
 
-The engine is another process, so a scrape asks it, at most once a second and with a limit on the
-time. A scrape that gets no answer in time shows the last one, and after `STALE_S` only that there
-is none. No label has the id of a claim, of a request or of an owner.
+The engine is another process, or each of its ranks is, so a scrape asks it, at most once a second
+and with a limit on the time. A scrape that gets no answer in time shows the last one, and after
+`STALE_S` only that there is none. No label has the id of a claim, of a request or of an owner. With
+data-parallel ranks each figure has the label `rank`.
 """
 
 from __future__ import annotations
 
 import asyncio
+import os
 import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias
 
 from runtime_hooks.control.messages import Figures
@@ -19,9 +22,10 @@ from spec.claims.states import Mode
 from spec.language.errors import SpecError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterator, Mapping
     from concurrent.futures import Future
 
+    from runtime_hooks.control.ranks import Reply
     from runtime_hooks.controller.views import FiguresPage
 
 __all__ = ["METRICS", "STALE_S", "EngineFigures", "Metric"]
@@ -155,17 +159,24 @@ class EngineFigures:
     """A collector for a registry of prometheus_client.
 
     Args:
-        ask: asks the engine, and waits for its answer for a limited time; raises SpecError.
+        ask: asks the engine, or each of its ranks, and waits for the answers for a limited time;
+            raises SpecError.
+        routed: how many requests this process routed, by the reason; empty where it routes
+            none.
     """
 
-    def __init__(self, ask: Callable[[Figures], Any]) -> None:
-        self._ask = ask
+    def __init__(
+        self,
+        ask: Callable[[Figures], list[Reply]],
+        routed: Mapping[str, int] = MappingProxyType({}),
+    ) -> None:
+        self._ask, self._routed = ask, routed
         self._lock = threading.Lock()
         self._threads = ThreadPoolExecutor(1, thread_name_prefix="claims-metrics")
         self._asked: Future[None] | None = None
         self._asked_at = float("-inf")
-        self._page: FiguresPage | None = None
-        self._page_at = 0.0
+        self._replies: list[Reply] = []
+        self._replied_at = 0.0
 
     def describe(self) -> list[Any]:
         """Nothing: so the engine is not asked when this is registered."""
@@ -175,22 +186,33 @@ class EngineFigures:
         """The metrics as they are now, or as they were a moment ago."""
         from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily
 
-        page = self._latest()
+        replies = self._latest()
         up = GaugeMetricFamily(f"{_PREFIX}up", "1 while the engine answers about its claims")
-        up.add_metric((), 0 if page is None else 1)
+        up.add_metric((), 1 if replies else 0)
         yield up
-        if page is None:
+        if self._routed:
+            process = str(os.getpid())
+            says = "requests to data-parallel ranks, by what the process that answers HTTP went by"
+            routed = CounterMetricFamily(f"{_PREFIX}routed_total", says, labels=("why", "process"))
+            for why, count in self._routed.items():
+                routed.add_metric((why, process), count)
+            yield routed
+        if not replies:
             return
+        ranked = ("rank",) if replies[0].rank is not None else ()
         for metric in METRICS:
             counts = metric.name.endswith("_total")
             kind: Any = CounterMetricFamily if counts else GaugeMetricFamily
-            family = kind(_PREFIX + metric.name, metric.says, labels=metric.labels)
-            for labels, value in metric.samples(page):
-                family.add_metric(labels, value)
+            names = (*metric.labels, *ranked)
+            family = kind(_PREFIX + metric.name, metric.says, labels=names)
+            for each in replies:
+                page: Any = each.page
+                for labels, value in metric.samples(page):
+                    family.add_metric((*labels, str(each.rank))[: len(names)], value)
             yield family
 
-    def _latest(self) -> FiguresPage | None:
-        """The last answer, after a try to get a new one; None where that is too old."""
+    def _latest(self) -> list[Reply]:
+        """The last answers, after a try to get new ones; none where those are too old."""
         with self._lock:
             over = self._asked is None or self._asked.done()
             if over and time.monotonic() - self._asked_at >= _EVERY_S:
@@ -201,13 +223,13 @@ class EngineFigures:
             with suppress(TimeoutError):
                 asked.result(_WAIT_S)
         with self._lock:
-            return self._page if time.monotonic() - self._page_at <= STALE_S else None
+            return self._replies if time.monotonic() - self._replied_at <= STALE_S else []
 
     def _refresh(self) -> None:
         with suppress(SpecError):
-            page = self._ask(Figures())
+            replies = self._ask(Figures())
             with self._lock:
-                self._page, self._page_at = page, time.monotonic()
+                self._replies, self._replied_at = replies, time.monotonic()
 
 
 def _in_event_loop() -> bool:

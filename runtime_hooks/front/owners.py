@@ -29,7 +29,8 @@ from spec.language.errors import ClaimError, SpecError
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
 
-    from runtime_hooks.control.messages import Page, Request
+    from runtime_hooks.control.messages import Request
+    from runtime_hooks.control.ranks import Reply
     from runtime_hooks.controller.views import EngineView
 
 __all__ = ["PATH", "SCHEMA", "OwnClaims"]
@@ -73,10 +74,10 @@ class OwnClaims:
     """The ASGI application.
 
     Args:
-        ask: asks the engine, and waits for its answer; raises SpecError.
+        ask: asks the engine, or each of its ranks, and waits for the answers; raises SpecError.
     """
 
-    def __init__(self, ask: Callable[[Request], Page]) -> None:
+    def __init__(self, ask: Callable[[Request], list[Reply]]) -> None:
         self._ask, self._waiting = ask, 0
         self._threads = ThreadPoolExecutor(_AT_ONCE, thread_name_prefix="claims-owners")
 
@@ -108,18 +109,17 @@ class OwnClaims:
         if method not in ("GET", "PATCH", "DELETE") or (method != "GET" and claim_id is None):
             raise _Wrong(HTTPStatus.METHOD_NOT_ALLOWED, f"{method} is not for {PATH}")
         if claim_id is None:
-            page = await self._asked(List(owner))
-            claims = [msgspec.to_builtins(each) for each in page.claims]
-            return HTTPStatus.OK, _body(page.engine, claims=claims, left_out=page.left_out)
+            return HTTPStatus.OK, _listed(await self._asked(List(owner)))
         if method == "GET":
-            shown = msgspec.to_builtins((page := await self._asked(Show(claim_id, owner))).shown)
+            rank, page, *_ = (await self._asked(Show(claim_id, owner)))[0]
+            shown = msgspec.to_builtins(page.shown)
             del shown["shared"]  # with whom is nobody else's business
-            return HTTPStatus.OK, _body(page.engine, **shown)
+            return HTTPStatus.OK, _body(rank, page.engine, **shown)
         if method == "PATCH":
             return await self._change(owner, {**await _content(receive), "claim_id": claim_id})
         caller = signed(owner, {RELEASE: {"claim_id": claim_id}})
-        page = await self._asked(ReleaseOwn(claim_id, caller))
-        return HTTPStatus.OK, _body(page.engine, claim_id=claim_id, report=page.report)
+        rank, page, *_ = (await self._asked(ReleaseOwn(claim_id, caller)))[0]
+        return HTTPStatus.OK, _body(rank, page.engine, claim_id=claim_id, report=page.report)
 
     async def _change(self, owner: str, change: dict[str, Any]) -> Answer:
         """Have a claim of another mode follow one."""
@@ -127,12 +127,13 @@ class OwnClaims:
             mode_change_of(change, owner)
         except ClaimError as error:
             raise _Wrong(HTTPStatus.BAD_REQUEST, str(error)) from None
-        page = await self._asked(ChangeOwn(change, signed(owner, {CHANGE: change})))
+        asked = ChangeOwn(change, signed(owner, {CHANGE: change}))
+        rank, page, *_ = (await self._asked(asked))[0]
         if page.rejected:
             raise _Wrong(HTTPStatus.CONFLICT, page.rejected)
-        return HTTPStatus.OK, _body(page.engine, claim_id=page.successor, mode=page.mode)
+        return HTTPStatus.OK, _body(rank, page.engine, claim_id=page.successor, mode=page.mode)
 
-    async def _asked(self, request: Request) -> Any:
+    async def _asked(self, request: Request) -> list[Any]:
         if self._waiting >= _MOST_WAITING:
             raise _Wrong(HTTPStatus.SERVICE_UNAVAILABLE, "too many ask about claims; try again")
         self._waiting += 1
@@ -195,9 +196,27 @@ async def _content(receive: Any) -> dict[str, Any]:
     return content
 
 
-def _body(engine: EngineView, **more: Any) -> dict[str, Any]:
-    """An answer; of the engine it has the epoch alone."""
-    return {"schema": SCHEMA, "epoch": engine.epoch, **more}
+def _listed(replies: list[Any]) -> dict[str, Any]:
+    """The claims of all ranks, each with its rank; or those of the only engine."""
+    claims = [
+        {**msgspec.to_builtins(claim), **_ranked(each.rank)}
+        for each in replies
+        for claim in each.page.claims
+    ]
+    left_out = sum(each.page.left_out for each in replies)
+    if (first := replies[0]).rank is None:
+        return _body(None, first.page.engine, claims=claims, left_out=left_out)
+    epochs = {str(each.rank): each.page.engine.epoch for each in replies}
+    return {"schema": SCHEMA, "epochs": epochs, "claims": claims, "left_out": left_out}
+
+
+def _body(rank: int | None, engine: EngineView, **more: Any) -> dict[str, Any]:
+    """An answer; of the engine it has the epoch alone, and the rank where there are several."""
+    return {"schema": SCHEMA, **_ranked(rank), "epoch": engine.epoch, **more}
+
+
+def _ranked(rank: int | None) -> dict[str, int]:
+    return {} if rank is None else {"rank": rank}
 
 
 def _error(status: HTTPStatus, why: str) -> dict[str, Any]:

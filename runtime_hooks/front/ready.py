@@ -19,6 +19,7 @@ from spec.language.errors import SpecError
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
 
+    from runtime_hooks.control.ranks import Reply
     from runtime_hooks.controller.views import FiguresPage
 
 __all__ = ["PATH", "SCHEMA", "Readiness"]
@@ -36,10 +37,11 @@ class Readiness:
     """The ASGI application; asks the engine at most once a second.
 
     Args:
-        ask: asks the engine, and waits for its answer for a limited time; raises SpecError.
+        ask: asks the engine, or each of its ranks, and waits for the answers for a limited time;
+            raises SpecError.
     """
 
-    def __init__(self, ask: Callable[[Figures], Any]) -> None:
+    def __init__(self, ask: Callable[[Figures], list[Reply]]) -> None:
         self._ask = ask
         self._threads = ThreadPoolExecutor(1, thread_name_prefix="claims-ready")
         self._asking: asyncio.Future[Any] | None = None
@@ -71,8 +73,8 @@ class Readiness:
     async def _refresh(self) -> None:
         loop = asyncio.get_running_loop()
         try:
-            page = await loop.run_in_executor(self._threads, self._ask, Figures())
-            ready, why = _judged(page)
+            replies = await loop.run_in_executor(self._threads, self._ask, Figures())
+            ready, why = _judged_all(replies)
         except SpecError:
             ready, why = False, [_SILENT]
         except Exception as fault:
@@ -81,6 +83,17 @@ class Readiness:
         status = HTTPStatus.OK if ready else HTTPStatus.SERVICE_UNAVAILABLE
         self._found = status, _body(ready, *why)
         self._asked_at, self._asking = time.monotonic(), None
+
+
+def _judged_all(replies: list[Reply]) -> tuple[bool, list[str]]:
+    """Whether all ranks keep and trace their claims, and what is wrong or noted, by rank."""
+    ready, whys = True, []
+    for each in replies:
+        page: Any = each.page
+        kept, why = _judged(page)
+        ready = ready and kept
+        whys += why if each.rank is None else [f"rank {each.rank}: {one}" for one in why]
+    return ready, whys
 
 
 def _judged(page: FiguresPage) -> tuple[bool, list[str]]:

@@ -17,11 +17,13 @@ from runtime_hooks.control.folder import (
     make_private,
     mark_server,
     name_of_socket,
+    routes_of_server,
 )
 from runtime_hooks.control.server import Server
 from runtime_hooks.engines import adapter_of, installed
 from runtime_hooks.engines.checks import faults
 from runtime_hooks.front.end import FrontEnd
+from runtime_hooks.routing.routes import RouteLog
 from runtime_hooks.settings.config import (
     TAKEN,
     ArmingError,
@@ -59,6 +61,7 @@ class Armed:
     end: Callable[[], None] = lambda: None
     attachments: list[Attachment] = field(default_factory=list)
     _servers: dict[int, Server] = field(default_factory=dict)  # by the scheduler's id
+    _routes: dict[int, RouteLog] = field(default_factory=dict)  # by the scheduler's id
     _numbers: Iterator[int] = field(default_factory=itertools.count)
 
     def attach(self, scheduler: Any) -> None:
@@ -97,9 +100,14 @@ class Armed:
 
     def _attachment(self, scheduler: Any) -> Attachment:
         number = next(self._numbers)
-        name = f"{os.getpid()}-{number}" if number else str(os.getpid())
+        rank = self.adapter.rank(scheduler)
+        folder = Path(self.settings.control) if self.settings.control else default_folder()
+        name = f"{os.getpid()}{f'-{number}' if number else ''}{'' if rank is None else rank}"
         path, stream = self.settings.trace.replace("{pid}", name), f"vllm:{name}"
         waiting = load_ahead(self.settings.ahead) if self.settings.ahead else []
+        if waiting and rank is not None:  # each rank would accept each of the claims
+            LOG.error("resident-claims: %s is not read by data-parallel ranks", self.settings.ahead)
+            waiting = []
         trace = TraceFile(path)
         sinks: list[Sink] = [trace]
         inline, socket = None, ""
@@ -115,14 +123,19 @@ class Armed:
 
         groups = self.adapter.groups(scheduler)
         journal = Journal(stream, sinks, self.settings.queue, groups=groups)
+        routes = self._route_log(folder, name, scheduler) if rank is not None else None
         try:
-            attachment = self.adapter.attach(scheduler, self.settings, journal, alarm)
+            attachment = self.adapter.attach(scheduler, self.settings, journal, alarm, routes)
         except Exception:
             journal.close()
+            if routes is not None:
+                routes.close()
             raise
         if self.settings.without_trace == "end":
             trace.lost = partial(attachment.give_up, _LOST)
-        control = self._serve(attachment, name)
+        control = self._serve(attachment, folder, name)
+        if routes is not None:
+            self._routes[id(scheduler)] = routes
         epoch = attachment.controller.epoch
         LOG.info(
             "resident-claims is armed: %s", described(self.settings, path, socket, control, epoch)
@@ -130,10 +143,20 @@ class Armed:
         self._preregister(waiting, attachment.controller.preregistration)
         return attachment
 
-    def _serve(self, attachment: Attachment, name: str) -> str:
+    def _route_log(self, folder: Path, name: str, scheduler: Any) -> RouteLog | None:
+        """The file of routes to the claims of a rank; None where routing is off."""
+        if not self.settings.routing.by_claims:
+            return None
+        try:
+            make_private(folder)
+        except SpecError as error:
+            LOG.error("resident-claims: no request is routed to this rank's claims: %s", error)
+            return None
+        return RouteLog(folder / f"{name}{routes_of_server()}", scheduler.block_size)
+
+    def _serve(self, attachment: Attachment, folder: Path, name: str) -> str:
         """Open the socket of an engine for its operator; its path, or why there is none."""
         self.unserve(attachment.scheduler)
-        folder = Path(self.settings.control) if self.settings.control else default_folder()
         try:
             make_private(folder)
             path = str(folder / name_of_socket(name))
@@ -144,10 +167,13 @@ class Armed:
         return os.path.abspath(path)
 
     def unserve(self, scheduler: Any) -> None:
-        """Close the socket for the operator."""
+        """Close the socket for the operator, and the routes to a rank's claims."""
         server = self._servers.pop(id(scheduler), None)
         if server is not None:
             server.close()
+        routes = self._routes.pop(id(scheduler), None)
+        if routes is not None:
+            routes.close()
 
     def _preregister(self, waiting: list[Waiting], preregistration: Preregistration) -> None:
         """Register the claims of the file `ahead`; what is not a claim is logged and left out."""

@@ -29,6 +29,7 @@ __all__ = [
     "TAKEN",
     "ArmingError",
     "Drill",
+    "Routing",
     "Settings",
     "SettingsError",
     "Waiting",
@@ -89,6 +90,19 @@ class Drill(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     fail_stores: dict[str, Count] = {}
 
 
+class Routing(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Where requests go that begin with a claimed prefix, among a server's data-parallel ranks.
+
+    A rank with `queue` waiting requests or more is full. `full` says what becomes of a request that
+    only begins with a prefix of a full rank: `fallback`, to the rank that vLLM chooses, or
+    `refuse`. `by_claims` turns all routing on.
+    """
+
+    by_claims: bool = True
+    full: Literal["fallback", "refuse"] = "fallback"
+    queue: Count = 64
+
+
 class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """The settings of the plugin.
 
@@ -120,7 +134,7 @@ class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     what the claims of each owner take; with `scopes` an owner has half of the pool by default.
     `owner_lives` is the most claims of one owner that are decided on in one run, and `lives` the
     most of all owners together. `digests` compares what is loaded from an offload tier with what
-    was stored.
+    was stored. `routing` is for servers with several data-parallel ranks.
     """
 
     trace: str = "resident-claims.{pid}.jsonl"
@@ -143,6 +157,7 @@ class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     lives: Count = 1_000_000
     digests: bool = True
     drill: Drill = Drill()
+    routing: Routing = Routing()
 
 
 class Waiting(msgspec.Struct, frozen=True, forbid_unknown_fields=True):

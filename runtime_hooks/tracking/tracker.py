@@ -9,6 +9,7 @@ from runtime_hooks.enforce.victim_order import RankedPool
 from runtime_hooks.trace.names import Place, cached_blocks, name_of
 from runtime_hooks.tracking.gains import report_gained
 from runtime_hooks.tracking.ledger import Ledger
+from runtime_hooks.tracking.placements import Placements
 from runtime_hooks.tracking.watched import WatchedClaims
 from spec.events.alphabet import Kind
 
@@ -46,6 +47,7 @@ class BlockTracker:
     ) -> None:
         self.ledger = Ledger(registry.groups)
         self.watched = WatchedClaims(pool, registry, emitter)
+        self.placements = Placements(emitter)
         self._ledgers = self.ledger, self.watched.ledger
         self._pool, self._exclusion = pool, VictimExclusion(pool)
         self._registry, self._emitter = registry, emitter
@@ -131,6 +133,7 @@ class BlockTracker:
                 self._emitter.fact(Kind.PREFIX_LOOKUP, **names, **counts)
                 if lead >= predicate.end and entry.holds and entry.made_by != request_id:
                     self._emitter.fact(Kind.PREFIX_REUSED, **names)
+                self.placements.served(entry, request_id, hit=lead >= min(asked, predicate.end))
 
     def end_to_cache(self, keys: Sequence[bytes]) -> int:
         """The end in blocks of the longest claim on this prompt that lacks blocks; 0 for none."""

@@ -53,6 +53,9 @@ READS: Final = (
         "vllm.config.parallel:ParallelConfig",
         (
             "data_parallel_size",
+            "data_parallel_index",
+            "data_parallel_hybrid_lb",
+            "data_parallel_external_lb",
             "elastic_ep_max_dp_size",
             "pipeline_parallel_size",
             "prefill_context_parallel_size",
@@ -63,7 +66,7 @@ READS: Final = (
         "vllm.config.cache:CacheConfig",
         ("enable_prefix_caching", "prefix_caching_hash_algo", "cache_dtype"),
     ),
-    Reads("vllm.config.model:ModelConfig", ("model", "tokenizer", "is_multimodal_model")),
+    Reads("vllm.config.model:ModelConfig", ("model", "tokenizer", "is_multimodal_model", "is_moe")),
     Reads("vllm.v1.kv_cache_interface:KVCacheConfig", ("kv_cache_groups",)),
     Reads("vllm.v1.kv_cache_interface:KVCacheGroupSpec", ("kv_cache_spec",)),
     Reads(
@@ -108,6 +111,7 @@ READS: Final = (
             "kv_transfer_params",
             "kv_hints",
             "block_hashes",
+            "prompt_token_ids",
             "num_prompt_tokens",
             "num_tokens",
             "max_tokens",
@@ -124,7 +128,25 @@ READS: Final = (
             "sampling_params",
         ),
     ),
-    Reads("vllm.sampling_params:SamplingParams", ("stop",)),
+    Reads("vllm.sampling_params:SamplingParams", ("stop", "extra_args")),
+    Reads(
+        "vllm.v1.engine.core_client:DPLBAsyncMPClient",
+        ("reqs_in_flight", "lb_engines", "core_engines", "client_count"),
+    ),
+    Reads(
+        "vllm.v1.engine:EngineCoreRequest",
+        (
+            "request_id",
+            "prompt_token_ids",
+            "sampling_params",
+            "cache_salt",
+            "lora_request",
+            "kv_hints",
+            "data_parallel_rank",
+        ),
+    ),
+    Reads("vllm.v1.engine.async_llm:AsyncLLM", ("output_processor",)),
+    Reads("vllm.v1.engine.output_processor:OutputProcessor", ("abort_requests",)),
     Reads(
         "vllm.v1.request:RequestStatus",
         ("WAITING_FOR_REMOTE_KVS", "FINISHED_ABORTED", "FINISHED_ERROR"),

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Final, Protocol
 
 from runtime_hooks.engines.adapter import Configuration
 from runtime_hooks.engines.shared.engine import unfit_class, unfit_config
+from runtime_hooks.engines.shared.parallel import rank_of
 from spec.language.errors import SpecError
 
 if TYPE_CHECKING:
@@ -98,6 +99,8 @@ def _loaded(version: _Version, config: Any) -> tuple[str, int | None]:
     from vllm.v1.engine.core import EngineCore
     from vllm.v1.executor import Executor
 
+    if rank_of(config) is not None:  # as vLLM does in the process of each rank
+        config.parallel_config.reconfigure_for_independent_dp_rank()
     with redirect_stdout(_Unsaid()):
         core = EngineCore(config, Executor.get_class(config), log_stats=False)
     try:

@@ -15,6 +15,7 @@ from vllm.v1.kv_cache_interface import (
     SlidingWindowSpec,
 )
 
+from runtime_hooks.engines.shared.parallel import unfit_parallel
 from spec.claims.claim import CacheIdentity
 from spec.events.canonical import CacheGroup
 
@@ -43,15 +44,6 @@ _CACHES: Final = (
     MambaSpec,
 )
 
-_PARALLEL: Final = (
-    "data_parallel_size",
-    # What vLLM leaves of the size when it makes each rank of a dense model an engine of its own.
-    "elastic_ep_max_dp_size",
-    "pipeline_parallel_size",
-    "prefill_context_parallel_size",
-    "decode_context_parallel_size",
-)
-
 
 def unfit(scheduler: Scheduler) -> str:
     """Why an engine cannot be hooked as it is configured; empty where it can be."""
@@ -68,14 +60,11 @@ def unfit_class(kind: type) -> str:
 
 def unfit_config(config: VllmConfig) -> str:
     """Why no engine of a configuration can be hooked; empty where one may be."""
-    for name in _PARALLEL:
-        size = getattr(config.parallel_config, name)
-        if size is not None and size > 1:
-            shown = "data_parallel_size" if name == "elastic_ep_max_dp_size" else name
-            return f"{shown} is {size}; engines in parallel are not supported yet"
+    if why := unfit_parallel(config):
+        return why
     if os.environ.get("VLLM_USE_RUST_FRONTEND", "0") not in ("", "0"):
         return "VLLM_USE_RUST_FRONTEND is set, and refusals were tried with the Python server"
-    drafting = config.speculative_config
+    drafting, transfer = config.speculative_config, config.kv_transfer_config
     if drafting is not None and drafting.method not in _DRAFTING:
         return f"tokens are drafted by {drafting.method}, and {', '.join(_DRAFTING)} were tried"
     transfer = config.kv_transfer_config

@@ -232,6 +232,16 @@ POINTS: Final = (
         does="answers a refused request with status 503, the refusal and its claims",
     ),
     Hook(
+        "vllm.v1.engine.core_client:DPLBAsyncMPClient.get_core_engine_for_request",
+        ("self", "request"),
+        does="sends a request to the data-parallel rank that has its claim",
+    ),
+    Hook(
+        "vllm.v1.engine.async_llm:AsyncLLM._add_request",
+        ("self", "request", "prompt", "parent_req", "index", "queue"),
+        does="forgets a request whose rank is full, where the settings refuse it",
+    ),
+    Hook(
         "vllm.entrypoints.launchers.app:register_api_routers",
         ("args", "app", "supported_tasks", "model_config"),
         does="answers owners about their claims, where there are scopes",

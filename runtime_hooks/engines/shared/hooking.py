@@ -15,14 +15,17 @@ from vllm.v1.engine.core import EngineCore
 from runtime_hooks.claims.groups import Groups
 from runtime_hooks.controller.controller import Controller
 from runtime_hooks.engines.shared.attachment import HookedScheduler
+from runtime_hooks.engines.shared.balancing import route_by_claims
 from runtime_hooks.engines.shared.blocks import BlockHooks
 from runtime_hooks.engines.shared.configured import configured
 from runtime_hooks.engines.shared.engine import LOADED, groups_of, identity_of, unfit, unfit_class
 from runtime_hooks.engines.shared.front import add_to_server
 from runtime_hooks.engines.shared.loop import wake_idle
 from runtime_hooks.engines.shared.offload import OffloadHooks, manager_of
+from runtime_hooks.engines.shared.parallel import rank_of
 from runtime_hooks.engines.shared.pool import VllmPool
 from runtime_hooks.engines.shared.requests import in_group, prompts_of
+from runtime_hooks.engines.shared.routes import ClaimRoutes
 from runtime_hooks.engines.shared.serving import answer_refusals
 from runtime_hooks.engines.shared.steps import StepHooks
 from runtime_hooks.engines.shared.worker import check_workers
@@ -34,6 +37,8 @@ if TYPE_CHECKING:
 
     from runtime_hooks.engines.adapter import Configuration, Front
     from runtime_hooks.engines.checks import Point
+    from runtime_hooks.routing.rank import Rank
+    from runtime_hooks.routing.routes import RouteLog
     from runtime_hooks.settings.config import Settings
     from runtime_hooks.trace.journal import Journal
     from spec.events.canonical import CacheGroup
@@ -66,6 +71,10 @@ class VllmAdapter:
         """Why this version, unlike others, cannot be hooked with a configuration; or empty."""
         return ""
 
+    def rank(self, scheduler: Any) -> Rank | None:
+        """The data-parallel rank of an engine; None where it is the only one of its server."""
+        return rank_of(scheduler.vllm_config)
+
     def groups(self, scheduler: Any) -> tuple[CacheGroup, ...]:
         """The groups of caches of an engine, if it has several."""
         groups = scheduler.kv_cache_config.kv_cache_groups
@@ -76,7 +85,12 @@ class VllmAdapter:
         return configured(self, flags, load=load)
 
     def attach(
-        self, scheduler: Any, settings: Settings, journal: Journal, alarm: Callable[[], str]
+        self,
+        scheduler: Any,
+        settings: Settings,
+        journal: Journal,
+        alarm: Callable[[], str],
+        routes: RouteLog | None,
     ) -> HookedScheduler:
         """Hook a scheduler: wrap methods of its objects, so that they call a controller."""
         groups = Groups(self.groups(scheduler), in_group)
@@ -91,6 +105,8 @@ class VllmAdapter:
         wraps, steps = Wraps(controller), self.step_hooks(scheduler, blocks)
 
         def restore() -> None:
+            if routes is not None:
+                routes.close()
             pool.restore()
             if tier is not None:
                 tier.restore()
@@ -102,6 +118,8 @@ class VllmAdapter:
             steps.install(controller, wraps, pool, attachment)
             if tier is not None:
                 tier.install(controller, wraps, steps, blocks)
+            if routes is not None:
+                ClaimRoutes(scheduler.block_size, groups.lead, routes).install(controller, steps)
         except Exception:
             wraps.remove()  # all hooks or none
             raise
@@ -142,6 +160,7 @@ class VllmAdapter:
         unanswered = answer_refusals(private=bool(settings.scopes))
         unwoken = wake_idle(runs)
         unadded = add_to_server(front)
+        unrouted = route_by_claims(front.router)
 
         def end() -> None:
             Scheduler.__init__, EngineCore.shutdown = init, shutdown
@@ -150,5 +169,6 @@ class VllmAdapter:
             unanswered()
             unwoken()
             unadded()
+            unrouted()
 
         return end

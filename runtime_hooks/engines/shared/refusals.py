@@ -11,8 +11,10 @@ if TYPE_CHECKING:
     from runtime_hooks.claims.arrivals import Refusal
 
 __all__ = [
+    "ELSEWHERE",
     "METADATA",
     "OVERSIZED_REASON",
+    "RANK_FULL",
     "REASONS",
     "RESTORE_REASON",
     "STOP_REASON",
@@ -30,7 +32,13 @@ RESTORE_REASON: Final = "claim_restoration_failed"
 OVERSIZED_REASON: Final = "request_exceeds_kv_pool"
 """The stop reason of a request that needs more blocks than the pool has: it can never be served."""
 
-REASONS: Final = frozenset({STOP_REASON, RESTORE_REASON, OVERSIZED_REASON})
+RANK_FULL: Final = "claim_rank_full"
+"""Why the server refuses a request itself: the data-parallel rank that has its claim is full."""
+
+ELSEWHERE: Final = "request_routed_elsewhere"
+"""The stop reason of a request that did not fit beside claims, and is sent to another rank."""
+
+REASONS: Final = frozenset({STOP_REASON, RESTORE_REASON, OVERSIZED_REASON, ELSEWHERE})
 
 METADATA: Final = "resident_claims"
 """The key of this plugin's answers in the response's `kv_transfer_params`."""
@@ -52,6 +60,8 @@ def as_metadata(refusal: Refusal, *, private: bool = False) -> dict[str, Any]:
         "reason": RESTORE_REASON if proof is None else lacks,
         "blocking_claim_ids": list(refusal.blocking_claim_ids),
     }
+    if refusal.elsewhere:
+        fields["reason"] = ELSEWHERE
     if proof is not None:
         fields["proof"] = {name: getattr(proof, name) for name in proof.__struct_fields__}
     if private:

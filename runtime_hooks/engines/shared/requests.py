@@ -34,7 +34,15 @@ if TYPE_CHECKING:
 
     from runtime_hooks.claims.preregistration import Prompt
 
-__all__ = ["arrival_of", "bounded_tokens", "in_group", "keys_of", "loadable", "prompts_of"]
+__all__ = [
+    "arrival_of",
+    "bounded_tokens",
+    "in_group",
+    "keys_of",
+    "loadable",
+    "metadata_of",
+    "prompts_of",
+]
 
 _VERSION: Final = "1"  # of the actions of hints
 _STATES: Final = 3  # the state that is written, the one before, and one of a step under way
@@ -85,7 +93,8 @@ def arrival_of(request: Any, scheduler: Scheduler, group: int, *, claims: bool) 
         group: of caches, in which the keys of its prompt are.
         claims: whether there may be claims already that it shares blocks with.
     """
-    size, metadata = scheduler.hash_block_size, _metadata(request)
+    size = scheduler.hash_block_size
+    metadata = metadata_of(request.kv_hints, request.kv_transfer_params)
     usable = (request.num_tokens - 1) // scheduler.block_size
     wanted = claims or not metadata.keys().isdisjoint((CLAIM, PIN, TRY, HINTS))
     arrival = Arrival(
@@ -117,26 +126,25 @@ def arrival_of(request: Any, scheduler: Scheduler, group: int, *, claims: bool) 
     )
 
 
-def _metadata(request: Any) -> dict[str, Any]:
+def metadata_of(hints: Any, params: Any) -> dict[str, Any]:
     """The metadata of a request: its hints, overridden by its transfer parameters.
 
     Hints that neither this plugin nor vLLM defines are for other components.
     """
     found: dict[str, Any] = {}
-    if (envelope := request.kv_hints) is not None:
-        mapped = [each for each in envelope.actions if each.action_type in TYPES]
+    if hints is not None:
+        mapped = [each for each in hints.actions if each.action_type in TYPES]
         if mapped:
             found[HINTS] = {
-                "protocol_version": envelope.protocol_version,
-                "message_id": envelope.message_id,
+                "protocol_version": hints.protocol_version,
+                "message_id": hints.message_id,
                 "actions": [_action_as_json(action) for action in mapped],
             }
-    for action in envelope.actions if envelope is not None else ():
+    for action in hints.actions if hints is not None else ():
         if action.action_type in ACTIONS and action.action_type != HINTS:
             known = action.action_version == _VERSION
             unknown = f"a hint of version {action.action_version!r:.20}; {_VERSION} is known"
             found[action.action_type] = action.payload if known else unknown
-    params = request.kv_transfer_params
     return {**found, **params} if isinstance(params, dict) else found
 
 

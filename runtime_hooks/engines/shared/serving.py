@@ -18,15 +18,18 @@ from vllm.entrypoints.generate.base.serving import GenerateBaseServing
 from vllm.entrypoints.serve.engine.protocol import ErrorInfo, ErrorResponse
 from vllm.entrypoints.serve.exception_handling.handlers import vllm_error
 from vllm.exceptions import GenerationError
+from vllm.v1.engine.exceptions import EngineGenerateError
 
 from runtime_hooks.claims.ownership import CALLING
 from runtime_hooks.engines.shared.refusals import (
+    ELSEWHERE,
     METADATA,
     OVERSIZED_REASON,
     REASONS,
     for_caller,
     message,
 )
+from runtime_hooks.routing.router import TRIED
 from runtime_hooks.trace.faults import Faults
 
 if TYPE_CHECKING:
@@ -36,13 +39,17 @@ __all__ = ["Refused", "answer_refusals"]
 
 
 class Refused(GenerationError):
-    """The engine refused a request; `notes` are the answers to everything that came with it."""
+    """The engine refused a request; `notes` are the answers to everything that came with it.
+
+    `elsewhere` says that it is to be sent to another rank.
+    """
 
     def __init__(self, notes: dict[str, Any]) -> None:
         refusal = notes["refusal"]
         super().__init__(message(refusal))
         never = refusal["reason"] == OVERSIZED_REASON
         self.status_code = HTTPStatus.BAD_REQUEST if never else HTTPStatus.SERVICE_UNAVAILABLE
+        self.elsewhere = refusal["reason"] == ELSEWHERE
         error = ErrorInfo(
             message=str(self),
             type=refusal["reason"],
@@ -63,16 +70,33 @@ class _Client:
         return getattr(self._client, name)
 
     async def generate(self, *args: Any, **named: Any) -> AsyncGenerator[Any, None]:
-        """Yield the outputs of a request, as the engine's client does.
+        """Yield the outputs of a request, as the engine's client does; a request that does not fit
+        on one rank is sent to another one.
 
         Raises:
-            Refused: the engine refused the request, or one of its answers.
+            Refused: the engine refused the request, or one of its answers; or the server did,
+                before it chose an engine.
         """
-        async with aclosing(self._client.generate(*args, **named)) as outputs:
-            async for output in outputs:
-                if (refused := self._refused(output)) is not None:
-                    raise refused
-                yield output
+        tried: list[int] = []  # the ranks that it was sent to
+        moved = True
+        while moved:
+            moved, before = False, len(tried)
+            TRIED.set(tried)
+            try:
+                async with aclosing(self._client.generate(*args, **named)) as outputs:
+                    async for output in outputs:
+                        if (refused := self._refused(output)) is not None:
+                            if refused.elsewhere and len(tried) > before:
+                                moved = True
+                                break
+                            raise refused
+                        yield output
+            except EngineGenerateError as error:
+                if isinstance(cause := error.__cause__, Refused):
+                    raise cause from None
+                raise
+            finally:
+                TRIED.set(None)
 
     def _refused(self, output: Any) -> Refused | None:
         try:

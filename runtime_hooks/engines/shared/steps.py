@@ -51,7 +51,9 @@ class StepHooks:
     """The hooks on one scheduler.
 
     `refused_late` are refusals of the step that is being scheduled. `before_output` and
-    `still_loads` are set by the hooks on offloading.
+    `still_loads` are set by the hooks on offloading. `arrives` and `ends` are called with each
+    request before what came with it is decided on; `goes_elsewhere` says whether a request that
+    does not fit is sent to another rank.
     """
 
     def __init__(self, scheduler: Any, blocks: BlockHooks) -> None:
@@ -67,6 +69,9 @@ class StepHooks:
         self.refused_late: list[Refusal] = []
         self.before_output: Callable[[Any], None] = lambda output: None
         self.still_loads: Callable[[Any], bool] = lambda request: False
+        self.arrives: Callable[[Any], None] = lambda request: None
+        self.ends: Callable[[Any], None] = lambda request: None
+        self.goes_elsewhere: Callable[[Any], bool] = lambda request: False
 
     def install(
         self, controller: Controller, wraps: Wraps, pool: VllmPool, attachment: HookedScheduler
@@ -93,8 +98,11 @@ class StepHooks:
         return add_request
 
     def _arrive(self, request: Any) -> None:
+        self.arrives(request)
         claims = self._controller.may_concern_claims
         arrival = arrival_of(request, self._scheduler, self._blocks.groups.lead, claims=claims)
+        if self.goes_elsewhere(request):
+            arrival = replace(arrival, elsewhere=True)
         first = self._first_part(request)
         if first is not None:
             done = dict.fromkeys(("claim", "release", "renewal", "trial", "mode_change", "hints"))
@@ -265,6 +273,7 @@ class StepHooks:
         return free_request
 
     def _freed(self, request: Any) -> None:
+        self.ends(request)
         self._kept_waiting.discard(request.request_id)
         self._to_refuse.pop(request.request_id, None)
         self._blocks.not_admitted.discard(request.request_id)

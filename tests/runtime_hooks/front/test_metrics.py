@@ -17,6 +17,7 @@ from prometheus_client.parser import text_string_to_metric_families
 
 from runtime_hooks.control.client import ask
 from runtime_hooks.control.messages import Figures
+from runtime_hooks.control.ranks import Reply
 from runtime_hooks.controller.views import FiguresPage
 from runtime_hooks.front import metrics
 from runtime_hooks.front.metrics import METRICS, EngineFigures
@@ -63,7 +64,7 @@ class TestCounts:
         made.serve("job", 4, pin={"job_id": "j"})
         made.serve("no job", 4, pin={"job_id": 7})
         made.do(lambda engine: engine.pool.hold([next(iter(engine.pool.content))]))
-        found = scraped(EngineFigures(lambda request: ask(made.path, request)))
+        found = scraped(EngineFigures(lambda request: [Reply(None, ask(made.path, request))]))
         expected = {
             "up": 1,
             "accepting": 1,
@@ -87,6 +88,16 @@ class TestCounts:
         assert expected == {name: found.get(name) for name in expected}
         assert found["claimed_blocks"] == found["excluded_blocks"]
         assert 1 / 80 == pytest.approx(found["kv_cache_usage_without_held"])
+
+    def test_ranks(self) -> None:
+        """With data-parallel ranks each figure is shown by rank."""
+        pages = [page_of(TinyEngine()), page_of(TinyEngine(usable=70))]
+        replies = [Reply(rank, page) for rank, page in enumerate(pages)]
+        found = scraped(EngineFigures(lambda request: replies))
+        assert (1, 80, 70) == tuple(
+            found[name] for name in ("up", "usable_blocks{rank=0}", "usable_blocks{rank=1}")
+        )
+        assert 0 == found["live_claims{mode=expiring,rank=1}"]
 
     def test_refused_and_harmed(self) -> None:
         """A refusal, a harm and a fault each count once; a block of two modes counts for both."""
@@ -155,9 +166,9 @@ class TestScrape:
     def slow(self, goes: threading.Event, engine: TinyEngine) -> Callable[[Any], Any]:
         """An engine that answers once it is let go."""
 
-        def ask_slowly(request: Figures) -> FiguresPage:
+        def ask_slowly(request: Figures) -> list[Reply]:
             goes.wait(30)
-            return page_of(engine)
+            return [Reply(None, page_of(engine))]
 
         return ask_slowly
 
@@ -193,11 +204,10 @@ class TestScrape:
         engine = TinyEngine()
         answers: list[Any] = [page_of(engine)]
 
-        def once(request: Figures) -> FiguresPage:
+        def once(request: Figures) -> list[Reply]:
             if not answers:
                 raise SpecError("gone")
-            page: FiguresPage = answers.pop()
-            return page
+            return [Reply(None, answers.pop())]
 
         collector = EngineFigures(once)
         assert 1 == scraped(collector)["up"]
@@ -210,9 +220,9 @@ class TestScrape:
         """Many scrapes at once are one question."""
         engine, asked = TinyEngine(), []
 
-        def counted(request: Figures) -> FiguresPage:
+        def counted(request: Figures) -> list[Reply]:
             asked.append(request)
-            return page_of(engine)
+            return [Reply(None, page_of(engine))]
 
         collector = EngineFigures(counted)
         for _ in range(20):

@@ -20,6 +20,7 @@ from runtime_hooks.claims.ownership import CALLING, prepare, signed
 from runtime_hooks.claims.preregistration import Prompt
 from runtime_hooks.control.client import Refused, Unknown, ask
 from runtime_hooks.control.messages import ChangeOwn, Release, ReleaseOwn, Request, Show
+from runtime_hooks.control.ranks import Reply, answered, ask_each
 from runtime_hooks.front.owners import PATH, OwnClaims
 from runtime_hooks.settings.config import Settings
 from spec.claims.states import Mode
@@ -99,7 +100,7 @@ def called(
 
 def app_of(engine: Operated) -> OwnClaims:
     """The application of that engine's server."""
-    return OwnClaims(lambda request: ask(engine.path, request))
+    return OwnClaims(lambda request: [Reply(None, ask(engine.path, request))])
 
 
 class TestSees:
@@ -288,7 +289,7 @@ class TestWrong:
 
     def test_gone(self, tmp_path: Path) -> None:
         """Where no engine answers it says so, without a path, and when to try again."""
-        app = OwnClaims(lambda request: ask(tmp_path / "1.sock", request))
+        app = OwnClaims(lambda request: [Reply(None, ask(tmp_path / "1.sock", request))])
         status, body, headers = called(app, "GET", "")
         assert (503, b"1") == (status, headers[b"retry-after"])
         assert "no engine of this server answers" == body["error"]["message"]
@@ -330,6 +331,37 @@ class TestWrong:
         asyncio.run(all_of())
         assert (2, 80) == (most[0], len([a for a in answers if a == 503]))
         assert 0 == app._waiting
+
+
+class TestRanks:
+    @pytest.fixture
+    def ranks(self, operate: Make) -> list[Operated]:
+        """The two ranks of a server; each has a claim, the second one of the owner."""
+        made = [operate(f"{number}-dp{number}of2.aa", scopes=SCOPES) for number in range(2)]
+        for engine, owner in zip(made, ("tenant-b", "tenant-a"), strict=True):
+            stated = {**claim("a", 10), "owner_scope": owner}
+            assert engine.serve("a", 10, stated, caller=signed(owner, {CLAIM: stated}))
+        return made
+
+    def test_ranks(self, ranks: list[Operated]) -> None:
+        """An owner sees the claims of all ranks, and releases one wherever it is."""
+
+        def ask_all(request: Request) -> list[Reply]:
+            return answered(ask_each([each.path for each in ranks], request), request)
+
+        app = OwnClaims(ask_all)
+        status, body, _ = called(app, "GET", "")
+        assert (200, [("a", "tenant-a", 1)]) == (
+            status,
+            [(c["claim_id"], c["owner_scope"], c["rank"]) for c in body["claims"]],
+        )
+        epochs = {str(n): each.engine.controller.epoch for n, each in enumerate(ranks)}
+        assert (epochs, False) == (body["epochs"], "epoch" in body)
+        status, body, _ = called(app, "GET", "/a")
+        assert (200, 1, epochs["1"]) == (status, body["rank"], body["epoch"])
+        assert (200, 1) == (called(app, "DELETE", "/a")[0], ranks[0].engine.controller.claims)
+        assert 404 == called(app, "DELETE", "/a")[0]
+        assert (0, 1) == tuple(each.engine.controller.claims for each in ranks[::-1])
 
 
 @pytest.fixture(scope="module")

@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from runtime_hooks.control.client import ask
+from runtime_hooks.control.ranks import Reply
 from runtime_hooks.front import ready
 from runtime_hooks.front.ready import PATH, SCHEMA, Readiness
 from runtime_hooks.trace.inline import Inline
@@ -40,7 +41,7 @@ def called(app: Readiness, method: str = "GET") -> tuple[int, dict[str, Any]]:
 
 
 def app_of(made: Operated) -> Readiness:
-    return Readiness(lambda request: ask(made.path, request))
+    return Readiness(lambda request: [Reply(None, ask(made.path, request))])
 
 
 def test_ready(operate: Make) -> None:
@@ -87,6 +88,22 @@ def test_alarm(operate: Make) -> None:
     assert (503, False) == _short(called(app_of(made)))[:2]
 
 
+def test_ranks(operate: Make) -> None:
+    """A server is ready if each rank is; what is wrong or noted names its rank."""
+    well, lost = operate("1"), operate("2")
+    lost.engine.journal.lost.append("TraceFile")
+
+    def both(request: Any) -> list[Reply]:
+        return [Reply(rank, ask(made.path, request)) for rank, made in enumerate((well, lost))]
+
+    status, body = called(Readiness(both))
+    assert (503, False, ["rank 1: the trace cannot be written"]) == (
+        status,
+        body["ready"],
+        body["why"],
+    )
+
+
 def test_silent() -> None:
     """Where nobody answers the server is not ready; a failure of our own is not shown."""
 
@@ -109,7 +126,7 @@ def test_one_question(operate: Make, monkeypatch: pytest.MonkeyPatch) -> None:
     def slow(request: Any) -> object:
         asked.append(request)
         release.wait(30)
-        return ask(made.path, request)
+        return [Reply(None, ask(made.path, request))]
 
     async def many() -> list[tuple[int, bytes]]:
         app = Readiness(slow)

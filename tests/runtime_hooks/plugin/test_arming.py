@@ -1,10 +1,13 @@
 """Tests of plugin.arming that need no engine: how it is armed, its socket, and a lost trace."""
 
+import json
 import logging
+import os
 import socket
 import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -12,13 +15,15 @@ import pytest
 from monitor.check.files import check
 from runtime_hooks.claims.arrivals import Arrival
 from runtime_hooks.control.client import ask as ask_engine
-from runtime_hooks.control.folder import sockets
+from runtime_hooks.control.folder import routes_of_server, sockets
 from runtime_hooks.control.messages import List
 from runtime_hooks.controller.controller import Controller
 from runtime_hooks.engines.shared.attachment import HookedScheduler
 from runtime_hooks.engines.shared.wraps import Wraps
 from runtime_hooks.plugin.arming import Armed, described
-from runtime_hooks.settings.config import Drill, Settings
+from runtime_hooks.routing.rank import Rank, rank_in
+from runtime_hooks.routing.routes import RouteLog
+from runtime_hooks.settings.config import Drill, Routing, Settings
 from runtime_hooks.trace.faults import LOG
 from runtime_hooks.trace.file import TraceFile
 from runtime_hooks.trace.journal import Journal, Line
@@ -83,12 +88,21 @@ class FakeAdapter:
         """It can be hooked."""
         return ""
 
+    def rank(self, scheduler: Any) -> Rank | None:
+        """The only engine."""
+        return None
+
     def groups(self, scheduler: Any) -> tuple[CacheGroup, ...]:
         """One alone."""
         return ()
 
     def attach(
-        self, scheduler: Any, settings: Settings, journal: Journal, alarm: Callable[[], str]
+        self,
+        scheduler: Any,
+        settings: Settings,
+        journal: Journal,
+        alarm: Callable[[], str],
+        routes: RouteLog | None,
     ) -> Any:
         """Make a controller on a pool."""
         pool = TinyPool(80)
@@ -229,3 +243,54 @@ class TestSocket:
         again.runs(scheduler, lambda act: act())
         assert 0 == ask_engine(path, List()).engine.live
         again.leave(scheduler)
+
+
+class Ranked(FakeAdapter):
+    """Hooks the second of two ranks; `routes` is where it notes its claims."""
+
+    def rank(self, scheduler: Any) -> Rank:
+        """The second."""
+        return Rank(1, 2)
+
+    def attach(self, *args: Any) -> Any:
+        """Keep the file of routes."""
+        *most, self.routes = args
+        return super().attach(*most, None)
+
+
+class TestRank:
+    def test_life(self, tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+        """The trace, the stream, the socket and the file of routes name the rank, which has them as
+        long as it lives. Claims that are registered ahead would be accepted by each rank, so the
+        log says that none is."""
+        control, ahead = tmp_path / "control", tmp_path / "ahead.json"
+        ahead.write_text(json.dumps([{"claim": claim(), "prompt_token_ids": [1] * 32 * 60}]))
+        trace = str(tmp_path / "{pid}.jsonl")
+        settings = Settings(trace=trace, control=str(control), ahead=str(ahead))
+        adapter, scheduler = Ranked(), SimpleNamespace(block_size=32)
+        armed = Armed(settings, adapter)
+        armed.attach(scheduler)
+        assert "ahead.json is not read by data-parallel ranks" in caplog.text
+        assert () == adapter.controller.preregistration.tickets()
+        name = f"{os.getpid()}-dp1of2"
+        assert f"vllm:{name}" == adapter.controller.operator.claims().engine.stream
+        (path,) = sockets(control)
+        assert (tmp_path / f"{name}.jsonl").exists()
+        files = {path.name, f"{name}{routes_of_server()}"}
+        assert (Rank(1, 2), files) == (rank_in(path.name), {*os.listdir(control)})
+        assert adapter.routes is not None
+        adapter.routes.begin("claim:a", None)
+        armed.leave(scheduler)
+        assert [] == os.listdir(control)
+
+    def test_off(self, tmp_path: Path) -> None:
+        """Where routing is off there is no such file."""
+        control = tmp_path / "control"
+        settings = Settings(
+            trace=str(tmp_path / "{pid}"), control=str(control), routing=Routing(by_claims=False)
+        )
+        adapter, scheduler = Ranked(), SimpleNamespace(block_size=32)
+        armed = Armed(settings, adapter)
+        armed.attach(scheduler)
+        assert (None, 1) == (adapter.routes, len(os.listdir(control)))
+        armed.leave(scheduler)

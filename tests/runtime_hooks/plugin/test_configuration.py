@@ -123,9 +123,9 @@ class TestDoctor:
 
     def test_not(self, engine: Engine, capsys: Any) -> None:
         """A configuration that does not fit, and flags that the engine does not take."""
-        engine.why = "data_parallel_size is 2"
+        engine.why = "pipeline_parallel_size is 2"
         assert 2 == main(["doctor", "--", "model"])
-        assert capsys.readouterr().out.startswith("It would not arm: data_parallel_size is 2.")
+        assert capsys.readouterr().out.startswith("It would not arm: pipeline_parallel_size is 2.")
         assert 0 == main(["doctor"])
         assert 2 == main(["doctor", "--", "wrong"])
         assert "error: vLLM does not take these flags: wrong" in capsys.readouterr().err

@@ -1,0 +1,1 @@
+"""Sends requests to the data-parallel rank that has their claim."""
