@@ -27,7 +27,7 @@ from vllm.v1.kv_cache_interface import (
 
 from runtime_hooks.demo.tiny import DEVICE
 from runtime_hooks.engines.distribution import name_as_vllm
-from runtime_hooks.engines.shared.engine import unfit
+from runtime_hooks.engines.shared.engine import CONNECTORS, unfit
 from runtime_hooks.plugin.arming import arm, disarm
 from runtime_hooks.settings.config import Settings
 from runtime_hooks.trace.faults import LOG
@@ -159,18 +159,18 @@ class TestUnfit:
     def test_refused(self, name: str) -> None:
         """Each configuration that was not tried is refused, with what was found."""
         change, why = REFUSED[name]
-        assert why in unfit(scheduler(**change()))
+        assert why in unfit(scheduler(**change()), CONNECTORS)
 
     @pytest.mark.parametrize("name", TRIED)
     def test_tried(self, name: str) -> None:
         """What was tried is not refused."""
-        assert "" == unfit(scheduler(**TRIED[name]()))
+        assert "" == unfit(scheduler(**TRIED[name]()), CONNECTORS)
 
     @pytest.mark.parametrize(("value", "refused"), [("1", True), ("0", False)])
     def test_rust(self, monkeypatch: pytest.MonkeyPatch, value: str, refused: bool) -> None:
         """The front end in Rust is refused, where it is turned on."""
         monkeypatch.setenv("VLLM_USE_RUST_FRONTEND", value)
-        assert refused == unfit(scheduler()).startswith("VLLM_USE_RUST_FRONTEND is set")
+        assert refused == unfit(scheduler(), CONNECTORS).startswith("VLLM_USE_RUST_FRONTEND is set")
 
 
 @pytest.mark.skipif(DEVICE != "cpu", reason="two ranks need two devices")

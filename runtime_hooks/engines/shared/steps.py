@@ -51,7 +51,7 @@ class StepHooks:
     """The hooks on one scheduler.
 
     `refused_late` are refusals of the step that is being scheduled. `before_output` and
-    `still_loads` are set by the hooks on offloading.
+    `still_loads` are set by the hooks on offloading, `step_computed` by those on loads.
     """
 
     def __init__(self, scheduler: Any, blocks: BlockHooks) -> None:
@@ -65,6 +65,7 @@ class StepHooks:
         self._ended: list[str] = []  # requests with notes that ended since the last output
         self._parents: OrderedDict[str, _FirstPart] = OrderedDict()
         self.refused_late: list[Refusal] = []
+        self.step_computed: Callable[[Any, Any], None] = lambda step, _: blocks.computed(step)
         self.before_output: Callable[[Any], None] = lambda output: None
         self.still_loads: Callable[[Any], bool] = lambda request: False
 
@@ -294,7 +295,8 @@ class StepHooks:
 
     def _update_from_output(self, call: Callable[..., Any]) -> Callable[..., Any]:
         def update_from_output(scheduler_output: Any, model_runner_output: Any) -> Any:
-            self._wraps.attempt("update_from_output", self._blocks.computed, scheduler_output)
+            about = (scheduler_output, model_runner_output)
+            self._wraps.attempt("update_from_output", self.step_computed, *about)
             self._wraps.attempt("update_from_output", self.before_output, model_runner_output)
             outputs = call(scheduler_output, model_runner_output)
             if self._refused or self._notes:

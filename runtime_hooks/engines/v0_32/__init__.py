@@ -13,4 +13,4 @@ if TYPE_CHECKING:
 
 __all__ = ["ADAPTER"]
 
-ADAPTER: Final[Adapter] = VllmAdapter((*POINTS, *READS))
+ADAPTER: Final[Adapter] = VllmAdapter((*POINTS, *READS), ("ExampleConnector",))

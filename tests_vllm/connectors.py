@@ -1,0 +1,46 @@
+"""KV connectors for tests, made from vLLM's example, which saves prompts to disk."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any, ClassVar
+
+from vllm.config import KVTransferConfig
+from vllm.distributed.kv_transfer.kv_connector.v1.example_connector import ExampleConnector
+
+__all__ = ["FailingConnector", "saving"]
+
+
+class FailingConnector(ExampleConnector):  # type: ignore[misc]
+    """Loads that fail: each entry of `fails` is the block of the next load that stays empty."""
+
+    fails: ClassVar[list[int]] = []
+
+    def start_load_kv(self, forward_context: Any, **kwargs: Any) -> None:
+        """Load, and empty a block."""
+        super().start_load_kv(forward_context, **kwargs)
+        self._invalid = set[int]()
+        for request in self._get_connector_metadata().requests:
+            if not request.is_store and self.fails:
+                slots = request.slot_mapping.tolist()[:: self._block_size]
+                block = slots[self.fails.pop(0)] // self._block_size
+                self._invalid.add(block)
+                for layer in forward_context.no_compile_layers.values():
+                    layer.kv_cache[block] = 0.0
+
+    def get_block_ids_with_load_errors(self) -> set[int]:
+        """The blocks that stayed empty."""
+        return self._invalid
+
+
+def saving(folder: Path, policy: str = "fail", name: str = "ExampleConnector") -> dict[str, Any]:
+    """The configuration of an engine that saves its prompts to a folder."""
+    folder.mkdir(exist_ok=True)
+    return {
+        "kv_transfer_config": KVTransferConfig(
+            kv_connector=name,
+            kv_role="kv_both",
+            kv_load_failure_policy=policy,
+            kv_connector_extra_config={"shared_storage_path": str(folder)},
+        )
+    }
