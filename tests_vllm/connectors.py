@@ -12,9 +12,16 @@ __all__ = ["FailingConnector", "saving"]
 
 
 class FailingConnector(ExampleConnector):  # type: ignore[misc]
-    """Loads that fail: each entry of `fails` is the block of the next load that stays empty."""
+    """Loads that fail: each entry of `fails` says which block of the next load stays empty, as a
+    fraction of its blocks. Those before the load, which it writes as well, are among them."""
 
-    fails: ClassVar[list[int]] = []
+    fails: ClassVar[list[float]] = []
+
+    def get_num_new_matched_tokens(self, request: Any, computed: int) -> tuple[int | None, bool]:
+        """Load nothing for a preempted request: the example would open a file that is not there."""
+        return (0, False) if request.num_preemptions else super().get_num_new_matched_tokens(
+            request, computed
+        )
 
     def start_load_kv(self, forward_context: Any, **kwargs: Any) -> None:
         """Load, and empty a block."""
@@ -23,7 +30,7 @@ class FailingConnector(ExampleConnector):  # type: ignore[misc]
         for request in self._get_connector_metadata().requests:
             if not request.is_store and self.fails:
                 slots = request.slot_mapping.tolist()[:: self._block_size]
-                block = slots[self.fails.pop(0)] // self._block_size
+                block = slots[int(self.fails.pop(0) * len(slots))] // self._block_size
                 self._invalid.add(block)
                 for layer in forward_context.no_compile_layers.values():
                     layer.kv_cache[block] = 0.0
