@@ -19,9 +19,10 @@ class FailingConnector(ExampleConnector):  # type: ignore[misc]
 
     def get_num_new_matched_tokens(self, request: Any, computed: int) -> tuple[int | None, bool]:
         """Load nothing for a preempted request: the example would open a file that is not there."""
-        return (0, False) if request.num_preemptions else super().get_num_new_matched_tokens(
-            request, computed
-        )
+        if request.num_preemptions:
+            return 0, False
+        matched: tuple[int | None, bool] = super().get_num_new_matched_tokens(request, computed)
+        return matched
 
     def start_load_kv(self, forward_context: Any, **kwargs: Any) -> None:
         """Load, and empty a block."""
@@ -40,14 +41,25 @@ class FailingConnector(ExampleConnector):  # type: ignore[misc]
         return self._invalid
 
 
-def saving(folder: Path, policy: str = "fail", name: str = "ExampleConnector") -> dict[str, Any]:
-    """The configuration of an engine that saves its prompts to a folder."""
-    folder.mkdir(exist_ok=True)
+def saving(
+    folder: Path, policy: str = "fail", name: str = "ExampleConnector", *, several: bool = False
+) -> dict[str, Any]:
+    """The configuration of an engine that saves its prompts to a folder.
+
+    Args:
+        several: by a MultiConnector, which saves them to a second folder, too.
+    """
+    extra = {"shared_storage_path": str(folder)}
+    part = {"kv_connector": name, "kv_role": "kv_both", "kv_connector_extra_config": extra}
+    if not several:
+        return {"kv_transfer_config": KVTransferConfig(**part, kv_load_failure_policy=policy)}
+    second = {**part, "kv_connector_extra_config": {"shared_storage_path": f"{folder}.second"}}
     return {
+        "disable_hybrid_kv_cache_manager": True,
         "kv_transfer_config": KVTransferConfig(
-            kv_connector=name,
+            kv_connector="MultiConnector",
             kv_role="kv_both",
             kv_load_failure_policy=policy,
-            kv_connector_extra_config={"shared_storage_path": str(folder)},
-        )
+            kv_connector_extra_config={"connectors": [part, second]},
+        ),
     }

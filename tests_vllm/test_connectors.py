@@ -11,15 +11,17 @@ import pytest
 from vllm.distributed.kv_transfer.kv_connector.factory import KVConnectorFactory
 
 from runtime_hooks.demo.engine import claim
+from runtime_hooks.demo.scenes import offloading
 from runtime_hooks.demo.tiny import BLOCK
 from runtime_hooks.engines import adapter_of, installed
-from runtime_hooks.trace.names import name_of
+from runtime_hooks.engines.shared import hooking
 from runtime_hooks.settings.config import TAKEN
+from runtime_hooks.trace.names import name_of
 from spec.claims.claim import Mode
 from spec.stream.outcome import ModeVerdict
 from tests_vllm.actions import look, reset
-from tests_vllm.connectors import FailingConnector, saving
 from tests_vllm.conftest import Make
+from tests_vllm.connectors import FailingConnector, saving
 from tests_vllm.engine import Engine
 from tests_vllm.test_random import busy, check, play
 
@@ -44,17 +46,24 @@ def failing(make: Make, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Fail
     monkeypatch.setitem(KVConnectorFactory._registry, name, loader)
     monkeypatch.setattr(FailingConnector, "fails", [])
 
-    def made(policy: str, *, engine: dict[str, Any] | None = None, **settings: Any) -> Engine:
-        saves = saving(tmp_path / "saved", policy, name)
+    def made(
+        policy: str,
+        *,
+        several: bool = False,
+        engine: dict[str, Any] | None = None,
+        **settings: Any,
+    ) -> Engine:
+        saves = saving(tmp_path / "saved", policy, name, several=several)
         return make(engine={**saves, **(engine or {})}, **settings)
 
     return made
 
 
-def test_back(make: Make, tmp_path: Path) -> None:
+@pytest.mark.parametrize("several", [False, True], ids=["one", "several"])
+def test_back(make: Make, tmp_path: Path, several: bool) -> None:
     """Blocks of a claim that a reset took come back by a load: they count as found, not as computed
     or looked up, and are held again."""
-    engine = make(engine=saving(tmp_path / "saved"))
+    engine = make(engine=saving(tmp_path / "saved", several=several))
     (first,) = engine.serve((*RESIDENT, claim()))
     reset(engine)
     (again,) = engine.serve(RESIDENT)
@@ -83,11 +92,12 @@ def blocks_of(engine: Engine, kind: str) -> list[tuple[bool, int]]:
     return [(bool(event.found), len(event.block_ids or ())) for event in events]
 
 
+@pytest.mark.parametrize("several", [False, True], ids=["one", "several"])
 @pytest.mark.parametrize("policy", ["fail", "recompute"])
-def test_fails(failing: Failing, policy: str) -> None:
+def test_fails(failing: Failing, policy: str, several: bool) -> None:
     """Of a load that fails at a block, only the blocks before it count. Those behind it, and what
     a request beside it computed from them, leave the cache until they hold their contents."""
-    engine = failing(policy)
+    engine = failing(policy, several=several)
     (first,) = engine.serve(RESIDENT)
     reset(engine)
     FailingConnector.fails.append(0.67)
@@ -127,9 +137,44 @@ def test_overwritten(failing: Failing, policy: str) -> None:
 
 def test_offloadable(make: Make, tmp_path: Path) -> None:
     """It is no offload tier for claims."""
-    (answer,) = make(engine=saving(tmp_path / "saved")).serve((*RESIDENT, claim(mode="offloadable")))
+    engine = make(engine=saving(tmp_path / "saved"))
+    (answer,) = engine.serve((*RESIDENT, claim(mode="offloadable")))
     assert "rejected" == answer.metadata["claim"]["decision"]
     assert "no offload tier" in answer.metadata["claim"]["reason"]
+
+
+@pytest.fixture
+def waiting(make: Make, monkeypatch: pytest.MonkeyPatch) -> Make:
+    """Make an engine with vLLM's offloading, whose requests wait for their loads; what it is but a
+    connector the plugin does not know."""
+    monkeypatch.setattr(hooking, "manager_of", lambda scheduler: None)
+    return lambda **settings: make(engine=offloading(), **settings)
+
+
+class TestWaits:
+    """A connector whose requests wait for their loads."""
+
+    def test_back(self, waiting: Make) -> None:
+        """Blocks that come back before their request runs count as found, too."""
+        engine = waiting()
+        (first,) = engine.serve((*RESIDENT, claim()))
+        engine.serve(("filler", 1))
+        reset(engine)
+        (again,) = engine.serve(RESIDENT)
+        assert (first.tokens, 61 * BLOCK) == (again.tokens, again.cached)
+        assert {} == engine.armed.attachments[0].faults
+
+        engine.close()
+        assert [(False, 60), (True, 60), (True, 1)] == blocks_of(engine, "block_cached")
+        assert 2 == len(engine.kinds("claim_materialized"))
+        assert KEPT is engine.judge(Mode.HARD_PROTECTED).verdict
+
+    @pytest.mark.parametrize("seed", [0, 1])
+    def test_random(self, waiting: Make, seed: int) -> None:
+        """Whatever comes, every claim is kept."""
+        engine = waiting(defer_s=0.01 * seed)
+        play(engine, random.Random(seed), MODES)
+        check(engine, MODES)
 
 
 class Loads:
@@ -145,13 +190,14 @@ class Loads:
         return self.planned - len(FailingConnector.fails)
 
 
-@pytest.mark.parametrize("seed", [0, 1])
+@pytest.mark.parametrize("several", [False, True], ids=["one", "several"])
 @pytest.mark.parametrize("policy", ["no failure", "recompute", "fail"])
-def test_random(failing: Failing, seed: int, policy: str) -> None:
+def test_random(failing: Failing, policy: str, several: bool) -> None:
     """Whatever comes, every claim is kept, also where loads fail."""
-    source = random.Random(seed)
+    source = random.Random(several)
     loads = Loads(policy, source)
-    engine = failing("recompute" if policy == "recompute" else "fail", defer_s=0.01 * seed)
+    how = "recompute" if policy == "recompute" else "fail"
+    engine = failing(how, several=several, defer_s=0.01 * several)
     play(engine, source, MODES, loads.ends)
     assert bool(loads.planned) == bool(loads.failed())
     check(engine, MODES)

@@ -43,17 +43,22 @@ READS: Final = (
             "model_config",
             "scheduler_config",
             "speculative_config",
+            "lora_config",
             "kv_transfer_config",
         ),
     ),
     Reads("vllm.config.scheduler:SchedulerConfig", ("get_scheduler_cls",)),
     Reads("vllm.config.speculative:SpeculativeConfig", ("method",)),
-    Reads("vllm.config.kv_transfer:KVTransferConfig", ("kv_connector",)),
+    Reads(
+        "vllm.config.kv_transfer:KVTransferConfig",
+        ("kv_connector", "kv_connector_module_path", "kv_connector_extra_config"),
+    ),
     Reads(
         "vllm.config.parallel:ParallelConfig",
         (
             "data_parallel_size",
             "elastic_ep_max_dp_size",
+            "tensor_parallel_size",
             "pipeline_parallel_size",
             "prefill_context_parallel_size",
             "decode_context_parallel_size",
@@ -76,7 +81,7 @@ READS: Final = (
     ),
     Reads(
         f"{_CORE}single_type_kv_cache_manager:SingleTypeKVCacheManager",
-        ("block_size", "max_admission_blocks_per_request"),
+        ("block_size", "max_admission_blocks_per_request", "num_cached_block"),
     ),
     Reads(
         f"{_CORE}single_type_kv_cache_manager:MambaManager",

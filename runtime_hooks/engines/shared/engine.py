@@ -24,7 +24,15 @@ if TYPE_CHECKING:
     from vllm.config import VllmConfig
     from vllm.v1.kv_cache_interface import KVCacheGroupSpec, KVCacheSpec
 
-__all__ = ["CONNECTORS", "LOADED", "groups_of", "identity_of", "unfit", "unfit_class", "unfit_config"]
+__all__ = [
+    "CONNECTORS",
+    "LOADED",
+    "groups_of",
+    "identity_of",
+    "unfit",
+    "unfit_class",
+    "unfit_config",
+]
 
 LOADED: Final = (
     "the kinds of the model's caches",
@@ -36,6 +44,7 @@ LOADED: Final = (
 CONNECTORS: Final = ("OffloadingConnector",)
 """The KV connectors that were tried with every version."""
 
+_SEVERAL: Final = "MultiConnector"
 _DRAFTING: Final = ("ngram", "eagle", "eagle3", "draft_model")
 _CACHES: Final = (
     FullAttentionSpec,
@@ -105,16 +114,24 @@ def _unfit_connector(config: VllmConfig, connectors: Sequence[str]) -> str:
     transfer = config.kv_transfer_config
     if transfer is None or transfer.kv_connector is None:
         return ""
-    name, module = transfer.kv_connector, transfer.kv_connector_module_path
-    if name not in connectors or module:
-        shown = f"{module}.{name}" if module else name
-        return f"the KV connector is {shown}, and vLLM's {', '.join(connectors)} were tried"
+    name, tried = transfer.kv_connector, ", ".join(connectors)
+    used = [(name, transfer.kv_connector_module_path)]
+    parts = transfer.kv_connector_extra_config.get("connectors") or () if name == _SEVERAL else ()
+    used += [(part["kv_connector"], part.get("kv_connector_module_path")) for part in parts]
+    for each, module in used:
+        if each not in connectors or module:
+            shown = f"{module}.{each}" if module else each
+            return f"the KV connector is {shown}, which is none of those that were tried: {tried}"
+    if any(each in CONNECTORS for each, _ in used[1:]):
+        return f"{CONNECTORS[0]} is a part of {name}, and was tried by itself"
     if name in CONNECTORS:
         return ""
     if config.parallel_config.tensor_parallel_size > 1:
         return f"the KV connector is {name}, which was tried with one tensor-parallel rank"
     if config.lora_config is not None:
         return f"the KV connector is {name}, which was tried without adapters"
+    if config.speculative_config is not None:
+        return f"the KV connector is {name}, which was tried without drafting"
     return ""
 
 

@@ -73,7 +73,7 @@ class LoadHooks:
         `fail` it leaves the blocks of requests that shared blocks which were not loaded.
         """
         manager, size = self._scheduler.kv_cache_manager, self._scheduler.block_size
-        for request_id in affected:
+        for request_id in sorted(affected):
             valid = self._scheduler.requests[request_id].num_computed_tokens // size
             (blocks,) = manager.get_block_ids(request_id)
             manager.block_pool.evict_blocks(set(blocks[valid:]))
