@@ -18,7 +18,7 @@ class FailingConnector(ExampleConnector):  # type: ignore[misc]
     fails: ClassVar[list[float]] = []
 
     def get_num_new_matched_tokens(self, request: Any, computed: int) -> tuple[int | None, bool]:
-        """Load nothing for a preempted request: the example would open a file that is not there."""
+        """Do not load for a preempted request: the example would open a file that is not there."""
         if request.num_preemptions:
             return 0, False
         matched: tuple[int | None, bool] = super().get_num_new_matched_tokens(request, computed)

@@ -63,6 +63,8 @@ ELSEWHERE = {
     "BlockPool.touch": "called by the plugin, and not wrapped",
     "BlockPool.free_blocks": "called by the plugin, and not wrapped",
     "EngineCore.shutdown": "the engine ends",
+    "KVCacheManager.get_computed_blocks": "several caches",
+    "BlockPool.cache_partial_block": "several caches",
     "EngineCoreProc.run_busy_loop": "the loop of an engine in a process of its own",
     "CPUOffloadingManager.complete_store": "the offload tier",
     "CPUOffloadingManager.prepare_store": "the offload tier",

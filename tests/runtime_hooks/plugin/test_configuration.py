@@ -69,7 +69,7 @@ class TestNotes:
         assert "key-b" not in note
 
     def test_connector(self) -> None:
-        """What is not observed of a connector; nothing is noted of the one that is the tier."""
+        """What is not observed of a connector; the one that is the tier has no note."""
         connector = SimpleNamespace(kv_connector="ExampleConnector")
         (note,) = notes(Settings(), kv_transfer_config=connector)
         assert note.startswith("ExampleConnector is no offload tier for claims; not observed: what")
