@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from collections.abc import Collection
 from typing import Any
 
 import pytest
@@ -76,8 +77,13 @@ def reset(scheduler: Any, *, running: bool) -> None:
             raise
 
 
-def play(engine: Engine, source: random.Random, modes: tuple[Mode, ...]) -> None:
-    """Some steps of anything."""
+def play(
+    engine: Engine,
+    source: random.Random,
+    modes: tuple[Mode, ...],
+    ends: Collection[str] = ("length", "abort"),
+) -> None:
+    """Some steps of anything; requests end in one of these ways."""
     scheduler = engine.core.scheduler
     for number in range(STEPS):
         asked: list[Any] = []
@@ -95,7 +101,7 @@ def play(engine: Engine, source: random.Random, modes: tuple[Mode, ...]) -> None
         if source.random() < 0.05:
             reset(scheduler, running=source.random() < 0.5)
         answers = engine.serve(*asked)
-        assert {answer.finish_reason for answer in answers} <= {"length", "abort"}
+        assert {answer.finish_reason for answer in answers} <= {*ends}
         compare(engine)
 
 
@@ -133,8 +139,16 @@ def test_kept(make: Make, seed: int, tier: bool) -> None:
     assert len(arrived) == len(set(arrived))
 
 
-def busy(engine: Engine, source: random.Random, modes: tuple[Mode, ...], tier: bool) -> None:
-    """Requests of many tokens, several at once, of which some are preempted."""
+def busy(
+    engine: Engine,
+    source: random.Random,
+    modes: tuple[Mode, ...],
+    tier: bool,
+    ends: Collection[str] = ("length", "abort"),
+) -> None:
+    """Requests of many tokens, several at once, of which some are preempted; they end in one of
+    these ways.
+    """
     for turn in range(40):
         prompts, params = [], []
         for extra in range(source.choice((2, 3, 4, 6, 8))):
@@ -156,7 +170,7 @@ def busy(engine: Engine, source: random.Random, modes: tuple[Mode, ...], tier: b
         if source.random() < 0.1:
             engine.core.scheduler.reset_prefix_cache(reset_connector=source.random() < 0.5)
         outputs = engine.llm.generate(prompts, params, use_tqdm=False)
-        assert {output.outputs[0].finish_reason for output in outputs} <= {"length", "abort"}
+        assert {output.outputs[0].finish_reason for output in outputs} <= {*ends}
         compare(engine)
 
 

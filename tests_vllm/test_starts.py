@@ -28,7 +28,7 @@ from vllm.v1.kv_cache_interface import (
 
 from runtime_hooks.demo.tiny import DEVICE
 from runtime_hooks.engines.distribution import name_as_vllm
-from runtime_hooks.engines.shared.engine import unfit
+from runtime_hooks.engines.shared.engine import CONNECTORS, unfit
 from runtime_hooks.plugin.arming import arm, disarm
 from runtime_hooks.settings.config import Settings
 from runtime_hooks.trace.faults import LOG
@@ -81,6 +81,7 @@ def scheduler(kind: type = Scheduler, **changes: Any) -> Any:
     made = kind.__new__(kind)
     made.vllm_config = SimpleNamespace(
         parallel_config=changes.get("parallel", ParallelConfig()),
+        lora_config=changes.get("lora"),
         speculative_config=changes.get("speculative"),
         kv_transfer_config=changes.get("transfer"),
         model_config=SimpleNamespace(is_multimodal_model=changes.get("multimodal", False)),
@@ -117,6 +118,20 @@ def sized(name: str, **more: Any) -> Callable[[], dict[str, Any]]:
 
 
 OFFLOADING = KVTransferConfig(kv_connector="OffloadingConnector", kv_role="kv_both")
+SAVING = KVTransferConfig(kv_connector="ExampleConnector", kv_role="kv_both")
+OWN = KVTransferConfig(
+    kv_connector="OffloadingConnector", kv_connector_module_path="own", kv_role="kv_both"
+)
+TRIED_CONNECTORS = (*CONNECTORS, "ExampleConnector", "MultiConnector")
+
+
+def several(*names: str, **more: str) -> KVTransferConfig:
+    """A connector that is made of these."""
+    parts = {"connectors": [{"kv_connector": name, **more} for name in names]}
+    return KVTransferConfig(
+        kv_connector="MultiConnector", kv_role="kv_both", kv_connector_extra_config=parts
+    )
+
 
 REFUSED: dict[str, tuple[Callable[[], dict[str, Any]], str]] = {
     "pipeline": (sized("pipeline_parallel_size"), "pipeline_parallel_size is 2"),
@@ -125,7 +140,32 @@ REFUSED: dict[str, tuple[Callable[[], dict[str, Any]], str]] = {
     "drafting": (lambda: {"speculative": SimpleNamespace(method="mtp")}, "drafted by mtp"),
     "connector": (
         lambda: {"transfer": KVTransferConfig(kv_connector="NixlConnector", kv_role="kv_both")},
+        "the KV connector is NixlConnector, which is none of those that were tried: Offloading",
+    ),
+    "connector of a module": (lambda: {"transfer": OWN}, "connector is own.OffloadingConnector"),
+    "connector, tensor": (
+        sized("tensor_parallel_size", transfer=SAVING),
+        "the KV connector is ExampleConnector, which was tried with one tensor-parallel rank",
+    ),
+    "connector, adapters": (
+        lambda: {"transfer": SAVING, "lora": object()},
+        "the KV connector is ExampleConnector, which was tried without adapters",
+    ),
+    "connector, drafting": (
+        lambda: {"transfer": SAVING, "speculative": SimpleNamespace(method="ngram")},
+        "the KV connector is ExampleConnector, which was tried without drafting",
+    ),
+    "connectors": (
+        lambda: {"transfer": several("ExampleConnector", "NixlConnector")},
         "the KV connector is NixlConnector",
+    ),
+    "connectors, with a tier": (
+        lambda: {"transfer": several("ExampleConnector", "OffloadingConnector")},
+        "OffloadingConnector is a part of MultiConnector, and was tried by itself",
+    ),
+    "connectors of a module": (
+        lambda: {"transfer": several("ExampleConnector", kv_connector_module_path="own")},
+        "the KV connector is own.ExampleConnector",
     ),
     "multimodal": (lambda: {"multimodal": True}, "more than text"),
     "no cache": (lambda: {"caching": False}, "prefix caching is off"),
@@ -145,7 +185,7 @@ REFUSED: dict[str, tuple[Callable[[], dict[str, Any]], str]] = {
     ),
     "groups, with a tier": (
         lambda: {"specs": [full(), sliding()], "transfer": OFFLOADING},
-        "several caches, and an offload tier",
+        "several caches, and a KV connector",
     ),
     "own": (lambda: {"kind": Own}, "test_starts.Own, and vLLM's own was tried"),
 }
@@ -161,6 +201,8 @@ TRIED: dict[str, Callable[[], dict[str, Any]]] = {
     "groups": lambda: {"specs": [full(), full(), sliding()]},
     "sizes of windows": lambda: {"specs": [full(), sliding(64)]},
     "offloading": lambda: {"transfer": OFFLOADING},
+    "saving": lambda: {"transfer": SAVING},
+    "saving twice": lambda: {"transfer": several("ExampleConnector", "ExampleConnector")},
 }
 
 
@@ -169,18 +211,18 @@ class TestUnfit:
     def test_refused(self, name: str) -> None:
         """Each configuration that was not tried is refused, with what was found."""
         change, why = REFUSED[name]
-        assert why in unfit(scheduler(**change()))
+        assert why in unfit(scheduler(**change()), TRIED_CONNECTORS)
 
     @pytest.mark.parametrize("name", TRIED)
     def test_tried(self, name: str) -> None:
         """What was tried is not refused."""
-        assert "" == unfit(scheduler(**TRIED[name]()))
+        assert "" == unfit(scheduler(**TRIED[name]()), TRIED_CONNECTORS)
 
     @pytest.mark.parametrize(("value", "refused"), [("1", True), ("0", False)])
     def test_rust(self, monkeypatch: pytest.MonkeyPatch, value: str, refused: bool) -> None:
         """The front end in Rust is refused, where it is turned on."""
         monkeypatch.setenv("VLLM_USE_RUST_FRONTEND", value)
-        assert refused == unfit(scheduler()).startswith("VLLM_USE_RUST_FRONTEND is set")
+        assert refused == unfit(scheduler(), ()).startswith("VLLM_USE_RUST_FRONTEND is set")
 
 
 @pytest.mark.skipif(DEVICE != "cpu", reason="two ranks need two devices")

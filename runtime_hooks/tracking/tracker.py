@@ -56,19 +56,24 @@ class BlockTracker:
     # What the engine does.
 
     def cached(
-        self, request_id: str, start: int, pairs: Sequence[tuple[bytes, int]], group: int = 0
+        self,
+        request_id: str | None,
+        start: int,
+        pairs: Sequence[tuple[bytes, int]],
+        group: int = 0,
     ) -> None:
         """Blocks that a request computed are cached.
 
         Where the request has ended meanwhile, the blocks count as found.
 
         Args:
+            request_id: None where the blocks were loaded; then they count as found, too.
             start: the number of the first block in its group of caches.
             pairs: contents and blocks.
             group: of caches.
         """
         self._tick()
-        computed_by = request_id if self._unfinished(request_id) else None
+        computed_by = request_id if request_id and self._unfinished(request_id) else None
         if self.ledger.claimed or self.watched.ledger.claimed:
             self.place(pairs, computed_by)
         self.state_unclaimed(start, pairs, computed_by, group)

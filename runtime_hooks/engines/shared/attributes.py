@@ -43,12 +43,16 @@ READS: Final = (
             "model_config",
             "scheduler_config",
             "speculative_config",
+            "lora_config",
             "kv_transfer_config",
         ),
     ),
     Reads("vllm.config.scheduler:SchedulerConfig", ("get_scheduler_cls",)),
     Reads("vllm.config.speculative:SpeculativeConfig", ("method",)),
-    Reads("vllm.config.kv_transfer:KVTransferConfig", ("kv_connector",)),
+    Reads(
+        "vllm.config.kv_transfer:KVTransferConfig",
+        ("kv_connector", "kv_connector_module_path", "kv_connector_extra_config"),
+    ),
     Reads(
         "vllm.config.parallel:ParallelConfig",
         (
@@ -57,6 +61,7 @@ READS: Final = (
             "data_parallel_hybrid_lb",
             "data_parallel_external_lb",
             "elastic_ep_max_dp_size",
+            "tensor_parallel_size",
             "pipeline_parallel_size",
             "prefill_context_parallel_size",
             "decode_context_parallel_size",
@@ -79,7 +84,7 @@ READS: Final = (
     ),
     Reads(
         f"{_CORE}single_type_kv_cache_manager:SingleTypeKVCacheManager",
-        ("block_size", "max_admission_blocks_per_request"),
+        ("block_size", "max_admission_blocks_per_request", "num_cached_block"),
     ),
     Reads(
         f"{_CORE}single_type_kv_cache_manager:MambaManager",

@@ -21,9 +21,10 @@ if TYPE_CHECKING:
 
 __all__ = ["BlockHooks"]
 
-Cached: TypeAlias = tuple[str, int, list[Any], list[Any], int]
-"""Blocks cached in one call: the request, the number of the first in its group of caches, the
-blocks, their keys, and the group. A block that was left out has no key.
+Cached: TypeAlias = tuple[str | None, int, list[Any], list[Any], int]
+"""Blocks cached in one call: the request that computes them (None: a connector loads them), the
+number of the first in its group of caches, the blocks, their keys, and the group. A block that was
+left out has no key.
 """
 
 
@@ -43,6 +44,7 @@ class BlockHooks:
         self._steps: deque[tuple[Any, list[Cached]]] = deque()  # scheduled and not computed yet
         self._removed: list[int] = []  # blocks that left the cache within the present call
         self._for: str | None = None  # the request that blocks are allocated for
+        self.filled = 0  # the first blocks of a request, found or loaded, where some are loaded
         self.no_room: str | None = None  # the last request of this step that got no blocks
         self.not_admitted: set[str] = set()  # requests of which only loaded blocks are cached
         self.loaded: str | None = None  # the request whose loaded blocks are being cached
@@ -92,18 +94,22 @@ class BlockHooks:
             request: Any,
             num_new_tokens: int,
             num_new_computed_tokens: int = 0,
+            new_computed_blocks: Any = None,
+            num_lookahead_tokens: int = 0,
+            num_external_computed_tokens: int = 0,
             *args: Any,
             **named: Any,
         ) -> Any:
+            found, loads = num_new_computed_tokens, num_external_computed_tokens
             self._for = request.request_id
-            blocks = call(request, num_new_tokens, num_new_computed_tokens, *args, **named)
-            self._for = None
+            self.filled = (found + loads) // self._size if loads > 0 else 0
+            about = (new_computed_blocks, num_lookahead_tokens, loads)
+            blocks = call(request, num_new_tokens, found, *about, *args, **named)
+            self._for, self.filled = None, 0
             if blocks is None:
                 self.no_room = request.request_id
             elif not request.num_computed_tokens:
-                self._wraps.attempt(
-                    "allocate_slots", self._look_up, request, num_new_computed_tokens
-                )
+                self._wraps.attempt("allocate_slots", self._look_up, request, found, loads)
             return blocks
 
         return allocate_slots
@@ -150,11 +156,16 @@ class BlockHooks:
         limit -= limit % self.groups.align
         return limit if load is None else min(limit, found + load // self._size)
 
-    def _look_up(self, request: Any, tokens: int) -> None:
+    def _look_up(self, request: Any, tokens: int, loads: int) -> None:
+        """Report what a request found in the cache; what is loaded was not found.
+
+        ExampleConnector answers with fewer than no tokens where it has less of a prompt than the
+        cache. vLLM computes these tokens again, as if the request had not asked for them.
+        """
         if not self._controller.claims:
             return
-        found = tokens // self._size
-        asked = self.could_use(request, found)
+        found = (tokens + min(loads, 0)) // self._size
+        asked = found if loads < 0 else self.could_use(request, found)
         if asked and self._controller.tracker.is_claimed(self._keys(request, self._size)[0]):
             self.report_found(request, asked, found)
 
@@ -246,9 +257,13 @@ class BlockHooks:
 
     def _note_fresh(self, request_id: str, start: int, blocks: list[Any], group: int) -> None:
         """These blocks of a request, from this one of a group on, are cached."""
-        if not self.all_loaded or request_id != self.loaded:
-            keys = [block.block_hash for block in blocks]
-            self._fresh.append((request_id, start, blocks, keys, group))
+        if self.all_loaded and request_id == self.loaded:
+            return
+        keys = [block.block_hash for block in blocks]
+        end = max(0, self.filled - start)
+        for by, first, last in ((None, 0, end), (request_id, end, len(blocks))):
+            if part := blocks[first:last]:
+                self._fresh.append((by, start + first, part, keys[first:last], group))
 
     def _evict_blocks(self, call: Callable[[Any], None]) -> Callable[[Any], None]:
         removed = self._removed

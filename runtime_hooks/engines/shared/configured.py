@@ -37,6 +37,9 @@ class _Version(Protocol):
     @property
     def loaded(self) -> tuple[str, ...]: ...
 
+    @property
+    def connectors(self) -> tuple[str, ...]: ...
+
     def unfit(self, scheduler: Any) -> str: ...
 
     def unfit_settings(self, config: Any) -> str: ...
@@ -49,7 +52,8 @@ def configured(version: _Version, flags: Sequence[str], *, load: bool) -> Config
         with redirect_stdout(_Unsaid()):
             config = _config(found)
             kind = config.scheduler_config.get_scheduler_cls()
-        why = unfit_class(kind) or unfit_config(config) or version.unfit_settings(config)
+        why = unfit_class(kind) or unfit_config(config, version.connectors)
+        why = why or version.unfit_settings(config)
         usable = None
         if load and not why:
             why, usable = _loaded(version, config)

@@ -25,7 +25,15 @@ if TYPE_CHECKING:
     from vllm.config import VllmConfig
     from vllm.v1.kv_cache_interface import KVCacheGroupSpec, KVCacheSpec
 
-__all__ = ["LOADED", "groups_of", "identity_of", "unfit", "unfit_class", "unfit_config"]
+__all__ = [
+    "CONNECTORS",
+    "LOADED",
+    "groups_of",
+    "identity_of",
+    "unfit",
+    "unfit_class",
+    "unfit_config",
+]
 
 LOADED: Final = (
     "the kinds of the model's caches",
@@ -34,7 +42,10 @@ LOADED: Final = (
 )
 """What is known only once the model is loaded."""
 
-_CONNECTORS: Final = ("OffloadingConnector",)
+CONNECTORS: Final = ("OffloadingConnector",)
+"""The KV connectors that were tried with every version."""
+
+_SEVERAL: Final = "MultiConnector"
 _DRAFTING: Final = ("ngram", "eagle", "eagle3", "draft_model")
 _CACHES: Final = (
     FullAttentionSpec,
@@ -45,10 +56,14 @@ _CACHES: Final = (
 )
 
 
-def unfit(scheduler: Scheduler) -> str:
-    """Why an engine cannot be hooked as it is configured; empty where it can be."""
+def unfit(scheduler: Scheduler, connectors: Sequence[str]) -> str:
+    """Why an engine cannot be hooked as it is configured; empty where it can be.
+
+    Args:
+        connectors: the KV connectors that were tried, by name.
+    """
     kind, config = type(scheduler), scheduler.vllm_config
-    return unfit_class(kind) or unfit_config(config) or _unfit_cache(scheduler)
+    return unfit_class(kind) or unfit_config(config, connectors) or _unfit_cache(scheduler)
 
 
 def unfit_class(kind: type) -> str:
@@ -58,22 +73,54 @@ def unfit_class(kind: type) -> str:
     return f"the scheduler is {kind.__module__}.{kind.__qualname__}, and vLLM's own was tried"
 
 
-def unfit_config(config: VllmConfig) -> str:
-    """Why no engine of a configuration can be hooked; empty where one may be."""
+def unfit_config(config: VllmConfig, connectors: Sequence[str]) -> str:
+    """Why no engine of a configuration can be hooked; empty where one may be.
+
+    Args:
+        connectors: the KV connectors that were tried, by name.
+    """
     if why := unfit_parallel(config):
         return why
     if os.environ.get("VLLM_USE_RUST_FRONTEND", "0") not in ("", "0"):
         return "VLLM_USE_RUST_FRONTEND is set, and refusals were tried with the Python server"
-    drafting, transfer = config.speculative_config, config.kv_transfer_config
+    drafting = config.speculative_config
     if drafting is not None and drafting.method not in _DRAFTING:
         return f"tokens are drafted by {drafting.method}, and {', '.join(_DRAFTING)} were tried"
-    transfer = config.kv_transfer_config
-    if transfer is not None and transfer.kv_connector not in (None, *_CONNECTORS):
-        return f"the KV connector is {transfer.kv_connector}, and {_CONNECTORS[0]} was tried"
+    if why := _unfit_connector(config, connectors):
+        return why
     if config.model_config.is_multimodal_model:
         return "the model takes more than text, and claims are on prompts of text"
     if not config.cache_config.enable_prefix_caching:
         return "prefix caching is off, so there is nothing to claim"
+    return ""
+
+
+def _unfit_connector(config: VllmConfig, connectors: Sequence[str]) -> str:
+    """Why the KV connector was not tried. One of a module of its own may be anything.
+
+    ExampleConnector names its files by the tokens alone: by neither the rank nor the adapter.
+    """
+    transfer = config.kv_transfer_config
+    if transfer is None or transfer.kv_connector is None:
+        return ""
+    name, tried = transfer.kv_connector, ", ".join(connectors)
+    used = [(name, transfer.kv_connector_module_path)]
+    parts = transfer.kv_connector_extra_config.get("connectors") or () if name == _SEVERAL else ()
+    used += [(part["kv_connector"], part.get("kv_connector_module_path")) for part in parts]
+    for each, module in used:
+        if each not in connectors or module:
+            shown = f"{module}.{each}" if module else each
+            return f"the KV connector is {shown}, which is none of those that were tried: {tried}"
+    if any(each in CONNECTORS for each, _ in used[1:]):
+        return f"{CONNECTORS[0]} is a part of {name}, and was tried by itself"
+    if name in CONNECTORS:
+        return ""
+    if config.parallel_config.tensor_parallel_size > 1:
+        return f"the KV connector is {name}, which was tried with one tensor-parallel rank"
+    if config.lora_config is not None:
+        return f"the KV connector is {name}, which was tried without adapters"
+    if config.speculative_config is not None:
+        return f"the KV connector is {name}, which was tried without drafting"
     return ""
 
 
@@ -98,7 +145,7 @@ def _unfit_cache(scheduler: Scheduler) -> str:
     if len(specs) > 1 and coordinator.eagle_group_ids:
         return "the model has several caches, and drafting of this kind was tried with one"
     if len(specs) > 1 and scheduler.connector is not None:
-        return "the model has several caches, and an offload tier was tried with one"
+        return "the model has several caches, and a KV connector was tried with one"
     return ""
 
 

@@ -81,7 +81,8 @@ POINTS: Final = (
             "has_scheduled_reqs",
             "skip_zeroing_group_ids",
         ),
-        sees="which cached prefix a request uses, and which request blocks are allocated for",
+        sees="which cached prefix a request uses, which of its blocks a connector loads, and which "
+        "request blocks are allocated for",
     ),
     Hook(
         "vllm.v1.core.kv_cache_manager:KVCacheManager.get_computed_blocks",
@@ -165,7 +166,7 @@ POINTS: Final = (
     Hook(
         f"{_SCHEDULER}_update_waiting_for_remote_kv",
         ("self", "request"),
-        sees="a load succeeded",
+        sees="a load on which a request waited has ended",
     ),
     Hook(
         f"{_SCHEDULER}_free_blocks",
@@ -176,7 +177,8 @@ POINTS: Final = (
         f"{_SCHEDULER}_handle_invalid_blocks",
         ("self", "invalid_block_ids", "num_scheduled_tokens"),
         sees="a load failed",
-        does="refuses the request and names the claim, under either failure policy",
+        does="refuses the request and names the claim, under either failure policy; removes from "
+        "the cache what a connector that is no offload tier did not load",
     ),
     Hook(
         f"{_OFFLOADING}scheduler:OffloadingConnectorScheduler.get_num_new_matched_tokens",

@@ -18,8 +18,16 @@ from runtime_hooks.engines.shared.attachment import HookedScheduler
 from runtime_hooks.engines.shared.balancing import route_by_claims
 from runtime_hooks.engines.shared.blocks import BlockHooks
 from runtime_hooks.engines.shared.configured import configured
-from runtime_hooks.engines.shared.engine import LOADED, groups_of, identity_of, unfit, unfit_class
+from runtime_hooks.engines.shared.engine import (
+    CONNECTORS,
+    LOADED,
+    groups_of,
+    identity_of,
+    unfit,
+    unfit_class,
+)
 from runtime_hooks.engines.shared.front import add_to_server
+from runtime_hooks.engines.shared.loads import LoadHooks
 from runtime_hooks.engines.shared.loop import wake_idle
 from runtime_hooks.engines.shared.offload import OffloadHooks, manager_of
 from runtime_hooks.engines.shared.parallel import rank_of
@@ -53,6 +61,7 @@ class VllmAdapter:
 
     Args:
         points: the parts of the engine that are as they were when this version was tried.
+        connectors: the KV connectors that were tried with this version alone, by name.
     """
 
     block_hooks: type[BlockHooks] = BlockHooks
@@ -60,12 +69,14 @@ class VllmAdapter:
     offload_hooks: type[OffloadHooks] = OffloadHooks
     loaded: tuple[str, ...] = LOADED
 
-    def __init__(self, points: Sequence[Point]) -> None:
+    def __init__(self, points: Sequence[Point], connectors: Sequence[str] = ()) -> None:
         self.points: Final = tuple(points)
+        self.connectors = (*CONNECTORS, *connectors)
 
     def unfit(self, scheduler: Any) -> str:
         """Why the engine of a scheduler cannot be hooked as configured; empty where it can be."""
-        return unfit(scheduler) or self.unfit_settings(scheduler.vllm_config)
+        config = scheduler.vllm_config
+        return unfit(scheduler, self.connectors) or self.unfit_settings(config)
 
     def unfit_settings(self, config: Any) -> str:
         """Why this version, unlike others, cannot be hooked with a configuration; or empty."""
@@ -118,8 +129,12 @@ class VllmAdapter:
             steps.install(controller, wraps, pool, attachment)
             if tier is not None:
                 tier.install(controller, wraps, steps, blocks)
+            elif scheduler.connector is not None:
+                LoadHooks(scheduler, blocks).install(wraps, steps)
             if routes is not None:
-                ClaimRoutes(scheduler.block_size, groups.lead, routes).install(controller, steps)
+                ClaimRoutes(scheduler.hash_block_size, groups.lead, routes).install(
+                    controller, steps
+                )
         except Exception:
             wraps.remove()  # all hooks or none
             raise

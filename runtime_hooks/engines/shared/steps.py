@@ -51,7 +51,7 @@ class StepHooks:
     """The hooks on one scheduler.
 
     `refused_late` are refusals of the step that is being scheduled. `before_output` and
-    `still_loads` are set by the hooks on offloading. `arrives` and `ends` are called with each
+    `still_loads` are set by the hooks on offloading, `step_computed` by those on loads. `arrives` and `ends` are called with each
     request before what came with it is decided on; `goes_elsewhere` says whether a request that
     does not fit is sent to another rank.
     """
@@ -67,6 +67,7 @@ class StepHooks:
         self._ended: list[str] = []  # requests with notes that ended since the last output
         self._parents: OrderedDict[str, _FirstPart] = OrderedDict()
         self.refused_late: list[Refusal] = []
+        self.step_computed: Callable[[Any, Any], None] = lambda step, _: blocks.computed(step)
         self.before_output: Callable[[Any], None] = lambda output: None
         self.still_loads: Callable[[Any], bool] = lambda request: False
         self.arrives: Callable[[Any], None] = lambda request: None
@@ -303,7 +304,8 @@ class StepHooks:
 
     def _update_from_output(self, call: Callable[..., Any]) -> Callable[..., Any]:
         def update_from_output(scheduler_output: Any, model_runner_output: Any) -> Any:
-            self._wraps.attempt("update_from_output", self._blocks.computed, scheduler_output)
+            about = (scheduler_output, model_runner_output)
+            self._wraps.attempt("update_from_output", self.step_computed, *about)
             self._wraps.attempt("update_from_output", self.before_output, model_runner_output)
             outputs = call(scheduler_output, model_runner_output)
             if self._refused or self._notes:

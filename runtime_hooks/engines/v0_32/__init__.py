@@ -13,4 +13,6 @@ if TYPE_CHECKING:
 
 __all__ = ["ADAPTER"]
 
-ADAPTER: Final[Adapter] = VllmAdapter((*POINTS, *READS))
+_CONNECTORS: Final = ("ExampleConnector", "MultiConnector")
+
+ADAPTER: Final[Adapter] = VllmAdapter((*POINTS, *READS), _CONNECTORS)

@@ -28,7 +28,6 @@ _SYNC_LOADS: Final = "sync_load_budget_bytes"
 _READS: Final = (
     Reads("vllm.config.vllm:VllmConfig", ("aux_output_config",)),
     Reads("vllm.config.aux_output:AuxOutputConfig", ("enabled",)),
-    Reads("vllm.config.kv_transfer:KVTransferConfig", ("kv_connector_extra_config",)),
     Reads("vllm.v1.kv_offload.cpu.manager:CPUOffloadingManager", ("lock",)),
 )
 

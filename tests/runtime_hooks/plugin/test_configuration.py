@@ -68,6 +68,14 @@ class TestNotes:
         assert "1 of the keys of `scopes` are not given with --api-key" == note
         assert "key-b" not in note
 
+    def test_connector(self) -> None:
+        """What is not observed of a connector; the one that is the tier has no note."""
+        connector = SimpleNamespace(kv_connector="ExampleConnector")
+        (note,) = notes(Settings(), kv_transfer_config=connector)
+        assert note.startswith("ExampleConnector is no offload tier for claims; not observed: what")
+        connector.kv_connector = "OffloadingConnector"
+        assert [] == notes(Settings(), kv_transfer_config=connector)
+
     def test_environment(self, monkeypatch: pytest.MonkeyPatch) -> None:
         """A stop that kills, plugins that are not loaded, and a quiet log."""
         monkeypatch.setenv("VLLM_PLUGINS", "lora_filesystem_resolver")

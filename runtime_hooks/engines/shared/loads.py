@@ -1,0 +1,82 @@
+"""Observes what a KV connector loads into the pool, where it is no offload tier of claims.
+
+Only what the base class of connectors tells the scheduler is used. So this does not observe what a
+connector saves, nor how long it keeps that, nor whether the bytes that it loads are right.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Collection
+
+    from runtime_hooks.engines.shared.blocks import BlockHooks
+    from runtime_hooks.engines.shared.steps import StepHooks
+    from runtime_hooks.engines.shared.wraps import Wraps
+
+__all__ = ["LoadHooks"]
+
+
+class LoadHooks:
+    """The hooks on the loads of one scheduler.
+
+    A load within a step (`num_external_computed_tokens` of `allocate_slots`) is seen by the hooks
+    on blocks.
+    """
+
+    def __init__(self, scheduler: Any, blocks: BlockHooks) -> None:
+        self._scheduler, self._blocks = scheduler, blocks
+        self._step: Any = None  # whose output reports blocks that were not loaded
+
+    def install(self, wraps: Wraps, steps: StepHooks) -> None:
+        """Wrap the methods."""
+        self._wraps = wraps
+        wraps.put(self._scheduler, "_update_waiting_for_remote_kv", self._loaded)
+        wraps.put(self._scheduler, "_handle_invalid_blocks", self._invalid)
+        steps.step_computed = self._computed
+
+    def _loaded(self, call: Callable[[Any], None]) -> Callable[[Any], None]:
+        """A load has ended on which a request waited: what vLLM caches now was loaded."""
+
+        def update_waiting_for_remote_kv(request: Any) -> None:
+            self._blocks.filled = request.num_computed_tokens // self._scheduler.block_size
+            try:
+                call(request)
+            finally:
+                self._blocks.filled = 0
+
+        return update_waiting_for_remote_kv
+
+    def _computed(self, step: Any, output: Any) -> None:
+        """A step was computed. If it reports invalid blocks, what is valid is not known yet."""
+        transfers = output.kv_connector_output
+        if transfers is not None and transfers.invalid_block_ids:
+            self._step = step
+        else:
+            self._blocks.computed(step)
+
+    def _invalid(self, call: Callable[..., set[str]]) -> Callable[..., set[str]]:
+        def handle_invalid_blocks(invalid_block_ids: Any, num_scheduled_tokens: Any) -> set[str]:
+            affected = call(invalid_block_ids, num_scheduled_tokens)
+            self._wraps.instead("_handle_invalid_blocks", None, self._drop, affected)
+            self._wraps.attempt("_handle_invalid_blocks", self._blocks.computed, self._step)
+            self._step = None
+            return affected
+
+        return handle_invalid_blocks
+
+    def _drop(self, affected: Collection[str]) -> None:
+        """Remove from the cache the blocks that were not loaded, and those computed from them.
+
+        Where it computes them again, vLLM leaves them in the cache meanwhile. Under the policy
+        `fail` it leaves the blocks of requests that shared blocks which were not loaded.
+        """
+        manager, size = self._scheduler.kv_cache_manager, self._scheduler.block_size
+        for request_id in sorted(affected):
+            valid = self._scheduler.requests[request_id].num_computed_tokens // size
+            (blocks,) = manager.get_block_ids(request_id)
+            manager.block_pool.evict_blocks(set(blocks[valid:]))
+            for each in manager.coordinator.single_type_managers:
+                if each.num_cached_block.get(request_id, 0) > valid:
+                    each.num_cached_block[request_id] = valid  # cached again once computed
