@@ -60,6 +60,7 @@ READS: Final = (
             "data_parallel_index",
             "data_parallel_hybrid_lb",
             "data_parallel_external_lb",
+            "reconfigure_for_independent_dp_rank",
             "elastic_ep_max_dp_size",
             "tensor_parallel_size",
             "pipeline_parallel_size",

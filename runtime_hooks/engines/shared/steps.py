@@ -51,9 +51,9 @@ class StepHooks:
     """The hooks on one scheduler.
 
     `refused_late` are refusals of the step that is being scheduled. `before_output` and
-    `still_loads` are set by the hooks on offloading, `step_computed` by those on loads. `arrives` and `ends` are called with each
-    request before what came with it is decided on; `goes_elsewhere` says whether a request that
-    does not fit is sent to another rank.
+    `still_loads` are set by the hooks on offloading, `step_computed` by those on loads. `arrives`
+    and `ends` are called with each request before what came with it is decided on;
+    `goes_elsewhere` says whether a request that does not fit is sent to another rank.
     """
 
     def __init__(self, scheduler: Any, blocks: BlockHooks) -> None:
