@@ -27,6 +27,7 @@ from runtime_hooks.engines.shared.hook_points import POINTS
 from spec.claims.claim import Mode
 from spec.contract.modes import Bundle
 from spec.stream.outcome import ModeVerdict
+from tests_vllm.architectures import ARCHITECTURES
 from tests_vllm.conftest import Make
 from tests_vllm.engine import Engine
 
@@ -85,6 +86,8 @@ ELSEWHERE = {
     "GenerateBaseServing.create_error_response": "the server",
     "generation_error_handler": "the server",
     "register_api_routers": "the server",
+    "DPLBAsyncMPClient.get_core_engine_for_request": "a server with data-parallel ranks",
+    "AsyncLLM._add_request": "a server with data-parallel ranks",
     "get_prometheus_registry": "the server",
 }
 """The hooks that this load does not reach, and what reaches them."""
@@ -223,9 +226,12 @@ def unused(engine: Engine) -> list[int]:
     return sorted(found)
 
 
-@pytest.fixture
-def stage(make: Make) -> Stage:
-    return Stage(make(USABLE, engine={"max_model_len": USABLE * 32}))
+@pytest.fixture(params=["", "gpt-oss"], ids=["one cache", "two caches"])
+def stage(make: Make, request: pytest.FixtureRequest) -> Stage:
+    length = {"max_model_len": USABLE * 32}
+    if not request.param:
+        return Stage(make(USABLE, engine=length))
+    return Stage(make(2 * USABLE + 2, engine={"config": ARCHITECTURES[request.param], **length}))
 
 
 def reached(stage: Stage) -> Counter[CodeType]:
