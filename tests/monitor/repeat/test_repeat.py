@@ -358,7 +358,16 @@ class TestCommand:
         twice["rows"].append(twice["rows"][0] | {"runs": []})
         path.write_text(json.dumps(twice))
         assert 2 == main(["repeat", str(path)])
-        assert "two rows are called a" in capsys.readouterr().err
+        err = capsys.readouterr().err
+        assert ("two rows are called a" in err, "'due'" in err) == (True, False)
+
+    @pytest.mark.parametrize("more", [{"runs": None}, {"rows": None}])
+    def test_null(self, more: dict[str, None], tmp_path: Path, capsys: Capture) -> None:
+        """A list that is null is bad input, and the error says what to write."""
+        path = tmp_path / "runs.json"
+        path.write_text(json.dumps(listed() | more if "rows" in more else listed(**more)))
+        assert 2 == main(["repeat", str(path)])
+        assert "a list is missing" in capsys.readouterr().err
 
     def test_standard_input(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         """A trace that is called - is a file of that name, and not standard input."""
