@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
@@ -13,17 +14,20 @@ from monitor.input.sources import Source
 from monitor.repeat.runs import RowKind
 from spec.claims.states import Mode
 from spec.events.alphabet import Kind
+from spec.events.canonical import Event
 from spec.stream.outcome import ModeVerdict
 
 if TYPE_CHECKING:
     from monitor.input.records import Record
     from monitor.repeat.runs import ListedRun
-    from spec.events.canonical import Event
 
 __all__ = ["MOST_LOADS", "Run", "Shown", "expected", "read_run"]
 
 MOST_LOADS: Final = 10_000
 """Loads of one run that are followed; a run with more is unclear."""
+
+_ENCODE: Final = msgspec.json.Encoder().encode
+_FIELDS: Final = Event.__struct_fields__
 
 _Load = tuple[str, str, str]  # stream, claim and request
 
@@ -54,7 +58,7 @@ class Run(msgspec.Struct, frozen=True):
     """One run of a row.
 
     `met` is None where the run does not decide whether the expectation of its row is met; `why`
-    says what it lacks. `sha256` is of its trace.
+    says what it lacks. `sha256` is of its events, whatever bytes state them.
     """
 
     listed: ListedRun
@@ -111,8 +115,9 @@ def read_run(kind: RowKind, listed: ListedRun) -> Run:
         InputError: the trace cannot be read.
     """
     streams, loads = Streams(Mode.OFFLOADABLE), _Loads()
-    source = Source([listed.trace])
+    source, digest = Source([listed.trace]), hashlib.sha256()
     for record in source:
+        digest.update(_content(record))
         streams.take(record)
         if loads.failures + len(loads.finished) <= MOST_LOADS:
             loads.note(record)
@@ -132,7 +137,13 @@ def read_run(kind: RowKind, listed: ListedRun) -> Run:
         tuple(loads.latencies_ns),
     )
     met, why = expected(kind, shown, report.why)
-    return Run(listed, shown, source.accounts[0].sha256, met, why)
+    return Run(listed, shown, digest.hexdigest(), met, why)
+
+
+def _content(record: Record) -> bytes:
+    """What a line states, in one form for all ways to write it; a file may name its stream."""
+    events = [[getattr(event, name) for name in _FIELDS] for event, _ in record.events]
+    return _ENCODE((record.stamp.time_ns, events))
 
 
 def expected(kind: RowKind, shown: Shown, why: str) -> tuple[bool | None, str]:

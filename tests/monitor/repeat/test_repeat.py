@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import gzip
 import json
+import os
+import re
 from collections.abc import Callable
 from itertools import product
 from pathlib import Path
@@ -136,13 +139,13 @@ class TestJudge:
         assert (3, 4) == (found.rows[1].met, found.rows[1].runs)
 
     def test_copy(self) -> None:
-        """The bytes of another run are no second run."""
+        """The events of another run are no second run."""
         every = rows(success=2, failure=1, control=1)
         first, second = every[0][1]
         every[0] = (every[0][0], [first, Run(second.listed, second.shown, first.sha256, True)])
         found = judge(every)
         assert Repeated.INCONCLUSIVE is found.verdict
-        assert {"success-1": "it is a copy of success-0"} == found.unclear
+        assert {"success-1": "it has the same events as success-0"} == found.unclear
 
     @pytest.mark.parametrize(
         ("times", "p50", "p95"),
@@ -360,6 +363,24 @@ class TestCommand:
         assert 2 == main(["repeat", str(path)])
         err = capsys.readouterr().err
         assert ("two rows are called a" in err, "'due'" in err) == (True, False)
+
+    def test_copies(self, tmp_path: Path, capsys: Capture) -> None:
+        """One run is no second one: not by an absolute path, a link, spaces, or compression."""
+        rows = [
+            {**row.model_dump(), "runs": [{"trace": os.path.abspath(e.trace)} for e in row.runs]}
+            for row in load_runs(Path(SAMPLE))
+        ]
+        content = (RECORDINGS / "offloadable.jsonl").read_bytes()
+        content = re.sub(rb',"stream":"[^"]*"', b"", content)
+        (tmp_path / "a.jsonl").write_bytes(content)
+        (tmp_path / "link.jsonl").symlink_to("a.jsonl")
+        (tmp_path / "spaces.jsonl").write_bytes(content.replace(b'":', b'": '))
+        (tmp_path / "packed.jsonl.gz").write_bytes(gzip.compress(content))
+        for copy in (tmp_path / "a.jsonl", "./a.jsonl", *map(str, tmp_path.glob("*.jsonl*"))):
+            rows[0] |= {"due": 2, "runs": [{"trace": "a.jsonl"}, {"trace": str(copy)}]}
+            (tmp_path / "runs.json").write_text(json.dumps(listed() | {"rows": rows}))
+            assert 3 == main(["repeat", str(tmp_path / "runs.json")]), copy
+            assert "it has the same events as" in " ".join(capsys.readouterr().out.split())
 
     @pytest.mark.parametrize("more", [{"runs": None}, {"rows": None}])
     def test_null(self, more: dict[str, None], tmp_path: Path, capsys: Capture) -> None:
