@@ -30,7 +30,8 @@ OFFLOADING = {
     },
 }
 CLAIMS: list[dict[str, Any]] = [
-    {"id": name, "tokens": tokens(name, blocks)} for name, blocks in (("a", 10), ("b", 20), ("c", 2))
+    {"id": name, "tokens": tokens(name, blocks)}
+    for name, blocks in (("a", 10), ("b", 20), ("c", 2))
 ]
 ABOUT = {"block_size": BLOCK, "registered": "1970-01-01T00:00:00Z"}
 
@@ -165,8 +166,8 @@ class TestIndexer:
         assert end["compared"] == {"gpu": 32}
 
     def test_late(self, story: Story) -> None:
-        """An indexer that came late and knows one claim does not know what was stored before; once the engine dropped
-        it, both agree on that.
+        """An indexer that came late and knows one claim does not know what was stored before; once
+        the engine dropped it, both agree on that.
         """
         first = [each["disagreement"] for each in story.disagreements(story.late)[:2]]
         assert sorted((each["claim_id"], each["positions"]) for each in first) == [
