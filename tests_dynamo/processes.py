@@ -76,7 +76,10 @@ def indexer(folder: Path, name: str, endpoint: str, running: ExitStack, *, size:
 
 
 def is_empty(address: str) -> bool:
-    """Whether an indexer knows no block yet."""
+    """Whether an indexer knows no block yet; one that does not answer yet knows none."""
     url = f"{address.removeprefix('dynamo:')}/dump"
-    with urllib.request.urlopen(url, timeout=LONG_S) as answer:
-        return not any(index["events"] for index in json.load(answer).values())
+    try:
+        with urllib.request.urlopen(url, timeout=LONG_S) as answer:
+            return not any(index["events"] for index in json.load(answer).values())
+    except OSError:
+        return True

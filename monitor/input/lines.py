@@ -9,6 +9,7 @@ import itertools
 import os
 import sys
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO, Final, NamedTuple, TypeAlias
 
@@ -164,7 +165,7 @@ class Lines:
         try:
             head = packed.peek(_MAGIC)
             if is_parquet(head):
-                yield from packed.raw.aside(rows_of)
+                yield from packed.raw.aside(partial(rows_of, limit=LINE_LIMIT))
                 return
             found, promised = format_of(head), format_promised(self.file)
             if head and promised is not None and promised is not found:

@@ -2,12 +2,13 @@
 
 A file has one column of texts, which are the lines of a trace, or a column for each field of an
 event; a null is a field that is not there. Rows are read a few at a time, from one row group after
-another.
+another. A text that many rows repeat stays in a dictionary, and a row is measured before its texts
+are copied out of there: a few bytes of a file may stand for any number.
 """
 
 from __future__ import annotations
 
-from functools import partial
+from functools import partial, reduce
 from importlib import import_module
 from itertools import chain
 from typing import TYPE_CHECKING, Any, BinaryIO, Final
@@ -20,14 +21,21 @@ from spec.installed import how_to_install
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-__all__ = ["GROUP_BYTES", "NoRows", "is_parquet", "lines_of"]
+__all__ = ["GROUP_BYTES", "GROUP_VALUES", "NoRows", "is_parquet", "lines_of"]
 
 GROUP_BYTES: Final = 256 << 20
 """Most bytes of a row group, decompressed, by what the file says of it."""
 
+GROUP_VALUES: Final = GROUP_BYTES // 8
+"""Most values of a row group in lists of one column."""
+
+_SHARED: Final = frozenset({"DELTA_BYTE_ARRAY", "DELTA_LENGTH_BYTE_ARRAY"})
+"""Encodings of texts that pyarrow decodes to no dictionary; texts of one share their beginnings."""
+
 _ROWS: Final = 256  # that are decoded at once
 _MAGIC: Final = b"PAR1"
 _ENCODE: Final = msgspec.json.Encoder().encode
+_SMALLER: Final = "write smaller ones, such as row_group_size=100000"
 _TYPES: Final = "events have texts, whole numbers, true and false, lists and structs"
 
 
@@ -48,8 +56,11 @@ def is_parquet(head: bytes) -> bool:
     return head.startswith(_MAGIC)
 
 
-def lines_of(file: BinaryIO) -> Iterator[bytes]:
+def lines_of(file: BinaryIO, limit: int) -> Iterator[bytes]:
     """A line for each row of a file that can be read at any place.
+
+    Args:
+        limit: bytes of a line; a longer one comes as some text that is longer, too.
 
     Raises:
         NoRows: the extra is not installed, or the file is not one of events.
@@ -62,9 +73,8 @@ def lines_of(file: BinaryIO) -> Iterator[bytes]:
         reason = "a Parquet file, and pyarrow, which reads it, is not installed"
         raise NoRows(reason, how_to_install("arrow")) from None
     try:
-        content = parquet.ParquetFile(
-            file, pre_buffer=False, buffer_size=1 << 20, page_checksum_verification=True
-        )
+        options = {"pre_buffer": False, "buffer_size": 1 << 20, "page_checksum_verification": True}
+        content = parquet.ParquetFile(file, **options)
         schema, groups = content.schema_arrow, content.metadata
         whole = len(schema) == 1 and _is_line(arrow.types, schema.field(0).type)
         for column in () if whole else schema:
@@ -72,19 +82,72 @@ def lines_of(file: BinaryIO) -> Iterator[bytes]:
                 raise NoRows(f"the column {column.name[:80]!r} has the type {fault}", _TYPES)
         if len(schema) != len(set(schema.names)):
             raise NoRows("two columns have one name", "give each field of an event one column")
+        columns = [content.schema.column(n) for n in range(len(content.schema))]
         numbers = range(groups.num_row_groups)
-        if any(groups.row_group(n).total_byte_size > GROUP_BYTES for n in numbers):
-            reason = f"a row group has over {GROUP_BYTES >> 20} MiB"
-            raise NoRows(reason, "write smaller ones, such as row_group_size=100000")
+        lists = [n for n, each in enumerate(columns) if each.max_repetition_level]
+        texts = [n for n, each in enumerate(columns) if each.physical_type == "BYTE_ARRAY"]
+        for group in map(groups.row_group, numbers):
+            if group.total_byte_size > GROUP_BYTES:
+                raise NoRows(f"a row group has over {GROUP_BYTES >> 20} MiB", _SMALLER)
+            if any(group.column(n).num_values > GROUP_VALUES for n in lists):
+                raise NoRows(f"a row group has over {GROUP_VALUES} values in lists", _SMALLER)
+            for n in texts:
+                if odd := {*group.column(n).encodings} & _SHARED:
+                    reason = f"the column {columns[n].path[:80]!r} has the encoding {min(odd)}"
+                    raise NoRows(reason, "write texts plain, or in a dictionary")
+        paths = [columns[n].path for n in texts]
+        content = parquet.ParquetFile(file, read_dictionary=paths, **options)
         read = partial(content.iter_batches, _ROWS, use_threads=False)
         for batch in chain.from_iterable(read(row_groups=[n]) for n in numbers):
-            rows = batch.to_pylist()
-            lines = (_text(*row.values()) if whole else _ENCODE(_stated(row)) for row in rows)
-            text = b"".join(line + b"\n" for line in lines)
-            yield from (text[at : at + CHUNK] for at in range(0, len(text), CHUNK))
+            for rows in _parts(arrow, batch, limit):
+                if rows is None:
+                    text = b"?" * (limit + 1) + b"\n"
+                else:
+                    lines = (_text(*r.values()) if whole else _ENCODE(_stated(r)) for r in rows)
+                    text = b"".join(line + b"\n" for line in lines)
+                yield from (text[at : at + CHUNK] for at in range(0, len(text), CHUNK))
     except (arrow.ArrowException, OSError, ValueError, OverflowError, MemoryError) as error:
         why = " ".join(str(error).split())[:200]
         raise Corrupt(f"the Parquet data cannot be read: {why}") from None
+
+
+def _parts(arrow: Any, batch: Any, limit: int) -> Iterator[list[dict[str, Any]] | None]:
+    """The rows of a batch, of `limit` bytes at most at once; None for a row that has more."""
+    compute: Any = import_module("pyarrow.compute")
+    weights = [_weights(arrow, compute, column) for column in batch.columns]
+    each = reduce(compute.add, weights).to_pylist() if weights else [0] * len(batch)
+    begin = total = 0
+    for row, weight in enumerate([*each, limit]):
+        if (total + weight > limit or weight >= limit) and begin < row:
+            yield batch.slice(begin, row - begin).to_pylist()
+            begin, total = row, 0
+        if row < len(each) and weight > limit:
+            yield None
+            begin = row + 1
+        else:
+            total += weight
+
+
+def _weights(arrow: Any, compute: Any, array: Any) -> Any:
+    """The bytes that each value of an array takes at least when it is copied as a line; a null,
+    and a field of a struct, takes one.
+    """
+    types, of = arrow.types, array.type
+    ones = arrow.repeat(arrow.scalar(1, arrow.int64()), len(array))
+    if types.is_dictionary(of):
+        sizes = _weights(arrow, compute, array.dictionary)
+        return compute.fill_null(sizes.take(array.indices), 1)
+    if types.is_struct(of):
+        fields = (_weights(arrow, compute, field) for field in array.flatten())
+        return reduce(compute.add, fields, ones)
+    if types.is_list(of) or types.is_large_list(of):
+        values = compute.cumulative_sum(_weights(arrow, compute, array.values))
+        sums = arrow.concat_arrays([arrow.array([0], arrow.int64()), values])
+        ends = sums.take(array.offsets)
+        return compute.add(ones, compute.subtract(ends.slice(1), ends.slice(0, len(array))))
+    if _is_line(types, of):
+        return compute.fill_null(compute.add(compute.binary_length(array).cast("int64"), 1), 1)
+    return ones
 
 
 def _is_text(types: Any, of: Any) -> bool:

@@ -90,11 +90,10 @@ def judge(rows: Sequence[tuple[ListedRow, Sequence[Run]]]) -> Repetition:
     runs = [run for _, made in rows for run in made]
     unmet = {run.listed.trace: run.why for run in runs if run.met is False}
     unclear = {run.listed.trace: run.why for run in runs if run.met is None}
-    first = dict[str, str]()
+    first: dict[str, Run] = {}
     for run in runs:
-        other = first.setdefault(run.sha256, run.listed.trace)
-        if other != run.listed.trace:
-            unclear.setdefault(run.listed.trace, f"it is a copy of {other}")
+        if (other := first.setdefault(run.sha256, run)) is not run:
+            unclear.setdefault(run.listed.trace, f"it has the same events as {other.listed.trace}")
     counts = [_row(listed, made) for listed, made in rows]
     verdict, why = _verdict(counts, unmet, unclear)
     return Repetition(verdict, why, len(runs), counts, unmet, unclear)

@@ -6,14 +6,16 @@ import os
 from enum import StrEnum
 from typing import TYPE_CHECKING, Annotated, Any, Final, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 
 from spec.claims.claim import Identifier
-from spec.language.errors import ClaimError
+from spec.language.errors import ClaimError, DocumentError
+from spec.language.prose import printable
 from spec.language.schemas import framed_schema
 from spec.lowering.load import folder_of, parse_document, read_bounded
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
     from pathlib import Path
 
 __all__ = ["MOST_RUNS", "SCHEMA", "ListedRow", "ListedRun", "RowKind", "load_runs", "runs_schema"]
@@ -24,6 +26,13 @@ MOST_RUNS: Final = 10_000
 """Rows of one list, and runs of one row."""
 
 Size = Annotated[int, Field(strict=True, ge=0, lt=1 << 63)]
+
+
+def _stated(value: object) -> object:
+    """A list that is not there is refused with what to write instead."""
+    if value is None:
+        raise ClaimError("a list is missing", "write [] for an empty one")
+    return value
 
 
 class RowKind(StrEnum):
@@ -55,27 +64,14 @@ class ListedRow(_Record):
     row: Identifier
     kind: RowKind
     due: Annotated[int, Field(strict=True, ge=1, le=MOST_RUNS)]
-    runs: Annotated[tuple[ListedRun, ...], Field(max_length=MOST_RUNS)]
+    runs: Annotated[tuple[ListedRun, ...], BeforeValidator(_stated), Field(max_length=MOST_RUNS)]
 
 
 class _Listed(_Record):
     """The rows of a repetition, in the order in which they are shown."""
 
     schema_: Annotated[Literal["resident-claims/runs/1"], Field(alias="schema")]
-    rows: Annotated[tuple[ListedRow, ...], Field(max_length=MOST_RUNS)]
-
-    @model_validator(mode="after")
-    def _names_each_once(self) -> _Listed:
-        names, traces = set[str](), set[str]()
-        for row in self.rows:
-            if row.row in names:
-                raise ClaimError(f"two rows are called {row.row}", "give each a name of its own")
-            names.add(row.row)
-            for run in row.runs:
-                if run.trace in traces:
-                    raise ClaimError(f"two runs have the trace {run.trace}", "list each run once")
-                traces.add(run.trace)
-        return self
+    rows: Annotated[tuple[ListedRow, ...], BeforeValidator(_stated), Field(max_length=MOST_RUNS)]
 
 
 def load_runs(path: Path) -> tuple[ListedRow, ...]:
@@ -85,6 +81,8 @@ def load_runs(path: Path) -> tuple[ListedRow, ...]:
         DocumentError: it cannot be read, or is no list of runs; with file, line and reason.
     """
     listed = parse_document(read_bounded(path), str(path), _Listed, SCHEMA, _NAMES)
+    for twice, remedy in _twice(listed.rows):
+        raise DocumentError(f"{path}: {printable(twice)}", remedy)
     beside = folder_of(path)
     return tuple(
         row.model_copy(
@@ -97,6 +95,19 @@ def load_runs(path: Path) -> tuple[ListedRow, ...]:
         )
         for row in listed.rows
     )
+
+
+def _twice(rows: Iterable[ListedRow]) -> Iterator[tuple[str, str]]:
+    """The names that are given twice, and what to do about each."""
+    names, traces = set[str](), set[str]()
+    for row in rows:
+        if row.row in names:
+            yield f"two rows are called {row.row}", "give each a name of its own"
+        names.add(row.row)
+        for run in row.runs:
+            if run.trace in traces:
+                yield f"two runs have the trace {run.trace}", "list each run once"
+            traces.add(run.trace)
 
 
 def runs_schema() -> dict[str, Any]:

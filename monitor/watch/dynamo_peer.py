@@ -39,6 +39,7 @@ _ASK_S: Final = 2.0  # between two questions
 _ANSWER_S: Final = 10.0  # for each answer
 _STALE_S: Final = 30.0  # the last answer counts for so long
 _MOST_BYTES: Final = 64 << 20
+_READY: Final = "active"
 _EXAMPLE: Final = "such as dynamo:http://127.0.0.1:8090"
 
 _Place: TypeAlias = tuple[int, str, str, int]
@@ -46,18 +47,31 @@ _Place: TypeAlias = tuple[int, str, str, int]
 _Number = Annotated[int, Meta(ge=0)]
 
 
+class _Listener(msgspec.Struct, frozen=True):
+    status: str = _READY
+
+
 class _Worker(msgspec.Struct, frozen=True):
-    """A worker as `/workers` lists it; `endpoints` are its sockets by the rank."""
+    """A worker as `/workers` lists it; `endpoints` are its sockets by the rank, and `listeners`
+    what reads them.
+    """
 
     instance_id: _Number
     model_name: str
     routing_group: str
     block_size: int
     endpoints: dict[_Number, str]
+    status: str = _READY
+    listeners: dict[_Number, _Listener] = {}
 
     def place(self, rank: int) -> _Place:
         """Names a rank of the worker."""
         return self.instance_id, self.model_name, self.routing_group, rank
+
+    def unready(self, rank: int) -> str:
+        """The status for which a rank is not compared yet; empty if it is read."""
+        states = self.status, self.listeners.get(rank, _Listener()).status
+        return next((each for each in states if each != _READY), "")
 
 
 class _Block(msgspec.Struct, frozen=True):
@@ -105,6 +119,7 @@ class _Believed:
     def __init__(self, blocks: Mapping[str, set[Key]], asked_ns: int) -> None:
         self._blocks, self._asked_ns = blocks, asked_ns
         self._stamps = Stamps(Stamp(asked_ns))
+        self._is_related = False
 
     def answer(self, blocks: Mapping[str, set[Key]], asked_ns: int) -> None:
         """Take the blocks of another answer; a tier that was stated once may be empty later."""
@@ -130,7 +145,13 @@ class _Believed:
         return self._stamps.of(tier, 0, key).time_ns
 
     def is_related(self, keys: Iterable[Key]) -> bool:
-        return True  # it takes the hashes of the engine's own events
+        """Whether it ever stated one of the keys when it was compared: a worker may be of another
+        engine, and an indexer may have come late.
+        """
+        if not self._is_related:
+            held = self._blocks.values()
+            self._is_related = any(key in blocks for key in keys for blocks in held)
+        return self._is_related
 
 
 class DynamoPeer:
@@ -175,6 +196,8 @@ class DynamoPeer:
         ((worker, rank),) = found
         if worker.block_size != size:
             return f"its blocks have {worker.block_size} tokens"
+        if status := worker.unready(rank):
+            return f"its worker is {shown_name(status)}, and not {_READY}"
         return self._believed.get(worker.place(rank)) or "it has no index of the worker's model"
 
     def close(self) -> None:

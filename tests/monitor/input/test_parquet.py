@@ -7,6 +7,7 @@ import hashlib
 import io
 import json
 import random
+import subprocess
 import sys
 from pathlib import Path
 from typing import Any
@@ -86,6 +87,79 @@ class TestRead:
         first, second, third = (line for _, line in Lines(str(written(tmp_path / "t", table))))
         assert (b"{}", b"{}") == (first, third)
         assert isinstance(second, InputError)
+
+
+LONG = "x" * (8 << 20)
+
+
+def repeated(text: str, times: int, kind: Any = None) -> Any:
+    """A text that an array has once, and states so many times."""
+    texts = arrow.array([text], kind or arrow.string())
+    return arrow.DictionaryArray.from_arrays(arrow.repeat(0, times), texts)
+
+
+def listed(values: Any, rows: int) -> Any:
+    """Lists that have so many of the values each."""
+    each = len(values) // rows
+    return arrow.ListArray.from_arrays([each * row for row in range(rows + 1)], values)
+
+
+class TestMemory:
+    """Few bytes of a file may stand for very many."""
+
+    @pytest.mark.parametrize(
+        "column",
+        [
+            repeated(LONG, 256),
+            repeated(LONG, 256, arrow.large_string()),
+            listed(repeated(LONG, 256), 256),
+            listed(repeated(LONG, 256), 1),
+            arrow.StructArray.from_arrays([repeated(LONG, 256), repeated(LONG, 256)], ["a", "b"]),
+            listed(repeated("x" * 100_000, 10_000), 1),
+            listed(arrow.repeat(1, 20_000_000), 1),
+        ],
+        ids=["text", "large", "list", "list of many", "struct", "row", "numbers"],
+    )
+    def test_repeated(self, tmp_path: Path, column: Any) -> None:
+        """A text that is stored once and repeated is not expanded: each row is too long."""
+        columns = {"kind": ["claim_registered"] * len(column), "by": column}
+        options = {"dictionary_pagesize_limit": 1 << 30, "write_statistics": False}
+        path = written(tmp_path / "t", arrow.table(columns), compression="zstd", **options)
+        assert path.stat().st_size < 50_000
+        limited = (
+            "import resource, sys; from monitor.input.lines import Lines; "
+            "found = [line for _, line in Lines(sys.argv[1])]; "
+            "print({type(e).__name__ for e in found}, len(found), "
+            "resource.getrusage(resource.RUSAGE_SELF).ru_maxrss >> 10)"
+        )
+        done = subprocess.run([sys.executable, "-c", limited, str(path)], capture_output=True)
+        said = done.stdout.decode().split()
+        assert [said[0], said[1]] == ["{'InputError'}", str(len(column))], done.stderr
+        assert int(said[2]) < 800
+
+    def test_around(self, tmp_path: Path) -> None:
+        """A row that is too long loses no other row, at any place."""
+        rows = [{"kind": "x", "by": "y" * (LINE_LIMIT // 3)} for _ in range(9)]
+        for long in ((0,), (8,), (3, 4), (), tuple(range(9))):
+            for place in long:
+                rows[place] = {"kind": "x", "by": "z" * (LINE_LIMIT + 1)}
+            found = [line for _, line in Lines(str(written(tmp_path / "t", fields_of(rows))))]
+            kinds = [isinstance(line, InputError) for line in found]
+            assert kinds == [len(row["by"]) > LINE_LIMIT for row in rows]
+            kept = [json.loads(line) for line in found if isinstance(line, bytes)]
+            assert kept == [row for row in rows if len(row["by"]) <= LINE_LIMIT]
+
+    @pytest.mark.parametrize("encoding", ["DELTA_BYTE_ARRAY", "DELTA_LENGTH_BYTE_ARRAY"])
+    def test_shared(self, tmp_path: Path, encoding: str) -> None:
+        """Texts that share their beginnings in the file are refused, with the encoding."""
+        options = {"use_dictionary": False, "column_encoding": encoding}
+        error = refused(written(tmp_path / "t", texts_of(ROWS), **options))
+        assert error.reason == f"the column 'line' has the encoding {encoding}"
+
+    def test_many_values(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        """A row group with too many values in lists is refused before it is read."""
+        monkeypatch.setattr(module, "GROUP_VALUES", 10)
+        assert "row_group_size" in refused(written(tmp_path / "t", fields_of(ROWS * 9))).hint
 
 
 class TestRefused:

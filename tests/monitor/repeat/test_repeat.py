@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import gzip
 import json
-from collections.abc import Callable
+import os
+import re
+from collections.abc import Callable, Iterable
 from itertools import product
 from pathlib import Path
 from typing import Any
@@ -22,7 +25,7 @@ RECORDINGS = Path(__file__).parents[2] / "recordings"
 RECORDED = [
     (RowKind.SUCCESS, "offloadable"),
     (RowKind.FAILURE, "offloadable_load_fails"),
-    (RowKind.CONTROL, "hard"),
+    (RowKind.CONTROL, "offloadable_blames"),
 ]
 SAMPLE = str(SAMPLES / "repeat/runs.yaml")
 KEPT, VIOLATED, INCONCLUSIVE = ModeVerdict
@@ -32,14 +35,14 @@ Change = Callable[[list[dict[str, Any]]], list[dict[str, Any]]]
 
 def shown(verdict: ModeVerdict = KEPT, broken: str = "", **counts: Any) -> Shown:
     """What a run shows: nothing but these counts."""
-    names = ("restored", "failed", "outcomes", "reports")
-    usual = {"latencies_ns": (), **dict.fromkeys(names, 0)}
+    names = ("restored", "failed", "outcomes", "reports", "others", "unrejected", "returned")
+    usual: dict[str, Any] = {"latencies_ns": (), "idle": "", **dict.fromkeys(names, 0)}
     return Shown(verdict=verdict, broken=broken, **(usual | counts))
 
 
 GOOD = {
-    RowKind.SUCCESS: shown(restored=1),
-    RowKind.FAILURE: shown(failed=1, outcomes=1, reports=1, latencies_ns=(7,)),
+    RowKind.SUCCESS: shown(restored=1, returned=1),
+    RowKind.FAILURE: shown(failed=1, outcomes=1, reports=1, unrejected=1, latencies_ns=(7,)),
     RowKind.CONTROL: shown(VIOLATED, failed=1, reports=1),
 }
 
@@ -65,11 +68,13 @@ class TestExpected:
         assert [kind] == [name for name, each in met.items() if each]
 
     def test_any(self) -> None:
-        """A run is as expected only if it is whole; success and failure only if kept, and with the
-        loads that they need; a control only without an outcome."""
-        flags = product(RowKind, ModeVerdict, ("", "a gap"), *[(0, 1, 2)] * 4)
+        """A run is as expected only if it is whole; success and failure only if kept, with the
+        loads that they need and no others; a control only without an outcome that stands."""
+        numbers = [(0, 1, 2)] * 4 + [(0, 1)] * 3
+        flags: Iterable[Any] = product(RowKind, ModeVerdict, ("", "a gap"), ("", "idle"), *numbers)
         passed = set()
-        for kind, verdict, broken, restored, failed, outcomes, reports in flags:
+        for kind, verdict, broken, idle, restored, failed, outcomes, reports, *more in flags:
+            others, stands, back = more
             if outcomes > min(failed, reports):
                 continue
             found = shown(
@@ -79,15 +84,18 @@ class TestExpected:
                 failed=failed,
                 outcomes=outcomes,
                 reports=reports,
+                others=others,
+                unrejected=stands,
+                returned=back,
+                idle=idle,
             )
             met, why = expected(kind, found, "why")
             assert (met is True) == (why == "")
+            good = verdict is KEPT and not others
             due = {
-                RowKind.SUCCESS: verdict is KEPT and restored and not failed and not reports,
-                RowKind.FAILURE: verdict is KEPT and failed and outcomes == failed,
-                RowKind.CONTROL: not outcomes
-                and (failed or not restored)
-                and (not reports or verdict is VIOLATED),
+                RowKind.SUCCESS: good and restored and not failed and not reports,
+                RowKind.FAILURE: good and failed and outcomes == failed,
+                RowKind.CONTROL: not (outcomes or stands or back or idle),
             }
             assert (met is True) == bool(not broken and due[kind]), (kind, found)
             passed.add((kind, met))
@@ -136,13 +144,13 @@ class TestJudge:
         assert (3, 4) == (found.rows[1].met, found.rows[1].runs)
 
     def test_copy(self) -> None:
-        """The bytes of another run are no second run."""
+        """The events of another run are no second run."""
         every = rows(success=2, failure=1, control=1)
         first, second = every[0][1]
         every[0] = (every[0][0], [first, Run(second.listed, second.shown, first.sha256, True)])
         found = judge(every)
         assert Repeated.INCONCLUSIVE is found.verdict
-        assert {"success-1": "it is a copy of success-0"} == found.unclear
+        assert {"success-1": "it has the same events as success-0"} == found.unclear
 
     @pytest.mark.parametrize(
         ("times", "p50", "p95"),
@@ -175,6 +183,172 @@ def changed(folder: Path, change: Change, name: str = "offloadable_failed_restor
     path = folder / "run.jsonl"
     path.write_text("".join(json.dumps(each) + "\n" for each in lines))
     return read_run(RowKind.FAILURE, ListedRun(trace=str(path)))
+
+
+def content_of(name: str) -> bytes:
+    """A recording; `offloadable_blames` is one whose outcome names another claim."""
+    if name != "offloadable_blames":
+        return (RECORDINGS / f"{name}.jsonl").read_bytes()
+    content = (RECORDINGS / "offloadable_load_fails.jsonl").read_bytes()
+    lines = content.splitlines(keepends=True)
+    reports = [n for n, line in enumerate(lines) if b'"claim_restoration_failed"' in line]
+    for n in reports:
+        lines[n] = lines[n].replace(b'"claim:resident"', b'"claim:other"')
+    return b"".join(lines)
+
+
+class Trace:
+    """A canonical trace with claims, each of which is offloaded."""
+
+    def __init__(self, *claims: tuple[str, str]) -> None:
+        self.lines: list[dict[str, Any]] = [{"kind": "stream_opened"}]
+        for number, (name, mode) in enumerate(claims):
+            self._offload(name, mode, [2 * number, 2 * number + 1])
+
+    def _offload(self, name: str, mode: str, blocks: list[int]) -> None:
+        claim, first = {"claim_id": name}, f"first-{name}"
+        about = {"cache_identity": "m", "object_id": f"of {name}", "owner_scope": "t"}
+        self.add(
+            "claim_registered", predicate="leading_prefix_at_least(2)", mode=mode, **claim | about
+        )
+        self.add("claim_committed", footprint=2, **claim)
+        self.add("claim_accepted", footprint=2, **claim)
+        self.add("request_arrived", request_id=first, needed=2, usable=100)
+        self.add("block_cached", block_ids=blocks, positions=[0, 1], request_id=first, **claim)
+        self.add("claim_materialized", **claim)
+        self.add("request_finished", request_id=first)
+        self.add("store_finished", block_ids=blocks, **claim)
+        self.add("claim_offloaded", **claim)
+        self.add("block_evicted", block_ids=blocks)
+
+    def add(self, kind: str, **fields: Any) -> None:
+        self.lines.append({"kind": kind, **fields})
+
+    def ask(self, name: str) -> None:
+        """A request needs a claim back."""
+        self.add("request_arrived", request_id="r", needed=2, usable=100)
+        self.add("prefix_lookup", claim_id=name, request_id="r", held=0, asked=2)
+        self.add("claim_restore_required", claim_id=name, request_id="r")
+
+    def restore(self, name: str) -> None:
+        """A claim comes back."""
+        self.ask(name)
+        self.add("load_finished", claim_id=name, request_id="r", block_ids=[7, 8], positions=[0, 1])
+        self.add("claim_restored", claim_id=name, request_id="r", from_tier=True)
+        self.add("prefix_reused", claim_id=name, request_id="r")
+        self.add("request_finished", request_id="r")
+
+    def fail(self, name: str, *loads: dict[str, str], blamed: str = "") -> None:
+        """Loads fail, and the outcome names the claim."""
+        self.ask(name)
+        for load in loads or ({"claim_id": name},):
+            self.add("load_failed", request_id="r", **load)
+        named = {"claim_id": name, "blocking_claim_ids": [blamed or name]}
+        outcome = {"outcome": "refusal", "outcome_claim_id": name}
+        self.add("claim_restoration_failed", request_id="r", **named, **outcome)
+        self.add(
+            "request_refused", request_id="r", blocking_claim_ids=[blamed or name], restore=True
+        )
+        self.add("request_finished", request_id="r")
+
+    def run(self, folder: Path, kind: RowKind, *, closed: bool = True) -> Run:
+        """The trace as a run of a row."""
+        lines = [*self.lines, *([{"kind": "stream_closed"}] if closed else [])]
+        path = folder / "run.jsonl"
+        path.write_text(
+            "".join(json.dumps(e | {"sequence": n}) + "\n" for n, e in enumerate(lines))
+        )
+        return read_run(kind, ListedRun(trace=str(path)))
+
+
+class TestClaims:
+    """Of the claims of one trace."""
+
+    def test_two_failures(self, tmp_path: Path) -> None:
+        """Two failed loads before one outcome are one failure, as the check says."""
+        trace = Trace(("a", "offloadable"))
+        trace.fail("a", {"claim_id": "a"}, {"claim_id": "a"})
+        run = trace.run(tmp_path, RowKind.FAILURE)
+        assert (KEPT, True, 1, 1) == (
+            run.shown.verdict,
+            run.met,
+            run.shown.failed,
+            run.shown.outcomes,
+        )
+
+    def test_other_mode(self, tmp_path: Path) -> None:
+        """A restore and an outcome of a claim of another mode do not count for offloadable."""
+        restored = Trace(("a", "best_effort"), ("b", "offloadable"))
+        restored.restore("a")
+        run = restored.run(tmp_path, RowKind.SUCCESS)
+        assert (0, False) == (run.shown.restored, run.met is True)
+        failed = Trace(("a", "best_effort"), ("b", "offloadable"))
+        failed.fail("a", blamed="z")
+        run = failed.run(tmp_path, RowKind.FAILURE)
+        assert (0, 0, False) == (run.shown.failed, run.shown.outcomes, run.met is True)
+
+    @pytest.mark.parametrize("kind", RowKind)
+    def test_other_verdict(self, kind: RowKind, tmp_path: Path) -> None:
+        """Each claim is judged by its own mode: a violation of another mode is one."""
+        trace = Trace(("a", "offloadable"), ("b", "hard_protected"))
+        trace.fail("a")
+        run = trace.run(tmp_path, kind)
+        assert (VIOLATED, False) == (run.shown.verdict, run.met)
+
+    def test_unnamed(self, tmp_path: Path) -> None:
+        """A failed load that names the object is resolved by the check, and the run is unclear."""
+        trace = Trace(("a", "offloadable"))
+        trace.fail("a", {"object_id": "of a"})
+        run = trace.run(tmp_path, RowKind.FAILURE)
+        assert (KEPT, None) == (run.shown.verdict, run.met)
+        assert trace.run(tmp_path, RowKind.CONTROL).met is False
+        assert trace.run(tmp_path, RowKind.SUCCESS).met is False
+
+    @pytest.mark.parametrize("load", [{"claim_id": "a"}, {"object_id": "of a"}])
+    def test_violated_elsewhere(self, load: dict[str, str], tmp_path: Path) -> None:
+        """An honest outcome is no control because another claim is violated."""
+        trace = Trace(("a", "offloadable"), ("b", "offloadable"))
+        trace.fail("a", load)
+        trace.add("claim_restored", claim_id="b", request_id="x", from_tier=True)
+        run = trace.run(tmp_path, RowKind.CONTROL)
+        assert (VIOLATED, False) == (run.shown.verdict, run.met is True)
+
+    def test_returned(self, tmp_path: Path) -> None:
+        """An honest restore is no control because another claim's load failed."""
+        trace = Trace(("a", "offloadable"), ("b", "offloadable"))
+        trace.restore("a")
+        trace.ask("b")
+        trace.add("load_failed", claim_id="b", request_id="r")
+        trace.add("request_finished", request_id="r")
+        run = trace.run(tmp_path, RowKind.CONTROL)
+        assert (VIOLATED, None) == (run.shown.verdict, run.met)
+
+    def test_unreported(self, tmp_path: Path) -> None:
+        """A failed load without an outcome is a control in a stream that states its end."""
+        trace = Trace(("a", "offloadable"))
+        trace.ask("a")
+        trace.add("load_failed", claim_id="a", request_id="r")
+        trace.add("request_finished", request_id="r")
+        assert trace.run(tmp_path, RowKind.CONTROL).met is True
+        assert trace.run(tmp_path, RowKind.CONTROL, closed=False).met is None
+        del trace.lines[0]
+        assert trace.run(tmp_path, RowKind.CONTROL, closed=False).met is None
+
+    def test_idle(self, tmp_path: Path) -> None:
+        """A control has an event in a stream that states its end; in a dialect that states none, a
+        load, or no event at all: counters, each file of which is a run of its own."""
+        assert Trace(("a", "offloadable")).run(tmp_path, RowKind.CONTROL).met is True
+        assert Trace().run(tmp_path, RowKind.CONTROL).met is None
+        path, runs = tmp_path / "other.jsonl", []
+        listed = ListedRun(trace=str(path))
+        content = (SAMPLES / "offloadable_restore.jsonl").read_bytes()
+        path.write_bytes(b"".join(content.splitlines(keepends=True)[:8]))
+        assert read_run(RowKind.CONTROL, listed).met is None
+        for number in range(2):
+            path.write_text(json.dumps({"event": "x", "event_sequence": 0, "value": number}))
+            runs.append(read_run(RowKind.CONTROL, listed))
+        assert [True, True] == [run.met for run in runs]
+        assert runs[0].sha256 != runs[1].sha256
 
 
 class TestRun:
@@ -263,7 +437,7 @@ class TestRun:
             return [each | other if each["kind"] == named else each for each in lines]
 
         found = self.recorded(tmp_path, changed, "offloadable_load_fails")
-        assert (1, 0, 1) == (found.failed, found.outcomes, found.reports)
+        assert (1, 0, True) == (found.failed, found.outcomes, found.reports > 0)
 
     def test_restated(self, tmp_path: Path) -> None:
         """What is stated again does not count twice."""
@@ -287,7 +461,7 @@ class TestRun:
     def test_gap(self, kind: RowKind, name: str, tmp_path: Path) -> None:
         """A recorded trace that lacks any one of its lines is not as expected, or leaves it open;
         whole, it is."""
-        lines = (RECORDINGS / f"{name}.jsonl").read_bytes().splitlines(keepends=True)
+        lines = content_of(name).splitlines(keepends=True)
         path = tmp_path / "run.jsonl"
         path.write_bytes(b"".join(lines))
         assert read_run(kind, ListedRun(trace=str(path))).met is True
@@ -358,7 +532,34 @@ class TestCommand:
         twice["rows"].append(twice["rows"][0] | {"runs": []})
         path.write_text(json.dumps(twice))
         assert 2 == main(["repeat", str(path)])
-        assert "two rows are called a" in capsys.readouterr().err
+        err = capsys.readouterr().err
+        assert ("two rows are called a" in err, "'due'" in err) == (True, False)
+
+    def test_copies(self, tmp_path: Path, capsys: Capture) -> None:
+        """One run is no second one: not by an absolute path, a link, spaces, or compression."""
+        rows = [
+            {**row.model_dump(), "runs": [{"trace": os.path.abspath(e.trace)} for e in row.runs]}
+            for row in load_runs(Path(SAMPLE))
+        ]
+        content = (RECORDINGS / "offloadable.jsonl").read_bytes()
+        content = re.sub(rb',"stream":"[^"]*"', b"", content)
+        (tmp_path / "a.jsonl").write_bytes(content)
+        (tmp_path / "link.jsonl").symlink_to("a.jsonl")
+        (tmp_path / "spaces.jsonl").write_bytes(content.replace(b'":', b'": '))
+        (tmp_path / "packed.jsonl.gz").write_bytes(gzip.compress(content))
+        for copy in (tmp_path / "a.jsonl", "./a.jsonl", *map(str, tmp_path.glob("*.jsonl*"))):
+            rows[0] |= {"due": 2, "runs": [{"trace": "a.jsonl"}, {"trace": str(copy)}]}
+            (tmp_path / "runs.json").write_text(json.dumps(listed() | {"rows": rows}))
+            assert 3 == main(["repeat", str(tmp_path / "runs.json")]), copy
+            assert "it has the same events as" in " ".join(capsys.readouterr().out.split())
+
+    @pytest.mark.parametrize("more", [{"runs": None}, {"rows": None}])
+    def test_null(self, more: dict[str, None], tmp_path: Path, capsys: Capture) -> None:
+        """A list that is null is bad input, and the error says what to write."""
+        path = tmp_path / "runs.json"
+        path.write_text(json.dumps(listed() | more if "rows" in more else listed(**more)))
+        assert 2 == main(["repeat", str(path)])
+        assert "a list is missing" in capsys.readouterr().err
 
     def test_standard_input(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         """A trace that is called - is a file of that name, and not standard input."""

@@ -28,6 +28,7 @@ from tests.monitor.watch.watching import Session, write_registry
 
 ENGINE = "tcp://127.0.0.1:5557"
 HOT = prompt("hot", 3)
+PENDING = {"0": {"endpoint": ENGINE, "status": "pending"}}
 
 
 def worker(number: int = 1, **fields: Any) -> dict[str, Any]:
@@ -170,6 +171,8 @@ class TestView:
             ([worker(1), worker(2)], True, "2 of its 2 workers reads"),
             ([worker(block_size=16)], True, "its blocks have 16 tokens"),
             ([worker(model_name="other")], True, "it has no index of the worker's model"),
+            ([worker(status="initializing")], True, "its worker is initializing, and not active"),
+            ([worker(listeners=PENDING)], True, "its worker is pending, and not active"),
         ],
     )
     def test_other_worker(
@@ -297,7 +300,7 @@ class Story:
         self.session.take(text)
         self._number += 1
 
-    def index(self, *hashes: int, tier: str = "device") -> None:
+    def index(self, *hashes: Any, tier: str = "device") -> None:
         """The indexer believes in these blocks, and was asked again since."""
         self._says.dump = dump(routed(*hashes, tier=tier)) if hashes else dump()
         before = len(self._says.asked)
@@ -407,6 +410,28 @@ class TestCompared:
         story.index(1, 2, 3)
         (found,) = story.compare().disagreements
         assert (found.kind, found.blocks) == (Differs.PEER_ONLY, 3)
+
+    @pytest.mark.parametrize(
+        "hashes", [(), (101, 102), ("1", "2", "3"), (2**64 - 1,)], ids=range(4)
+    )
+    def test_unrelated(self, hashes: tuple[Any, ...], story: Story) -> None:
+        """An indexer that states no hash of a registered prefix is not compared: it may name blocks
+        by others, read another engine, or have come late.
+        """
+        story.engine(hot())
+        story.index(*hashes)
+        result = story.compare()
+        assert (result.outcome, result.disagreements) == (Outcome.INCONCLUSIVE, [])
+        assert result.why == "no hash that it states is known of a registered prefix"
+
+    def test_lost_all(self, story: Story) -> None:
+        """An indexer that stated a block of the engine and states none any more is compared."""
+        story.engine(hot())
+        story.index(1)
+        story.compare()
+        story.index()
+        (found,) = story.compare().disagreements
+        assert (found.kind, found.positions) == (Differs.FIRST_ONLY, "0-2")
 
     def test_paused(self, story: Story) -> None:
         """Where batches of the engine may be missing, none is compared, and that is said."""
