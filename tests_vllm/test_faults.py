@@ -226,7 +226,9 @@ def unused(engine: Engine) -> list[int]:
     return sorted(found)
 
 
-@pytest.fixture(params=["", "gpt-oss"], ids=["one cache", "two caches"])
+@pytest.fixture(
+    params=["", pytest.param("gpt-oss", marks=pytest.mark.deep)], ids=["one cache", "two caches"]
+)
 def stage(make: Make, request: pytest.FixtureRequest) -> Stage:
     length = {"max_model_len": USABLE * 32}
     if not request.param:

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import random
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import pytest
+from vllm.platforms.cpu import CpuPlatform
 
 from monitor.check.files import EXIT_CODES
 from runtime_hooks.demo.engine import claim, sampling
@@ -186,3 +187,25 @@ def test_no_full_attention(make: Make, caplog: pytest.LogCaptureFixture, model: 
     engine = make(44, engine=configured(model))
     assert "not armed: no cache of the model is of full attention" in caplog.text
     assert ["length"] == [answer.finish_reason for answer in engine.serve(("prompt", 10))]
+
+
+@pytest.mark.deep
+def test_latent_attention(make: Make, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Latent attention (MLA) is one cache, as full attention is. Most CPUs cache no prefixes of it,
+    so this is about the pool and the events alone."""
+    usual = CpuPlatform.check_and_update_config.__func__
+
+    def forced(cls: type, config: Any) -> None:
+        usual(cls, config)
+        config.cache_config.enable_prefix_caching = True
+
+    monkeypatch.setattr(CpuPlatform, "check_and_update_config", classmethod(forced))
+    engine = make(40, engine=configured("deepseek-v3", block_size=16))
+    (first,) = engine.serve(("prompt", 5, claim("a", 10)))
+    assert {"claim": {"decision": "accepted"}} == first.metadata
+    (refused,) = engine.serve(("active", 18))
+    assert "refused" == end_of(refused)
+    (again,) = engine.serve(("prompt", 6))
+    assert 10 * 16 == again.cached
+    engine.close()
+    assert ModeVerdict.KEPT is engine.judge(HARD).verdict
