@@ -293,7 +293,7 @@ class TestFault:
             "fired": left <= 0,
             "noted": bool(attachment.faults),
             "ends": set(ends) <= {"length", "abort"} and all(ends),
-            "free": unused(stage.engine) == list(range(1, USABLE + 1)),
+            "free": unused(stage.engine) == list(range(1, stage.engine.pool.num_gpu_blocks)),
             "used": not any(block.ref_cnt for block in stage.engine.pool.blocks[1:]),
             "verdict": judge(trace) is ModeVerdict.INCONCLUSIVE,
         }

@@ -64,14 +64,14 @@ class ListedRow(_Record):
     row: Identifier
     kind: RowKind
     due: Annotated[int, Field(strict=True, ge=1, le=MOST_RUNS)]
-    runs: Annotated[tuple[ListedRun, ...], BeforeValidator(_stated), Field(max_length=MOST_RUNS)]
+    runs: Annotated[tuple[ListedRun, ...], Field(max_length=MOST_RUNS), BeforeValidator(_stated)]
 
 
 class _Listed(_Record):
     """The rows of a repetition, in the order in which they are shown."""
 
     schema_: Annotated[Literal["resident-claims/runs/1"], Field(alias="schema")]
-    rows: Annotated[tuple[ListedRow, ...], BeforeValidator(_stated), Field(max_length=MOST_RUNS)]
+    rows: Annotated[tuple[ListedRow, ...], Field(max_length=MOST_RUNS), BeforeValidator(_stated)]
 
 
 def load_runs(path: Path) -> tuple[ListedRow, ...]:

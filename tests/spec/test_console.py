@@ -146,7 +146,7 @@ class TestRun:
         [
             ("prove", "proofs", "check", "check hard_protected"),
             ("recheck none", "proofs", "recheck none", "check --all --certificate DIR"),
-            ("label", "proofs", "lower", "lower tensorrt_llm_1_3_0rc14"),
+            ("label", "proofs", "lower", "lower vllm_plugin"),
             ("spec show zz", "spec", "show zz", "list shows the names"),
             ("spec docs --check --dir none", "spec", "docs --check --dir none", "docs to write"),
             (
