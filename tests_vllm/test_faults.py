@@ -260,7 +260,8 @@ class TestHooks:
 
 class TestFault:
     def test_each(self, stage: Stage) -> None:
-        """Each function fails at its first and its middle call.
+        """Each function fails at its first call, and at a later one that every run has: how often
+        an engine steps while a request waits depends on its speed.
 
         Every request is answered, the blocks are the engine's own again, the claim that lived then
         is inconclusive, and nothing is violated.
@@ -270,7 +271,7 @@ class TestFault:
         for code, times in calls.items():
             if code.co_qualname in SHELLS:
                 continue
-            for at in sorted({1, (times + 1) // 2}):
+            for at in sorted({1, (times + 3) // 4}):
                 if fault := self.fail(stage, code, at):
                     wrong.append(f"{code.co_qualname}:{code.co_firstlineno} at {at}: {fault}")
         assert wrong == []
