@@ -96,7 +96,7 @@ class TestWaits:
         engine = make()
         request = engine.request(("active", 2))
         request.resumable = True
-        assert 80 == arrival_of(request, engine.core.scheduler, claims=True).blocks
+        assert 80 == arrival_of(request, engine.core.scheduler, 0, claims=True).blocks
 
     def test_unreachable(self, make: Make) -> None:
         """A claim on a prompt whose first block is gone does not refuse its own request."""
@@ -148,7 +148,7 @@ class TestComputed:
         engine.serve(("resident", 20, claim(blocks=20)))
         controller = engine.armed.attachments[0].controller
         entry = controller._registry.live["claim:resident"]
-        engine.pool.evict_blocks({block for _, block in entry.pairs})
+        engine.pool.evict_blocks({place.block for place in entry.places})
         scheduler = engine.core.scheduler
         for name in ("one", "two"):
             request = engine.request(("resident", 20))

@@ -272,7 +272,8 @@ class Arbitration:
 
     def _refuse(self, request: _Request) -> Refusal:
         self._refused[request.arrival.request_id] = request
-        if request.arrival.elsewhere and not request.arrival.asks:
+        movable = request.arrival.elsewhere and not request.arrival.asks
+        if movable and not self.never_fits(request.arrival):
             found = self._report(Kind.REQUEST_ROUTED_ELSEWHERE, request)
             return dataclasses.replace(found, elsewhere=True)
         return self._report(Kind.REQUEST_REFUSED, request)
