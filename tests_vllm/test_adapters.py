@@ -22,7 +22,9 @@ def config(extra: dict[str, Any] | None = None, *, auxiliary: bool = False) -> A
     """The part of a configuration that is new in 0.33; `extra` is that of a connector."""
     transfer = None if extra is None else SimpleNamespace(kv_connector_extra_config=extra)
     return SimpleNamespace(
-        kv_transfer_config=transfer, aux_output_config=SimpleNamespace(enabled=auxiliary)
+        kv_transfer_config=transfer,
+        aux_output_config=SimpleNamespace(enabled=auxiliary),
+        speculative_config=None,
     )
 
 
