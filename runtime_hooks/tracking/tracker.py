@@ -292,8 +292,9 @@ class BlockTracker:
         self, kind: Kind, blocks: Sequence[int] | None, fields: dict[str, str | None]
     ) -> None:
         """Blocks lost their contents (None: all blocks did): state it, and report harm."""
+        parts = self.watched.split(kind, blocks)  # by what was free before claims expire
         self._tick()
-        for part, more in self.watched.split(kind, blocks):
+        for part, more in parts:
             touched = [] if part is None else list(self.ledger.holding(part))
             losers = self.ledger.lose(part)
             harmed = [e for e in losers if e.evaluate() == (True, False) and not e.copied]

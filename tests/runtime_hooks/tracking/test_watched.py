@@ -339,3 +339,15 @@ class TestBestEffort:
         assert engine.serve("again", 60, prompt="resident")
         assert 2 == len(engine.kinds("claim_materialized"))
         assert KEPT is engine.judge(BEST).verdict
+
+    def test_expiry(self) -> None:
+        """A claim that expires as blocks are evicted was there until then: the blocks that it kept
+        from the pool were no choice."""
+        engine = TinyEngine()
+        assert engine.serve("low", 20, soft("low", 1))
+        assert engine.serve("again", 20, claim("held", 20, "expiring", duration="1 s"), "low")
+        assert engine.serve("high", 20, soft("high", 9))
+        engine.now += 2 * NS
+        engine.take("active", 50)
+        assert [9] == [e.lowest_priority for e in engine.kinds("block_evicted")]
+        assert VIOLATED is not engine.judge(SOFT).verdict
