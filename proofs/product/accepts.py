@@ -25,7 +25,7 @@ __all__ = ["ACCEPTED", "LEFT_OUT", "LIMIT", "REJECTED", "UNDECIDED", "Found", "a
 
 LEFT_OUT: Final = frozenset(
     {
-        *("stream", "sequence", "time_ns"),
+        *("stream", "sequence", "time_ns", "reason"),
         *("cache_identity", "token_map", "predicate_id", "keys", "content_keys", "positions"),
     }
 )
