@@ -24,7 +24,7 @@ from spec.contract.facts import facts_of
 from spec.contract.modes import MODES
 from spec.events.alphabet import Kind
 from spec.events.canonical import Event
-from spec.stream.pool import FULL, GPU, Group
+from spec.stream.pool import FULL, GPU, Group, groups_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -149,9 +149,7 @@ class Join:
             unknown: why the contents of the cache are not known; empty if the cache is empty.
             again: the engine was restarted, so it lost its cache and may hash with another seed.
         """
-        self._groups = {
-            each.group: Group(each.kind, each.window or 0, each.span or 1) for each in groups
-        }
+        self._groups = groups_of(groups)
         if again:
             self.prefixes.forget()
         self._forget(batch, unknown)

@@ -10,12 +10,13 @@ from __future__ import annotations
 from math import lcm
 from typing import TYPE_CHECKING
 
-from spec.stream.pool import FULL, Group
+from spec.stream.pool import FULL, groups_of, longest_hit
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from spec.events.canonical import CacheGroup
+    from spec.stream.pool import Group
 
 __all__ = ["Groups"]
 
@@ -42,8 +43,7 @@ class Groups:
         stated: Sequence[CacheGroup] = (),
         in_group: Callable[[bytes, int], bytes] = _same,
     ) -> None:
-        known = {each.group: Group(each.kind, each.window or 0, each.span or 1) for each in stated}
-        self._groups: Mapping[int, Group] = known or {0: FULL}
+        self._groups: Mapping[int, Group] = groups_of(stated) or {0: FULL}
         self._in_group = in_group
         self.full = [number for number, group in self._groups.items() if group.kind == "full"]
         self.lead = self.full[0]
@@ -88,12 +88,6 @@ class Groups:
         Args:
             has: whether a block holds this key.
         """
-        most = 0
-        while most < len(keys) and all(has(self.key(keys[most], group)) for group in self.full):
-            most += 1
-        rest = {n: group for n, group in self._groups.items() if n not in self.full}
-        for length in range(most - most % self.align, 0, -self.align) if rest else ():
-            needed = ((at, n) for n, group in rest.items() for at in group.needs(0, length))
-            if all(has(self.key(keys[at], number)) for at, number in needed):
-                return length
-        return 0 if rest else most
+        return longest_hit(
+            self._groups, 0, len(keys), lambda group, at: has(self.key(keys[at], group))
+        )

@@ -23,7 +23,7 @@ from spec.stream.delivery import Delivery
 from spec.stream.facts import FACTS_ABOUT_BLOCKS, of_tier
 from spec.stream.fields import Moment
 from spec.stream.follow import follow_claim, follow_entry, follow_request, measure
-from spec.stream.pool import Group
+from spec.stream.pool import Group, groups_of
 from spec.stream.request import OF_REQUESTS
 from spec.stream.run import Run
 
@@ -170,11 +170,7 @@ class Judge:
     def _mark(self, line: Line) -> None:
         mark = line.mark
         if mark is not None and mark.groups:
-            groups = {
-                each.group: Group(each.kind, each.window or 0, each.span or 1)
-                for each in mark.groups
-            }
-            self.run.pool.groups = groups
+            self.run.pool.groups = groups_of(mark.groups)
         if mark is not None and mark.kind is Mark.STREAM_RESTATED:
             self.restating = self.broken is not None
             if self.restating:

@@ -7,14 +7,28 @@ hashed as values, so that what two claims have in common needs no rule of its ow
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Final, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias
 
 from spec.stream.breaks import Contradiction
 from spec.stream.codes import Code
 
-__all__ = ["FULL", "GPU", "Block", "Group", "Key", "Object", "Pool", "Touch"]
+if TYPE_CHECKING:
+    from spec.events.canonical import CacheGroup
+
+__all__ = [
+    "FULL",
+    "GPU",
+    "Block",
+    "Group",
+    "Key",
+    "Object",
+    "Pool",
+    "Touch",
+    "groups_of",
+    "longest_hit",
+]
 
 Block: TypeAlias = int | str
 """A physical block, as the engine names it."""
@@ -62,6 +76,32 @@ class Group(NamedTuple):
 
 
 FULL: Final = Group()
+
+
+def groups_of(stated: Iterable[CacheGroup]) -> dict[int, Group]:
+    """The groups that a mark states, by number."""
+    return {each.group: Group(each.kind, each.window or 0, each.span or 1) for each in stated}
+
+
+def longest_hit(
+    groups: Mapping[int, Group], start: int, end: int, held: Callable[[int, int], bool]
+) -> int:
+    """The longest prefix from `start`, at most to `end`, that a hit can use of all groups.
+
+    Args:
+        held: whether the block of a group at a position is there.
+    """
+    full = [(number, group) for number, group in groups.items() if group.kind == "full"]
+    most = start
+    while most < end and all(held(n, most) for n, group in full if group.ends(most + 1)):
+        most += 1
+    others = [(number, group) for number, group in groups.items() if group.kind != "full"]
+    for length in range(most - start, 0, -1):
+        if not all(group.ends(start + length) for group in groups.values()):
+            continue
+        if all(held(n, at) for n, g in others for at in g.needs(start, start + length)):
+            return length
+    return 0
 
 
 @dataclass(eq=False)
@@ -264,26 +304,11 @@ class Pool:
             while at < end and held(obj.key(0, at)):
                 at += 1
             return at - start
-        return self._lead_of_groups(obj, start, end, tiers=tiers)
+        end = min(end, max([len(obj.contents), *(at + 1 for _, at in obj.places)]))
+        return longest_hit(self.groups, start, end, lambda group, at: held(obj.key(group, at)))
 
     def _anywhere(self, key: Key) -> bool:
         return key in self.held or self.in_tiers(key)
-
-    def _lead_of_groups(self, obj: Object, start: int, end: int, *, tiers: bool) -> int:
-        held = self._anywhere if tiers else self.on_gpu
-        full = [(number, group) for number, group in self.groups.items() if group.kind == "full"]
-        end = min(end, max([len(obj.contents), *(at + 1 for _, at in obj.places)]))
-        most = start
-        while most < end and all(held(obj.key(n, most)) for n, g in full if g.ends(most + 1)):
-            most += 1
-        others = [(n, group) for n, group in self.groups.items() if group.kind != "full"]
-        for length in range(most - start, 0, -1):
-            if not all(group.ends(start + length) for group in self.groups.values()):
-                continue
-            needed = ((n, at) for n, g in others for at in g.needs(start, start + length))
-            if all(held(obj.key(number, at)) for number, at in needed):
-                return length
-        return 0
 
     def needs(self, obj: Object, start: int, end: int) -> Iterator[Key]:
         """The keys that a hit on these positions of an object needs, in every group."""
