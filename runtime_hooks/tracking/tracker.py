@@ -119,7 +119,8 @@ class BlockTracker:
         return {key for key, _ in self._pool.find(self._registry.groups.every(keys))}
 
     def look_up(self, request_id: str, keys: Sequence[bytes], found: int) -> None:
-        """A request looked up the contents that it can use, and found the first ones of them.
+        """A request looked up the contents that it can use, and found the first ones of them. What
+        it found counts as far as it is computed.
 
         A request that finds what it computed itself, as after a preemption, does not reuse it. One
         that finds more than a claim has may use none of the claim, where a window or a state is
@@ -127,12 +128,13 @@ class BlockTracker:
         """
         self._tick()
         groups = self._registry.groups
-        there = self._there(keys) if groups.sparse else set()
+        is_there = self._there(keys).__contains__
+        found = groups.reach(keys[:found], is_there)
         for ledger in self._ledgers:
             for entry, asked in ledger.shared(keys).items():
                 predicate, lead = entry.claim.materialization_predicate, min(asked, found)
                 if groups.sparse:
-                    lead = min(found, groups.reach(keys[:asked], there.__contains__))
+                    lead = min(found, groups.reach(keys[:asked], is_there))
                 names = {"claim_id": entry.claim_id, "request_id": name_of(request_id)}
                 counts = {"asked": min(asked, entry.reach), "held": max(0, lead - predicate.start)}
                 self._emitter.fact(Kind.PREFIX_LOOKUP, **names, **counts)

@@ -170,14 +170,14 @@ class BlockHooks:
             self.report_found(request, asked, found)
 
     def report_found(self, request: Any, asked: int, found: int) -> None:
-        """Report the look-up of a request: what it found counts as far as it is computed.
+        """Report the look-up of a request.
 
         Args:
             asked: how many blocks it can use.
             found: how many of the first ones it found.
         """
-        keys, tracker = self._keys(request, asked * self._size), self._controller.tracker
-        tracker.look_up(request.request_id, keys, tracker.reach(keys[:found]))
+        keys = self._keys(request, asked * self._size)
+        self._controller.tracker.look_up(request.request_id, keys, found)
 
     def _get_new_blocks(self, call: Callable[[int], Any]) -> Callable[[int], Any]:
         removed = self._removed
