@@ -7,11 +7,16 @@ import os
 from tempfile import TemporaryDirectory
 
 import pytest
+from hypothesis import settings
 
 from tests.once import SHARED
 
 _ROUND = 50_000
 _FOLDER = pytest.StashKey[TemporaryDirectory[str]]()
+
+
+settings.register_profile("untimed", deadline=None)
+settings.load_profile("untimed")
 
 
 def pytest_configure(config: pytest.Config) -> None:

@@ -6,18 +6,22 @@ from collections import Counter
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from monitor import native
 from monitor.native import CoreError
 from monitor.native.judge import NativeJudge
 from spec.claims.states import Mode
-from spec.events.canonical import Event, as_jsonl
+from spec.events.canonical import Event, StreamMark, as_jsonl
 from spec.stream.breaks import line_of
+from spec.stream.pool import Group
 from tests.golden.traces import of_files
 from tests.native.differential import Judged, compared, differs, lines_of, native_of, read
 from tests.native.mutated import canonical, mutated
 from tests.native.run import run
-from tests.spec.stream.streams import claim, mark
+from tests.spec.stream.streams import claim, event, mark, numbered
+from tests.spec.stream.test_pool import GROUPS
 from tests.streams.traffic import Traffic, as_events
 
 COUNT = 45
@@ -60,6 +64,28 @@ def test_offloads() -> None:
     assert len(found) == 16
     for case in found:
         assert differs(case.lines, case.mode) is None, case.key
+
+
+@given(GROUPS, st.integers(1, 7), st.data())
+def test_groups(groups: dict[int, Group], end: int, data: st.DataObject) -> None:
+    """Both judges agree on what a hit needs of several groups of caches, whatever is there."""
+    rows = [(number, each.kind, each.window, each.span) for number, each in groups.items()]
+    keys = tuple(f"k{at}" for at in range(end))
+    places = st.sampled_from([(number, at) for number in groups for at in range(end)])
+    lines: list[Event | StreamMark] = [mark("stream_opened", groups=rows)]
+    lines += claim(mode="best_effort", blocks=end, keys=keys)
+    for group, at in data.draw(st.lists(places, unique=True)):
+        stored = {"keys": keys[at : at + 1], "group": group, "cache_identity": "cache"}
+        lines.append(event("block_cached", block_ids=(len(lines),), **stored))
+    lines.append(event("claim_materialized", claim_id="a"))
+    held, asked = data.draw(st.tuples(st.integers(0, end), st.integers(0, end)))
+    lines.append(event("request_arrived", request_id="r", needed=1, usable=9))
+    lines.append(event("prefix_lookup", claim_id="a", request_id="r", held=held, asked=asked))
+    streams, judge = Judged(None), native_of(None)
+    for number, line in enumerate(numbered(lines), 1):
+        judge.take(line, (number, line.sequence))
+        streams[""].take(line)
+        assert compared(streams, judge, number) is None
 
 
 @pytest.mark.parametrize("seed", [0, 1, 2, 5])
@@ -112,9 +138,9 @@ def test_lines_lost_between_runs(why: dict[str, str], verdict: str) -> None:
     opened, closed = mark("stream_opened"), mark("stream_closed")
     streams, judge = Judged(None), native_of(None)
     lines = zip([*claim(), closed, opened, closed], [0, 1, 2, 3, 0, 1], strict=True)
-    for number, (given, sequence) in enumerate(lines, 1):
-        stated: dict[str, Any] = why if given is opened else {}
-        line = line_of(given, number)._replace(sequence=sequence, **stated)
+    for number, (each, sequence) in enumerate(lines, 1):
+        stated: dict[str, Any] = why if each is opened else {}
+        line = line_of(each, number)._replace(sequence=sequence, **stated)
         judge.take(line, (number, sequence))
         streams[""].take(line)
         assert compared(streams, judge, number) is None
