@@ -101,12 +101,16 @@ test-sglang: $(STAMP) ## Read what SGLang's own publisher sends (fetches its whe
 		--disable-pip-version-check download -q --no-deps -d build/sglang 'sglang==$(SGLANG)'
 	$(BIN)/python -m pytest tests_sglang
 
-test-dynamo: $(VLLM_VENV)/.stamp ## Compare Dynamo's KV indexer with a vLLM on the CPU (fetches its wheel, 75 MB)
-	@test -e build/dynamo/.stamp-$(DYNAMO) || { rm -rf build/dynamo && \
+# Of what ai-dynamo asks for, its frontend and its mock engine import these three.
+test-dynamo: $(STAMP) $(VLLM_VENV)/.stamp ## Read the records of Dynamo's frontend; compare its KV indexer with a vLLM (80 MB)
+	@test -e build/dynamo/.stamp-ai-$(DYNAMO) || { rm -rf build/dynamo && \
 		$(PYTHON) -m venv build/dynamo && build/dynamo/bin/python -m pip \
-		--disable-pip-version-check --no-input install -qq 'ai-dynamo-runtime==$(DYNAMO)' && \
-		touch build/dynamo/.stamp-$(DYNAMO); }
-	$(VLLM_VENV)/bin/python -m pytest tests_dynamo
+		--disable-pip-version-check --no-input install -qq 'ai-dynamo-runtime==$(DYNAMO)' \
+		'msgspec==0.22.0' 'packaging==26.3' 'pyyaml==6.0.3' && build/dynamo/bin/python -m pip \
+		--disable-pip-version-check --no-input install -qq --no-deps 'ai-dynamo==$(DYNAMO)' && \
+		touch build/dynamo/.stamp-ai-$(DYNAMO); }
+	$(BIN)/python -m pytest tests_dynamo/test_routes.py
+	$(VLLM_VENV)/bin/python -m pytest tests_dynamo --ignore tests_dynamo/test_routes.py
 
 test-vllm-gpu: $(STAMP) ## The same in GPU_VENV=..., with vLLM's own offloading, on a CUDA device
 	@test -n "$(GPU_VENV)" && test -x "$(GPU_VENV)/bin/python" || { \
