@@ -25,7 +25,7 @@ export PYTHONDONTWRITEBYTECODE :=
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help demo test test-slow test-deep test-wheel native-core test-vllm test-vllm-core test-sglang test-dynamo test-vllm-gpu setup-vllm witness repeat bench soak fuzz mutate runs lint docs suite lock clean
+.PHONY: help demo test test-slow test-deep test-wheel native-core test-vllm test-vllm-core test-sglang test-dynamo test-prometheus test-vllm-gpu setup-vllm witness repeat bench soak fuzz mutate runs lint docs suite lock clean
 
 help: ## Show these targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-13s %s\n", $$1, $$2 }' Makefile
@@ -111,6 +111,15 @@ test-dynamo: $(STAMP) $(VLLM_VENV)/.stamp ## Read the records of Dynamo's fronte
 		touch build/dynamo/.stamp-ai-$(DYNAMO); }
 	$(BIN)/python -m pytest tests_dynamo/test_routes.py
 	$(VLLM_VENV)/bin/python -m pytest tests_dynamo --ignore tests_dynamo/test_routes.py
+
+PROMETHEUS ?= build/prometheus/usr/bin
+
+test-prometheus: $(STAMP) ## Scrape watch by a real Prometheus (fetches Debian's package, 19 MB; or PROMETHEUS=folder)
+	@test -x $(PROMETHEUS)/prometheus || { mkdir -p build/prometheus && cd build/prometheus && \
+		apt-get download -qq prometheus && dpkg-deb -x prometheus_*.deb .; } || { \
+		echo "Name a folder that has prometheus and promtool: make test-prometheus PROMETHEUS=..." >&2; \
+		exit 2; }
+	RESIDENT_CLAIMS_PROMETHEUS=$(abspath $(PROMETHEUS)) $(BIN)/python -m pytest tests_prometheus
 
 test-vllm-gpu: $(STAMP) ## The same in GPU_VENV=..., with vLLM's own offloading, on a CUDA device
 	@test -n "$(GPU_VENV)" && test -x "$(GPU_VENV)/bin/python" || { \
