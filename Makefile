@@ -16,6 +16,8 @@ VLLM_VENV ?= .venv-vllm$(VLLM_OTHER:%=-%)
 GPU_VENV ?=
 SGLANG ?= 0.5.23
 DYNAMO ?= 1.6.1
+OTLP ?= 1.45.2
+ROTEL ?= 0.0.1a15
 BIN   := $(VENV)/bin
 STAMP := $(VENV)/.stamp
 PIP   := $(BIN)/python -m pip --disable-pip-version-check --no-input
@@ -25,7 +27,7 @@ export PYTHONDONTWRITEBYTECODE :=
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help demo test test-slow test-deep test-wheel native-core test-vllm test-vllm-core test-sglang test-dynamo test-prometheus test-vllm-gpu setup-vllm witness repeat bench soak fuzz mutate runs lint docs suite lock clean
+.PHONY: help demo test test-slow test-deep test-wheel native-core test-vllm test-vllm-core test-sglang test-dynamo test-otlp test-prometheus test-vllm-gpu setup-vllm witness repeat bench soak fuzz mutate runs lint docs suite lock clean
 
 help: ## Show these targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-13s %s\n", $$1, $$2 }' Makefile
@@ -111,6 +113,13 @@ test-dynamo: $(STAMP) $(VLLM_VENV)/.stamp ## Read the records of Dynamo's fronte
 		touch build/dynamo/.stamp-ai-$(DYNAMO); }
 	$(BIN)/python -m pytest tests_dynamo/test_routes.py
 	$(VLLM_VENV)/bin/python -m pytest tests_dynamo --ignore tests_dynamo/test_routes.py
+
+test-otlp: $(STAMP) ## Follow OpenTelemetry's exporter, and a collector (fetches them, 15 MB)
+	@test -e build/otlp/.stamp-$(OTLP) || { rm -rf build/otlp && $(PYTHON) -m venv build/otlp && \
+		build/otlp/bin/python -m pip --disable-pip-version-check --no-input install -qq \
+		'opentelemetry-exporter-otlp-proto-http==$(OTLP)' 'rotel==$(ROTEL)' && \
+		touch build/otlp/.stamp-$(OTLP); }
+	$(BIN)/python -m pytest tests_otlp
 
 PROMETHEUS ?= build/prometheus/usr/bin
 

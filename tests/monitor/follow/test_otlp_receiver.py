@@ -314,14 +314,14 @@ class Follower:
     """A process that follows what is posted to a port, and what it concluded."""
 
     def __init__(self, process: subprocess.Popen[str], port: int, verdicts: Path) -> None:
-        self._process, self._port, self._verdicts = process, port, verdicts
+        self._process, self.port, self._verdicts = process, port, verdicts
 
     def post(self, lines: list[bytes]) -> None:
         """Post lines, and again until it listens."""
 
         def accepted() -> bool:
             try:
-                return 200 == post(self._port, request_of(lines)).code
+                return 200 == post(self.port, request_of(lines)).code
             except OSError:
                 return False
 
@@ -330,7 +330,7 @@ class Follower:
     def refuse(self, lines: list[bytes]) -> None:
         """Post lines in an encoding that it does not read."""
         headers = JSON | {"Content-Encoding": "br"}
-        assert 415 == post(self._port, request_of(lines), headers).code
+        assert 415 == post(self.port, request_of(lines), headers).code
 
     def end(self) -> tuple[int, list[str]]:
         """The exit code, and the breaks that it reports."""
