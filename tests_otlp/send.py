@@ -1,7 +1,7 @@
 """Sends each line of a file as a log record, by OpenTelemetry's exporter for Python.
 
 Usage: `python tests_otlp/send.py ENDPOINT FILE FORM`, where FORM is `text` for a line as the text
-of the body, or `map` for its fields. It runs where the exporter is installed, and nothing else is.
+of the body, or `map` for its fields. It runs where only the exporter is installed.
 """
 
 import json

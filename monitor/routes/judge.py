@@ -10,7 +10,7 @@ Lowering of Resident KV Claims, table 5.
 from __future__ import annotations
 
 from collections import Counter
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias
 
 import msgspec
 
@@ -41,6 +41,8 @@ _UNSERVED: Final = "no answer states what the engine served"
 _UNSALTED: Final = "no record states the cache salt or the adapter of a request"
 _MOST_LISTED: Final = 100
 _MS: Final = 1_000_000  # nanoseconds
+
+_Open: TypeAlias = tuple[str, str, frozenset[str]]  # why, the claim, and its obligations
 
 
 class Route(NamedTuple):
@@ -84,8 +86,8 @@ class ClaimRoutes(msgspec.Struct, frozen=True):
 
     `routed` are those whose worker and cost are stated, `workers` counts these workers, and `cost`
     adds the costs, in millionths of a block. `believed` are those for which the router took the
-    prefix for cached, `served` those for which the engine says so, and `unserved` those of which it
-    says nothing.
+    prefix for cached, `served` those for which the engine says so, and `unserved` those of
+    which no answer is there.
     """
 
     claim_id: str
@@ -197,7 +199,7 @@ def _choice(end: End, records: Records) -> tuple[tuple[str, int] | None, str]:
 def events_of(
     watching: Watching, hashes: dict[str, list[int]], routes: Sequence[Route], file: str
 ) -> Iterator[Record]:
-    """The canonical events of some routes, in the order of time, and where claims are in doubt.
+    """The canonical events of some routes, in the order of time, and which obligations are open.
 
     Args:
         hashes: of the blocks of each claim's prefix.
@@ -205,16 +207,17 @@ def events_of(
     """
     line = 0
 
-    def record(time_ms: int, *events: Event, doubts: tuple[Doubt, ...] = ()) -> Record:
+    def record(time_ms: int, events: Sequence[Event], left: Sequence[_Open] = ()) -> Record:
         nonlocal line
         line += 1
         at = at_line(file, line)
         stamp = Stamp(_STREAM, None, time_ms * _MS)
-        return Record(at, stamp, tuple((event, at) for event in events), doubts=doubts)
+        stay_open = tuple(Doubt(*each) for each in left)
+        return Record(at, stamp, tuple((event, at) for event in events), None, stay_open)
 
     first_ms = watching.since_ns // _MS
     for name, claim in watching.claims.items():
-        yield record(first_ms, _registered(claim, hashes[name]))
+        yield record(first_ms, [_registered(claim, hashes[name])])
     by_request: dict[str, list[Route]] = {}
     for each in routes:
         by_request.setdefault(each.end.request_id, []).append(each)
@@ -226,9 +229,8 @@ def events_of(
     last_ms = first_ms
     for time_ms, _, is_end, name in sorted(steps):
         last_ms = max(last_ms, time_ms)
-        events, doubts = _ended(by_request[name]) if is_end else _began(by_request[name])
-        yield record(last_ms, *events, doubts=doubts)
-    yield msgspec.structs.replace(record(last_ms), lost=_UNNUMBERED)
+        yield record(last_ms, *(_ended if is_end else _began)(by_request[name]))
+    yield msgspec.structs.replace(record(last_ms, ()), lost=_UNNUMBERED)
 
 
 def _registered(claim: Watched, hashes: Sequence[int]) -> Event:
@@ -244,7 +246,7 @@ def _registered(claim: Watched, hashes: Sequence[int]) -> Event:
     )
 
 
-def _began(routes: Sequence[Route]) -> tuple[list[Event], tuple[Doubt, ...]]:
+def _began(routes: Sequence[Route]) -> tuple[list[Event], list[_Open]]:
     """The choice of the router, reported for each claim, and the arrival of the request."""
     events: list[Event] = []
     for each in routes:
@@ -256,11 +258,10 @@ def _began(routes: Sequence[Route]) -> tuple[list[Event], tuple[Doubt, ...]]:
                 _event(Kind.ROUTE_PLACEMENT_REPORTED, each, worker=worker),
             ]
     events.append(Event(kind=Kind.REQUEST_ARRIVED, request_id=routes[0].end.request_id))
-    doubts = [Doubt(e.unrouted, e.claim_id, _CHOICE) for e in routes if e.unrouted]
-    return events, tuple(doubts)
+    return events, [(e.unrouted, e.claim_id, _CHOICE) for e in routes if e.unrouted]
 
 
-def _ended(routes: Sequence[Route]) -> tuple[list[Event], tuple[Doubt, ...]]:
+def _ended(routes: Sequence[Route]) -> tuple[list[Event], list[_Open]]:
     """What the engine served, reported for each claim, and the end of the request."""
     stated = [each for each in routes if each.served is not None]
     events = [
@@ -269,8 +270,7 @@ def _ended(routes: Sequence[Route]) -> tuple[list[Event], tuple[Doubt, ...]]:
         for kind in (Kind.REUSE_SERVED, Kind.ROUTE_REUSE_REPORTED)
     ]
     events.append(Event(kind=Kind.REQUEST_FINISHED, request_id=routes[0].end.request_id))
-    doubts = [Doubt(_UNSERVED, each.claim_id, _REUSE) for each in routes if each.served is None]
-    return events, tuple(doubts)
+    return events, [(_UNSERVED, e.claim_id, _REUSE) for e in routes if e.served is None]
 
 
 def _event(kind: Kind, route: Route, **fields: Any) -> Event:

@@ -246,7 +246,7 @@ _NAMES: Final = {
 
 
 def _check_readable(claim: Claim, path: Path, routed: bool) -> None:
-    """Raise DocumentError for a claim of which the records that are read state nothing."""
+    """Raise DocumentError for a claim that cannot be compared with the records that are read."""
     if (claim.mode == "routed_reuse") is not routed:
         cause = f"{path}: claim {claim.id} is of {claim.mode}"
         reads = "watch reads KV events for it" if routed else "routes reads a router's records"
