@@ -103,4 +103,4 @@ def _put(out: Page, found: Routes) -> None:
         out.put(f"and {found.differ - _SHOWN} requests more")
     out.put("Not stated:")
     for text in found.missing:
-        out.put(text, indent=2)
+        out.put(printable(text), indent=2)

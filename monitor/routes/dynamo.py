@@ -147,6 +147,10 @@ class Records:
     served: dict[str, int] = field(default_factory=dict)
     unhashed: int = 0
     others: int = 0
+    _lengths: set[int] = field(init=False)
+
+    def __post_init__(self) -> None:
+        self._lengths = {blocks for blocks, _ in self.claims}
 
     @property
     def ended(self) -> int:
@@ -187,9 +191,9 @@ class Records:
         hashes = replay.input_sequence_hashes
         claims = [
             name
-            for (blocks, last), names in self.claims.items()
-            if len(hashes) >= blocks and hashes[blocks - 1] == last
-            for name in names
+            for blocks in self._lengths
+            if blocks <= len(hashes)
+            for name in self.claims.get((blocks, hashes[blocks - 1]), ())
         ]
         if not claims:
             return

@@ -38,7 +38,9 @@ _REUSE: Final = frozenset({"reuse_routing_attribution"})
 _STREAM: Final = "dynamo"
 _UNNUMBERED: Final = "the records have no numbers: one that is missing leaves no gap"
 _UNSERVED: Final = "no answer states what the engine served"
-_UNSALTED: Final = "no record states the cache salt or the adapter of a request"
+_UNSALTED: Final = (
+    "no record states the cache salt or the adapter of a request, and not every one its model"
+)
 _MOST_LISTED: Final = 100
 _MS: Final = 1_000_000  # nanoseconds
 
@@ -149,12 +151,15 @@ def judge(watching: Watching, files: Sequence[str]) -> Routes:
     report = concluded(Asked(Mode.ROUTED_REUSE), found_in(streams, [*map(Account, files)]))
     missing = _missing(watching, records, routes)
     different = [each for each in routes if each.differs]
+    of_claim: dict[str, list[Route]] = {name: [] for name in watching.claims}
+    for each in routes:
+        of_claim[each.claim_id].append(each)
     return Routes(
         report.verdict,
         missing[0],
         records.ended,
         records.others,
-        [_summary(name, [e for e in routes if e.claim_id == name]) for name in watching.claims],
+        [_summary(name, of_claim[name]) for name in watching.claims],
         missing,
         len(different),
         [
@@ -174,8 +179,8 @@ def routes_of(watching: Watching, records: Records) -> list[Route]:
             whole = len(watching.claims[name].blocks)
             # The last token is computed whatever is cached.
             most = whole if end.tokens is None else min(whole, (end.tokens - 1) // size)
-            served = records.served.get(end.request_id)
-            found.append(Route(name, end, choice, unrouted, end.believed, served, most * size))
+            served, needed = records.served.get(end.request_id), max(most, 1) * size
+            found.append(Route(name, end, choice, unrouted, end.believed, served, needed))
     return found
 
 

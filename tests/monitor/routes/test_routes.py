@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from contextlib import suppress
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import pytest
@@ -215,6 +216,13 @@ class TestJudge:
         found = judged(tmp_path, lines)
         assert (found.claims[0].served, found.differ) == (1, 0)
 
+    def test_one_block(self, tmp_path: Path) -> None:
+        """A prompt of one block is computed whole: it hits no claim."""
+        own = {"trace_block_size": SIZE, "input_sequence_hashes": hashes(TOKENS[:SIZE])}
+        lines = [end(input_tokens=SIZE, cached_tokens=0, replay=own), choice(), answer(cached=0)]
+        found = judged(tmp_path, lines, tokens=TOKENS[:SIZE])
+        assert (found.claims[0].requests, found.claims[0].served, found.differ) == (1, 0, 0)
+
     def test_other_prompt(self, tmp_path: Path) -> None:
         """A request with another prompt is none of the claim."""
         other = {"trace_block_size": SIZE, "input_sequence_hashes": hashes([9, *TOKENS[1:]])}
@@ -238,6 +246,37 @@ class TestJudge:
             assert records.take(each, "f", number)
         assert {"r": 12, "s": 0} == records.served
         assert {"r": [("7.0", 2_500_000)], "s": [("8.0", 2_500_000)]} == records.selected
+
+
+RECORDED = st.one_of(
+    st.builds(
+        end,
+        st.sampled_from("rst"),
+        st.integers(0, 9),
+        st.sampled_from([7, 8, None]),
+        cached_tokens=st.sampled_from([None, 0, SIZE, 3 * SIZE]),
+        input_tokens=st.sampled_from([None, SIZE, 3 * SIZE, 20]),
+    ),
+    st.builds(choice, st.sampled_from("rst"), st.sampled_from([7, 8]), st.sampled_from([1.5, -1])),
+    st.builds(answer, st.sampled_from("rst"), st.sampled_from([0, SIZE, 3 * SIZE])),
+)
+
+
+class TestAny:
+    @given(st.lists(RECORDED, max_size=12))
+    def test_verdict(self, lines: list[Any]) -> None:
+        """Whatever is recorded of claims on one prefix, and on a part of it, none is kept, and none
+        is accused.
+        """
+        with TemporaryDirectory() as folder:
+            path = Path(folder) / "records.jsonl"
+            path.write_text("".join(json.dumps(each) + "\n" for each in [*lines, choice("x")]))
+            claims = [CLAIM | {"id": n, "owner": "o"} for n in "ab"]
+            claims.append(claims[0] | {"id": "c", "tokens": TOKENS[:SIZE]})
+            about = {"block_size": SIZE, "registered": "1970-01-01T00:00:00Z"}
+            registry = write_registry(Path(folder), claims, **about)
+            found = judge(load_registry(registry, routed=True), [str(path)])
+        assert found.verdict == "inconclusive"
 
 
 class TestRegistry:
