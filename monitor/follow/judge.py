@@ -378,7 +378,8 @@ class Judge:
         elif not numbered and self._broken and stream not in self._streams:
             self._monitor.lose(at.line, self._broken, stream)
         self._unsure.pop(stream, None)
-        if mark is Mark.STREAM_OPENED and stream not in self._streams:
+        opens = mark is Mark.STREAM_OPENED and stream not in self._streams
+        if opens and self._reader.reads_canonical:  # KV events say themselves when a run begins
             self._end_unsure(at)
         if mark is Mark.STREAM_CLOSED:
             self._streams.pop(stream, None)
@@ -394,7 +395,7 @@ class Judge:
         for stream in self._unsure:
             again = Stamp(stream, 0, None, mark=Mark.STREAM_OPENED)
             self._monitor.take(Record(at, again))
-            del self._streams[stream]
+            self._streams.pop(stream, None)
         self._unsure.clear()
 
     def _decided(self, stream: str, claim: ClaimOutcome, at: At) -> Iterator[VerdictLine]:
