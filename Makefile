@@ -16,6 +16,8 @@ VLLM_VENV ?= .venv-vllm$(VLLM_OTHER:%=-%)
 GPU_VENV ?=
 SGLANG ?= 0.5.23
 DYNAMO ?= 1.6.1
+OTLP ?= 1.45.2
+ROTEL ?= 0.0.1a15
 BIN   := $(VENV)/bin
 STAMP := $(VENV)/.stamp
 PIP   := $(BIN)/python -m pip --disable-pip-version-check --no-input
@@ -25,7 +27,7 @@ export PYTHONDONTWRITEBYTECODE :=
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help demo test test-slow test-deep test-wheel native-core test-vllm test-vllm-core test-sglang test-dynamo test-vllm-gpu setup-vllm witness repeat bench soak fuzz mutate runs lint docs suite lock clean
+.PHONY: help demo test test-slow test-deep test-wheel native-core test-vllm test-vllm-core test-sglang test-dynamo test-otlp test-prometheus test-vllm-gpu setup-vllm witness repeat bench soak fuzz mutate runs lint docs suite lock clean
 
 help: ## Show these targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-13s %s\n", $$1, $$2 }' Makefile
@@ -101,12 +103,32 @@ test-sglang: $(STAMP) ## Read what SGLang's own publisher sends (fetches its whe
 		--disable-pip-version-check download -q --no-deps -d build/sglang 'sglang==$(SGLANG)'
 	$(BIN)/python -m pytest tests_sglang
 
-test-dynamo: $(VLLM_VENV)/.stamp ## Compare Dynamo's KV indexer with a vLLM on the CPU (fetches its wheel, 75 MB)
-	@test -e build/dynamo/.stamp-$(DYNAMO) || { rm -rf build/dynamo && \
+# Of what ai-dynamo asks for, its frontend and its mock engine import these three.
+test-dynamo: $(STAMP) $(VLLM_VENV)/.stamp ## Read the records of Dynamo's frontend; compare its KV indexer with a vLLM (80 MB)
+	@test -e build/dynamo/.stamp-ai-$(DYNAMO) || { rm -rf build/dynamo && \
 		$(PYTHON) -m venv build/dynamo && build/dynamo/bin/python -m pip \
-		--disable-pip-version-check --no-input install -qq 'ai-dynamo-runtime==$(DYNAMO)' && \
-		touch build/dynamo/.stamp-$(DYNAMO); }
-	$(VLLM_VENV)/bin/python -m pytest tests_dynamo
+		--disable-pip-version-check --no-input install -qq 'ai-dynamo-runtime==$(DYNAMO)' \
+		'msgspec==0.22.0' 'packaging==26.3' 'pyyaml==6.0.3' && build/dynamo/bin/python -m pip \
+		--disable-pip-version-check --no-input install -qq --no-deps 'ai-dynamo==$(DYNAMO)' && \
+		touch build/dynamo/.stamp-ai-$(DYNAMO); }
+	$(BIN)/python -m pytest tests_dynamo/test_routes.py
+	$(VLLM_VENV)/bin/python -m pytest tests_dynamo --ignore tests_dynamo/test_routes.py
+
+test-otlp: $(STAMP) ## Follow OpenTelemetry's exporter, and a collector (fetches them, 15 MB)
+	@test -e build/otlp/.stamp-$(OTLP) || { rm -rf build/otlp && $(PYTHON) -m venv build/otlp && \
+		build/otlp/bin/python -m pip --disable-pip-version-check --no-input install -qq \
+		'opentelemetry-exporter-otlp-proto-http==$(OTLP)' 'rotel==$(ROTEL)' && \
+		touch build/otlp/.stamp-$(OTLP); }
+	$(BIN)/python -m pytest tests_otlp
+
+PROMETHEUS ?= build/prometheus/usr/bin
+
+test-prometheus: $(STAMP) ## Scrape watch by a real Prometheus (fetches Debian's package, 19 MB; or PROMETHEUS=folder)
+	@test -x $(PROMETHEUS)/prometheus || { mkdir -p build/prometheus && cd build/prometheus && \
+		apt-get download -qq prometheus && dpkg-deb -x prometheus_*.deb .; } || { \
+		echo "Name a folder that has prometheus and promtool: make test-prometheus PROMETHEUS=..." >&2; \
+		exit 2; }
+	RESIDENT_CLAIMS_PROMETHEUS=$(abspath $(PROMETHEUS)) $(BIN)/python -m pytest tests_prometheus
 
 test-vllm-gpu: $(STAMP) ## The same in GPU_VENV=..., with vLLM's own offloading, on a CUDA device
 	@test -n "$(GPU_VENV)" && test -x "$(GPU_VENV)/bin/python" || { \

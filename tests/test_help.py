@@ -41,6 +41,7 @@ class TestHelp:
                 "evidence",
                 "follow",
                 "watch",
+                "routes",
                 "pressure",
                 "repeat",
                 "docs",

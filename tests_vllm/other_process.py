@@ -30,9 +30,8 @@ def main(name: str, twin: str, folder: str) -> None:
     row, at = ROWS[name], Path(folder)
     changed = {**row.settings, **(row.twins[twin].settings if twin else {})}
     settings = at / "settings.json"
-    settings.write_bytes(
-        msgspec.json.encode(Settings(trace=f"{at}/trace.jsonl", control=f"{at}/control", **changed))
-    )
+    trace, control = f"{at}/{{pid}}.jsonl", f"{at}/control"
+    settings.write_bytes(msgspec.json.encode(Settings(trace=trace, control=control, **changed)))
     os.environ.update(RESIDENT_CLAIMS=str(settings), VLLM_ENABLE_V1_MULTIPROCESSING="1")
     llm = tiny_llm(at, row.usable, shutdown_timeout=LONG_S, **row.engine())
     ends = [end_of(*serve(llm, asked)) for asked in row.asks if isinstance(asked, tuple)]

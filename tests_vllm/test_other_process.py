@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -52,12 +53,13 @@ def test_one_stream(tmp_path: Path, name: str, twin: str, end: str, told: str, c
     said = json.loads(done.stdout.splitlines()[-1])
     assert end == said["ends"].split()[-1]
 
-    trace = tmp_path / "trace.jsonl"
+    (trace,) = tmp_path.glob("*.jsonl")
+    assert f"{said['process']}.jsonl" != trace.name
     opened, *lines, closed = map(msgspec.json.decode, trace.open("rb"))
     assert ("stream_opened", "stream_closed") == (opened["kind"], closed["kind"])
     events = [msgspec.convert(line, Event) for line in lines]
     (stream,) = {event.stream for event in events}
-    assert f"vllm:{said['process']}" != stream
+    assert re.fullmatch("vllm:[0-9a-f]{16}", stream)
     assert list(range(1, len(events) + 1)) == [event.sequence for event in events]
     times = [event.time_ns for event in events]
     assert sorted(times) == times

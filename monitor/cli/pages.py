@@ -8,6 +8,7 @@ from monitor.pressure.judge import pressure_schema
 from monitor.repeat.judge import repeat_schema
 from monitor.repeat.runs import runs_schema
 from monitor.report.verdict import verdict_schema
+from monitor.routes.judge import routes_schema
 from monitor.watch.lines import watched_schema
 from monitor.watch.registry import registry_schema
 from spec.cli.common import json_page
@@ -23,6 +24,7 @@ def pages() -> dict[str, str]:
         "pressure": pressure_schema,
         "registry": registry_schema,
         "repeat": repeat_schema,
+        "routes": routes_schema,
         "runs": runs_schema,
         "verdict": verdict_schema,
         "watched": watched_schema,

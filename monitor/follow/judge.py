@@ -18,7 +18,7 @@ from monitor.input.errors import InputError
 from monitor.input.lines import BOM, LINE_LIMIT
 from monitor.input.logs import PLAIN, LogLines
 from monitor.input.plain import event_of, plain_record
-from monitor.input.records import Disorder, at_line
+from monitor.input.records import Disorder, Record, Stamp, at_line
 from monitor.input.resequencer import Resequencer
 from monitor.input.sources import Numbers
 from monitor.results import USUAL, obligation_said
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from monitor.follow.judge_state import Merging
     from monitor.follow.verdict_line import ClaimLine, Counts, VerdictLine
     from monitor.input.logs import Extraction
-    from monitor.input.records import At, Record
+    from monitor.input.records import At
     from monitor.input.reorder_window import Window
     from monitor.report.verdict import Report
     from monitor.results import News
@@ -378,12 +378,25 @@ class Judge:
         elif not numbered and self._broken and stream not in self._streams:
             self._monitor.lose(at.line, self._broken, stream)
         self._unsure.pop(stream, None)
+        opens = mark is Mark.STREAM_OPENED and stream not in self._streams
+        if opens and self._reader.reads_canonical:  # KV events say themselves when a run begins
+            self._end_unsure(at)
         if mark is Mark.STREAM_CLOSED:
             self._streams.pop(stream, None)
         else:
             self._streams[stream] = numbered
         if self._lossy and not numbered and mark is not Mark.STREAM_CLOSED:
             self._monitor.lose(at.line, _UNNUMBERED, stream)
+
+    def _end_unsure(self, at: At) -> None:
+        """End the runs of streams that went on before lines may have been missing, since when none
+        of their lines came: an engine that starts again opens another stream.
+        """
+        for stream in self._unsure:
+            again = Stamp(stream, 0, None, mark=Mark.STREAM_OPENED)
+            self._monitor.take(Record(at, again))
+            self._streams.pop(stream, None)
+        self._unsure.clear()
 
     def _decided(self, stream: str, claim: ClaimOutcome, at: At) -> Iterator[VerdictLine]:
         """What is new of a claim that an event moved."""

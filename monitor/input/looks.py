@@ -26,7 +26,8 @@ _LEVEL: Final = re.compile(rb"[^{]{0,100}?\b(?:TRACE|DEBUG|INFO|WARN|WARNING|ERR
 _SED: Final = "sed 's/^[^{]*//' FILE | resident-claims check -"
 _STRIP: Final = "--strip reads what stands behind the prefix"
 _OTHERS: Final = "--others skip skips such lines, if events have sequence numbers"
-_EVENTS: Final = frozenset({"BlockStored", "BlockRemoved", "AllBlocksCleared"})
+_ROUTES: Final = "resident-claims routes REGISTRY FILE reads it"
+_EVENTS: Final = ("BlockStored", "BlockRemoved", "AllBlocksCleared")
 
 
 def describe_file(head: bytes) -> tuple[str, str]:
@@ -65,4 +66,10 @@ def describe_object(obj: Mapping[str, object]) -> tuple[str, str] | None:
     if obj.get("type") in _EVENTS:
         what = "a KV event without its batch"
         return what, "docs/kv-events.md has the forms that state one"
+    event = obj.get("event", obj)
+    if isinstance(event, dict) and event.get("schema") == "dynamo.request.trace.v1":
+        return "a request trace of NVIDIA Dynamo", _ROUTES
+    target = obj.get("target")
+    if isinstance(target, str) and target.startswith("dynamo_"):
+        return "a log line of NVIDIA Dynamo", _ROUTES
     return None

@@ -125,9 +125,9 @@ def _joinable(joins: Sequence[Join], open_ends: Sequence[str]) -> Evaluated:
 
 
 def _ambiguity(joins: Sequence[Join]) -> Evaluated:
-    doubts = sum(join.doubts for join in joins)
+    alone = sum(join.doubts for join in joins)
     says = "no removal made a judged claim ambiguous"
-    if doubts:
-        times = counted(doubts, "time")
+    if alone:
+        times = counted(alone, "time")
         says = f"{times} a removal was of one of several copies, and the claim inconclusive"
     return Evaluated(_P.AMBIGUITY_FAILS_CLOSED, Met.MET, says)

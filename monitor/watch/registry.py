@@ -65,7 +65,7 @@ class Claim(_Record):
 
     id: Identifier
     owner: Identifier
-    mode: Literal["best_effort", "soft_priority"] = "best_effort"
+    mode: Literal["best_effort", "soft_priority", "routed_reuse"] = "best_effort"
     priority: Priority | None = None
     tokens: Annotated[tuple[Token, ...], Field(max_length=_MOST_TOKENS)] | None = None
     text: str | None = None
@@ -176,8 +176,12 @@ class Watching(NamedTuple):
     sha256: str
 
 
-def load_registry(path: Path) -> Watching:
+def load_registry(path: Path, *, routed: bool = False) -> Watching:
     """The claims in a file of YAML or JSON.
+
+    Args:
+        routed: for records of a router, which judge `routed_reuse` alone and state no adapter or
+            salt; KV events judge the other modes.
 
     Raises:
         DocumentError: it cannot be read, or is no registry; with file, line and reason.
@@ -190,6 +194,7 @@ def load_registry(path: Path) -> Watching:
     salts = dict[str, int]()
     tokenizer = None
     for each in registry.claims:
+        _check_readable(each, path, routed)
         tokens: Sequence[int] = each.tokens or ()
         if each.tokens is None:
             if tokenizer is None:
@@ -238,6 +243,17 @@ _NAMES: Final = {
     for model in (Registry, Claim, Message)
     for name, field in model.model_fields.items()
 }
+
+
+def _check_readable(claim: Claim, path: Path, routed: bool) -> None:
+    """Raise DocumentError for a claim that cannot be compared with the records that are read."""
+    if (claim.mode == "routed_reuse") is not routed:
+        cause = f"{path}: claim {claim.id} is of {claim.mode}"
+        reads = "watch reads KV events for it" if routed else "routes reads a router's records"
+        raise DocumentError(cause, f"{reads}: give each command a registry of its own")
+    if routed and (claim.adapter or claim.salt):
+        cause = f"{path}: claim {claim.id} has an adapter or a salt"
+        raise DocumentError(cause, "no record of a router states them: leave the claim out")
 
 
 def _needed(claim: Claim, tokens: Sequence[int], size: int, path: Path) -> tuple[Any, ...]:

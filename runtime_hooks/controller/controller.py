@@ -6,7 +6,6 @@ moment: all its events bear the same time, and claims whose duration is over are
 
 from __future__ import annotations
 
-import secrets
 import time
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
@@ -85,7 +84,7 @@ class Controller:
         alarm: Callable[[], str] = lambda: "",
         clock: Callable[[], int] = time.monotonic_ns,
     ) -> None:
-        self.epoch = secrets.token_hex(8)
+        self.epoch = journal.epoch
         self.inbox = Inbox()
         self.faults = Faults()
         self._clock = clock

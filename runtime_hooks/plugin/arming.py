@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import os
+import secrets
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
@@ -103,7 +104,8 @@ class Armed:
         rank = self.adapter.rank(scheduler)
         folder = Path(self.settings.control) if self.settings.control else default_folder()
         name = f"{os.getpid()}{f'-{number}' if number else ''}{'' if rank is None else rank}"
-        path, stream = self.settings.trace.replace("{pid}", name), f"vllm:{name}"
+        path, epoch = self.settings.trace.replace("{pid}", name), secrets.token_hex(8)
+        stream = f"vllm:{epoch}{'' if rank is None else rank}"  # a process id is not unique
         waiting = load_ahead(self.settings.ahead) if self.settings.ahead else []
         if waiting and rank is not None:  # each rank would accept each of the claims
             LOG.error("resident-claims: %s is not read by data-parallel ranks", self.settings.ahead)
@@ -122,7 +124,7 @@ class Armed:
             return inline.alarm if inline and self.settings.monitor == "enforce" else ""
 
         groups = self.adapter.groups(scheduler)
-        journal = Journal(stream, sinks, self.settings.queue, groups=groups)
+        journal = Journal(stream, sinks, self.settings.queue, groups=groups, epoch=epoch)
         routes = self._route_log(folder, name, scheduler) if rank is not None else None
         try:
             attachment = self.adapter.attach(scheduler, self.settings, journal, alarm, routes)
@@ -136,7 +138,6 @@ class Armed:
         control = self._serve(attachment, folder, name)
         if routes is not None:
             self._routes[id(scheduler)] = routes
-        epoch = attachment.controller.epoch
         LOG.info(
             "resident-claims is armed: %s", described(self.settings, path, socket, control, epoch)
         )

@@ -6,6 +6,7 @@ dropped and counted. Its number stays used, so every reader sees the gap.
 
 from __future__ import annotations
 
+import secrets
 import threading
 import time
 from collections import deque
@@ -64,6 +65,7 @@ class Journal:
     Args:
         limit: the most events that may wait to be written.
         groups: the groups of caches of the engine, where it has several.
+        epoch: names this life of the engine; by default a new one.
     """
 
     def __init__(
@@ -73,8 +75,9 @@ class Journal:
         limit: int,
         *,
         groups: tuple[CacheGroup, ...] = (),
+        epoch: str = "",
     ) -> None:
-        self.stream = stream
+        self.stream, self.epoch = stream, epoch or secrets.token_hex(8)
         self.dropped, self.gaps = 0, 0
         self._groups = groups
         self.fault: BaseException | None = None

@@ -40,6 +40,7 @@ COMMANDS: Final[dict[str, Listed]] = {
     "check": Listed("Judge traces: what was kept or violated, and where.", "monitor"),
     "follow": Listed("Judge events as they come, from files, pipes and sockets.", "monitor"),
     "watch": Listed("Watch claims on an engine without the plugin.", "monitor"),
+    "routes": Listed("Read where a router sent requests with claimed prefixes.", "monitor"),
     "pressure": Listed("Decide across runs whether priorities have influence.", "monitor"),
     "repeat": Listed("Judge repeated restores, failed restores and controls.", "monitor"),
     "evidence": Listed("Extract evidence for a mode from traces, for label.", "monitor"),

@@ -118,6 +118,8 @@ def kind_in(obj: dict[str, object], field: str, file: str, line: int) -> str:
     value = obj[field]
     if isinstance(value, str) and 0 < len(value) <= KIND_LIMIT and value.isprintable():
         return value
+    if isinstance(value, dict):
+        raise no_kind(obj, file, line)
     reason = "an event without a kind" if value in (None, "") else f"{shown(value)} is no kind"
     raise InputError(file, reason, line=line, field=field, hint="give the name of a kind of event")
 

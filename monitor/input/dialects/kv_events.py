@@ -72,7 +72,9 @@ def recognises(obj: dict[str, object]) -> bool:
     if isinstance(obj, Listed):
         return bool(obj.objects) and _form_of(obj.objects[0]) is not None
     framed = "frames" in obj or "decoded" in obj
-    return framed or isinstance(obj.get("event"), dict) or _form_of(obj) is not None
+    event = obj.get("event")  # one with a schema is of a request trace, and of no batch
+    alone = isinstance(event, dict) and "schema" not in event
+    return framed or alone or _form_of(obj) is not None
 
 
 def _items(obj: dict[str, object]) -> list[dict[str, Any]]:

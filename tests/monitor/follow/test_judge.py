@@ -183,6 +183,33 @@ class TestMissing:
         judge.interrupt("lost")
         assert ModeVerdict.KEPT == verdict(judge, [])
 
+    @pytest.mark.parametrize("restored", [False, True])
+    def test_another_stream(self, restored: bool) -> None:
+        """An engine that is started again opens another stream: the claims that were alive in the
+        one before are inconclusive then, also after a restart, and are not in hand any more.
+        """
+        opened = {"kind": "stream_opened", "stream": "next", "sequence": 0}
+        judge = Judge("s", None, Counts())
+        for line in REFUSAL[:6]:
+            judge.take(line)
+        judge.interrupt("the file was rotated")
+        assert judge.live == 1
+        if restored:
+            state, judge = judge.snapshot(), Judge("s", None, Counts())
+            judge.restore(state)
+        (found,) = judge.take(msgspec.json.encode(opened))
+        assert isinstance(found, ClaimLine)
+        assert (found.verdict, judge.live) == (ModeVerdict.INCONCLUSIVE, 0)
+        assert ModeVerdict.INCONCLUSIVE == verdict(judge, REFUSAL[6:])  # had it gone on
+
+    def test_beside(self) -> None:
+        """Where no lines may be missing, a stream that opens changes nothing of another."""
+        opened = {"kind": "stream_opened", "stream": "next", "sequence": 0}
+        closed = {"kind": "stream_closed", "stream": "next", "sequence": 1}
+        marks = [msgspec.json.encode(mark) for mark in (opened, closed)]
+        judge = Judge("s", None, Counts())
+        assert ModeVerdict.KEPT == verdict(judge, [*REFUSAL[:6], *marks, *REFUSAL[6:]])
+
     @pytest.mark.parametrize("where", range(1, len(REFUSAL) - 1))
     def test_without_numbers(self, where: int) -> None:
         """Without numbers, nothing is concluded of the claims that are alive there."""

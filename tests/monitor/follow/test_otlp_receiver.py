@@ -116,7 +116,7 @@ class TestAccepted:
             assert [] == read.items
 
 
-BOMB = gzip.compress(b" " * (BODY_BYTES + 1))
+BOMB = gzip.compress(b" " * (BODY_BYTES + 1), mtime=0)
 GZIP = JSON | {"Content-Encoding": "gzip"}
 
 
@@ -127,8 +127,8 @@ class TestRefused:
             (400, b"{", JSON),
             (400, b"[" * 10**6, JSON),
             (400, b"no gzip", GZIP),
-            (400, gzip.compress(b"{}")[:-4], GZIP),
-            (400, gzip.compress(b"{}")[:-8] + b"12345678", GZIP),
+            (400, gzip.compress(b"{}", mtime=0)[:-4], GZIP),
+            (400, gzip.compress(b"{}", mtime=0)[:-8] + b"12345678", GZIP),
             (413, BOMB, GZIP),
             (413, b" " * (BODY_BYTES + 1), JSON),
             (411, b"", JSON | {"Transfer-Encoding": "chunked"}),
@@ -314,14 +314,14 @@ class Follower:
     """A process that follows what is posted to a port, and what it concluded."""
 
     def __init__(self, process: subprocess.Popen[str], port: int, verdicts: Path) -> None:
-        self._process, self._port, self._verdicts = process, port, verdicts
+        self._process, self.port, self._verdicts = process, port, verdicts
 
     def post(self, lines: list[bytes]) -> None:
         """Post lines, and again until it listens."""
 
         def accepted() -> bool:
             try:
-                return 200 == post(self._port, request_of(lines)).code
+                return 200 == post(self.port, request_of(lines)).code
             except OSError:
                 return False
 
@@ -330,7 +330,7 @@ class Follower:
     def refuse(self, lines: list[bytes]) -> None:
         """Post lines in an encoding that it does not read."""
         headers = JSON | {"Content-Encoding": "br"}
-        assert 415 == post(self._port, request_of(lines), headers).code
+        assert 415 == post(self.port, request_of(lines), headers).code
 
     def end(self) -> tuple[int, list[str]]:
         """The exit code, and the breaks that it reports."""

@@ -31,6 +31,14 @@ LINES: Final = {
         STRIP,
     ),
     json.dumps({"MESSAGE": EVENT, "_PID": "17"}): ("journald", "journalctl -o cat UNIT"),
+    json.dumps({"timestamp": 1, "event": {"schema": "dynamo.request.trace.v1"}}): (
+        "a request trace of NVIDIA Dynamo",
+        "resident-claims routes",
+    ),
+    json.dumps({"target": "dynamo_runtime::runtime", "message": "started"}): (
+        "a log line of NVIDIA Dynamo",
+        "resident-claims routes",
+    ),
     json.dumps(stored(1)): ("a KV event without its batch", "docs/kv-events.md"),
 }
 FILES: Final = {
@@ -70,7 +78,9 @@ class TestLines:
 
         assert EVENT + "\n" == subprocess.check_output(command, shell=True, text=True)
 
-    @pytest.mark.parametrize("line", ['{"kind":', "no event", '["a", {"b": 1]', '"text" {"a": 1}'])
+    @pytest.mark.parametrize(
+        "line", ['{"kind":', "no event", '{"type": []}', '["a", {"b": 1]', '"text" {"a": 1}']
+    )
     def test_nothing_known(self, tmp_path: Path, line: str) -> None:
         """Of other lines nothing is guessed."""
         path = tmp_path / "t"

@@ -258,6 +258,19 @@ class Ranked(FakeAdapter):
         return super().attach(*most, None)
 
 
+class TestStream:
+    def test_unique(self, tmp_path: Path) -> None:
+        """Two engines with one process id, as in two containers, have streams of two names."""
+        streams = set()
+        for name in "ab":
+            adapter, trace = Ranked(), str(tmp_path / name)
+            armed = Armed(Settings(trace=trace, control=str(tmp_path / f"{name}c")), adapter)
+            armed.attach(scheduler := SimpleNamespace(block_size=32))
+            streams.add(adapter.controller.operator.claims().engine.stream)
+            armed.leave(scheduler)
+        assert len(streams) == 2
+
+
 class TestRank:
     def test_life(self, tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
         """The trace, the stream, the socket and the file of routes name the rank, which has them as
@@ -273,7 +286,8 @@ class TestRank:
         assert "ahead.json is not read by data-parallel ranks" in caplog.text
         assert () == adapter.controller.preregistration.tickets()
         name = f"{os.getpid()}-dp1of2"
-        assert f"vllm:{name}" == adapter.controller.operator.claims().engine.stream
+        engine = adapter.controller.operator.claims().engine
+        assert f"vllm:{engine.epoch}-dp1of2" == engine.stream
         (path,) = sockets(control)
         assert (tmp_path / f"{name}.jsonl").exists()
         files = {path.name, f"{name}{routes_of_server()}"}
