@@ -192,9 +192,8 @@ class TestOthers:
     def test_long_prompts(self, groups: int, size: int) -> None:
         """A step that stores 131,072 tokens in each of eight groups of caches is one line."""
         tokens, hashes = [*range(65_536, 196_608)], range(2**63, 2**63 + 8_192)
-        extra = {"parent_block_hash": None, "block_size": 16, "extra_keys": [None] * 8_192}
-        extra |= {"lora_name": None, "lora_id": None, "kv_cache_spec_kind": "full_attention"}
-        event = stored(*hashes, token_ids=tokens, **extra)
+        more = {"extra_keys": [None] * 8_192, "kv_cache_spec_kind": "full_attention"}
+        event = stored(*hashes, token_ids=tokens, **more)
         with publishing() as engine, reading(KvSocket(engine.address)) as read:
             engine.wait_for_reader()
             engine.publish(*[event | {"group_idx": number} for number in range(groups)])
