@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import hashlib
 import os
 from contextlib import suppress
 from itertools import chain
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
+from monitor.follow.growing_file import HEAD, digest_of
 from monitor.input.errors import InputError
 from monitor.input.lines import Fault, Lines
 
@@ -15,8 +15,6 @@ if TYPE_CHECKING:
     from monitor.follow.buffer import Outlet, Position
 
 __all__ = ["PackedFile"]
-
-_HEAD: Final = 256  # bytes by which a file is known again
 
 
 class PackedFile:
@@ -80,5 +78,5 @@ class PackedFile:
 
     def _identity(self) -> Position:
         with open(self._path, "rb") as file:
-            size, head = os.fstat(file.fileno()).st_size, file.read(_HEAD)
-        return {"size": size, "head": hashlib.blake2b(head, digest_size=16).hexdigest()}
+            size, head = os.fstat(file.fileno()).st_size, file.read(HEAD)
+        return {"size": size, "head": digest_of(head)}

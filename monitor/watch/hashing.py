@@ -10,12 +10,9 @@ from __future__ import annotations
 import hashlib
 import pickle
 import struct
-from importlib import import_module
-from importlib.util import find_spec
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple
 
-from spec.installed import how_to_install
-from spec.language.errors import SpecError
+from monitor.watch.tokens import package
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -77,7 +74,9 @@ class Hashing(NamedTuple):
         salt: str | None,
     ) -> Iterator[bytes]:
         serialize = _cbor if self.scheme.endswith("_cbor") else _pickle
-        digest = _xxhash() if self.scheme.startswith("xxhash") else _sha256
+        digest = _sha256
+        if self.scheme.startswith("xxhash"):
+            digest = package("xxhash", "xxhash").xxh3_128_digest
         # A pickle refers back to an object that occurs twice; in the engine these are two.
         every = () if adapter is None else (("lora", *map(_copy, adapter)),)
         first = () if salt is None else (("cache_salt", salt),)
@@ -101,12 +100,6 @@ def _copy(text: str | None) -> str:
 
 def _sha256(data: bytes) -> bytes:
     return hashlib.sha256(data).digest()
-
-
-def _xxhash() -> Any:
-    if find_spec("xxhash") is None:
-        raise SpecError("xxhash is not installed", how_to_install("xxhash"))
-    return import_module("xxhash").xxh3_128_digest
 
 
 def _pickle(value: object) -> bytes:

@@ -114,7 +114,7 @@ class TestSchemes:
 
     def test_xxhash(self, monkeypatch: pytest.MonkeyPatch) -> None:
         """Without its package it is said how to install it."""
-        monkeypatch.setattr("monitor.watch.hashing.find_spec", lambda _: None)
+        monkeypatch.setattr("monitor.watch.tokens.find_spec", lambda _: None)
         with pytest.raises(SpecError, match=r"xxhash is not installed"):
             Hashing("xxhash", "0").keys([[1]])
 
