@@ -194,16 +194,18 @@ class Join:
             self.last_contradiction = why
             self.prefixes.forget()
         named = self.prefixes.named()
-        if not why and len(self.prefixes.veiled) > veiled:
+        if why:  # everything is counted again
+            return why
+        if len(self.prefixes.veiled) > veiled:
             self.now_ns = max(self.now_ns, batch.time_ns or 0)
             self._recount()  # a claim that the judge knows needs no block that is veiled
             if self._is_settled:
                 self._settle(_VEILED)
-        else:
-            for group in self.prefixes.veiled & self._groups.keys():
-                for node in named:
-                    self._count(group, node, None, self._has(group, node))
-        return why
+            return ""
+        for group in self.prefixes.veiled & self._groups.keys():
+            for node in named:
+                self._count(group, node, None, self._has(group, node))
+        return ""
 
     def _forget(self, batch: Batch, unknown: str) -> None:
         self.now_ns = max(self.now_ns, batch.time_ns or 0)

@@ -88,7 +88,7 @@ class Prefixes:
         blind: groups of caches in which a store could not be compared with the prefixes, and why.
         faults: the same reasons, of all runs.
         veiled: groups of caches in which a block was stored without tokens, under a hash that the
-            scheme gives to no block of a prefix.
+            scheme gives to no block of a prefix, or with no size.
         recognised: stores of blocks of prefixes that were recognised by their hash.
     """
 
@@ -171,7 +171,12 @@ class Prefixes:
 
     def _recognise(self, content: Content, hashing: Hashing) -> str:
         """Learn the keys of a store from its hashes; the result is that of `learn`."""
-        extras = content.extras
+        extras, size = content.extras, content.size
+        # A group of caches with larger blocks takes the hash of the last part of each.
+        if size != self._tree.size and (size or content.group):
+            return self.miss(content.group, f"blocks have {size} tokens")
+        if not size:
+            self.veiled.add(content.group)
         for place, key in enumerate(content.keys):
             named = self.nodes.get(key)
             nodes = self._tree.hashed.get(key) or (() if named is None else (named,))

@@ -174,6 +174,20 @@ class TestJoin:
         assert (state(session), state(session, "cold")) == (State.HELD, State.UNKNOWN)
         assert "without tokens" in session.join.why_unjudged(session.join.standings["cold"])
 
+    def test_larger_blocks(self, tmp_path: Path) -> None:
+        """A group with larger blocks has some of the hashes, and nothing is said of its blocks."""
+        engine = served(HOT)
+        (event,) = engine.batches[0]
+        half = event["block_hashes"][1::2]
+        larger = event | {"block_size": 2 * SIZE, "group_idx": 1, "block_hashes": half}
+        engine.batches[0].append(larger | {"extra_keys": [None] * len(half)})
+        about = {"kv_cache_spec_kind": "full_attention"}
+        engine.batches[0] = [each | about for each in engine.batches[0]]
+        session = played(tmp_path, engine, hashing=RIGHT)
+        assert state(session) is State.UNKNOWN
+        met, why = condition(session, Precondition.FIXED_CACHE_IDENTITY)
+        assert (met, why) == (Met.NOT_MET, "blocks have 8 tokens, and the registry says 4")
+
     def test_unseen_copy(self, tmp_path: Path) -> None:
         """Under another seed, a store that was not recognised may have been another copy."""
         engine = served(HOT)
@@ -203,16 +217,20 @@ class TestJoin:
         assert {state(session), state(session, "cold")} == {State.UNKNOWN}
         assert session.join.last_contradiction == "one hash stands for two contents"
 
-    def test_keys_alone(self, tmp_path: Path) -> None:
-        """Dynamo's events have hashes alone, and are joined by them."""
+    @pytest.mark.parametrize(("step", "held"), [(1, 3), (2, 2)])
+    def test_keys_alone(self, step: int, held: int, tmp_path: Path) -> None:
+        """Dynamo's events have hashes alone, and are joined by them; they state no size of blocks,
+        so a block of which no hash came is unknown.
+        """
         keys = served(HOT).hashes(HOT)
         blocks = [{"block_hash": each, "tokens_hash": 7} for each in keys]
+        blocks = blocks[::step]
         event = {"event_id": 0, "data": {"stored": {"parent_hash": None, "blocks": blocks}}}
         session = Session(write_registry(tmp_path, [{"id": "hot", "tokens": HOT}], hashing=RIGHT))
         session.take(
             json.dumps({"worker_id": 1, "storage_tier": "device", "event": event}).encode()
         )
-        assert session.join.standings["hot"].held == 3
+        assert session.join.counts(session.join.standings["hot"]) == (held, 3 - held)
 
 
 class TestHonest:
