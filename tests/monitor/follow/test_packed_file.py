@@ -88,6 +88,7 @@ class TestCommands:
             ("a.gz", gzip.compress(bz2.compress(b"{}")), "it looks like bzip2 data"),
             ("a.gz", gzip.compress(b""), "only blank lines"),
         ],
+        ids=["cut", "plain", "damaged", "bzip2", "blank"],
     )
     def test_bad(
         self, command: str, name: str, content: bytes, said: str, tmp_path: Path, capsys: Capture
