@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from pathlib import Path
 from typing import Annotated, Final
 
 import typer
@@ -14,7 +15,9 @@ from models.registry import RUNTIMES, parts, runtime
 from models.report.pages import pages
 from models.report.screens import put_list, put_model, put_sweep
 from models.report.view import DRAWN, diagram, model_view, trace_of
+from models.runtimes.tensorrt_llm.pressure import pressure_runs
 from models.sweep import sweep
+from spec.cli.arguments import path_option
 from spec.cli.common import (
     Format,
     FormatOption,
@@ -28,7 +31,7 @@ from spec.cli.common import (
 )
 from spec.cli.layout import page
 from spec.events.canonical import as_jsonl
-from spec.files.writing import check_target
+from spec.files.writing import check_target, write_bytes
 from spec.language.errors import SpecError
 
 app = new_app("models", "List, show and simulate executable models of serving runtimes.")
@@ -116,6 +119,26 @@ def simulate_model(
         typer.echo(lines, nl=False)
     else:
         write_output(output, lines)
+
+
+@app.command("pressure", epilog="Example: python -m models pressure -o build/pressure")
+def write_pressure(
+    output: Annotated[
+        Path, path_option("--output", "-o", metavar="DIR", help="Write the runs to this folder.")
+    ],
+) -> None:
+    """Write runs of TensorRT-LLM's model with two priorities.
+
+    Two prefixes are cached, with the priorities as given, swapped, and equal, and then a request
+    needs the block of one. `monitor pressure DIR/*.jsonl` decides across the runs.
+
+    Exit 0. 2: bad input.
+    """
+    check_target(output, folder=True)
+    runs = pressure_runs()
+    for name, events in runs.items():
+        write_bytes(output / f"{name}.jsonl", as_jsonl(events))
+    print_text(f"written: {len(runs)} files to {output}\n")
 
 
 @app.command("sweep", epilog="Example: python -m models sweep --resident 60 --active 70")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 __all__ = ["faults"]
@@ -92,6 +93,7 @@ _KEYWORDS: dict[str, Any] = {
     "minItems": lambda v, said, *rest: [] if len(v) >= said else [f"{rest[-1]} is too short"],
     "minLength": lambda v, said, *rest: [] if len(v) >= said else [f"{rest[-1]} is too short"],
     "minimum": lambda v, said, *rest: [] if v >= said else [f"{rest[-1]} is below {said}"],
+    "pattern": lambda v, said, *rest: [] if re.search(said, v) else [f"{rest[-1]} is no {said}"],
     "properties": _properties,
     "required": lambda v, said, *rest: [f"{rest[-1]} lacks {n}" for n in said if n not in v],
 }

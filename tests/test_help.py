@@ -59,7 +59,7 @@ class TestHelp:
                 "docs",
                 "schema",
             ],
-            "models": ["list", "show", "simulate", "sweep", "docs"],
+            "models": ["list", "show", "simulate", "pressure", "sweep", "docs"],
             "runtime_hooks": ["doctor", "demo", "claims"],
         } == {name: [c for n, c in NAMES if n == name] for name in APPS}
 
@@ -77,7 +77,8 @@ class TestHelp:
         assert 0 == run(APPS[name], [command, "--help"])
         out = capsys.readouterr().out
         assert f"Example: python -m {name} {command}" in out
-        assert command.endswith(("schema", "simulate")) or "--format" in out  # both print JSON
+        writes = command in ("schema", "simulate") or (name, command) == ("models", "pressure")
+        assert writes or "--format" in out  # they print, or write, JSON
         example = out.split("Example: ")[1].split()
         assert all((ROOT / each).exists() for each in example if each.startswith("monitor/"))
 

@@ -26,7 +26,7 @@ import msgspec
 from spec.contract.supply import Depth
 from spec.events.alphabet import Kind
 from spec.events.canonical import Event
-from spec.events.fields import IDENTITY, STAMP, fields_of
+from spec.events.fields import IDENTITY, OF_MODEL, STAMP, fields_of
 from spec.language.errors import SpecError
 
 __all__ = [
@@ -47,7 +47,7 @@ __all__ = [
 
 State = TypeVar("State")
 
-CACHE: Final = "kv:model"
+CACHE: Final = OF_MODEL
 """The cache identity of everything in a model: one model, one tokenizer, one block size."""
 
 

@@ -8,6 +8,8 @@ from typing import Final
 from models.framework.explore import reach
 from models.registry import RUNTIMES, Runtime, model_of, runtime
 from models.report.view import diagram
+from models.runtimes.processfork.manifest import manifest_schema
+from spec.cli.common import json_page
 from spec.docs.markdown import fence, table
 
 __all__ = ["pages"]
@@ -31,7 +33,10 @@ models are of a defect, and their properties find it.
 def pages() -> dict[str, str]:
     """Each page by its path below the folder of the documentation."""
     found = [runtime(name) for name in RUNTIMES]
-    return {"models.md": _HEAD + _INTRO + "\n" + "\n".join(_section(each) for each in found)}
+    return {
+        "models.md": _HEAD + _INTRO + "\n" + "\n".join(_section(each) for each in found),
+        "schema/page-manifest.json": json_page(manifest_schema()).decode(),
+    }
 
 
 def _section(found: Runtime) -> str:

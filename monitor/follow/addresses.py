@@ -13,9 +13,10 @@ from monitor.follow.growing_file import GrowingFile
 from monitor.follow.http_server import Address
 from monitor.follow.kv_socket import KvSocket
 from monitor.follow.otlp_receiver import OtlpReceiver
+from monitor.follow.packed_file import PackedFile
 from monitor.follow.streams import Fifo, Peer, StandardInput, Zmq, tcp, unix
 from monitor.input.errors import InputError, is_utf8
-from monitor.input.lines import STDIN
+from monitor.input.lines import STDIN, is_packed
 from monitor.input.logs import PLAIN
 from spec.installed import how_to_install
 from spec.language.errors import SpecError
@@ -164,7 +165,7 @@ def _of_path(text: str, *, until_eof: bool) -> Source:
         raise InputError(text, f"this is {what}", hint=f"name {FORMS}")
     if not os.access(path, os.R_OK):
         raise InputError(text, "permission denied", hint="make it readable for you")
-    return GrowingFile(path, until_eof=until_eof)
+    return PackedFile(path) if is_packed(path) else GrowingFile(path, until_eof=until_eof)
 
 
 def _kind(path: str) -> int | None:

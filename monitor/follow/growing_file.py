@@ -15,11 +15,13 @@ from monitor.follow.buffer import Splitter
 if TYPE_CHECKING:
     from monitor.follow.buffer import Outlet, Position
 
-__all__ = ["GrowingFile"]
+__all__ = ["HEAD", "GrowingFile", "digest_of"]
 
 POLL_S: Final = 0.1
 _CHUNK: Final = 1 << 16
-_HEAD: Final = 256  # bytes by which a file is known again
+HEAD: Final = 256
+"""Bytes by which a file is known again."""
+
 _NEIGHBOURS: Final = 10_000  # files of a folder among which a rotated one is looked for
 _SUFFIX: Final = re.compile(r"[.-]\d[\d.-]*")  # of rotated files that are not compressed
 _ROTATED: Final = "the file was rotated"
@@ -133,8 +135,8 @@ class GrowingFile:
 
     def _take(self, data: bytes, outlet: Outlet) -> None:
         self._offset += len(data)
-        if len(self._head) < _HEAD:
-            self._head = os.pread(self._descriptor, min(_HEAD, self._offset), 0)
+        if len(self._head) < HEAD:
+            self._head = os.pread(self._descriptor, min(HEAD, self._offset), 0)
         outlet.lines(self._splitter.feed(data), self._position())
 
     def _flush(self, outlet: Outlet) -> None:
@@ -149,7 +151,7 @@ class GrowingFile:
             "inode": found.st_ino,
             "offset": self._offset - self._splitter.held,
             "head": len(self._head),
-            "digest": _digest(self._head),
+            "digest": digest_of(self._head),
         }
 
     def _is_at(self, position: Position) -> bool:
@@ -158,7 +160,7 @@ class GrowingFile:
         if found.st_ino != position["inode"] or found.st_size < int(position["offset"]):
             return False
         self._head = os.pread(self._descriptor, int(position["head"]), 0)
-        return _digest(self._head) == position["digest"]
+        return digest_of(self._head) == position["digest"]
 
     def _is_truncated(self) -> bool:
         """Whether the file in hand has less than was read, or other content."""
@@ -194,5 +196,6 @@ class GrowingFile:
         return []
 
 
-def _digest(head: bytes) -> str:
+def digest_of(head: bytes) -> str:
+    """Name the beginning of a file."""
     return hashlib.blake2b(head, digest_size=16).hexdigest()

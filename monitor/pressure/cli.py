@@ -74,7 +74,8 @@ def _once(runs: Sequence[str]) -> list[str]:
 
 
 def _put(out: Page, found: Experiment) -> None:
-    out.put(printable(f"priority_influence {found.influence}: {found.why}"), "bold").put()
+    where = " from a model, not an engine" if found.of_model else ""
+    out.put(printable(f"priority_influence {found.influence}{where}: {found.why}"), "bold").put()
     if len(found.claims) == 2:
         a, b = map(printable, found.claims)
         out.put(f"Runs by the claim that lost a block first; a is {a}, b is {b}.").put()

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from monitor.pressure.run import Arm, First
+from spec.events.fields import OF_MODEL
 from spec.language.schemas import framed_schema
 
 if TYPE_CHECKING:
@@ -51,7 +52,8 @@ class Experiment(msgspec.Struct, frozen=True, tag_field="schema", tag="resident-
     """The runs of an experiment together.
 
     `claims` are the two that all runs have, in the order of their ids. `unclear` has the runs
-    that do not say which claim lost a block first, each with the reason.
+    that do not say which claim lost a block first, each with the reason. `of_model` says that the
+    runs are of a model, and not of an engine.
     """
 
     influence: Influence
@@ -59,6 +61,7 @@ class Experiment(msgspec.Struct, frozen=True, tag_field="schema", tag="resident-
     claims: list[str]
     arms: dict[Arm, Counts]
     unclear: dict[str, str]
+    of_model: bool
 
 
 def decide(runs: Sequence[Run]) -> Experiment:
@@ -67,7 +70,8 @@ def decide(runs: Sequence[Run]) -> Experiment:
     names = {run.names for run in runs if run.arm is not None}
     unclear = {run.file: run.why for run in runs if run.why}
     influence, why = _influence(arms, runs, unclear)
-    return Experiment(influence, why, [*min(names, default=())], arms, unclear)
+    of_model = any(OF_MODEL in about for run in runs for about in run.about)
+    return Experiment(influence, why, [*min(names, default=())], arms, unclear, of_model)
 
 
 def _counts(runs: Sequence[Run]) -> Counts:

@@ -16,9 +16,7 @@ from __future__ import annotations
 
 import struct
 from dataclasses import dataclass, field
-from importlib import import_module
-from importlib.util import find_spec
-from typing import TYPE_CHECKING, Annotated, Any, Final, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Annotated, Final, NamedTuple, TypeAlias
 
 import msgspec
 from msgspec import Meta
@@ -27,8 +25,7 @@ from monitor.input.dialects._json import no_kind, parse
 from monitor.input.dialects._json import struct as struct_of
 from monitor.input.errors import InputError
 from monitor.input.lines import Lines
-from spec.installed import how_to_install
-from spec.language.errors import SpecError
+from monitor.watch.tokens import package
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -232,9 +229,7 @@ def prefix_hashes(blocks: Sequence[Sequence[int]]) -> list[int]:
     Raises:
         SpecError: xxhash is not installed.
     """
-    if find_spec("xxhash") is None:
-        raise SpecError("the hashes of prompts need xxhash", how_to_install("dynamo"))
-    xxh3: Any = import_module("xxhash").xxh3_64_intdigest
+    xxh3 = package("xxhash", "xxhash").xxh3_64_intdigest
     found: list[int] = []
     for block in blocks:
         own = xxh3(struct.pack(f"<{len(block)}I", *block), seed=_SEED)

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 import msgspec
 
+from monitor.input.kv_events.facts import Content
 from monitor.input.kv_events.joined import Piece
 from monitor.input.kv_events.runtimes import UNKNOWN
 from monitor.input.records import Doubt
@@ -42,6 +43,7 @@ _OBSERVES: Final = frozenset().union(*map(facts_of, MODES[Mode.BEST_EFFORT].bund
 event (docs/decisions/0031).
 """
 
+_VEILED: Final = "blocks are stored without tokens, under hashes that belong to no known prefix"
 _CONTRADICTED: Final = "a block that was not held was removed"
 _GONE: Final = frozenset({Kind.BLOCK_EVICTED, Kind.HOST_COPY_LOST})
 
@@ -181,17 +183,29 @@ class Join:
         self.runtime = batch.runtime
         if batch.runtime.hides:
             self.hides = f"{batch.runtime.name} states no {batch.runtime.hides}"
-        if batch.contents is None:
-            why = "events of this form state no tokens"
-            groups = {e.group or 0 for e in batch.events if e.kind is Kind.BLOCK_CACHED}
-            return next(filter(None, (self.prefixes.miss(group, why) for group in groups)), "")
-        blind = len(self.prefixes.blind)
-        why = self.prefixes.learn(batch.contents)
+        contents = batch.contents
+        if contents is None:  # the form states keys alone
+            stores = [each for each in batch.events if each.kind is Kind.BLOCK_CACHED]
+            contents = tuple([Content(e.keys, None, (), 0, e.group or 0, None) for e in stores])
+        blind, veiled = len(self.prefixes.blind), len(self.prefixes.veiled)
+        why = self.prefixes.learn(contents)
         if why and len(self.prefixes.blind) == blind:
             self.contradictions += 1
             self.last_contradiction = why
             self.prefixes.forget()
-        return why
+        named = self.prefixes.named()
+        if why:  # everything is counted again
+            return why
+        if len(self.prefixes.veiled) > veiled:
+            self.now_ns = max(self.now_ns, batch.time_ns or 0)
+            self._recount()  # a claim that the judge knows needs no block that is veiled
+            if self._is_settled:
+                self._settle(_VEILED)
+            return ""
+        for group in self.prefixes.veiled & self._groups.keys():
+            for node in named:
+                self._count(group, node, None, self._has(group, node))
+        return ""
 
     def _forget(self, batch: Batch, unknown: str) -> None:
         self.now_ns = max(self.now_ns, batch.time_ns or 0)
@@ -230,7 +244,7 @@ class Join:
         key = self.prefixes.key(node)
         found = None if key is None else self.holdings.copies(group, key)
         if found is None:
-            hidden = self.holdings.unknown or group in self.prefixes.blind
+            hidden = self.holdings.unknown or self.prefixes.hides(group, node)
             return Copies.PERHAPS if hidden else Copies.NONE
         return found
 
@@ -255,8 +269,9 @@ class Join:
         """Whether the engine was read from its beginning, or from a reset of its cache, on, with
         no gap, and was judged meanwhile.
         """
-        gaps = self.holdings.unknown or self.breaks or self.paused or self.prefixes.faults
-        return self.is_open and not gaps
+        prefixes = self.prefixes
+        hidden = self.holdings.unknown or prefixes.faults or prefixes.veiled
+        return self.is_open and not (hidden or self.breaks or self.paused)
 
     def why_unjudged(self, standing: Standing) -> str:
         """Why a claim was never registered with the judge."""
@@ -265,7 +280,8 @@ class Join:
         if standing.undecidable:
             return "with sliding windows, a claim needs its whole prefix: leave out predicate"
         faults = next(iter(self.prefixes.faults), "") or self.first_break or self.paused
-        return faults or "not all of their blocks were stored"
+        veiled = _VEILED if self.prefixes.veiled else ""
+        return faults or veiled or "not all of their blocks were stored"
 
     # Batches.
 
@@ -377,7 +393,10 @@ class Join:
         node = self.prefixes.nodes[key]
         was = self._has(group, node)
         self.holdings.put(group, key, copies)
-        now = self._has(group, node)
+        self._count(group, node, was, self._has(group, node))
+
+    def _count(self, group: int, node: Node, was: bool | None, now: bool | None) -> None:
+        """The GPU has a block, or not, or perhaps; before, it was otherwise."""
         for name in node.claims if was is not now else ():
             path = self._paths[name]
             if node.position in self._groups.get(group, FULL).needs(0, len(path)):

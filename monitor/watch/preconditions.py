@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Final
 
 import msgspec
 
+from monitor.watch.prefixes import NO_TOKENS
 from spec.language.prose import counted
 from spec.lowering.depths import Precondition
 
@@ -62,7 +63,7 @@ def preconditions(
         Evaluated(
             _P.FIXED_PREDICATE, Met.MET, "leading_prefix_at_least(blocks of the registry's prefix)"
         ),
-        Evaluated(_P.REQUEST_TOKEN_MAP, Met.MET, watching.says_tokens),
+        _token_map(watching, joins),
         _one_identity(watching, joins),
         Evaluated(_P.OBSERVATION_POINT, Met.MET, "the end of each KV event"),
         _joinable(joins, open_ends),
@@ -97,6 +98,23 @@ def _object_named(joins: Sequence[Join]) -> Evaluated:
     return Evaluated(name, Met.NOT_OBSERVABLE, "no block of a registered prefix was stored")
 
 
+def _token_map(watching: Watching, joins: Sequence[Join]) -> Evaluated:
+    name, says, hashing = _P.REQUEST_TOKEN_MAP, watching.says_tokens, watching.hashing
+    if any(NO_TOKENS in join.prefixes.faults for join in joins):
+        return Evaluated(
+            name, Met.NOT_OBSERVABLE, f"{NO_TOKENS}, and the registry states no hashing"
+        )
+    recognised = sum(join.prefixes.recognised for join in joins)
+    if any(join.prefixes.veiled and not join.prefixes.recognised for join in joins):
+        assert hashing is not None
+        why = f"{NO_TOKENS}, and none under a hash that {hashing.scheme} gives to a prefix"
+        return Evaluated(name, Met.NOT_OBSERVABLE, f"{why}: its scheme or seed may be another")
+    if hashing is not None and recognised:
+        times = counted(recognised, "store")
+        says += f"; {times} recognised by hashes recomputed by {hashing.scheme}"
+    return Evaluated(name, Met.MET, says)
+
+
 def _one_identity(watching: Watching, joins: Sequence[Join]) -> Evaluated:
     name, size = _P.FIXED_CACHE_IDENTITY, watching.block_size
     faults = [why for join in joins for why in join.prefixes.faults]
@@ -107,7 +125,9 @@ def _one_identity(watching: Watching, joins: Sequence[Join]) -> Evaluated:
     if faults:
         return Evaluated(name, Met.NOT_OBSERVABLE, faults[0])
     if any(join.joined for join in joins):
-        says = f"blocks of {size} tokens; adapters and salts are stated with them"
+        recognised = any(join.prefixes.recognised for join in joins)
+        how = "hashed" if recognised else "stated"
+        says = f"blocks of {size} tokens; adapters and salts are {how} with them"
         return Evaluated(name, Met.MET, says)
     return Evaluated(name, Met.NOT_OBSERVABLE, "no block of a registered prefix was stored")
 

@@ -1,7 +1,9 @@
 """Finds the keys of registered prefixes.
 
 Blocks are matched from the beginning of a prompt on by their tokens. A block hash is used as a name
-only: it is not evidence of the content.
+only: it is not evidence of the content. Where a store states no tokens, its hashes are compared
+with those that the registry's hash scheme gives. Such a hash is evidence of the content. That no
+hash is equal is no evidence: the scheme, or its seed, may be another.
 """
 
 from __future__ import annotations
@@ -14,12 +16,17 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from monitor.input.kv_events.facts import Content
+    from monitor.watch.hashing import Hashing
     from monitor.watch.registry import Watched
 
-__all__ = ["Key", "Node", "Prefixes", "Tree"]
+__all__ = ["NO_TOKENS", "Key", "Node", "Prefixes", "Tree"]
 
 Key: TypeAlias = int | str
 
+NO_TOKENS: Final = "blocks are stored without tokens"
+
+_TWO_CONTENTS: Final = "one hash stands for two contents"
+_NO_EXTRAS: Final = "events do not state adapters and salts"
 _MOST_FAULTS: Final = 10
 
 
@@ -27,26 +34,35 @@ class Node:
     """A block of registered prefixes, at a position, with the claims that need it.
 
     `children` are the blocks after it, by their tokens, and by what their content depends on beside
-    tokens.
+    tokens, which `extra` is of this block.
     """
 
-    __slots__ = ("children", "claims", "position")
+    __slots__ = ("children", "claims", "extra", "position")
 
-    def __init__(self, position: int) -> None:
-        self.position = position
+    def __init__(self, position: int, extra: tuple[str, ...] = ()) -> None:
+        self.position, self.extra = position, extra
         self.children: dict[tuple[int, ...], dict[tuple[str, ...], Node]] = {}
         self.claims: list[str] = []
 
 
 class Tree:
-    """The blocks of all registered prefixes; `paths` has those of each claim, in order.
+    """The blocks of all registered prefixes.
 
     Args:
         size: tokens of a block.
+        hashing: the hash scheme of the registry, if it states one.
+
+    Attributes:
+        paths: those of each claim, in order.
+        hashed: those with each key that the hash scheme gives; several, if one hash stands for
+            several contents.
     """
 
-    def __init__(self, claims: Mapping[str, Watched], size: int) -> None:
-        self.size, self.root = size, Node(-1)
+    def __init__(
+        self, claims: Mapping[str, Watched], size: int, hashing: Hashing | None = None
+    ) -> None:
+        self.size, self.root, self.hashing = size, Node(-1), hashing
+        self.hashed: defaultdict[Key, set[Node]] = defaultdict(set)
         self.paths = {claim.claim_id: [*self._path(claim)] for claim in claims.values()}
 
     def _path(self, claim: Watched) -> Iterator[Node]:
@@ -55,9 +71,11 @@ class Tree:
             variants = node.children.setdefault(tokens, {})
             extra = claim.extra(position)
             if extra not in variants:
-                variants[extra] = Node(position)
+                variants[extra] = Node(position, extra)
             node = variants[extra]
             node.claims.append(claim.claim_id)
+            for key in claim.keys[position] if claim.keys else ():
+                self.hashed[key].add(node)
             yield node
 
 
@@ -69,6 +87,9 @@ class Prefixes:
         former: the same of the run before, or of this one before its keys contradicted each other.
         blind: groups of caches in which a store could not be compared with the prefixes, and why.
         faults: the same reasons, of all runs.
+        veiled: groups of caches in which a block was stored without tokens, under a hash that the
+            scheme gives to no block of a prefix, or with no size.
+        recognised: stores of blocks of prefixes that were recognised by their hash.
     """
 
     def __init__(self, tree: Tree) -> None:
@@ -78,6 +99,20 @@ class Prefixes:
         self._keys: dict[Node, Key] = {}
         self.blind: dict[int, str] = {}
         self.faults: dict[str, None] = {}
+        self.veiled = set[int]()
+        self.recognised = 0
+        self._doubtful = set[tuple[int, Node]]()
+        self._named: list[Node] = []
+
+    def hides(self, group: int, node: Node) -> bool:
+        """Whether a block that was not stated since all was forgotten may have been stored."""
+        veiled = node not in self._keys or (group, node) in self._doubtful
+        return group in self.blind or (group in self.veiled and veiled)
+
+    def named(self) -> list[Node]:
+        """The blocks whose key was learned since the last call."""
+        found, self._named = self._named, []
+        return found
 
     def key(self, node: Node) -> Key | None:
         """The key of a block, if it is known."""
@@ -89,6 +124,8 @@ class Prefixes:
             self.former, self.nodes = self.nodes, {}
         self._keys.clear()
         self.blind.clear()
+        self.veiled.clear()
+        self._doubtful.clear()
 
     def learn(self, contents: Sequence[Content]) -> str:
         """Learn keys from the stores of one batch.
@@ -100,6 +137,10 @@ class Prefixes:
         partial = []
         for content in _parents_first(contents):
             if not content.keys:
+                continue
+            if self._tree.hashing is not None and _lacks_tokens(content):
+                if why := self._recognise(content, self._tree.hashing):
+                    return why
                 continue
             if why := self._incomparable(content):
                 if self._start(content) is not None and (said := self.miss(content.group, why)):
@@ -122,11 +163,35 @@ class Prefixes:
 
     def _incomparable(self, content: Content) -> str:
         """Why a store cannot be compared with prefixes; empty where it can."""
-        if len(content.tokens) < len(content.keys) * max(content.size, 1):
-            return "blocks are stored without tokens"
+        if _lacks_tokens(content):
+            return NO_TOKENS
         if content.size != self._tree.size:
             return f"blocks have {content.size} tokens"
-        return "" if content.extras is not None else "events do not state adapters and salts"
+        return "" if content.extras is not None else _NO_EXTRAS
+
+    def _recognise(self, content: Content, hashing: Hashing) -> str:
+        """Learn the keys of a store from its hashes; the result is that of `learn`."""
+        extras, size = content.extras, content.size
+        # A group of caches with larger blocks takes the hash of the last part of each.
+        if size != self._tree.size and (size or content.group):
+            return self.miss(content.group, f"blocks have {size} tokens")
+        if not size:
+            self.veiled.add(content.group)
+        for place, key in enumerate(content.keys):
+            named = self.nodes.get(key)
+            nodes = self._tree.hashed.get(key) or (() if named is None else (named,))
+            if not nodes:
+                self.veiled.add(content.group)
+                continue
+            if extras is None and not hashing.covers_adapters:
+                return self.miss(content.group, _NO_EXTRAS)
+            self.recognised += 1
+            node, *others = nodes
+            if others or (extras is not None and extras[place] != node.extra):
+                return _TWO_CONTENTS
+            if why := self._name(node, key):
+                return why
+        return ""
 
     def miss(self, group: int, why: str) -> str:
         """A store of blocks of a prefix may have been missed; the reason, the first time."""
@@ -173,13 +238,20 @@ class Prefixes:
         other = self.nodes.get(key)
         if other is not node:
             if other is not None:
-                return "one hash stands for two contents"
+                return _TWO_CONTENTS
             assert node is not None
             if node in self._keys:
                 return f"block {node.position} of a prefix has two hashes"
+            if node not in self._tree.hashed.get(key, ()):  # so it was not recognised before
+                self._doubtful |= {(group, node) for group in self.veiled}
+            self._named.append(node)
             self._keys[node] = key
             self.nodes[key] = node
         return ""
+
+
+def _lacks_tokens(content: Content) -> bool:
+    return len(content.tokens) < len(content.keys) * max(content.size, 1)
 
 
 def _parents_first(contents: Sequence[Content]) -> Iterator[Content]:

@@ -34,7 +34,7 @@ class Joins:
         check: Callable[[str], None] = lambda _: None,
     ) -> None:
         self._watching, self._on_change, self._check = watching, on_change, check
-        self._tree = Tree(watching.claims, watching.block_size)
+        self._tree = Tree(watching.claims, watching.block_size, watching.hashing)
         self.made: list[Join] = []
         self.sources: list[str] = []
 

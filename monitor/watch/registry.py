@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Final, Literal, NamedTuple
 from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
 
 from monitor.input.kv_events.facts import adapter_extra, salt_extra
+from monitor.watch.hashing import SGLANG, Hashing
 from spec.claims.claim import BlockCount, Identifier, Priority
 from spec.claims.predicates import ContiguousRange, LeadingPrefixAtLeast, parse_predicate
 from spec.claims.states import Mode
@@ -25,6 +26,7 @@ __all__ = [
     "MOST_CLAIMS",
     "SCHEMA",
     "Claim",
+    "HashScheme",
     "Registry",
     "Watched",
     "Watching",
@@ -60,7 +62,8 @@ class Claim(_Record):
 
     The prefix is given by its token ids, or as a text or messages that `tokenizer` turns into ids.
     `adapter` is the name of the LoRA adapter, and `salt` the cache salt, of the requests that use
-    the prefix. Without a `predicate` all whole blocks of the prefix are needed.
+    the prefix. vLLM hashes `adapter_path`, too, as it was given to the engine. Without a
+    `predicate` all whole blocks of the prefix are needed.
     """
 
     id: Identifier
@@ -71,6 +74,7 @@ class Claim(_Record):
     text: str | None = None
     messages: tuple[Message, ...] | None = None
     adapter: Identifier | None = None
+    adapter_path: Annotated[str, Field(max_length=4096)] | None = None
     salt: Identifier | None = None
     predicate: Annotated[str, Field(max_length=200)] | None = None
 
@@ -85,12 +89,32 @@ class Claim(_Record):
         return self
 
 
+class HashScheme(_Record):
+    """How the engine hashes blocks: `sglang`, or vLLM's `--prefix-caching-hash-algo`.
+
+    `seed` is the value of the engine's PYTHONHASHSEED, if it has one; of vLLM only.
+    """
+
+    scheme: Literal["sha256", "sha256_cbor", "xxhash", "xxhash_cbor", "sglang"]
+    seed: Annotated[str, Field(max_length=4096)] | None = None
+
+    @model_validator(mode="after")
+    def _is_reproducible(self) -> HashScheme:
+        if self.scheme.startswith("xxhash") and self.seed is None:
+            remedy = "start the engine with PYTHONHASHSEED, and state its value as seed"
+            raise ClaimError(f"{self.scheme} has no seed: vLLM makes one up", remedy)
+        if self.scheme == SGLANG and self.seed is not None:
+            raise ClaimError("the hashes of SGLang have no seed", "leave out seed")
+        return self
+
+
 class Registry(_Record):
     """The claims on one configuration of an engine, which several processes may serve.
 
     `block_size` is in tokens a block, as the engine states it in its events. `registered` is the
     time at which the claims were made; set it if the file was edited later. `tokenizer` is a file
-    `tokenizer.json`, or the folder of a model; its path is relative to the registry.
+    `tokenizer.json`, or the folder of a model; its path is relative to the registry. `hashing` is
+    for engines whose events state no token ids.
     """
 
     schema_: Annotated[Literal["resident-claims/registry/1"], Field(alias="schema")]
@@ -98,6 +122,7 @@ class Registry(_Record):
     block_size: BlockCount
     registered: datetime | None = None
     tokenizer: Annotated[str, Field(max_length=4096)] | None = None
+    hashing: HashScheme | None = None
     claims: Annotated[tuple[Claim, ...], Field(max_length=MOST_CLAIMS)]
 
     @field_validator("registered")
@@ -132,6 +157,7 @@ class Watched(NamedTuple):
         is_part: whether the prefix has more whole blocks than are needed.
         identity: the cache identity, as one text without the salt.
         prefix: names the prefix; claims on one prefix have it in common.
+        keys: of each block, by the hash scheme of the registry; empty if they cannot be computed.
     """
 
     claim_id: str
@@ -143,6 +169,7 @@ class Watched(NamedTuple):
     is_part: bool
     identity: str
     prefix: str
+    keys: tuple[tuple[int | str, ...], ...] = ()
 
     @property
     def predicate(self) -> str:
@@ -165,6 +192,7 @@ class Watching(NamedTuple):
         says_since: where that was read.
         says_tokens: where the token ids come from.
         sha256: of the file that was read.
+        hashing: how the engine hashes blocks; None if the registry does not say so.
     """
 
     claims: dict[str, Watched]
@@ -174,6 +202,7 @@ class Watching(NamedTuple):
     says_since: str
     says_tokens: str
     sha256: str
+    hashing: Hashing | None = None
 
 
 def load_registry(path: Path, *, routed: bool = False) -> Watching:
@@ -185,7 +214,8 @@ def load_registry(path: Path, *, routed: bool = False) -> Watching:
 
     Raises:
         DocumentError: it cannot be read, or is no registry; with file, line and reason.
-        SpecError: a prefix cannot be turned into tokens, or has no whole block.
+        SpecError: a prefix cannot be turned into tokens, or has no whole block, or a package is
+            missing.
     """
     content = read_bounded(path)
     registry = parse_document(content, str(path), Registry, SCHEMA, _NAMES, private=True)
@@ -193,6 +223,8 @@ def load_registry(path: Path, *, routed: bool = False) -> Watching:
     prefixes = dict[tuple[Any, ...], str]()
     salts = dict[str, int]()
     tokenizer = None
+    given = registry.hashing
+    hashing = None if given is None else Hashing(given.scheme, given.seed)
     for each in registry.claims:
         _check_readable(each, path, routed)
         tokens: Sequence[int] = each.tokens or ()
@@ -208,6 +240,7 @@ def load_registry(path: Path, *, routed: bool = False) -> Watching:
         if each.salt is not None:
             identity += f" salt={salts.setdefault(each.salt, len(salts) + 1)}"
         prefix = prefixes.setdefault((extras, blocks), each.id)
+        adapter = None if each.adapter is None else (each.adapter, each.adapter_path)
         mode = Mode(each.mode)
         claims[each.id] = Watched(
             each.id,
@@ -219,6 +252,7 @@ def load_registry(path: Path, *, routed: bool = False) -> Watching:
             len(blocks) < len(tokens) // registry.block_size,
             identity,
             prefix,
+            () if hashing is None else hashing.keys(blocks, adapter=adapter, salt=each.salt),
         )
     if registry.registered is not None:
         since_ns = int(registry.registered.timestamp() * _SECOND)
@@ -230,7 +264,8 @@ def load_registry(path: Path, *, routed: bool = False) -> Watching:
     source = f"the tokenizer {registry.tokenizer}" if tokenized else "token ids of the registry"
     is_dated = registry.registered is not None
     digest = hashlib.sha256(content).hexdigest()
-    return Watching(claims, registry.block_size, since_ns, is_dated, says, source, digest)
+    size = registry.block_size
+    return Watching(claims, size, since_ns, is_dated, says, source, digest, hashing)
 
 
 def registry_schema() -> dict[str, Any]:
@@ -240,7 +275,7 @@ def registry_schema() -> dict[str, Any]:
 
 _NAMES: Final = {
     field.alias or name
-    for model in (Registry, Claim, Message)
+    for model in (Registry, HashScheme, Claim, Message)
     for name, field in model.model_fields.items()
 }
 

@@ -15,7 +15,7 @@ from spec.lowering.load import read_bounded
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-__all__ = ["Tokenizer"]
+__all__ = ["Tokenizer", "package"]
 
 _MOST_BYTES: Final = 256 << 20  # of tokenizer.json
 
@@ -43,7 +43,7 @@ class Tokenizer:
         self._path, self._folder, self._template = path, folder, ""
         self._special: dict[str, str] = {}
         content = read_bounded(file, _MOST_BYTES)
-        read = _package("tokenizers").Tokenizer.from_buffer
+        read = package("tokenizers").Tokenizer.from_buffer
         self._tokenizer: Any = self._tried(lambda: read(content))
         # A tokenizer that cuts texts, or fills them up, says something else than an engine.
         self._tokenizer.no_truncation()
@@ -64,7 +64,7 @@ class Tokenizer:
     def _rendered(self, messages: Sequence[Mapping[str, str]]) -> str:
         if not self._template:
             self._load_template()
-        sandbox = _package("jinja2.sandbox")
+        sandbox = package("jinja2.sandbox")
         environment = sandbox.ImmutableSandboxedEnvironment(trim_blocks=True, lstrip_blocks=True)
         environment.filters["tojson"] = lambda value: json.dumps(value, ensure_ascii=False)
         environment.globals["raise_exception"] = _raise
@@ -109,10 +109,11 @@ class Tokenizer:
             self._special[name] = token if isinstance(token, str) else ""
 
 
-def _package(name: str) -> Any:
+def package(name: str, extra: str = "tokens") -> Any:
+    """The module of this name; raises SpecError where its package, of an extra, is missing."""
     root = name.partition(".")[0]
     if find_spec(root) is None:
-        raise SpecError(f"{root} is not installed", how_to_install("tokens"))
+        raise SpecError(f"{root} is not installed", how_to_install(extra))
     return import_module(name)
 
 

@@ -15,6 +15,7 @@ __all__ = [
     "FIELDS",
     "FLAGS",
     "IDENTITY",
+    "OF_MODEL",
     "OLD_NAMES",
     "RENEWS",
     "REQUEST_KINDS",
@@ -168,6 +169,9 @@ OLD_NAMES: Final[Mapping[str, str]] = MappingProxyType(
     {"content_keys": "keys", "echo": "duplicate"}
 )
 """Fields of version 1 under names that are still read, with the names of today."""
+
+OF_MODEL: Final = "kv:model"
+"""The cache identity in runs of models, by which they differ from runs of engines."""
 
 IDENTITY: Final = ("cache_identity", "object_id", "predicate", "predicate_id", "token_map")
 """The fields that bind an event to the object of a claim; any event about a claim may have them."""

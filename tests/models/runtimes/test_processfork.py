@@ -6,7 +6,7 @@ import pytest
 
 from models.framework.explore import reach
 from models.framework.model import Action, Fact, Next
-from models.runtimes.processfork import INFERENCES, Image, ProcessFork, Slip, State
+from models.runtimes.processfork.model import INFERENCES, Image, ProcessFork, Slip, State
 from proofs.product.search import Answer
 from spec.events.alphabet import Kind
 from tests.models.runtimes.walk import breaking, searched, shortest, told, transitions

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from models.__main__ import main as models
 from models.framework.explore import reach
 from models.framework.model import Model, Next, Signal
 from models.runtimes.tensorrt_llm.model import (
@@ -19,6 +21,7 @@ from models.runtimes.tensorrt_llm.model import (
     State,
     TensorrtLlm,
 )
+from monitor.__main__ import main as monitor
 from proofs.product.search import Answer
 from spec.events.alphabet import Kind
 from tests.models.runtimes.inferred import Found, facts, find, found, made, run
@@ -261,3 +264,33 @@ def test_a_changed_order_in_the_tree_is_found() -> None:
 def test_symmetry() -> None:
     """Requests with one prefix and config are alike, with what is their own."""
     assert ((82, 117), (43, 64)) == counts(VARIANTS["host"](), "r1")
+
+
+@pytest.mark.parametrize(
+    ("rule", "code", "said"),
+    [
+        (TensorrtLlm, 0, "shown from a model, not an engine"),
+        (_Lru, 1, "absent from a model, not an engine"),
+    ],
+)
+def test_pressure(
+    rule: type[TensorrtLlm],
+    code: int,
+    said: str,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """The published counts of the experiment follow from the rule of eviction, and not from age."""
+    monkeypatch.setattr("models.runtimes.tensorrt_llm.pressure.TensorrtLlm", rule)
+    assert models(["pressure", "-o", str(tmp_path)]) == 0
+    runs = sorted(map(str, tmp_path.glob("*.jsonl")))
+    capsys.readouterr()
+    assert monitor(["pressure", *runs, "--format", "json"]) == code
+    found = json.loads(capsys.readouterr().out)
+    arms = {name: (arm["runs"], arm["lower"], arm["a"]) for name, arm in found["arms"].items()}
+    as_given = 5 if rule is TensorrtLlm else 0  # the older prefix has the higher priority
+    assert arms == {"original": (5, as_given, 0), "swapped": (5, 5, 0), "equal": (3, 0, 3)}
+    assert found["of_model"] is True
+    assert monitor(["pressure", *runs]) == code
+    assert said in capsys.readouterr().out

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import socket
 import tracemalloc
+from base64 import b64encode
 from itertools import pairwise
 from random import Random
 
@@ -180,6 +181,22 @@ class TestMemory:
             tracemalloc.stop()
         assert judge._counts.rejected == {"s": 1}
         assert most < 4 * LINE_LIMIT
+
+    @pytest.mark.parametrize("item", [b"\x90", b"\x80"])
+    def test_worst(self, item: bytes) -> None:
+        """A message of many empty items takes at most 64 times the bytes of its line."""
+        count = 100_000
+        payload = b"\x92\xcb" + bytes(8) + b"\xdd" + count.to_bytes(4, "big") + item * count
+        frames = ["", b64encode(bytes(8)).decode(), b64encode(payload).decode()]
+        line, judge = json.dumps({"frames": frames}).encode(), Judge("s", None, Counts())
+        tracemalloc.start()
+        try:
+            judge.take(line)
+            _, most = tracemalloc.get_traced_memory()
+        finally:
+            tracemalloc.stop()
+        assert judge._counts.rejected == {"s": 1}
+        assert most < 64 * len(line)
 
     @pytest.mark.parametrize("text", [b"[", b'{"a":', b'"', b"9", b"\\", b"\xf0\x9f\x98\x80"])
     def test_long(self, text: bytes) -> None:

@@ -188,11 +188,27 @@ class TestRuns:
 
 
 class TestOthers:
+    @pytest.mark.parametrize(("groups", "size"), [(1, 737), (8, 5_900)])
+    def test_long_prompts(self, groups: int, size: int) -> None:
+        """A step that stores 131,072 tokens in each of eight groups of caches is one line."""
+        tokens, hashes = [*range(65_536, 196_608)], range(2**63, 2**63 + 8_192)
+        more = {"extra_keys": [None] * 8_192, "kv_cache_spec_kind": "full_attention"}
+        event = stored(*hashes, token_ids=tokens, **more)
+        with publishing() as engine, reading(KvSocket(engine.address)) as read:
+            engine.wait_for_reader()
+            engine.publish(*[event | {"group_idx": number} for number in range(groups)])
+            wait_for(lambda: bool(read.lines))
+            (line,) = read.lines
+        assert line is not None
+        assert round(len(b64decode(json.loads(line)["frames"][2])) / 1_000) == size
+        (record,) = Reader("x", LIVE).feed(line, 1)
+        assert sum(len(event.keys) for event, _ in record.events) == groups * 8_192
+
     def test_too_long(self) -> None:
         """A message that is no line is a line that is too long."""
         with publishing() as engine, reading(KvSocket(engine.address)) as read:
             engine.wait_for_reader()
-            engine.publish(stored(*["x" * 200] * 5000))
+            engine.publish(stored(*["x" * 200] * 40_000))
             wait_for(lambda: bool(read.lines))
             assert [None] == read.lines
 

@@ -18,6 +18,7 @@ from hypothesis import strategies as st
 from monitor.input.dialects import Reader
 from monitor.input.errors import InputError
 from monitor.input.given import record_of
+from monitor.input.lines import LINE_LIMIT
 from monitor.input.plain import form_of
 from monitor.input.records import Record, Stamp, at_line
 from spec.claims.states import Mode
@@ -249,7 +250,7 @@ class TestRecordOf:
             ({"priority": float("nan")}, "Out of range float values"),
             ({"claim_id": "\ud800"}, "that UTF-8 cannot"),
             ({"claim_id": b"a"}, "JSON has no type bytes"),
-            ({"claim_id": "a" * (1 << 20)}, "the line is longer than 1048576 bytes"),
+            ({"claim_id": "a" * LINE_LIMIT}, "the line is longer than 8388608 bytes"),
             ({1: 2}, "1: no such field"),
         ],
     )

@@ -110,11 +110,11 @@ class TestMemory:
     @pytest.mark.parametrize(
         "column",
         [
-            repeated(LONG, 256),
-            repeated(LONG, 256, arrow.large_string()),
-            listed(repeated(LONG, 256), 256),
-            listed(repeated(LONG, 256), 1),
-            arrow.StructArray.from_arrays([repeated(LONG, 256), repeated(LONG, 256)], ["a", "b"]),
+            repeated(LONG, 100),
+            repeated(LONG, 100, arrow.large_string()),
+            listed(repeated(LONG, 100), 100),
+            listed(repeated(LONG, 100), 1),
+            arrow.StructArray.from_arrays([repeated(LONG, 100), repeated(LONG, 100)], ["a", "b"]),
             listed(repeated("x" * 100_000, 10_000), 1),
             listed(arrow.repeat(1, 20_000_000), 1),
         ],

@@ -369,7 +369,7 @@ class TestBounds:
     def test_an_endless_line_is_refused_at_once(self) -> None:
         """A line of 1 GB is refused when its limit is passed, not when it ends."""
         stream = Endless(2**30)
-        with pytest.raises(InputError, match="longer than 1048576 bytes"):
+        with pytest.raises(InputError, match="longer than 8388608 bytes"):
             list(Source(["-"], stdin=stream))  # type: ignore[arg-type]
         assert stream.given < 4 * LINE_LIMIT
 

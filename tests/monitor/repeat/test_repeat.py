@@ -102,6 +102,25 @@ class TestExpected:
         assert {*product(RowKind, (True, False, None))} == passed
 
 
+def test_page(tmp_path: Path, capsys: Capture) -> None:
+    """The list of the page has runs that are due and were not made, so nothing is concluded."""
+    page = (Path(__file__).parents[3] / "docs/repeat.md").read_text()
+    (listed,) = re.findall(r"```yaml\n(.*?)```", page, re.S)
+    (tmp_path / "runs.yaml").write_text(listed)
+    (tmp_path / "traces").mkdir()
+    for name, sample in {
+        "restored-1": "offloadable_restore",
+        "restored-2": "offloadable_restore",
+        "load-fails-1": "offloadable_failed_restore",
+        "control-1": "repeat/wrong_claim",
+    }.items():
+        content = (SAMPLES / f"{sample}.jsonl").read_bytes()
+        later = content.replace(b'"monotonic_ns": 1', b'"monotonic_ns": 2')
+        (tmp_path / f"traces/{name}.jsonl").write_bytes(later if "2" in name else content)
+    assert main(["repeat", str(tmp_path / "runs.yaml")]) == 3
+    assert "inconclusive: restored: 2 of 30 runs were made" in capsys.readouterr().out
+
+
 class TestJudge:
     """Of all runs together."""
 

@@ -328,8 +328,8 @@ class TestCommand:
 
     def test_extra(self, monkeypatch: pytest.MonkeyPatch, capsys: Capture) -> None:
         """Without xxhash the command says what to install."""
-        monkeypatch.setattr("monitor.routes.dynamo.find_spec", lambda _: None)
+        monkeypatch.setattr("monitor.watch.tokens.find_spec", lambda _: None)
         assert main(["routes", str(SAMPLES / "registry.yaml"), *RECORDS]) == 2
-        assert "[dynamo]" in capsys.readouterr().err
+        assert "[xxhash]" in capsys.readouterr().err
         with pytest.raises(SpecError):
             prefix_hashes([(1,)])

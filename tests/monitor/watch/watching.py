@@ -43,7 +43,7 @@ class Session:
         self._lines = 0
 
     def _join(self, stream: str) -> Join:
-        tree = Tree(self.watching.claims, self.watching.block_size)
+        tree = Tree(self.watching.claims, self.watching.block_size, self.watching.hashing)
         self.joins[stream] = Join(self.watching, tree, stream, self._note)
         return self.joins[stream]
 
