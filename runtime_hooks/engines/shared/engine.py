@@ -144,8 +144,22 @@ def _unfit_cache(scheduler: Scheduler) -> str:
         return "states are saved within a prefill, and those at its ends were tried"
     if len(specs) > 1 and coordinator.eagle_group_ids:
         return "the model has several caches, and drafting of this kind was tried with one"
-    if len(specs) > 1 and scheduler.connector is not None:
-        return "the model has several caches, and a KV connector was tried with one"
+    return _unfit_tier(scheduler, specs) if len(specs) > 1 else ""
+
+
+def _unfit_tier(scheduler: Scheduler, specs: Sequence[KVCacheSpec]) -> str:
+    """Why several caches cannot be claimed with the KV connector of an engine.
+
+    Of a chunked cache a load brings the last chunk back, and a claim holds all of them.
+    """
+    if scheduler.connector is None:
+        return ""
+    if (name := scheduler.vllm_config.kv_transfer_config.kv_connector) not in CONNECTORS:
+        return f"the model has several caches, and the KV connector {name} was tried with one"
+    if any(isinstance(spec, ChunkedLocalAttentionSpec) for spec in specs):
+        return "a cache of the model is chunked, and a load brings its last chunk alone back"
+    if len({spec.block_size for spec in specs}) > 1:
+        return "the caches of the model have blocks of several sizes, and loads into one were tried"
     return ""
 
 

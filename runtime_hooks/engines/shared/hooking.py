@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final
 
 from vllm.config.scheduler import SchedulerConfig
+from vllm.v1.core.kv_cache_utils import get_group_id
 from vllm.v1.core.sched.scheduler import Scheduler
 from vllm.v1.engine.core import EngineCore
 
@@ -104,7 +105,7 @@ class VllmAdapter:
         routes: RouteLog | None,
     ) -> HookedScheduler:
         """Hook a scheduler: wrap methods of its objects, so that they call a controller."""
-        groups = Groups(self.groups(scheduler), in_group)
+        groups = Groups(self.groups(scheduler), in_group, get_group_id)
         blocks = self.block_hooks(scheduler, groups)
         pool = VllmPool(scheduler.kv_cache_manager.block_pool, blocks.uncomputed)
         manager = manager_of(scheduler)
