@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -13,7 +14,9 @@ from runtime_hooks.demo.tiny import tokens
 from runtime_hooks.settings.config import TAKEN, Drill
 from spec.claims.claim import Mode
 from spec.stream.outcome import ModeVerdict
+from tests_vllm.actions import reset
 from tests_vllm.conftest import Make
+from tests_vllm.connectors import saving
 from tests_vllm.engine import Engine
 from tests_vllm.rows import story
 from tests_vllm.stage import end_of
@@ -124,7 +127,7 @@ class TestTier:
         assert VIOLATED is engine.judge(OFF).verdict
 
     def test_aborted(self, make: Make, model: str) -> None:
-        """A client goes away while the blocks are on their way back: they came back, and are lost."""
+        """A client goes away while the blocks are on their way: they came back, and are lost."""
         slow = {"spec_name": "SlowSpec", "spec_module_path": "tests_vllm.specs"}
         engine = make(SUMS[model].usable, engine=with_tier(model, **slow))
         offloaded(engine)
@@ -141,23 +144,46 @@ class TestTier:
         assert KEPT is engine.judge(OFF).verdict
 
 
+def test_no_groups(make: Make, tmp_path: Path) -> None:
+    """Where a connector does not know of groups vLLM makes one of all caches: a claim that its
+    blocks came back to holds one block for each position."""
+    engine = make(engine={**configured("gpt-oss"), **saving(tmp_path / "saved")})
+    engine.serve(("prefix", 13, claim("claim:p", 12)))
+    reset(engine)
+    assert "12" == end_of(engine.serve(("prefix", 13))[0])
+    assert {} == engine.armed.attachments[0].faults
+    engine.close()
+    assert {12} == {e.footprint for e in engine.kinds("claim_accepted")}
+    assert 2 == len(engine.kinds("claim_materialized"))
+    assert KEPT is engine.judge(Mode.HARD_PROTECTED).verdict
+
+
+MODES = tuple(TAKEN)
+CHUNKS = {"max_num_batched_tokens": 512, "enable_chunked_prefill": True}
+
+
 @each_model
-@pytest.mark.parametrize("seed", [0, 1, 2])
+@pytest.mark.parametrize("seed", [0, 1])
 def test_random(make: Make, model: str, seed: int) -> None:
-    """Whatever comes, each claim is kept by its mode, and the plugin knows the engine's pool."""
-    sums = SUMS[model]
-    sizes = {"max_num_batched_tokens": 512, "enable_chunked_prefill": True, "max_model_len": 2560}
-    usable = 80 * sums.claim // 12 + 10
-    engine = make(usable, engine={**with_tier(model), **sizes}, defer_s=0.01 * seed)
-    play(engine, random.Random(seed), tuple(TAKEN))
+    """Whatever comes, each claim is kept by its mode, and the plugin knows the engine's pool.
+
+    The pool has room for three requests: with less, two whose loads have ended may wait for each
+    other in vLLM itself, which is not observed here.
+    """
+    engine = make(
+        15 * SUMS[model].claim,
+        engine={**with_tier(model), **CHUNKS, "max_model_len": 2560},
+        defer_s=0.01 * seed,
+    )
+    play(engine, random.Random(seed), MODES)
+    check(engine, MODES)
     assert engine.kinds("claim_restored")
-    check(engine, tuple(TAKEN))
 
 
 @pytest.mark.parametrize("model", IN_CI)
 def test_busy(make: Make, overlapping: None, model: str) -> None:
     """So it is with requests of many tokens, several at once, with steps that overlap."""
-    sizes = {"max_num_batched_tokens": 512, "enable_chunked_prefill": True, "max_model_len": 1280}
-    engine = make(90, engine={**with_tier(model), **sizes}, defer_s=0.01)
-    busy(engine, random.Random(5), tuple(TAKEN), tier=True)
-    check(engine, tuple(TAKEN))
+    sizes = {**CHUNKS, "max_model_len": 1280}
+    engine = make(10 * SUMS[model].claim, engine={**with_tier(model), **sizes}, defer_s=0.01)
+    busy(engine, random.Random(5), MODES, tier=True)
+    check(engine, MODES)

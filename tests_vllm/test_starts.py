@@ -56,9 +56,9 @@ def full(**other: Any) -> FullAttentionSpec:
     )
 
 
-def sliding(size: int = 32) -> SlidingWindowSpec:
+def sliding(size: int = 32, window: int = 64) -> SlidingWindowSpec:
     return SlidingWindowSpec(
-        block_size=size, num_kv_heads=1, head_size=16, dtype=torch.float32, sliding_window=64
+        block_size=size, num_kv_heads=1, head_size=16, dtype=torch.float32, sliding_window=window
     )
 
 
@@ -183,9 +183,21 @@ REFUSED: dict[str, tuple[Callable[[], dict[str, Any]], str]] = {
         lambda: {"specs": [full(), sliding()], "dropping": {0}},
         "several caches, and drafting",
     ),
-    "groups, with a tier": (
-        lambda: {"specs": [full(), sliding()], "transfer": OFFLOADING},
-        "several caches, and a KV connector",
+    "groups, with a connector": (
+        lambda: {"specs": [full(), sliding()], "transfer": SAVING},
+        "several caches, and the KV connector ExampleConnector was tried with one",
+    ),
+    "chunks, with a tier": (
+        lambda: {"specs": [full(), chunked(32)], "transfer": OFFLOADING},
+        "a cache of the model is chunked",
+    ),
+    "sizes of windows, with a tier": (
+        lambda: {"specs": [full(), sliding(64)], "transfer": OFFLOADING},
+        "blocks of several sizes",
+    ),
+    "a token of a window, with a tier": (
+        lambda: {"specs": [full(), sliding(window=65)], "transfer": OFFLOADING},
+        "a load needs one block more of a window",
     ),
     "own": (lambda: {"kind": Own}, "test_starts.Own, and vLLM's own was tried"),
 }
@@ -199,6 +211,7 @@ TRIED: dict[str, Callable[[], dict[str, Any]]] = {
     "tensor": sized("tensor_parallel_size"),
     "tensor, with a tier": sized("tensor_parallel_size", transfer=OFFLOADING),
     "groups": lambda: {"specs": [full(), full(), sliding()]},
+    "groups, with a tier": lambda: {"specs": [full(), sliding()], "transfer": OFFLOADING},
     "sizes of windows": lambda: {"specs": [full(), sliding(64)]},
     "offloading": lambda: {"transfer": OFFLOADING},
     "saving": lambda: {"transfer": SAVING},
@@ -211,12 +224,12 @@ class TestUnfit:
     def test_refused(self, name: str) -> None:
         """Each configuration that was not tried is refused, with what was found."""
         change, why = REFUSED[name]
-        assert why in unfit(scheduler(**change()), TRIED_CONNECTORS)
+        assert why in unfit(scheduler(**change()), TRIED_CONNECTORS, CONNECTORS)
 
     @pytest.mark.parametrize("name", TRIED)
     def test_tried(self, name: str) -> None:
         """What was tried is not refused."""
-        assert "" == unfit(scheduler(**TRIED[name]()), TRIED_CONNECTORS)
+        assert "" == unfit(scheduler(**TRIED[name]()), TRIED_CONNECTORS, CONNECTORS)
 
     @pytest.mark.parametrize(("value", "refused"), [("1", True), ("0", False)])
     def test_rust(self, monkeypatch: pytest.MonkeyPatch, value: str, refused: bool) -> None:

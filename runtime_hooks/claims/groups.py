@@ -57,9 +57,7 @@ class Groups:
         """The key in a group, of a block that is named by its key in the group `lead`."""
         return key if group == self.lead else self._in_group(key, group)
 
-    def split(
-        self, pairs: Sequence[tuple[bytes, int]]
-    ) -> Iterable[Sequence[tuple[bytes, int]]]:
+    def split(self, pairs: Sequence[tuple[bytes, int]]) -> Iterable[Sequence[tuple[bytes, int]]]:
         """Contents and blocks in parts of one group each, as events state them."""
         if not self.several:
             return (pairs,)

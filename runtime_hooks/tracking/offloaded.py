@@ -253,12 +253,12 @@ class OffloadTracker:
         named = name_of(request_id)
         for entry in self._live(load):
             both = zip(entry.blocks, entry.contents, strict=True)
-            back = {brought[key]: len(content.blocks) == 1 for key, content in both if key in brought}
+            back = {brought[key]: len(c.blocks) == 1 for key, c in both if key in brought}
             if not back:
                 continue
             about = {"claim_id": entry.claim_id, "request_id": named}
-            # Groups that were there already come first: the report follows what completes the claim.
-            for part in sorted(without_copies(back), key=lambda p: any(map(back.get, p))):
+            # What completes the claim comes last, because the report must follow it.
+            for part in sorted(without_copies(back), key=lambda part: any(map(back.get, part))):
                 self._emitter.fact(Kind.LOAD_FINISHED, **about, **placed(part))
             rose, entry.brought = entry.gain(None), named if entry.copied else None
             if entry.claim_id in load.whole and entry.holds:

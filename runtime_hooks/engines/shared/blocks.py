@@ -45,6 +45,7 @@ class BlockHooks:
         self._removed: list[int] = []  # blocks that left the cache within the present call
         self._for: str | None = None  # the request that blocks are allocated for
         self.filled = 0  # the first blocks of a request, found or loaded, where some are loaded
+        self.given = 0  # the same of the request that got blocks last
         self.no_room: str | None = None  # the last request of this step that got no blocks
         self.not_admitted: set[str] = set()  # requests of which only loaded blocks are cached
         self.loaded: str | None = None  # the request whose loaded blocks are being cached
@@ -105,7 +106,7 @@ class BlockHooks:
             self.filled = (found + loads) // self._size if loads > 0 else 0
             about = (new_computed_blocks, num_lookahead_tokens, loads)
             blocks = call(request, num_new_tokens, found, *about, *args, **named)
-            self._for, self.filled = None, 0
+            self._for, self.given, self.filled = None, self.filled, 0
             if blocks is None:
                 self.no_room = request.request_id
             elif not request.num_computed_tokens:

@@ -56,14 +56,16 @@ _CACHES: Final = (
 )
 
 
-def unfit(scheduler: Scheduler, connectors: Sequence[str]) -> str:
+def unfit(scheduler: Scheduler, connectors: Sequence[str], several: Sequence[str] = ()) -> str:
     """Why an engine cannot be hooked as it is configured; empty where it can be.
 
     Args:
         connectors: the KV connectors that were tried, by name.
+        several: those that were tried with several caches.
     """
     kind, config = type(scheduler), scheduler.vllm_config
-    return unfit_class(kind) or unfit_config(config, connectors) or _unfit_cache(scheduler)
+    why = unfit_class(kind) or unfit_config(config, connectors)
+    return why or _unfit_cache(scheduler, several)
 
 
 def unfit_class(kind: type) -> str:
@@ -124,7 +126,7 @@ def _unfit_connector(config: VllmConfig, connectors: Sequence[str]) -> str:
     return ""
 
 
-def _unfit_cache(scheduler: Scheduler) -> str:
+def _unfit_cache(scheduler: Scheduler, connectors: Sequence[str]) -> str:
     """Why the blocks cannot be claimed."""
     specs = [group.kv_cache_spec for group in scheduler.kv_cache_config.kv_cache_groups]
     coordinator = scheduler.kv_cache_manager.coordinator
@@ -144,22 +146,24 @@ def _unfit_cache(scheduler: Scheduler) -> str:
         return "states are saved within a prefill, and those at its ends were tried"
     if len(specs) > 1 and coordinator.eagle_group_ids:
         return "the model has several caches, and drafting of this kind was tried with one"
-    return _unfit_tier(scheduler, specs) if len(specs) > 1 else ""
+    if len(specs) > 1 and scheduler.connector is not None:
+        return _unfit_loads(scheduler.vllm_config, specs, connectors)
+    return ""
 
 
-def _unfit_tier(scheduler: Scheduler, specs: Sequence[KVCacheSpec]) -> str:
-    """Why several caches cannot be claimed with the KV connector of an engine.
-
-    Of a chunked cache a load brings the last chunk back, and a claim holds all of them.
-    """
-    if scheduler.connector is None:
-        return ""
-    if (name := scheduler.vllm_config.kv_transfer_config.kv_connector) not in CONNECTORS:
+def _unfit_loads(
+    config: VllmConfig, specs: Sequence[KVCacheSpec], connectors: Sequence[str]
+) -> str:
+    """Why several caches cannot be claimed where a KV connector loads into them."""
+    if (name := config.kv_transfer_config.kv_connector) not in connectors:
         return f"the model has several caches, and the KV connector {name} was tried with one"
     if any(isinstance(spec, ChunkedLocalAttentionSpec) for spec in specs):
         return "a cache of the model is chunked, and a load brings its last chunk alone back"
     if len({spec.block_size for spec in specs}) > 1:
         return "the caches of the model have blocks of several sizes, and loads into one were tried"
+    windows = [spec for spec in specs if isinstance(spec, SlidingWindowSpec)]
+    if any(spec.sliding_window % spec.block_size == 1 for spec in windows):
+        return "a load needs one block more of a window than a hit, and a claim does not hold it"
     return ""
 
 

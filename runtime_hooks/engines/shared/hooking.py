@@ -63,6 +63,7 @@ class VllmAdapter:
     Args:
         points: the parts of the engine that are as they were when this version was tried.
         connectors: the KV connectors that were tried with this version alone, by name.
+        several: the connectors that were tried with several groups of caches.
     """
 
     block_hooks: type[BlockHooks] = BlockHooks
@@ -70,14 +71,18 @@ class VllmAdapter:
     offload_hooks: type[OffloadHooks] = OffloadHooks
     loaded: tuple[str, ...] = LOADED
 
-    def __init__(self, points: Sequence[Point], connectors: Sequence[str] = ()) -> None:
+    def __init__(
+        self, points: Sequence[Point], connectors: Sequence[str] = (), several: Sequence[str] = ()
+    ) -> None:
         self.points: Final = tuple(points)
+        self._several: Final = tuple(several)
         self.connectors = (*CONNECTORS, *connectors)
 
     def unfit(self, scheduler: Any) -> str:
         """Why the engine of a scheduler cannot be hooked as configured; empty where it can be."""
         config = scheduler.vllm_config
-        return unfit(scheduler, self.connectors) or self.unfit_settings(config)
+        why = unfit(scheduler, self.connectors, self._several)
+        return why or self.unfit_settings(config)
 
     def unfit_settings(self, config: Any) -> str:
         """Why this version, unlike others, cannot be hooked with a configuration; or empty."""

@@ -104,8 +104,13 @@ class OffloadHooks:
         return prepare_load
 
     def _begin(self, request_id: str, keys: list[bytes]) -> None:
+        """A load begins. With several groups it may end within a block, which is then computed."""
+        request, groups = self._scheduler.requests[request_id], self._blocks.groups
+        size = self._scheduler.hash_block_size
+        prompt = self._blocks.keys(request, self._blocks.given * size)
+        whole = [*{*groups.every(prompt)}.intersection(keys)]
         used = [key for key, _ in self._cached(request_id)]
-        for claim in self._controller.offloaded.loading(request_id, keys, used) or [""]:
+        for claim in self._controller.offloaded.loading(request_id, whole, used) or [""]:
             if self._fail_loads[claim]:
                 self._fail_loads[claim] -= 1
                 self._failing.add(request_id)
@@ -160,6 +165,7 @@ class OffloadHooks:
     def _reset(self, call: Callable[[], None]) -> Callable[[], None]:
         def reset_cache() -> None:
             call()
+            self._kept.clear()
             self._wraps.attempt("reset_cache", self._controller.offloaded.lost, None)
 
         return reset_cache
@@ -227,7 +233,8 @@ class OffloadHooks:
             self._wraps.attempt("_handle_invalid_blocks", self._refuse, invalid_block_ids)
             if not self._blocks.groups.several:
                 return call(invalid_block_ids, num_scheduled_tokens)
-            return self._wraps.instead("_handle_invalid_blocks", set(), self._fail, invalid_block_ids)
+            about = (set(), self._fail, invalid_block_ids)
+            return self._wraps.instead("_handle_invalid_blocks", *about)
 
         return handle_invalid_blocks
 

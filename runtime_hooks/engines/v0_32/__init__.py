@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from runtime_hooks.engines.shared.attributes import READS
+from runtime_hooks.engines.shared.engine import CONNECTORS
 from runtime_hooks.engines.shared.hook_points import POINTS
 from runtime_hooks.engines.shared.hooking import VllmAdapter
 
@@ -15,4 +16,4 @@ __all__ = ["ADAPTER"]
 
 _CONNECTORS: Final = ("ExampleConnector", "MultiConnector")
 
-ADAPTER: Final[Adapter] = VllmAdapter((*POINTS, *READS), _CONNECTORS)
+ADAPTER: Final[Adapter] = VllmAdapter((*POINTS, *READS), _CONNECTORS, several=CONNECTORS)
