@@ -75,6 +75,7 @@ READS: Final = (
     Reads("vllm.config.model:ModelConfig", ("model", "tokenizer", "is_multimodal_model", "is_moe")),
     Reads("vllm.v1.kv_cache_interface:KVCacheConfig", ("kv_cache_groups",)),
     Reads("vllm.v1.kv_cache_interface:KVCacheGroupSpec", ("kv_cache_spec",)),
+    Reads("vllm.v1.kv_cache_interface:SlidingWindowSpec", ("sliding_window",)),
     Reads(
         f"{_CORE}kv_cache_manager:KVCacheManager",
         ("block_pool", "coordinator", "get_block_ids", "get_blocks"),

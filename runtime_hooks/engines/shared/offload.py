@@ -233,7 +233,8 @@ class OffloadHooks:
             self._wraps.attempt("_handle_invalid_blocks", self._refuse, invalid_block_ids)
             if not self._blocks.groups.several:
                 return call(invalid_block_ids, num_scheduled_tokens)
-            about = (set(), self._fail, invalid_block_ids)
+            none: set[str] = set()
+            about = (none, self._fail, invalid_block_ids)
             return self._wraps.instead("_handle_invalid_blocks", *about)
 
         return handle_invalid_blocks

@@ -120,7 +120,7 @@ class CheckedWorker(OffloadingWorker):
 
 def _blocks(spec: Any) -> list[tuple[int, int]]:
     """The blocks of a transfer, each with its group of caches."""
-    groups = chain.from_iterable(repeat(at, size) for at, size in enumerate(spec.group_sizes))
+    groups = chain(*(repeat(at, size) for at, size in enumerate(spec.group_sizes)))
     return [(int(block), group) for block, group in zip(spec.block_ids, groups, strict=True)]
 
 
