@@ -29,6 +29,7 @@ from vllm.v1.kv_cache_interface import (
 from runtime_hooks.demo.tiny import DEVICE
 from runtime_hooks.engines.distribution import name_as_vllm
 from runtime_hooks.engines.shared.engine import CONNECTORS, unfit
+from runtime_hooks.engines.shared.engine import Tried as EngineTried
 from runtime_hooks.plugin.arming import arm, disarm
 from runtime_hooks.settings.config import Settings
 from runtime_hooks.trace.faults import LOG
@@ -122,7 +123,9 @@ SAVING = KVTransferConfig(kv_connector="ExampleConnector", kv_role="kv_both")
 OWN = KVTransferConfig(
     kv_connector="OffloadingConnector", kv_connector_module_path="own", kv_role="kv_both"
 )
-TRIED_CONNECTORS = (*CONNECTORS, "ExampleConnector", "MultiConnector")
+ALL = EngineTried(
+    (*CONNECTORS, "ExampleConnector", "MultiConnector"), several=CONNECTORS, images=True
+)
 
 
 def several(*names: str, **more: str) -> KVTransferConfig:
@@ -167,7 +170,14 @@ REFUSED: dict[str, tuple[Callable[[], dict[str, Any]], str]] = {
         lambda: {"transfer": several("ExampleConnector", kv_connector_module_path="own")},
         "the KV connector is own.ExampleConnector",
     ),
-    "multimodal": (lambda: {"multimodal": True}, "more than text"),
+    "images, groups": (
+        lambda: {"multimodal": True, "specs": [full(), sliding()]},
+        "takes more than text, which was tried with one cache",
+    ),
+    "images, with a tier": (
+        lambda: {"multimodal": True, "transfer": OFFLOADING},
+        "takes more than text, which was tried without KV connector",
+    ),
     "no cache": (lambda: {"caching": False}, "prefix caching is off"),
     "no group": (lambda: {"specs": []}, "no cache of the model is of full attention"),
     "sliding": (lambda: {"specs": [sliding()]}, "no cache of the model is of full attention"),
@@ -208,6 +218,7 @@ TRIED: dict[str, Callable[[], dict[str, Any]]] = {
     "overlapping": lambda: {"kind": AsyncScheduler},
     "n-grams": lambda: {"speculative": SimpleNamespace(method="ngram")},
     "eagle": lambda: {"speculative": SimpleNamespace(method="eagle"), "dropping": {0}},
+    "images": lambda: {"multimodal": True},
     "tensor": sized("tensor_parallel_size"),
     "tensor, with a tier": sized("tensor_parallel_size", transfer=OFFLOADING),
     "groups": lambda: {"specs": [full(), full(), sliding()]},
@@ -224,18 +235,23 @@ class TestUnfit:
     def test_refused(self, name: str) -> None:
         """Each configuration that was not tried is refused, with what was found."""
         change, why = REFUSED[name]
-        assert why in unfit(scheduler(**change()), TRIED_CONNECTORS, CONNECTORS)
+        assert why in unfit(scheduler(**change()), ALL)
 
     @pytest.mark.parametrize("name", TRIED)
     def test_tried(self, name: str) -> None:
         """What was tried is not refused."""
-        assert "" == unfit(scheduler(**TRIED[name]()), TRIED_CONNECTORS, CONNECTORS)
+        assert "" == unfit(scheduler(**TRIED[name]()), ALL)
+
+    def test_images(self) -> None:
+        """A version that no model with images was tried with takes text alone."""
+        why = unfit(scheduler(multimodal=True), ALL._replace(images=False))
+        assert "the model takes more than text, and prompts of text were tried" == why
 
     @pytest.mark.parametrize(("value", "refused"), [("1", True), ("0", False)])
     def test_rust(self, monkeypatch: pytest.MonkeyPatch, value: str, refused: bool) -> None:
         """The front end in Rust is refused, where it is turned on."""
         monkeypatch.setenv("VLLM_USE_RUST_FRONTEND", value)
-        assert refused == unfit(scheduler(), ()).startswith("VLLM_USE_RUST_FRONTEND is set")
+        assert refused == unfit(scheduler(), ALL).startswith("VLLM_USE_RUST_FRONTEND is set")
 
 
 @pytest.mark.skipif(DEVICE != "cpu", reason="two ranks need two devices")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from vllm.v1.core.sched.async_scheduler import AsyncScheduler
 from vllm.v1.core.sched.scheduler import Scheduler
@@ -15,7 +15,7 @@ from vllm.v1.kv_cache_interface import (
     SlidingWindowSpec,
 )
 
-from runtime_hooks.engines.shared.parallel import unfit_parallel
+from runtime_hooks.engines.shared.parallel import rank_of, unfit_parallel
 from spec.claims.claim import CacheIdentity
 from spec.events.canonical import CacheGroup
 
@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 __all__ = [
     "CONNECTORS",
     "LOADED",
+    "Tried",
     "groups_of",
     "identity_of",
     "unfit",
@@ -56,16 +57,25 @@ _CACHES: Final = (
 )
 
 
-def unfit(scheduler: Scheduler, connectors: Sequence[str], several: Sequence[str] = ()) -> str:
-    """Why an engine cannot be hooked as it is configured; empty where it can be.
+class Tried(NamedTuple):
+    """What was tried with a version, beside what every version runs.
 
     Args:
-        connectors: the KV connectors that were tried, by name.
-        several: those that were tried with several caches.
+        connectors: KV connectors, by name.
+        several: those of them with several caches.
+        images: whether models that take images were tried.
     """
+
+    connectors: tuple[str, ...] = CONNECTORS
+    several: tuple[str, ...] = ()
+    images: bool = False
+
+
+def unfit(scheduler: Scheduler, tried: Tried) -> str:
+    """Why an engine cannot be hooked as it is configured; empty where it can be."""
     kind, config = type(scheduler), scheduler.vllm_config
-    why = unfit_class(kind) or unfit_config(config, connectors)
-    return why or _unfit_cache(scheduler, several)
+    why = unfit_class(kind) or unfit_config(config, tried)
+    return why or _unfit_cache(scheduler, tried.several)
 
 
 def unfit_class(kind: type) -> str:
@@ -75,12 +85,8 @@ def unfit_class(kind: type) -> str:
     return f"the scheduler is {kind.__module__}.{kind.__qualname__}, and vLLM's own was tried"
 
 
-def unfit_config(config: VllmConfig, connectors: Sequence[str]) -> str:
-    """Why no engine of a configuration can be hooked; empty where one may be.
-
-    Args:
-        connectors: the KV connectors that were tried, by name.
-    """
+def unfit_config(config: VllmConfig, tried: Tried) -> str:
+    """Why no engine of a configuration can be hooked; empty where one may be."""
     if why := unfit_parallel(config):
         return why
     if os.environ.get("VLLM_USE_RUST_FRONTEND", "0") not in ("", "0"):
@@ -88,12 +94,22 @@ def unfit_config(config: VllmConfig, connectors: Sequence[str]) -> str:
     drafting = config.speculative_config
     if drafting is not None and drafting.method not in _DRAFTING:
         return f"tokens are drafted by {drafting.method}, and {', '.join(_DRAFTING)} were tried"
-    if why := _unfit_connector(config, connectors):
+    if why := _unfit_connector(config, tried.connectors):
         return why
-    if config.model_config.is_multimodal_model:
-        return "the model takes more than text, and claims are on prompts of text"
+    if config.model_config.is_multimodal_model and (why := _unfit_images(config, tried)):
+        return f"the model takes more than text, {why}"
     if not config.cache_config.enable_prefix_caching:
         return "prefix caching is off, so there is nothing to claim"
+    return ""
+
+
+def _unfit_images(config: VllmConfig, tried: Tried) -> str:
+    """Why prompts with images were not tried like this. The hash of a block has its images."""
+    if not tried.images:
+        return "and prompts of text were tried"
+    more = (config.kv_transfer_config, config.speculative_config, config.lora_config)
+    if any(each is not None for each in more) or rank_of(config) is not None:
+        return "which was tried without KV connector, drafting, adapters and data-parallel ranks"
     return ""
 
 
@@ -146,6 +162,8 @@ def _unfit_cache(scheduler: Scheduler, connectors: Sequence[str]) -> str:
         return "states are saved within a prefill, and those at its ends were tried"
     if len(specs) > 1 and coordinator.eagle_group_ids:
         return "the model has several caches, and drafting of this kind was tried with one"
+    if len(specs) > 1 and scheduler.vllm_config.model_config.is_multimodal_model:
+        return "the model takes more than text, which was tried with one cache"
     if len(specs) > 1 and scheduler.connector is not None:
         return _unfit_loads(scheduler.vllm_config, specs, connectors)
     return ""

@@ -20,8 +20,8 @@ from runtime_hooks.engines.shared.balancing import route_by_claims
 from runtime_hooks.engines.shared.blocks import BlockHooks
 from runtime_hooks.engines.shared.configured import configured
 from runtime_hooks.engines.shared.engine import (
-    CONNECTORS,
     LOADED,
+    Tried,
     groups_of,
     identity_of,
     unfit,
@@ -62,8 +62,7 @@ class VllmAdapter:
 
     Args:
         points: the parts of the engine that are as they were when this version was tried.
-        connectors: the KV connectors that were tried with this version alone, by name.
-        several: the connectors that were tried with several groups of caches.
+        tried: what was tried with this version.
     """
 
     block_hooks: type[BlockHooks] = BlockHooks
@@ -71,18 +70,14 @@ class VllmAdapter:
     offload_hooks: type[OffloadHooks] = OffloadHooks
     loaded: tuple[str, ...] = LOADED
 
-    def __init__(
-        self, points: Sequence[Point], connectors: Sequence[str] = (), several: Sequence[str] = ()
-    ) -> None:
+    def __init__(self, points: Sequence[Point], tried: Tried = Tried()) -> None:
         self.points: Final = tuple(points)
-        self._several: Final = tuple(several)
-        self.connectors = (*CONNECTORS, *connectors)
+        self.tried = tried
 
     def unfit(self, scheduler: Any) -> str:
         """Why the engine of a scheduler cannot be hooked as configured; empty where it can be."""
         config = scheduler.vllm_config
-        why = unfit(scheduler, self.connectors, self._several)
-        return why or self.unfit_settings(config)
+        return unfit(scheduler, self.tried) or self.unfit_settings(config)
 
     def unfit_settings(self, config: Any) -> str:
         """Why this version, unlike others, cannot be hooked with a configuration; or empty."""
