@@ -10,6 +10,7 @@ import subprocess
 import sys
 import time
 import urllib.request
+from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -43,10 +44,18 @@ class Server:
     Args:
         options: of the server, beside the usual ones.
         armed: whether the plugin is turned on.
+        config: of the model; by default the usual one.
         settings: of the plugin.
     """
 
-    def __init__(self, folder: Path, *options: str, armed: bool = True, **settings: Any) -> None:
+    def __init__(
+        self,
+        folder: Path,
+        *options: str,
+        armed: bool = True,
+        config: Mapping[str, Any] | None = None,
+        **settings: Any,
+    ) -> None:
         self.log, self._folder = folder / "log", folder
         given = folder / "settings.json"
         usual = {"trace": f"{folder}/{{pid}}.trace", "control": f"{folder}/control"}
@@ -64,7 +73,7 @@ class Server:
             self.process = subprocess.Popen(
                 [
                     *command,
-                    _model(folder),
+                    _model(folder, config),
                     *f"{_OPTIONS} {_SIZES} {where}".split(),
                     *MEMORY_FLAGS.split(),
                     *options,
@@ -129,9 +138,9 @@ class Server:
         self.process.wait()
 
 
-def _model(folder: Path) -> str:
+def _model(folder: Path, config: Mapping[str, Any] | None) -> str:
     """The tiny model, with a tokenizer whose words are its tokens."""
-    at = model_folder(folder / "model")
+    at = model_folder(folder / "model", config)
     known = {_UNKNOWN: 0, **{f"t{token}": token for token in range(1, 512)}}
     tokenizer = Tokenizer(models.WordLevel(known, _UNKNOWN))
     tokenizer.pre_tokenizer = pre_tokenizers.WhitespaceSplit()

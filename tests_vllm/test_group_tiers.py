@@ -2,26 +2,33 @@
 
 from __future__ import annotations
 
+import json
 import random
 from pathlib import Path
 from typing import Any
 
+import openai
 import pytest
 
+from monitor.check import files
 from runtime_hooks.demo.engine import claim, sampling, without_epoch
 from runtime_hooks.demo.scenes import offloading
 from runtime_hooks.demo.tiny import tokens
 from runtime_hooks.settings.config import TAKEN, Drill
 from spec.claims.claim import Mode
+from spec.contract.modes import Bundle
 from spec.stream.outcome import ModeVerdict
 from tests_vllm.actions import reset
+from tests_vllm.architectures import ARCHITECTURES
 from tests_vllm.conftest import Make
 from tests_vllm.connectors import saving
 from tests_vllm.engine import Engine
 from tests_vllm.rows import story
+from tests_vllm.serve import Server
 from tests_vllm.stage import end_of
 from tests_vllm.test_groups import SUMS, configured
 from tests_vllm.test_random import busy, check, play
+from tests_vllm.test_server import OFFLOADING
 from tests_vllm.tier import FAILED
 
 OFF, KEPT, VIOLATED = Mode.OFFLOADABLE, ModeVerdict.KEPT, ModeVerdict.VIOLATED
@@ -156,6 +163,43 @@ def test_no_groups(make: Make, tmp_path: Path) -> None:
     assert {12} == {e.footprint for e in engine.kinds("claim_accepted")}
     assert 2 == len(engine.kinds("claim_materialized"))
     assert KEPT is engine.judge(Mode.HARD_PROTECTED).verdict
+
+
+@pytest.mark.deep
+@pytest.mark.parametrize("model", IN_CI)
+def test_served(tmp_path: Path, model: str) -> None:
+    """So it is through a server, in processes of its own: a claim of each mode, the refusal with
+    the sum of all groups, and the restore from the tier."""
+    sums = SUMS[model]
+    config = ARCHITECTURES[model]
+    sizes = f"--num-gpu-blocks-override {sums.usable + 1} --max-model-len 640".split()
+    tier = ("--kv-transfer-config", json.dumps(OFFLOADING))
+    server = Server(tmp_path, *sizes, *tier, config=config)
+    accepted = {"claim": {"decision": "accepted"}}
+    try:
+        server.wait()
+        for name, mode in (("hard", Mode.HARD_PROTECTED), ("prefix", OFF)):
+            body = {"kv_transfer_params": claim(f"claim:{name}", 12, mode)}
+            answer = server.complete([*tokens(name, 12), 1], extra_body=body)
+            assert accepted == without_epoch(answer.kv_transfer_params["resident_claims"])
+            if mode is not OFF:
+                with pytest.raises(openai.InternalServerError) as caught:
+                    server.complete(tokens("active", 18))
+                proof = caught.value.body["resident_claims"]["refusal"]["proof"]
+                assert (sums.claim, sums.needs) == (proof["resident"], proof["active"])
+                gone = {"release_claim": {"claim_id": "claim:hard", "owner_scope": "tenant"}}
+                server.complete([1], extra_body={"kv_transfer_params": gone})
+        for prompt in (tokens("filler", 1), tokens("active", 18), tokens("more", 18)):
+            server.complete(prompt)
+        server.complete([*tokens("prefix", 12), 1])
+        server.stop()
+    finally:
+        server.kill()
+    kinds = [json.loads(line)["kind"] for line in server.trace.open()]
+    assert 1 == kinds.count("claim_restored") == kinds.count("request_refused")
+    for mode in (Mode.HARD_PROTECTED, OFF):
+        report = files.check([str(server.trace)], mode, Bundle.CONTRACT)
+        assert KEPT is report.verdict, report.why
 
 
 MODES = tuple(TAKEN)
