@@ -2,20 +2,26 @@
 
 from __future__ import annotations
 
+import base64
+import io
 import json
 from pathlib import Path
 from typing import Any, Final
 
+import openai
 import pytest
 from PIL import Image
 
+from monitor.check import files
 from runtime_hooks.demo.engine import claim, sampling, without_epoch
 from runtime_hooks.demo.tiny import tokens
 from runtime_hooks.engines import adapter_of, installed
 from spec.claims.claim import Mode
+from spec.contract.modes import Bundle
 from spec.stream.outcome import ModeVerdict
 from tests_vllm.conftest import Make
 from tests_vllm.engine import Engine
+from tests_vllm.serve import TEMPLATE, Server, words
 from tests_vllm.stage import end_of
 
 ADAPTER: Any = adapter_of(installed())[0]
@@ -82,6 +88,7 @@ def _with_processor(folder: Path) -> None:
             "tokenizer_class": "PreTrainedTokenizerFast",
             "unk_token": "t0",
             "pad_token": "t0",
+            "chat_template": TEMPLATE,
         },
         "preprocessor_config": {
             "image_processor_type": "CLIPImageProcessor",
@@ -108,13 +115,17 @@ def engine(make: Make, tmp_path: Path) -> Engine:
     return make(engine={**configured, "limit_mm_per_prompt": {"image": 1}})
 
 
+def image(colour: str) -> Image.Image:
+    """An image of one colour."""
+    return Image.new("RGB", (SIDE, SIDE), colour)
+
+
 def ask(engine: Engine, colour: str, *metadata: dict[str, Any]) -> Any:
     """A request with an image of a colour in its second block, and text of some 20 blocks."""
     text = [token if token != PLACEHOLDER else 1 for token in tokens("prompt", 20)]
-    image = {"image": Image.new("RGB", (SIDE, SIDE), colour)}
     prompt = {
         "prompt_token_ids": [*text[:40], PLACEHOLDER, *text[40:]],
-        "multi_modal_data": image,
+        "multi_modal_data": {"image": image(colour)},
     }
     params = sampling(*metadata)
     (output,) = engine.llm.generate([prompt], params, use_tqdm=False)
@@ -141,3 +152,40 @@ def test_kept(engine: Engine) -> None:
     reused = [e.claim_id for e in engine.kinds("prefix_reused")]
     assert ["claim:resident", "claim:blue"] == reused
     assert ModeVerdict.KEPT is engine.judge(Mode.HARD_PROTECTED).verdict
+
+
+@pytest.mark.deep
+def test_served(tmp_path: Path) -> None:
+    """So it is through a server, in chats with an image."""
+    _with_processor(tmp_path / "model")
+    server = Server(tmp_path, "--limit-mm-per-prompt", '{"image": 1}', config=LLAVA)
+
+    def chat(colour: str, *metadata: dict[str, Any]) -> Any:
+        png = io.BytesIO()
+        image(colour).save(png, "png")
+        url = f"data:image/png;base64,{base64.b64encode(png.getvalue()).decode()}"
+        text = words("prompt", 20).replace(f"t{PLACEHOLDER}", "t1")
+        parts = [
+            {"type": "image_url", "image_url": {"url": url}},
+            {"type": "text", "text": text},
+        ]
+        body = {"kv_transfer_params": metadata[0]} if metadata else {}
+        return server.chat(parts, extra_body=body)
+
+    try:
+        server.wait()
+        for colour in ("red", "blue"):
+            said = chat(colour, claim(f"claim:{colour}", 20)).kv_transfer_params
+            assert {"claim": {"decision": "accepted"}} == without_epoch(said["resident_claims"])
+        with pytest.raises(openai.InternalServerError):
+            server.complete(tokens("active", 70))
+        chat("red")
+        server.stop()
+    finally:
+        server.kill()
+    events = [json.loads(line) for line in server.trace.open()]
+    red, blue = (e["keys"] for e in events if e["kind"] == "claim_registered")
+    assert set(red).isdisjoint(blue)
+    assert ["claim:red"] == [e["claim_id"] for e in events if e["kind"] == "prefix_reused"]
+    report = files.check([str(server.trace)], Mode.HARD_PROTECTED, Bundle.CONTRACT)
+    assert ModeVerdict.KEPT is report.verdict, report.why
