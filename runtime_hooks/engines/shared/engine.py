@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "CONNECTORS",
+    "EVERYWHERE",
     "LOADED",
     "Tried",
     "groups_of",
@@ -69,6 +70,10 @@ class Tried(NamedTuple):
     connectors: tuple[str, ...] = CONNECTORS
     several: tuple[str, ...] = ()
     images: bool = False
+
+
+EVERYWHERE: Final = Tried()
+"""What was tried with every version."""
 
 
 def unfit(scheduler: Scheduler, tried: Tried) -> str:

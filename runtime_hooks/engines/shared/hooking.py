@@ -20,6 +20,7 @@ from runtime_hooks.engines.shared.balancing import route_by_claims
 from runtime_hooks.engines.shared.blocks import BlockHooks
 from runtime_hooks.engines.shared.configured import configured
 from runtime_hooks.engines.shared.engine import (
+    EVERYWHERE,
     LOADED,
     Tried,
     groups_of,
@@ -70,7 +71,7 @@ class VllmAdapter:
     offload_hooks: type[OffloadHooks] = OffloadHooks
     loaded: tuple[str, ...] = LOADED
 
-    def __init__(self, points: Sequence[Point], tried: Tried = Tried()) -> None:
+    def __init__(self, points: Sequence[Point], tried: Tried = EVERYWHERE) -> None:
         self.points: Final = tuple(points)
         self.tried = tried
 
