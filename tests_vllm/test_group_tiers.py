@@ -14,6 +14,7 @@ from monitor.check import files
 from runtime_hooks.demo.engine import claim, sampling, without_epoch
 from runtime_hooks.demo.scenes import offloading
 from runtime_hooks.demo.tiny import tokens
+from runtime_hooks.engines import adapter_of, installed
 from runtime_hooks.settings.config import TAKEN, Drill
 from spec.claims.claim import Mode
 from spec.contract.modes import Bundle
@@ -34,6 +35,9 @@ from tests_vllm.tier import FAILED
 OFF, KEPT, VIOLATED = Mode.OFFLOADABLE, ModeVerdict.KEPT, ModeVerdict.VIOLATED
 GROUPS = {"gpt-oss": 2, "lfm2": 4, "gemma 3": 6, "gemma 4": 6}
 IN_CI = ("gpt-oss", "lfm2")
+
+ADAPTER: Any = adapter_of(installed())[0]
+pytestmark = pytest.mark.skipif(not ADAPTER.tried.several, reason="not tried with this version")
 
 each_model = pytest.mark.parametrize(
     "model", [pytest.param(m, marks=() if m in IN_CI else pytest.mark.deep) for m in GROUPS]
