@@ -84,11 +84,13 @@ class Row:
 
     def engine(self) -> dict[str, Any]:
         """The configuration of its engine, beside the pool."""
+        made: dict[str, Any] = {}
         if self.model:
             config = ARCHITECTURES[self.model]
-            return {"config": config, "max_model_len": 640, "dtype": config["torch_dtype"]}
+            made = {"config": config, "max_model_len": 640, "dtype": config["torch_dtype"]}
         named = {"spec_name": self.worker, "spec_module_path": "tests_vllm.specs"}
-        return offloading(self.tier, **(named if self.worker else {})) if self.tier else {}
+        tier = offloading(self.tier, **(named if self.worker else {})) if self.tier else {}
+        return {**made, **tier}
 
 
 def story(events: Iterable[Event]) -> str:

@@ -10,6 +10,7 @@ import subprocess
 import sys
 import time
 import urllib.request
+from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -22,10 +23,10 @@ from transformers import PreTrainedTokenizerFast
 from runtime_hooks.demo.tiny import DTYPE, MEMORY_FLAGS, model_folder, tokens
 from tests_vllm.conftest import LONG_S
 
-__all__ = ["Server", "words"]
+__all__ = ["TEMPLATE", "Server", "words"]
 
 _MODEL = "tiny"
-_TEMPLATE = "{% for message in messages %}{{ message.content }} {% endfor %}"
+TEMPLATE = "{% for message in messages %}{{ message.content }} {% endfor %}"
 _UNKNOWN = "unknown"
 _SEVERAL = frozenset({"--api-server-count", "--data-parallel-size"})
 _OPTIONS = f"--load-format dummy --enforce-eager --dtype {DTYPE} --shutdown-timeout 60"
@@ -43,10 +44,18 @@ class Server:
     Args:
         options: of the server, beside the usual ones.
         armed: whether the plugin is turned on.
+        config: of the model; by default the usual one.
         settings: of the plugin.
     """
 
-    def __init__(self, folder: Path, *options: str, armed: bool = True, **settings: Any) -> None:
+    def __init__(
+        self,
+        folder: Path,
+        *options: str,
+        armed: bool = True,
+        config: Mapping[str, Any] | None = None,
+        **settings: Any,
+    ) -> None:
         self.log, self._folder = folder / "log", folder
         given = folder / "settings.json"
         usual = {"trace": f"{folder}/{{pid}}.trace", "control": f"{folder}/control"}
@@ -64,7 +73,7 @@ class Server:
             self.process = subprocess.Popen(
                 [
                     *command,
-                    _model(folder),
+                    _model(folder, config),
                     *f"{_OPTIONS} {_SIZES} {where}".split(),
                     *MEMORY_FLAGS.split(),
                     *options,
@@ -111,7 +120,7 @@ class Server:
         asked: Any = prompts[0] if len(prompts) == 1 else list(prompts)
         return create(model=_MODEL, prompt=asked, max_tokens=1, **more)
 
-    def chat(self, text: str, **more: Any) -> Any:
+    def chat(self, text: str | list[dict[str, Any]], **more: Any) -> Any:
         """A chat completion, of one token unless more is said."""
         message: Any = {"role": "user", "content": text}
         create = self.client().chat.completions.create
@@ -129,13 +138,15 @@ class Server:
         self.process.wait()
 
 
-def _model(folder: Path) -> str:
-    """The tiny model, with a tokenizer whose words are its tokens."""
-    at = model_folder(folder / "model")
+def _model(folder: Path, config: Mapping[str, Any] | None) -> str:
+    """The tiny model, with a tokenizer whose words are its tokens, unless its folder has one."""
+    at = model_folder(folder / "model", config)
+    if (at / "tokenizer.json").exists():
+        return str(at)
     known = {_UNKNOWN: 0, **{f"t{token}": token for token in range(1, 512)}}
     tokenizer = Tokenizer(models.WordLevel(known, _UNKNOWN))
     tokenizer.pre_tokenizer = pre_tokenizers.WhitespaceSplit()
     PreTrainedTokenizerFast(
-        tokenizer_object=tokenizer, unk_token=_UNKNOWN, chat_template=_TEMPLATE
+        tokenizer_object=tokenizer, unk_token=_UNKNOWN, chat_template=TEMPLATE
     ).save_pretrained(at)
     return str(at)

@@ -25,12 +25,12 @@ from tests_vllm.actions import (
     used,
 )
 from tests_vllm.rows import Row, Setting, Twin, drill, twins
-from tests_vllm.tier import TIER
+from tests_vllm.tier import FAILED, LEFT, TIER
 
-__all__ = ["LEFT_OUT", "ROWS", "SWEEP"]
+__all__ = ["LEFT_OUT", "ROWS", "SEVERAL", "SWEEP"]
 
 HARD, DEMOTABLE, EXPIRING = Mode.HARD_PROTECTED, Mode.DEMOTABLE, Mode.EXPIRING
-SOFT, BEST = Mode.SOFT_PRIORITY, Mode.BEST_EFFORT
+SOFT, BEST, OFF = Mode.SOFT_PRIORITY, Mode.BEST_EFFORT, Mode.OFFLOADABLE
 ACTIVE, CLAIM = ("active", 70), ("claim:resident",)
 REFUSED, HARMED = Kind.REQUEST_REFUSED, Kind.CLAIM_HARMED
 
@@ -317,6 +317,43 @@ def hard_at(usable: int) -> Row:
     told = "accepted materialized end end"
     return replace(L3, usable=usable, ends="0 0", told=told, named=(), proofs=(), twins={})
 
+
+SEVERAL: Final = {
+    "several caches, hard claim": Row(  # of gpt-oss: 12 blocks, and the last 4 with a window
+        HARD,
+        (("prefix", 12, claim("claim:p", 12)), ("active", 18), ("prefix", 13)),
+        code=0,
+        ends="0 refused 12",
+        victims=0,
+        told="accepted materialized end refused end reused end",
+        named=("claim:p",),
+        proofs=((16, 36, 52, 44, 8),),
+        usable=44,
+        model="gpt-oss",
+        twins=HARD_TWINS,
+    ),
+    "several caches, a load that fails": Row(
+        OFF,
+        (
+            ("prefix", 13, claim("claim:p", 12, OFF)),
+            ("filler", 1),
+            ("active", 18),
+            ("more", 18),
+            ("prefix", 13),
+        ),
+        code=0,
+        ends="0 0 0 0 not_restored",
+        victims=34,
+        told=f"{LEFT} evicted evicted end evicted {FAILED}",
+        named=("claim:p",),
+        usable=44,
+        tier="fail",
+        worker="FailingSpec",
+        model="gpt-oss",
+        twins={"not enforced": Twin({"enforce": ()}, "restoration_failure_outcome")},
+    ),
+}
+"""Scenarios with several caches, which the models of the pool do not have."""
 
 SWEEP: Final = {
     f"{policy}, {usable} blocks": row

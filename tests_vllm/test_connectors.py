@@ -31,7 +31,7 @@ MODES = tuple(mode for mode in TAKEN if mode is not Mode.OFFLOADABLE)
 RESIDENT, ACTIVE = ("resident", 61), ("active", 70)
 
 pytestmark = pytest.mark.skipif(
-    "ExampleConnector" not in ADAPTER.connectors, reason="not tried with this version"
+    "ExampleConnector" not in ADAPTER.tried.connectors, reason="not tried with this version"
 )
 
 Failing = Callable[..., Engine]
@@ -41,7 +41,9 @@ Failing = Callable[..., Engine]
 def failing(make: Make, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Failing:
     """Make an engine whose connector fails, armed as if that connector had been tried."""
     name = FailingConnector.__name__
-    monkeypatch.setattr(ADAPTER, "connectors", (*ADAPTER.connectors, name))
+    tried = ADAPTER.tried
+    more = tried._replace(connectors=(*tried.connectors, name))
+    monkeypatch.setattr(ADAPTER, "tried", more)
     loader: Any = lambda: FailingConnector  # noqa: E731
     monkeypatch.setitem(KVConnectorFactory._registry, name, loader)
     monkeypatch.setattr(FailingConnector, "fails", [])

@@ -75,6 +75,7 @@ ELSEWHERE = {
     "Scheduler._update_waiting_for_remote_kv": "a connector",
     "Scheduler._free_blocks": "the offload tier",
     "Scheduler._handle_invalid_blocks": "a connector",
+    "Scheduler._handle_failed_recving": "called by the plugin, and not wrapped",
     "OffloadingConnectorScheduler.get_num_new_matched_tokens": "the offload tier",
     "OffloadingConnectorScheduler.update_connector_output": "the offload tier",
     "OffloadingConnectorWorker._init_worker": "the worker",

@@ -106,9 +106,10 @@ def play(
 
 
 def check(engine: Engine, modes: tuple[Mode, ...]) -> None:
-    """No hook failed, and each claim is kept by its own mode."""
-    assert {} == engine.armed.attachments[0].faults
+    """No hook failed, also not as the engine ended, and each claim is kept by its own mode."""
+    (attachment,) = engine.armed.attachments
     engine.close()
+    assert {} == attachment.faults
     wrong = [
         (c.claim_id, mode, c.verdict, c.why)
         for mode in modes

@@ -29,6 +29,7 @@ from vllm.v1.kv_cache_interface import (
 from runtime_hooks.demo.tiny import DEVICE
 from runtime_hooks.engines.distribution import name_as_vllm
 from runtime_hooks.engines.shared.engine import CONNECTORS, unfit
+from runtime_hooks.engines.shared.engine import Tried as EngineTried
 from runtime_hooks.plugin.arming import arm, disarm
 from runtime_hooks.settings.config import Settings
 from runtime_hooks.trace.faults import LOG
@@ -56,9 +57,9 @@ def full(**other: Any) -> FullAttentionSpec:
     )
 
 
-def sliding(size: int = 32) -> SlidingWindowSpec:
+def sliding(size: int = 32, window: int = 64) -> SlidingWindowSpec:
     return SlidingWindowSpec(
-        block_size=size, num_kv_heads=1, head_size=16, dtype=torch.float32, sliding_window=64
+        block_size=size, num_kv_heads=1, head_size=16, dtype=torch.float32, sliding_window=window
     )
 
 
@@ -122,7 +123,9 @@ SAVING = KVTransferConfig(kv_connector="ExampleConnector", kv_role="kv_both")
 OWN = KVTransferConfig(
     kv_connector="OffloadingConnector", kv_connector_module_path="own", kv_role="kv_both"
 )
-TRIED_CONNECTORS = (*CONNECTORS, "ExampleConnector", "MultiConnector")
+ALL = EngineTried(
+    (*CONNECTORS, "ExampleConnector", "MultiConnector"), several=CONNECTORS, images=True
+)
 
 
 def several(*names: str, **more: str) -> KVTransferConfig:
@@ -167,7 +170,14 @@ REFUSED: dict[str, tuple[Callable[[], dict[str, Any]], str]] = {
         lambda: {"transfer": several("ExampleConnector", kv_connector_module_path="own")},
         "the KV connector is own.ExampleConnector",
     ),
-    "multimodal": (lambda: {"multimodal": True}, "more than text"),
+    "images, groups": (
+        lambda: {"multimodal": True, "specs": [full(), sliding()]},
+        "takes more than text, which was tried with one cache",
+    ),
+    "images, with a tier": (
+        lambda: {"multimodal": True, "transfer": OFFLOADING},
+        "takes more than text, which was tried without KV connector",
+    ),
     "no cache": (lambda: {"caching": False}, "prefix caching is off"),
     "no group": (lambda: {"specs": []}, "no cache of the model is of full attention"),
     "sliding": (lambda: {"specs": [sliding()]}, "no cache of the model is of full attention"),
@@ -183,9 +193,21 @@ REFUSED: dict[str, tuple[Callable[[], dict[str, Any]], str]] = {
         lambda: {"specs": [full(), sliding()], "dropping": {0}},
         "several caches, and drafting",
     ),
-    "groups, with a tier": (
-        lambda: {"specs": [full(), sliding()], "transfer": OFFLOADING},
-        "several caches, and a KV connector",
+    "groups, with a connector": (
+        lambda: {"specs": [full(), sliding()], "transfer": SAVING},
+        "several caches, and the KV connector ExampleConnector was tried with one",
+    ),
+    "chunks, with a tier": (
+        lambda: {"specs": [full(), chunked(32)], "transfer": OFFLOADING},
+        "a cache of the model is chunked",
+    ),
+    "sizes of windows, with a tier": (
+        lambda: {"specs": [full(), sliding(64)], "transfer": OFFLOADING},
+        "blocks of several sizes",
+    ),
+    "a token of a window, with a tier": (
+        lambda: {"specs": [full(), sliding(window=65)], "transfer": OFFLOADING},
+        "a load needs one block more of a window",
     ),
     "own": (lambda: {"kind": Own}, "test_starts.Own, and vLLM's own was tried"),
 }
@@ -196,9 +218,11 @@ TRIED: dict[str, Callable[[], dict[str, Any]]] = {
     "overlapping": lambda: {"kind": AsyncScheduler},
     "n-grams": lambda: {"speculative": SimpleNamespace(method="ngram")},
     "eagle": lambda: {"speculative": SimpleNamespace(method="eagle"), "dropping": {0}},
+    "images": lambda: {"multimodal": True},
     "tensor": sized("tensor_parallel_size"),
     "tensor, with a tier": sized("tensor_parallel_size", transfer=OFFLOADING),
     "groups": lambda: {"specs": [full(), full(), sliding()]},
+    "groups, with a tier": lambda: {"specs": [full(), sliding()], "transfer": OFFLOADING},
     "sizes of windows": lambda: {"specs": [full(), sliding(64)]},
     "offloading": lambda: {"transfer": OFFLOADING},
     "saving": lambda: {"transfer": SAVING},
@@ -211,18 +235,23 @@ class TestUnfit:
     def test_refused(self, name: str) -> None:
         """Each configuration that was not tried is refused, with what was found."""
         change, why = REFUSED[name]
-        assert why in unfit(scheduler(**change()), TRIED_CONNECTORS)
+        assert why in unfit(scheduler(**change()), ALL)
 
     @pytest.mark.parametrize("name", TRIED)
     def test_tried(self, name: str) -> None:
         """What was tried is not refused."""
-        assert "" == unfit(scheduler(**TRIED[name]()), TRIED_CONNECTORS)
+        assert "" == unfit(scheduler(**TRIED[name]()), ALL)
+
+    def test_images(self) -> None:
+        """A version that no model with images was tried with takes text alone."""
+        why = unfit(scheduler(multimodal=True), ALL._replace(images=False))
+        assert "the model takes more than text, and prompts of text were tried" == why
 
     @pytest.mark.parametrize(("value", "refused"), [("1", True), ("0", False)])
     def test_rust(self, monkeypatch: pytest.MonkeyPatch, value: str, refused: bool) -> None:
         """The front end in Rust is refused, where it is turned on."""
         monkeypatch.setenv("VLLM_USE_RUST_FRONTEND", value)
-        assert refused == unfit(scheduler(), ()).startswith("VLLM_USE_RUST_FRONTEND is set")
+        assert refused == unfit(scheduler(), ALL).startswith("VLLM_USE_RUST_FRONTEND is set")
 
 
 @pytest.mark.skipif(DEVICE != "cpu", reason="two ranks need two devices")

@@ -16,14 +16,17 @@ from typing import Any
 import pytest
 
 from monitor.check.files import EXIT_CODES
+from runtime_hooks.engines import adapter_of, installed
 from runtime_hooks.settings.config import ENFORCED, Drill
 from spec.events.alphabet import CONFLICT_ACTIONS, FACTS, Kind
 from spec.language.verdicts import Verdict
 from tests_vllm.rows import AHEAD, Setting, ordered, story
 from tests_vllm.stage import Played, end_of, play
-from tests_vllm.table import LEFT_OUT, ROWS, SWEEP
+from tests_vllm.table import LEFT_OUT, ROWS, SEVERAL, SWEEP
 
-ALL = {**ROWS, **SWEEP}
+ADAPTER: Any = adapter_of(installed())[0]
+TRIED = {name: row for name, row in SEVERAL.items() if ADAPTER.tried.several or not row.tier}
+ALL = {**ROWS, **TRIED, **SWEEP}
 _SUFFIX = re.compile("-[0-9a-f]{8}$")  # of a request id, in the id of its pin
 TWINS = [(name, twin) for name, row in ALL.items() for twin in row.twins]
 Stage = Callable[[str, str, Setting], Played]
@@ -46,6 +49,8 @@ def staged(tmp_path_factory: pytest.TempPathFactory, pytestconfig: pytest.Config
             setting = {**row.settings, **settings}
             drilled = setting.get("drill", Drill())
             expected["model"] = "vllm_offload" if row.tier else "vllm_pool"
+            if row.model:
+                del expected["model"]  # the models have one cache
             expected["enforced"] = bool(setting.get("enforce", ENFORCED))
             expected["honest"] = not (drilled.suppress or drilled.misattribute)
             (folder / "expected.json").write_text(json.dumps(expected))

@@ -50,7 +50,7 @@ class Entry:
     the positions that have all their blocks. `holds` says whether the materialization predicate
     was true when it was last evaluated, `ever_held` whether it ever was, and `made_by` names the
     request that made it true by computing every missing block itself.
-    `stored` are the positions that have a copy in the offload tier; `copied` says that all do.
+    `stored` are those of `blocks` that have a copy in the offload tier; `copied` says that all do.
     `restores` counts the requests for which the claim is being restored. `brought` names a request
     whose load brought part of the claim back, as long as that was not reported.
     `lifecycle` is the claim's state by its own reports, `accepted_at` the reading of the clock of
@@ -69,7 +69,7 @@ class Entry:
     copied: bool = False
     contents: tuple[Content, ...] = ()
     held: set[int] = field(default_factory=set)
-    stored: set[int] = field(default_factory=set)
+    stored: set[bytes] = field(default_factory=set)
     restores: int = 0
     brought: str | None = None
     accepted_at: int = 0

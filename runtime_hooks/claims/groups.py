@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from spec.stream.pool import FULL, groups_of, longest_hit
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from spec.events.canonical import CacheGroup
     from spec.stream.pool import Group
@@ -36,15 +36,17 @@ class Groups:
         stated: the groups, of which a full one has a block for each position; none where there is
             one group of full attention.
         in_group: the key of the same block in another group.
+        group_of: the group of a key.
     """
 
     def __init__(
         self,
         stated: Sequence[CacheGroup] = (),
         in_group: Callable[[bytes, int], bytes] = _same,
+        group_of: Callable[[bytes], int] = lambda _: 0,
     ) -> None:
         self._groups: Mapping[int, Group] = groups_of(stated) or {0: FULL}
-        self._in_group = in_group
+        self._in_group, self._group_of = in_group, group_of
         self.full = [number for number, group in self._groups.items() if group.kind == "full"]
         self.lead = self.full[0]
         self.sparse = len(self.full) < len(self._groups)
@@ -54,6 +56,15 @@ class Groups:
     def key(self, key: bytes, group: int) -> bytes:
         """The key in a group, of a block that is named by its key in the group `lead`."""
         return key if group == self.lead else self._in_group(key, group)
+
+    def split(self, pairs: Sequence[tuple[bytes, int]]) -> Iterable[Sequence[tuple[bytes, int]]]:
+        """Contents and blocks in parts of one group each, as events state them."""
+        if not self.several:
+            return (pairs,)
+        parts: dict[int, list[tuple[bytes, int]]] = {}
+        for key, block in pairs:
+            parts.setdefault(self._group_of(key), []).append((key, block))
+        return parts.values()
 
     def position(self, group: int, number: int) -> int:
         """The position of a block by its number in a group: the last one that it covers."""
@@ -82,12 +93,12 @@ class Groups:
         """The keys of this prompt in every group."""
         return [self.key(key, group) for key in keys for group in self._groups]
 
-    def reach(self, keys: Sequence[bytes], has: Callable[[bytes], bool]) -> int:
-        """The longest prefix of a prompt, in blocks, that a hit can use.
+    def reach(self, keys: Sequence[bytes], has: Callable[[bytes], bool], start: int = 0) -> int:
+        """The longest prefix of a prompt, in blocks, that a hit can use from `start` on.
 
         Args:
             has: whether a block holds this key.
         """
         return longest_hit(
-            self._groups, 0, len(keys), lambda group, at: has(self.key(keys[at], group))
+            self._groups, start, len(keys), lambda group, at: has(self.key(keys[at], group))
         )

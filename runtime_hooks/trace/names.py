@@ -23,6 +23,7 @@ __all__ = [
     "name_of",
     "namespace_of",
     "object_of",
+    "placed",
     "reason_of",
     "without_copies",
 ]
@@ -78,6 +79,15 @@ def content_keys(keys: Iterable[bytes]) -> tuple[str, ...]:
     return tuple(key[:_KEY].hex() for key in keys)
 
 
+def placed(places: Sequence[Place]) -> dict[str, Any]:
+    """The fields that say where contents are, in one group of caches."""
+    fields: dict[str, Any] = {
+        "block_ids": tuple(place.block for place in places),
+        "positions": tuple(place.at for place in places),
+    }
+    return {**fields, "group": places[0].group} if places[0].group else fields
+
+
 def cached_blocks(
     places: Sequence[Place], computed_by: str | None, keys: Iterable[bytes] = ()
 ) -> dict[str, Any]:
@@ -88,12 +98,7 @@ def cached_blocks(
         computed_by: the request that computed the blocks; None where they were found.
         keys: the contents of the blocks, where no claim states them.
     """
-    fields: dict[str, Any] = {
-        "block_ids": tuple(place.block for place in places),
-        "positions": tuple(place.at for place in places),
-    }
-    if places[0].group:
-        fields["group"] = places[0].group
+    fields = placed(places)
     if named := content_keys(keys):
         fields["keys"] = named
     return fields | (

@@ -86,12 +86,13 @@ class Ledger:
         """The contents of these blocks that a claim owns."""
         return (content for block in blocks if (content := self._by_block.get(block)) is not None)
 
-    def on(self, keys: Iterable[bytes]) -> dict[Entry, set[int]]:
-        """The claims on any of these contents, and at which positions."""
-        found: dict[Entry, set[int]] = {}
-        for content in self.contents(keys):
-            for entry in content.owners:
-                found.setdefault(entry, set()).add(content.at)
+    def on(self, keys: Iterable[bytes]) -> dict[Entry, set[bytes]]:
+        """The claims on any of these contents, each with those that it owns."""
+        found: dict[Entry, set[bytes]] = {}
+        for key in keys:
+            if (content := self._by_key.get(key)) is not None:
+                for entry in content.owners:
+                    found.setdefault(entry, set()).add(key)
         return found
 
     def spared(self, keys: Sequence[bytes], *, cached: bool = True, more: int = 0) -> int:
@@ -167,7 +168,5 @@ class Ledger:
             if not content.blocks:
                 for entry in content.owners:
                     entry.held.discard(content.at)
-                    if content.at == entry.claim.materialization_predicate.start:
-                        entry.brought = None  # nothing that leads is left of what it brought
                     losers.setdefault(entry, []).append(block)
         return losers

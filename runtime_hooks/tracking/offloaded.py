@@ -3,20 +3,20 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from itertools import takewhile
 from typing import TYPE_CHECKING, Protocol
 
-from runtime_hooks.trace.names import name_of
+from runtime_hooks.trace.names import name_of, placed, without_copies
 from runtime_hooks.tracking.gains import report_materialized
 from spec.claims.states import Mode
 from spec.events.alphabet import Kind
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 
     from runtime_hooks.claims.entry import Entry
     from runtime_hooks.claims.registry import Registry
     from runtime_hooks.trace.emitter import Emitter
+    from runtime_hooks.trace.names import Place
     from runtime_hooks.tracking.tracker import BlockTracker
 
 __all__ = ["OffloadTier", "OffloadTracker"]
@@ -79,29 +79,27 @@ class OffloadTracker:
     def add(self, entry: Entry) -> None:
         """Add an accepted claim, of which the tier may have copies already."""
         if self._tier is not None and entry.claim.protection_mode is Mode.OFFLOADABLE:
-            copies = set(self._tier.has(entry.keys))
-            found = {at for at, key in enumerate(entry.keys) if key in copies}
-            self._record_copies(entry, found, set())
+            self._record_copies(entry, set(self._tier.has(entry.blocks)), set())
 
     def stored(self, keys: Iterable[bytes]) -> None:
         """Contents were copied to the tier; a claim with copies of all its blocks is offloaded."""
         self._tick()
-        for entry, positions in self._claims_on(keys).items():
-            self._record_copies(entry, set(), positions)
+        for entry, owned in self._claims_on(keys).items():
+            self._record_copies(entry, set(), owned)
 
-    def _record_copies(self, entry: Entry, found: set[int], stored: set[int]) -> None:
-        """Record the positions of which copies were found in the tier, or stored.
+    def _record_copies(self, entry: Entry, found: set[bytes], stored: set[bytes]) -> None:
+        """Record the contents of which copies were found in the tier, or stored.
 
         A store of a claim whose predicate never held was made for other requests: it is found.
         """
         entry.stored |= found | stored
-        if entry.copied or len(entry.stored) < entry.footprint:
+        if entry.copied or len(entry.stored) < len(entry.blocks):
             return
         copied = Kind.STORE_FINISHED if stored and entry.ever_held else Kind.HOST_COPY_FOUND
         self._emitter.fact(copied, claim_id=entry.claim_id)
         self._registry.report(entry, Kind.CLAIM_OFFLOADED)
         if self._registry.enforces(entry) and self._tier is not None:
-            self._tier.keep(entry.keys)
+            self._tier.keep(entry.blocks)
             self._tracker.make_evictable(entry)
         self._registry.set_copied(entry, True)
 
@@ -111,8 +109,8 @@ class OffloadTracker:
         A copy that is being read is there until that ends, though nobody else finds it.
         """
         self._tick()
-        for entry, positions in self._claims_on(keys).items():
-            entry.stored -= positions
+        for entry, owned in self._claims_on(keys).items():
+            entry.stored -= owned
             if entry.copied and not self._is_read(entry):
                 self._lose(entry)
 
@@ -129,25 +127,35 @@ class OffloadTracker:
     def _lose_read(self, load: _Load) -> None:
         """A load has ended: copies that the tier evicted while it read them are gone now."""
         for entry in self._live(load):
-            if entry.copied and len(entry.stored) < entry.footprint and not self._is_read(entry):
+            lost = len(entry.stored) < len(entry.blocks)
+            if entry.copied and lost and not self._is_read(entry):
                 self._lose(entry)
 
     def remove(self, entry: Entry) -> None:
         """Remove a claim that has ended: its copies may be evicted."""
         if entry.copied and self._registry.enforces(entry) and self._tier is not None:
-            self._tier.drop(entry.keys)
+            self._tier.drop(entry.blocks)
 
     # Loads.
 
-    def loading(self, request_id: str, keys: Sequence[bytes]) -> list[str]:
-        """A request needs these contents back; returns the ids of the claims that own them."""
+    def loading(
+        self, request_id: str, keys: Sequence[bytes], used: Collection[bytes] = ()
+    ) -> list[str]:
+        """A request needs these contents back; returns the ids of the claims that own them.
+
+        Args:
+            used: the contents that the request found in the cache, and uses.
+        """
         self._tick()
         load = self._loads[request_id] = _Load(frozenset(keys))
-        for entry, positions in self._claims_on(keys).items():
+        there = load.keys.union(used)
+        for entry in self._claims_on(keys):
             if not entry.copied:
                 continue
             load.claims.add(entry.claim_id)
-            if max(positions) + 1 >= entry.claim.materialization_predicate.end:
+            end = entry.claim.materialization_predicate.end
+            both = zip(entry.blocks, entry.contents, strict=True)
+            if all(key in there for key, content in both if content.at < end):
                 load.whole.add(entry.claim_id)
                 entry.restores += 1
                 self._require(entry, request_id)
@@ -164,27 +172,27 @@ class OffloadTracker:
         """Whether a request waits for copies of claims."""
         return request_id in self._loads and bool(self._live(self._loads[request_id]))
 
-    def loaded(self, request_id: str, pairs: Sequence[tuple[bytes, int]]) -> bool:
+    def loaded(self, request_id: str, cached: Sequence[tuple[bytes, Place]]) -> bool:
         """A load came back, and its blocks are cached; returns whether a claim owns any of them.
 
         Args:
-            pairs: contents and blocks of the request, from its first block on.
+            cached: contents and blocks of the request.
         """
         self._tick()
         load = self._end_load(request_id)
-        self._bring_back(request_id, load, pairs)
+        self._bring_back(request_id, load, cached)
         self._lose_read(load)
         return any(map(self._tracker.is_claimed, load.keys))
 
-    def loaded_unused(self, request_id: str, pairs: Sequence[tuple[bytes, int]]) -> None:
+    def loaded_unused(self, request_id: str, freed: Sequence[tuple[bytes, Place]]) -> None:
         """A load came back for a request that was aborted: its blocks were freed without caching.
 
         Args:
-            pairs: contents and blocks of the request, from its first block on.
+            freed: contents and blocks of the request.
         """
         self._tick()
         load = self._end_load(request_id)
-        brought = self._bring_back(request_id, load, pairs)
+        brought = self._bring_back(request_id, load, freed)
         self._lose_read(load)
         if brought:
             self._tracker.lost(brought)
@@ -232,29 +240,26 @@ class OffloadTracker:
                 self._require(entry, request_id)
 
     def _bring_back(
-        self, request_id: str, load: _Load, pairs: Sequence[tuple[bytes, int]]
+        self, request_id: str, load: _Load, there: Sequence[tuple[bytes, Place]]
     ) -> list[int]:
         """Record contents that a load brought back; returns the blocks that hold them.
 
         Claims without a copy did not load them: that these blocks are cached is stated first.
         """
-        first = sum(1 for _ in takewhile(lambda pair: pair[0] not in load.keys, pairs))
-        brought = {key: block for key, block in pairs[first:] if key in load.keys}
-        self._tracker.place(list(brought.items()), None, loaded_for=load.claims)
-        self._tracker.state_unclaimed(first, list(brought.items()), None)
+        brought = {key: place for key, place in there if key in load.keys}
+        pairs = [(key, place.block) for key, place in brought.items()]
+        self._tracker.place(pairs, None, loaded_for=load.claims)
+        self._tracker.state_unclaimed(brought.items(), None)
         named = name_of(request_id)
         for entry in self._live(load):
-            contents = zip(entry.blocks, entry.contents, strict=True)
-            back = [(content.at, brought[key]) for key, content in contents if key in brought]
+            both = zip(entry.blocks, entry.contents, strict=True)
+            back = {brought[key]: len(c.blocks) == 1 for key, c in both if key in brought}
             if not back:
                 continue
-            self._emitter.fact(
-                Kind.LOAD_FINISHED,
-                claim_id=entry.claim_id,
-                request_id=named,
-                block_ids=tuple(block for _, block in back),
-                positions=tuple(at for at, _ in back),
-            )
+            about = {"claim_id": entry.claim_id, "request_id": named}
+            # What completes the claim comes last, because the report must follow it.
+            for part in sorted(without_copies(back), key=lambda part: any(map(back.get, part))):
+                self._emitter.fact(Kind.LOAD_FINISHED, **about, **placed(part))
             rose, entry.brought = entry.gain(None), named if entry.copied else None
             if entry.claim_id in load.whole and entry.holds:
                 restored = Kind.CLAIM_RESTORED
@@ -262,7 +267,7 @@ class OffloadTracker:
                 entry.brought = None
             elif rose:
                 report_materialized(self._registry, entry, None)
-        return list(brought.values())
+        return [block for _, block in pairs]
 
     def _refuse(self, request_id: str, missing: Sequence[Entry]) -> tuple[str, ...]:
         """Report that claims were not restored for a request; returns those it is refused for.
@@ -304,8 +309,8 @@ class OffloadTracker:
         live = (self._registry.live.get(claim_id) for claim_id in sorted(load.claims))
         return [entry for entry in live if entry is not None]
 
-    def _claims_on(self, keys: Iterable[bytes] | None) -> dict[Entry, set[int]]:
-        """The offloadable claims on these contents (None: all), with the positions of these.
+    def _claims_on(self, keys: Iterable[bytes] | None) -> dict[Entry, set[bytes]]:
+        """The offloadable claims on these contents (None: all), each with those that it owns.
 
         Claims of other modes are left out: the tier keeps no copies for them.
         """

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Protocol
 
 from runtime_hooks.enforce.victim_exclusion import EvictablePool, VictimExclusion
 from runtime_hooks.enforce.victim_order import RankedPool
-from runtime_hooks.trace.names import Place, cached_blocks, name_of
+from runtime_hooks.trace.names import Place, cached_blocks, name_of, without_copies
 from runtime_hooks.tracking.gains import report_gained
 from runtime_hooks.tracking.ledger import Ledger
 from runtime_hooks.tracking.placements import Placements
@@ -14,7 +14,7 @@ from runtime_hooks.tracking.watched import WatchedClaims
 from spec.events.alphabet import Kind
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Container, Iterator, Sequence
+    from collections.abc import Callable, Collection, Container, Iterable, Iterator, Sequence
 
     from runtime_hooks.claims.entry import Content, Entry
     from runtime_hooks.claims.registry import Registry
@@ -76,26 +76,23 @@ class BlockTracker:
         computed_by = request_id if request_id and self._unfinished(request_id) else None
         if self.ledger.claimed or self.watched.ledger.claimed:
             self.place(pairs, computed_by)
-        self.state_unclaimed(start, pairs, computed_by, group)
+        position = self._registry.groups.position
+        places = (
+            (key, Place(position(group, number), block, group))
+            for number, (key, block) in enumerate(pairs, start)
+        )
+        self.state_unclaimed(places, computed_by)
 
     def state_unclaimed(
-        self,
-        start: int,
-        pairs: Sequence[tuple[bytes, int]],
-        computed_by: str | None,
-        group: int = 0,
+        self, cached: Iterable[tuple[bytes, Place]], computed_by: str | None
     ) -> None:
         """State that blocks are cached, for those that no claim owns: with their contents, on which
         a later claim counts.
         """
-        rest = [
-            (key, Place(self._registry.groups.position(group, number), block, group))
-            for number, (key, block) in enumerate(pairs, start)
-            if not self.is_claimed(key)
-        ]
-        if rest:
-            keys, places = zip(*rest, strict=True)
-            self._emitter.fact(Kind.BLOCK_CACHED, **cached_blocks(places, computed_by, keys))
+        rest = {place: key for key, place in cached if not self.is_claimed(key)}
+        for part in without_copies(rest):
+            keys = [rest[place] for place in part]
+            self._emitter.fact(Kind.BLOCK_CACHED, **cached_blocks(part, computed_by, keys))
 
     def evicted(self, blocks: Sequence[int], request_id: str | None = None) -> None:
         """The allocator evicted cached blocks, for this request."""
@@ -262,12 +259,13 @@ class BlockTracker:
             computed_by: the request that computed them; None where they were found or loaded.
             loaded_for: ids of the claims that they were loaded for, which are reported elsewhere.
         """
-        gained = self.ledger.place(pairs)
-        self._exclusion.settle(self.ledger.contents(key for key, _ in pairs))
-        for entry, places in gained.items():
-            if entry.claim_id not in loaded_for:
-                report_gained(self._registry, self._emitter, entry, places, computed_by)
-        self.watched.place(pairs, computed_by)
+        for part in self._registry.groups.split(pairs):
+            gained = self.ledger.place(part)
+            self._exclusion.settle(self.ledger.contents(key for key, _ in part))
+            for entry, places in gained.items():
+                if entry.claim_id not in loaded_for:
+                    report_gained(self._registry, self._emitter, entry, places, computed_by)
+            self.watched.place(part, computed_by)
 
     def exclude(self, entry: Entry) -> None:
         """Exclude one block of each content of the claim from eviction.
@@ -300,11 +298,20 @@ class BlockTracker:
             touched = [] if part is None else list(self.ledger.holding(part))
             losers = self.ledger.lose(part)
             harmed = [e for e in losers if e.evaluate() == (True, False) and not e.copied]
+            for entry in losers:
+                if entry.brought and not self._leads(entry):
+                    entry.brought = None
             self._exclusion.settle(touched)
             self._emitter.fact(kind, **{"block_ids": tuple(part or ()), **fields, **more})
             for entry in harmed:
                 self._registry.report(entry, Kind.CLAIM_HARMED)
             self.watched.lost(part)
+
+    def _leads(self, entry: Entry) -> bool:
+        """Whether a hit could use any of what a claim's predicate needs."""
+        start = entry.claim.materialization_predicate.start
+        is_there = self._there(entry.keys).__contains__
+        return self._registry.groups.reach(entry.keys, is_there, start) > 0
 
     def _excludes(self, entry: Entry) -> bool:
         return self._registry.enforces(entry) and not entry.copied

@@ -8,7 +8,7 @@ from typing import Any
 from runtime_hooks.claims.arrivals import Arrival
 from spec.claims.states import Mode
 from spec.stream.outcome import ModeVerdict
-from tests.runtime_hooks.tiny import TinyEngine, TinyTier, claim, keys_of
+from tests.runtime_hooks.tiny import TinyEngine, TinyTier, claim, in_blocks, keys_of
 
 KEYS = keys_of("p", 60)
 
@@ -103,7 +103,7 @@ def offloaded(engine: TinyEngine, taken: Sequence[bytes] = KEYS) -> None:
 def load(engine: TinyEngine, hand: RequestSteps, keys: Sequence[bytes] = KEYS) -> None:
     """What a request waits for, all of the claim or these contents, is back from the tier."""
     hand.allocate()
-    pairs = list(zip(keys, hand.blocks, strict=False))
-    engine.pool.content.update((block, key) for key, block in pairs)
-    engine.controller.offloaded.loaded(hand.name, pairs)
+    blocks = hand.blocks[: len(keys)]
+    engine.pool.content.update(zip(blocks, keys, strict=True))
+    engine.controller.offloaded.loaded(hand.name, in_blocks(keys, blocks))
     engine.controller.tracker.look_up(hand.name, hand.keys[:-1], len(keys))

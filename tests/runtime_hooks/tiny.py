@@ -15,6 +15,7 @@ from runtime_hooks.claims.preregistration import Prompt
 from runtime_hooks.controller.controller import Controller
 from runtime_hooks.settings.config import Settings
 from runtime_hooks.trace.journal import Journal, Line
+from runtime_hooks.trace.names import Place
 from spec.claims.claim import CacheIdentity, Mode
 from spec.events.canonical import EVENT_ENCODER, Event, Mark, StreamMark
 from spec.language.verdicts import Verdict, pool
@@ -35,6 +36,11 @@ def keys_of(name: str, blocks: int) -> list[bytes]:
     for _ in range(blocks):
         found.append(hashlib.sha256(found[-1]).digest())
     return found[1:]
+
+
+def in_blocks(keys: Iterable[bytes], blocks: Iterable[int]) -> list[tuple[bytes, Place]]:
+    """The contents of a prompt's first blocks, each in one of these blocks."""
+    return [(k, Place(at, b)) for at, (k, b) in enumerate(zip(keys, blocks, strict=True))]
 
 
 def prompt_keys(prompt: Prompt) -> list[bytes]:

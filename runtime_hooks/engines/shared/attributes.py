@@ -75,6 +75,7 @@ READS: Final = (
     Reads("vllm.config.model:ModelConfig", ("model", "tokenizer", "is_multimodal_model", "is_moe")),
     Reads("vllm.v1.kv_cache_interface:KVCacheConfig", ("kv_cache_groups",)),
     Reads("vllm.v1.kv_cache_interface:KVCacheGroupSpec", ("kv_cache_spec",)),
+    Reads("vllm.v1.kv_cache_interface:SlidingWindowSpec", ("sliding_window",)),
     Reads(
         f"{_CORE}kv_cache_manager:KVCacheManager",
         ("block_pool", "coordinator", "get_block_ids", "get_blocks"),
@@ -99,7 +100,7 @@ READS: Final = (
     Reads(f"{_CORE}block_pool:BlockHashToBlockMap", ("_cache",)),
     Reads(
         f"{_CORE}kv_cache_utils:KVCacheBlock",
-        ("block_id", "block_hash", "ref_cnt", "next_free_block"),
+        ("block_id", "block_hash", "is_null", "ref_cnt", "next_free_block"),
     ),
     Reads(
         f"{_CORE}kv_cache_utils:FreeKVCacheBlockQueue",
@@ -206,7 +207,9 @@ READS: Final = (
         f"{_TIER}OffloadingWorker",
         ("get_finished", "wait", "shutdown"),
     ),
-    Reads(f"{_TIER}CanonicalKVCaches", ("tensors",)),
+    Reads(f"{_TIER}CanonicalKVCaches", ("tensors", "group_data_refs")),
+    Reads(f"{_TIER}CanonicalKVCacheRef", ("tensor_idx", "page_size_bytes")),
+    Reads(f"{_TIER}GPULoadStoreSpec", ("group_sizes",)),
     Reads(f"{_TIER}CanonicalKVCacheTensor", ("tensor",)),
     Reads(f"{_TIER}BlockIDsLoadStoreSpec", ("block_ids",)),
     Reads(

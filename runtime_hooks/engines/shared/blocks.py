@@ -45,6 +45,7 @@ class BlockHooks:
         self._removed: list[int] = []  # blocks that left the cache within the present call
         self._for: str | None = None  # the request that blocks are allocated for
         self.filled = 0  # the first blocks of a request, found or loaded, where some are loaded
+        self.given = 0  # the same of the request that got blocks last
         self.no_room: str | None = None  # the last request of this step that got no blocks
         self.not_admitted: set[str] = set()  # requests of which only loaded blocks are cached
         self.loaded: str | None = None  # the request whose loaded blocks are being cached
@@ -105,7 +106,7 @@ class BlockHooks:
             self.filled = (found + loads) // self._size if loads > 0 else 0
             about = (new_computed_blocks, num_lookahead_tokens, loads)
             blocks = call(request, num_new_tokens, found, *about, *args, **named)
-            self._for, self.filled = None, 0
+            self._for, self.given, self.filled = None, self.filled, 0
             if blocks is None:
                 self.no_room = request.request_id
             elif not request.num_computed_tokens:
@@ -133,10 +134,11 @@ class BlockHooks:
         """
         if not self._controller.claims:
             return 0
-        end = self._controller.tracker.end_to_cache(self._keys(request, request.num_prompt_tokens))
+        end = self._controller.tracker.end_to_cache(self.keys(request, request.num_prompt_tokens))
         return end * self._size if end * self._size > found else 0
 
-    def _keys(self, request: Any, tokens: int) -> list[bytes]:
+    def keys(self, request: Any, tokens: int) -> list[bytes]:
+        """The keys of the whole blocks of a request's first tokens, in the group `lead`."""
         return keys_of(request, tokens, self._size, self.groups.lead)
 
     def could_use(self, request: Any, found: int) -> int:
@@ -166,7 +168,7 @@ class BlockHooks:
             return
         found = (tokens + min(loads, 0)) // self._size
         asked = found if loads < 0 else self.could_use(request, found)
-        if asked and self._controller.tracker.is_claimed(self._keys(request, self._size)[0]):
+        if asked and self._controller.tracker.is_claimed(self.keys(request, self._size)[0]):
             self.report_found(request, asked, found)
 
     def report_found(self, request: Any, asked: int, found: int) -> None:
@@ -176,7 +178,7 @@ class BlockHooks:
             asked: how many blocks it can use.
             found: how many of the first ones it found.
         """
-        keys = self._keys(request, asked * self._size)
+        keys = self.keys(request, asked * self._size)
         self._controller.tracker.look_up(request.request_id, keys, found)
 
     def _get_new_blocks(self, call: Callable[[int], Any]) -> Callable[[int], Any]:

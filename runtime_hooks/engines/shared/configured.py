@@ -7,7 +7,7 @@ from contextlib import redirect_stderr, redirect_stdout
 from typing import TYPE_CHECKING, Any, Final, Protocol
 
 from runtime_hooks.engines.adapter import Configuration
-from runtime_hooks.engines.shared.engine import unfit_class, unfit_config
+from runtime_hooks.engines.shared.engine import Tried, unfit_class, unfit_config
 from runtime_hooks.engines.shared.parallel import rank_of
 from spec.language.errors import SpecError
 
@@ -38,7 +38,7 @@ class _Version(Protocol):
     def loaded(self) -> tuple[str, ...]: ...
 
     @property
-    def connectors(self) -> tuple[str, ...]: ...
+    def tried(self) -> Tried: ...
 
     def unfit(self, scheduler: Any) -> str: ...
 
@@ -52,7 +52,7 @@ def configured(version: _Version, flags: Sequence[str], *, load: bool) -> Config
         with redirect_stdout(_Unsaid()):
             config = _config(found)
             kind = config.scheduler_config.get_scheduler_cls()
-        why = unfit_class(kind) or unfit_config(config, version.connectors)
+        why = unfit_class(kind) or unfit_config(config, version.tried)
         why = why or version.unfit_settings(config)
         usable = None
         if load and not why:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from vllm.v1.core.sched.async_scheduler import AsyncScheduler
 from vllm.v1.core.sched.scheduler import Scheduler
@@ -15,7 +15,7 @@ from vllm.v1.kv_cache_interface import (
     SlidingWindowSpec,
 )
 
-from runtime_hooks.engines.shared.parallel import unfit_parallel
+from runtime_hooks.engines.shared.parallel import rank_of, unfit_parallel
 from spec.claims.claim import CacheIdentity
 from spec.events.canonical import CacheGroup
 
@@ -27,7 +27,9 @@ if TYPE_CHECKING:
 
 __all__ = [
     "CONNECTORS",
+    "EVERYWHERE",
     "LOADED",
+    "Tried",
     "groups_of",
     "identity_of",
     "unfit",
@@ -56,14 +58,29 @@ _CACHES: Final = (
 )
 
 
-def unfit(scheduler: Scheduler, connectors: Sequence[str]) -> str:
-    """Why an engine cannot be hooked as it is configured; empty where it can be.
+class Tried(NamedTuple):
+    """What was tried with a version, beside what every version runs.
 
     Args:
-        connectors: the KV connectors that were tried, by name.
+        connectors: KV connectors, by name.
+        several: those of them with several caches.
+        images: whether models that take images were tried.
     """
+
+    connectors: tuple[str, ...] = CONNECTORS
+    several: tuple[str, ...] = ()
+    images: bool = False
+
+
+EVERYWHERE: Final = Tried()
+"""What was tried with every version."""
+
+
+def unfit(scheduler: Scheduler, tried: Tried) -> str:
+    """Why an engine cannot be hooked as it is configured; empty where it can be."""
     kind, config = type(scheduler), scheduler.vllm_config
-    return unfit_class(kind) or unfit_config(config, connectors) or _unfit_cache(scheduler)
+    why = unfit_class(kind) or unfit_config(config, tried)
+    return why or _unfit_cache(scheduler, tried.several)
 
 
 def unfit_class(kind: type) -> str:
@@ -73,12 +90,8 @@ def unfit_class(kind: type) -> str:
     return f"the scheduler is {kind.__module__}.{kind.__qualname__}, and vLLM's own was tried"
 
 
-def unfit_config(config: VllmConfig, connectors: Sequence[str]) -> str:
-    """Why no engine of a configuration can be hooked; empty where one may be.
-
-    Args:
-        connectors: the KV connectors that were tried, by name.
-    """
+def unfit_config(config: VllmConfig, tried: Tried) -> str:
+    """Why no engine of a configuration can be hooked; empty where one may be."""
     if why := unfit_parallel(config):
         return why
     if os.environ.get("VLLM_USE_RUST_FRONTEND", "0") not in ("", "0"):
@@ -86,12 +99,22 @@ def unfit_config(config: VllmConfig, connectors: Sequence[str]) -> str:
     drafting = config.speculative_config
     if drafting is not None and drafting.method not in _DRAFTING:
         return f"tokens are drafted by {drafting.method}, and {', '.join(_DRAFTING)} were tried"
-    if why := _unfit_connector(config, connectors):
+    if why := _unfit_connector(config, tried.connectors):
         return why
-    if config.model_config.is_multimodal_model:
-        return "the model takes more than text, and claims are on prompts of text"
+    if config.model_config.is_multimodal_model and (why := _unfit_images(config, tried)):
+        return f"the model takes more than text, {why}"
     if not config.cache_config.enable_prefix_caching:
         return "prefix caching is off, so there is nothing to claim"
+    return ""
+
+
+def _unfit_images(config: VllmConfig, tried: Tried) -> str:
+    """Why prompts with images were not tried like this. The hash of a block has its images."""
+    if not tried.images:
+        return "and prompts of text were tried"
+    more = (config.kv_transfer_config, config.speculative_config, config.lora_config)
+    if any(each is not None for each in more) or rank_of(config) is not None:
+        return "which was tried without KV connector, drafting, adapters and data-parallel ranks"
     return ""
 
 
@@ -124,7 +147,7 @@ def _unfit_connector(config: VllmConfig, connectors: Sequence[str]) -> str:
     return ""
 
 
-def _unfit_cache(scheduler: Scheduler) -> str:
+def _unfit_cache(scheduler: Scheduler, connectors: Sequence[str]) -> str:
     """Why the blocks cannot be claimed."""
     specs = [group.kv_cache_spec for group in scheduler.kv_cache_config.kv_cache_groups]
     coordinator = scheduler.kv_cache_manager.coordinator
@@ -144,8 +167,26 @@ def _unfit_cache(scheduler: Scheduler) -> str:
         return "states are saved within a prefill, and those at its ends were tried"
     if len(specs) > 1 and coordinator.eagle_group_ids:
         return "the model has several caches, and drafting of this kind was tried with one"
+    if len(specs) > 1 and scheduler.vllm_config.model_config.is_multimodal_model:
+        return "the model takes more than text, which was tried with one cache"
     if len(specs) > 1 and scheduler.connector is not None:
-        return "the model has several caches, and a KV connector was tried with one"
+        return _unfit_loads(scheduler.vllm_config, specs, connectors)
+    return ""
+
+
+def _unfit_loads(
+    config: VllmConfig, specs: Sequence[KVCacheSpec], connectors: Sequence[str]
+) -> str:
+    """Why several caches cannot be claimed where a KV connector loads into them."""
+    if (name := config.kv_transfer_config.kv_connector) not in connectors:
+        return f"the model has several caches, and the KV connector {name} was tried with one"
+    if any(isinstance(spec, ChunkedLocalAttentionSpec) for spec in specs):
+        return "a cache of the model is chunked, and a load brings its last chunk alone back"
+    if len({spec.block_size for spec in specs}) > 1:
+        return "the caches of the model have blocks of several sizes, and loads into one were tried"
+    windows = [spec for spec in specs if isinstance(spec, SlidingWindowSpec)]
+    if any(spec.sliding_window % spec.block_size == 1 for spec in windows):
+        return "a load needs one block more of a window than a hit, and a claim does not hold it"
     return ""
 
 

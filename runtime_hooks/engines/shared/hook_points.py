@@ -181,6 +181,11 @@ POINTS: Final = (
         "the cache what a connector that is no offload tier did not load",
     ),
     Hook(
+        f"{_SCHEDULER}_handle_failed_recving",
+        ("self", "failed_req_ids"),
+        does="ends or repeats a request whose load failed, where there are several caches",
+    ),
+    Hook(
         f"{_OFFLOADING}scheduler:OffloadingConnectorScheduler.get_num_new_matched_tokens",
         ("self", "request", "num_computed_tokens", "max_num_new_tokens"),
         sees="what a request is about to load",

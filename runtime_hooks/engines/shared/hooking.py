@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final
 
 from vllm.config.scheduler import SchedulerConfig
+from vllm.v1.core.kv_cache_utils import get_group_id
 from vllm.v1.core.sched.scheduler import Scheduler
 from vllm.v1.engine.core import EngineCore
 
@@ -19,8 +20,9 @@ from runtime_hooks.engines.shared.balancing import route_by_claims
 from runtime_hooks.engines.shared.blocks import BlockHooks
 from runtime_hooks.engines.shared.configured import configured
 from runtime_hooks.engines.shared.engine import (
-    CONNECTORS,
+    EVERYWHERE,
     LOADED,
+    Tried,
     groups_of,
     identity_of,
     unfit,
@@ -61,7 +63,7 @@ class VllmAdapter:
 
     Args:
         points: the parts of the engine that are as they were when this version was tried.
-        connectors: the KV connectors that were tried with this version alone, by name.
+        tried: what was tried with this version.
     """
 
     block_hooks: type[BlockHooks] = BlockHooks
@@ -69,14 +71,14 @@ class VllmAdapter:
     offload_hooks: type[OffloadHooks] = OffloadHooks
     loaded: tuple[str, ...] = LOADED
 
-    def __init__(self, points: Sequence[Point], connectors: Sequence[str] = ()) -> None:
+    def __init__(self, points: Sequence[Point], tried: Tried = EVERYWHERE) -> None:
         self.points: Final = tuple(points)
-        self.connectors = (*CONNECTORS, *connectors)
+        self.tried = tried
 
     def unfit(self, scheduler: Any) -> str:
         """Why the engine of a scheduler cannot be hooked as configured; empty where it can be."""
         config = scheduler.vllm_config
-        return unfit(scheduler, self.connectors) or self.unfit_settings(config)
+        return unfit(scheduler, self.tried) or self.unfit_settings(config)
 
     def unfit_settings(self, config: Any) -> str:
         """Why this version, unlike others, cannot be hooked with a configuration; or empty."""
@@ -104,7 +106,7 @@ class VllmAdapter:
         routes: RouteLog | None,
     ) -> HookedScheduler:
         """Hook a scheduler: wrap methods of its objects, so that they call a controller."""
-        groups = Groups(self.groups(scheduler), in_group)
+        groups = Groups(self.groups(scheduler), in_group, get_group_id)
         blocks = self.block_hooks(scheduler, groups)
         pool = VllmPool(scheduler.kv_cache_manager.block_pool, blocks.uncomputed)
         manager = manager_of(scheduler)

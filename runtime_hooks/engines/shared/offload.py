@@ -10,11 +10,11 @@ from vllm.v1.kv_offload.base import LookupResult, ReqContext
 from vllm.v1.request import RequestStatus
 
 from runtime_hooks.claims.arrivals import Refusal
-from runtime_hooks.engines.shared.requests import keys_of
 from runtime_hooks.engines.shared.worker import FAILED_STORES
+from runtime_hooks.trace.names import Place
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
     from runtime_hooks.controller.controller import Controller
     from runtime_hooks.engines.shared.blocks import BlockHooks
@@ -104,7 +104,13 @@ class OffloadHooks:
         return prepare_load
 
     def _begin(self, request_id: str, keys: list[bytes]) -> None:
-        for claim in self._controller.offloaded.loading(request_id, keys) or [""]:
+        """A load begins. With several groups it may end within a block, which is then computed."""
+        request, groups = self._scheduler.requests[request_id], self._blocks.groups
+        size = self._scheduler.hash_block_size
+        prompt = self._blocks.keys(request, self._blocks.given * size)
+        whole = [*{*groups.every(prompt)}.intersection(keys)]
+        used = [key for key, _ in self._cached(request_id)]
+        for claim in self._controller.offloaded.loading(request_id, whole, used) or [""]:
             if self._fail_loads[claim]:
                 self._fail_loads[claim] -= 1
                 self._failing.add(request_id)
@@ -159,6 +165,7 @@ class OffloadHooks:
     def _reset(self, call: Callable[[], None]) -> Callable[[], None]:
         def reset_cache() -> None:
             call()
+            self._kept.clear()
             self._wraps.attempt("reset_cache", self._controller.offloaded.lost, None)
 
         return reset_cache
@@ -180,9 +187,9 @@ class OffloadHooks:
         return get_num_new_matched_tokens
 
     def _withhold(self, request: Any, computed: int, loads: int, refused: list[Refusal]) -> None:
-        size = self._scheduler.block_size
+        size = self._scheduler.hash_block_size
         asked = self._blocks.could_use(request, computed // size)
-        keys, found = keys_of(request, asked * size, size), (computed + loads) // size
+        keys, found = self._blocks.keys(request, asked * size), (computed + loads) // size
         if claims := self._controller.offloaded.withheld(request.request_id, keys, found):
             refused.append(self._controller.not_restored(request.request_id, claims))
 
@@ -198,30 +205,62 @@ class OffloadHooks:
         return update_waiting_for_remote_kv
 
     def _report_loaded(self, request: Any) -> None:
-        (blocks,) = self._scheduler.kv_cache_manager.get_blocks(request.request_id).blocks
-        pairs = [(block.block_hash, block.block_id) for block in blocks if block.block_hash]
-        if self._controller.offloaded.loaded(request.request_id, pairs):
+        cached = list(self._cached(request.request_id))
+        if self._controller.offloaded.loaded(request.request_id, cached):
             # It looks up nothing else, so it does not find blocks that others computed meanwhile.
-            self._blocks.report_found(request, len(pairs), len(pairs))
+            found = sum(place.group == self._blocks.groups.lead for _, place in cached)
+            self._blocks.report_found(request, found, found)
+
+    def _cached(self, request_id: str) -> Iterator[tuple[bytes, Place]]:
+        """The cached blocks of a request, with their contents."""
+        for block, place in self._blocks_of(request_id):
+            if block.block_hash:
+                yield block.block_hash, place
+
+    def _blocks_of(self, request_id: str) -> Iterator[tuple[Any, Place]]:
+        """The blocks of a request in each group of caches, without those that it skips."""
+        position = self._blocks.groups.position
+        groups = self._scheduler.kv_cache_manager.get_blocks(request_id).blocks
+        for group, blocks in enumerate(groups):
+            for number, block in enumerate(blocks):
+                if not block.is_null:
+                    yield block, Place(position(group, number), block.block_id, group)
 
     def _invalid(self, call: Callable[..., set[str]]) -> Callable[..., set[str]]:
+        """With several groups vLLM raises an exception here: it handles failed requests alone."""
+
         def handle_invalid_blocks(invalid_block_ids: Any, num_scheduled_tokens: Any) -> set[str]:
             self._wraps.attempt("_handle_invalid_blocks", self._refuse, invalid_block_ids)
-            return call(invalid_block_ids, num_scheduled_tokens)
+            if not self._blocks.groups.several:
+                return call(invalid_block_ids, num_scheduled_tokens)
+            none: set[str] = set()
+            about = (none, self._fail, invalid_block_ids)
+            return self._wraps.instead("_handle_invalid_blocks", *about)
 
         return handle_invalid_blocks
 
+    def _fail(self, invalid: set[int]) -> set[str]:
+        """Have vLLM end the requests whose blocks were not loaded, or begin them anew."""
+        failed = {request.request_id for request in self._reached(invalid)}
+        ended: set[str] = self._scheduler._handle_failed_recving(failed)
+        return ended
+
     def _refuse(self, invalid: set[int]) -> None:
         """Refuse the requests whose claimed blocks were not loaded; vLLM handles the others."""
+        for request in self._reached(invalid):
+            claims = self._controller.offloaded.failed(request.request_id)
+            if claims and not request.is_finished():
+                self._steps.refuse(self._controller.not_restored(request.request_id, claims))
+
+    def _reached(self, invalid: set[int]) -> list[Any]:
+        """The requests that wait for the load of any of these blocks."""
         aborted = [self._scheduler.requests[request_id] for request_id in self._aborted]
-        for request in [*self._scheduler.kv_holding_waiting, *aborted]:
-            if request.status not in _LOADS:
-                continue
-            (blocks,) = self._scheduler.kv_cache_manager.get_block_ids(request.request_id)
-            if not invalid.isdisjoint(blocks):
-                claims = self._controller.offloaded.failed(request.request_id)
-                if claims and not request.is_finished():
-                    self._steps.refuse(self._controller.not_restored(request.request_id, claims))
+        return [
+            request
+            for request in [*self._scheduler.kv_holding_waiting, *aborted]
+            if request.status in _LOADS
+            if any(place.block in invalid for _, place in self._blocks_of(request.request_id))
+        ]
 
     def _still_loads(self, request: Any) -> bool:
         """Whether a load still writes to the blocks of a request that ends; then it ends later."""
@@ -233,7 +272,7 @@ class OffloadHooks:
 
     def _free_blocks(self, call: Callable[[Any], None]) -> Callable[[Any], None]:
         def free_blocks(request: Any) -> None:
-            back: list[tuple[bytes, int]] = []
+            back: list[tuple[bytes, Place]] = []
             self._wraps.attempt("_free_blocks", self._loaded_blocks, request, back)
             request_id = request.request_id
             call(request)
@@ -247,19 +286,19 @@ class OffloadHooks:
 
         return free_blocks
 
-    def _loaded_blocks(self, request: Any, back: list[tuple[bytes, int]]) -> None:
+    def _loaded_blocks(self, request: Any, back: list[tuple[bytes, Place]]) -> None:
         """Collect the blocks of an aborted request whose load came back, with their contents."""
         aborted = request.status == RequestStatus.FINISHED_ABORTED
         if aborted and self._controller.offloaded.under_way(request.request_id):
-            (blocks,) = self._scheduler.kv_cache_manager.get_block_ids(request.request_id)
-            size = self._scheduler.block_size
-            back += zip(keys_of(request, len(blocks) * size, size), blocks, strict=False)
+            groups, keys = self._blocks.groups, self._blocks.keys(request, request.num_tokens)
+            places = (place for _, place in self._blocks_of(request.request_id))
+            back += [(groups.key(keys[p.at], p.group), p) for p in places if p.at < len(keys)]
 
     def _let_fail(self, model_runner_output: Any) -> None:
         """Drill: report loads that succeeded as failed, as the worker would."""
         output = model_runner_output.kv_connector_output
         for request_id in self._failing & set(output.finished_recving or ()) if output else ():
             self._failing.discard(request_id)
-            (blocks,) = self._scheduler.kv_cache_manager.get_blocks(request_id).blocks
-            bad = {block.block_id for block in blocks if not block.block_hash}
+            blocks = self._blocks_of(request_id)
+            bad = {place.block for block, place in blocks if not block.block_hash}
             output.invalid_block_ids = {*(output.invalid_block_ids or ()), *bad}

@@ -8,6 +8,7 @@ is reported together with the completed jobs.
 from __future__ import annotations
 
 import hashlib
+from itertools import chain, repeat
 from typing import TYPE_CHECKING, Any, Final
 
 from vllm.distributed.kv_transfer.kv_connector.v1.offloading.common import (
@@ -32,15 +33,19 @@ class CheckedWorker(OffloadingWorker):
     """A worker whose transfers may fail: it says so itself, or other bytes came back.
 
     Args:
-        tensors: the KV cache, each with blocks in its first dimension.
+        caches: the KV cache (vLLM's `CanonicalKVCaches`).
         digests: whether to compare what is loaded with what was stored, by digests.
     """
 
-    def __init__(self, worker: OffloadingWorker, tensors: list[Any], *, digests: bool) -> None:
-        self._worker, self._tensors, self._check = worker, tensors, digests
+    def __init__(self, worker: OffloadingWorker, caches: Any, *, digests: bool) -> None:
+        self._worker, self._check = worker, digests
+        self._pages = [  # of each group of caches: its tensors, and the bytes of a block in each
+            [(caches.tensors[ref.tensor_idx].tensor, ref.page_size_bytes) for ref in refs]
+            for refs in caches.group_data_refs
+        ]
         self._digests: dict[int, bytes] = {}  # of the stored bytes, by chunk
         self._stores: dict[int, list[int]] = {}  # chunks, by job
-        self._loads: dict[int, list[tuple[int, int]]] = {}  # chunks and blocks, by job
+        self._loads: dict[int, list[tuple[int, int, int]]] = {}  # chunk, block and group, by job
         self._failed: set[int] = set()  # blocks whose load failed
         self._unstored: set[int] = set()  # jobs whose store failed
         self._refused: list[TransferResult] = []
@@ -50,14 +55,14 @@ class CheckedWorker(OffloadingWorker):
         chunks = [int(chunk) for chunk in dst_spec.block_ids]
         self._stores[job_id] = chunks
         if self._check:
-            blocks = (int(block) for block in src_spec.block_ids)
-            self._digests.update(zip(chunks, map(self._digest, blocks), strict=True))
+            digests = (self._digest(*block) for block in _blocks(src_spec))
+            self._digests.update(zip(chunks, digests, strict=True))
         return self._submitted(job_id, self._worker.submit_store(job_id, src_spec, dst_spec))
 
     def submit_load(self, job_id: int, src_spec: Any, dst_spec: Any, **named: Any) -> bool:
         """Load blocks, and remember which; `named` are what later versions of vLLM add."""
-        pairs = zip(src_spec.block_ids, dst_spec.block_ids, strict=True)
-        self._loads[job_id] = [(int(chunk), int(block)) for chunk, block in pairs]
+        pairs = zip(src_spec.block_ids, _blocks(dst_spec), strict=True)
+        self._loads[job_id] = [(int(chunk), *block) for chunk, block in pairs]
         return self._submitted(
             job_id, self._worker.submit_load(job_id, src_spec, dst_spec, **named)
         )
@@ -99,18 +104,24 @@ class CheckedWorker(OffloadingWorker):
                 for chunk in chunks:
                     self._digests.pop(chunk, None)
         loaded = self._loads.pop(result.job_id, [])
-        if loaded and not (result.success and all(self._same(*pair) for pair in loaded)):
-            self._failed.update(block for _, block in loaded)
+        if loaded and not (result.success and all(self._same(*each) for each in loaded)):
+            self._failed.update(block for _, block, _ in loaded)
         return result if result.success else TransferResult(result.job_id, True)
 
-    def _same(self, chunk: int, block: int) -> bool:
-        return not self._check or self._digests.get(chunk) == self._digest(block)
+    def _same(self, chunk: int, block: int, group: int) -> bool:
+        return not self._check or self._digests.get(chunk) == self._digest(block, group)
 
-    def _digest(self, block: int) -> bytes:
+    def _digest(self, block: int, group: int) -> bytes:
         content = hashlib.blake2b(digest_size=16)
-        for tensor in self._tensors:
-            content.update(tensor[block].contiguous().cpu().numpy().tobytes())
+        for tensor, size in self._pages[group]:
+            content.update(tensor[block, :size].contiguous().cpu().numpy().tobytes())
         return content.digest()
+
+
+def _blocks(spec: Any) -> list[tuple[int, int]]:
+    """The blocks of a transfer, each with its group of caches."""
+    groups = chain(*(repeat(at, size) for at, size in enumerate(spec.group_sizes)))
+    return [(int(block), group) for block, group in zip(spec.block_ids, groups, strict=True)]
 
 
 def check_workers(*, digests: bool) -> Callable[[], None]:
@@ -121,9 +132,8 @@ def check_workers(*, digests: bool) -> Callable[[], None]:
 
     def init_worker(self: Any, kv_caches: Any) -> None:
         made(self, kv_caches)
-        tensors = [each.tensor for each in kv_caches.tensors]
         if self.spec.blocks_per_chunk == 1:
-            self.worker = CheckedWorker(self.worker, tensors, digests=digests)
+            self.worker = CheckedWorker(self.worker, kv_caches, digests=digests)
 
     def build_meta(self: Any) -> Any:
         meta = built(self)

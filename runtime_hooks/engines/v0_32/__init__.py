@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from runtime_hooks.engines.shared.attributes import READS
+from runtime_hooks.engines.shared.engine import CONNECTORS, Tried
 from runtime_hooks.engines.shared.hook_points import POINTS
 from runtime_hooks.engines.shared.hooking import VllmAdapter
 
@@ -13,6 +14,8 @@ if TYPE_CHECKING:
 
 __all__ = ["ADAPTER"]
 
-_CONNECTORS: Final = ("ExampleConnector", "MultiConnector")
+_TRIED: Final = Tried(
+    (*CONNECTORS, "ExampleConnector", "MultiConnector"), several=CONNECTORS, images=True
+)
 
-ADAPTER: Final[Adapter] = VllmAdapter((*POINTS, *READS), _CONNECTORS)
+ADAPTER: Final[Adapter] = VllmAdapter((*POINTS, *READS), _TRIED)

@@ -28,7 +28,7 @@ def named(key: bytes, group: int) -> bytes:
 
 def prompt(stated: tuple[CacheGroup, ...], blocks: int) -> tuple[Groups, list[bytes]]:
     """The groups, and the keys of a prompt in the group that names it."""
-    groups = Groups(stated, named)
+    groups = Groups(stated, named, lambda key: key[1])
     return groups, [bytes([at, groups.lead]) for at in range(blocks)]
 
 
@@ -49,6 +49,16 @@ class TestGroups:
         assert [2, 3, 4, 5] == [at for at, group in groups.places(6) if group == 0]
         assert [(5, 2)] == [p for p in groups.places(6) if p[1] == 2]
         assert 6 + 4 + 1 == len(groups.needed(keys))
+
+    @given(GROUPS, st.integers(1, 8))
+    def test_split(self, stated: tuple[CacheGroup, ...], blocks: int) -> None:
+        """Blocks are split by group, and none is left out."""
+        groups, keys = prompt(stated, blocks)
+        pairs = [(key, block) for block, key in enumerate(groups.every(keys))]
+        parts = [list(part) for part in groups.split(pairs)]
+        assert sorted(pairs) == sorted(pair for part in parts for pair in part)
+        assert len(parts) == len({key[1] for part in parts for key, _ in part})
+        assert all(1 == len({key[1] for key, _ in part}) for part in parts)
 
     @given(GROUPS, st.integers(1, 8))
     def test_places_of_a_position(self, stated: tuple[CacheGroup, ...], blocks: int) -> None:

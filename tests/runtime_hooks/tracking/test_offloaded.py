@@ -6,10 +6,11 @@ import pytest
 
 from runtime_hooks.claims.arrivals import Arrival
 from runtime_hooks.settings.config import Drill
+from runtime_hooks.trace.names import Place
 from spec.claims.states import Mode
 from spec.events.alphabet import Kind
 from spec.stream.outcome import ModeVerdict
-from tests.runtime_hooks.tiny import TinyEngine, TinyTier, claim, copied, keys_of
+from tests.runtime_hooks.tiny import TinyEngine, TinyTier, claim, copied, in_blocks, keys_of
 
 KEPT, VIOLATED = ModeVerdict.KEPT, ModeVerdict.VIOLATED
 KEYS = keys_of("resident", 60)
@@ -27,7 +28,7 @@ def come_back(engine: TinyEngine, name: str, *, well: bool) -> tuple[str, ...]:
     gone = [block for block in blocks if engine.pool.content.pop(block, None)]
     engine.controller.tracker.evicted(gone, name)
     engine.pool.content.update(zip(blocks, KEYS, strict=True))
-    engine.controller.offloaded.loaded(name, list(zip(KEYS, blocks, strict=True)))
+    engine.controller.offloaded.loaded(name, in_blocks(KEYS, blocks))
     engine.controller.tracker.look_up(name, KEYS, len(blocks))
     engine.finish(name)
     return ()
@@ -128,13 +129,13 @@ class TestTier:
         assert [] == engine.kinds("claim_restore_required", "load_failed", "claim_offloaded")
         assert KEPT is engine.judge(Mode.OFFLOADABLE).verdict
 
-    def aborted(self, engine: TinyEngine) -> list[tuple[bytes, int]]:
+    def aborted(self, engine: TinyEngine) -> list[tuple[bytes, Place]]:
         """A request needs the claim back, and is aborted; the blocks that will hold it."""
         assert engine.serve("active", 70)
         engine.arrive(Arrival("gone", KEYS, 61, 60))
         engine.controller.offloaded.loading("gone", KEYS)
         assert engine.controller.offloaded.under_way("gone")
-        return [(key, 1_000 + at) for at, key in enumerate(KEYS)]
+        return in_blocks(KEYS, range(1_000, 1_060))
 
     def told(self, engine: TinyEngine) -> list[str]:
         """What was told of the request that was aborted, and of blocks that were let go."""
@@ -166,7 +167,7 @@ class TestTier:
         assert engine.serve("third", 60, prompt="resident")
         assert [] == engine.kinds("claim_harmed")
         (loaded,), (lost,) = engine.kinds("load_finished"), engine.kinds("block_lost")
-        assert {block for _, block in back} == set(loaded.block_ids) == set(lost.block_ids)
+        assert {place.block for _, place in back} == set(loaded.block_ids) == set(lost.block_ids)
         assert 1 == len([e for e in engine.kinds("prefix_reused") if e.request_id == "third"])
         assert KEPT is engine.judge(Mode.OFFLOADABLE).verdict
 

@@ -77,7 +77,7 @@ class TestRestore:
         half.end()
         whole = RequestSteps(engine, "whole")
         assert 30 == whole.look()
-        engine.controller.offloaded.loading("whole", KEYS[30:])
+        engine.controller.offloaded.loading("whole", KEYS[30:], KEYS[:30])
         load(engine, whole)
         whole.end()
         brought = [event.positions for event in engine.kinds("load_finished")]
