@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from runtime_hooks.engines.shared.attributes import READS
-from runtime_hooks.engines.shared.hook_points import POINTS
+from runtime_hooks.engines.shared.hook_points import LEASES, POINTS
 from runtime_hooks.engines.shared.hooking import VllmAdapter
 
 if TYPE_CHECKING:
@@ -13,6 +13,6 @@ if TYPE_CHECKING:
 
 __all__ = ["ADAPTER"]
 
-_CONNECTORS: Final = ("ExampleConnector", "MultiConnector")
+_CONNECTORS: Final = ("ExampleConnector", "MultiConnector", "NixlConnector")
 
-ADAPTER: Final[Adapter] = VllmAdapter((*POINTS, *READS), _CONNECTORS)
+ADAPTER: Final[Adapter] = VllmAdapter((*POINTS, *READS, *LEASES), _CONNECTORS)
