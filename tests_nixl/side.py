@@ -15,14 +15,14 @@ from runtime_hooks.demo.tiny import tokens
 
 
 def main() -> None:
-    """`python -m tests_nixl.side TRACE PORT LEASE_S`: each line is a prompt, blocks, metadata."""
-    trace, port, lease_s = Path(sys.argv[1]), sys.argv[2], int(sys.argv[3])
+    """`python -m tests_nixl.side TRACE PORT LEASE_S ROLE`; a line is a prompt, blocks, metadata."""
+    trace, port, lease_s, role = Path(sys.argv[1]), sys.argv[2], int(sys.argv[3]), sys.argv[4]
     os.environ["VLLM_NIXL_SIDE_CHANNEL_PORT"] = port
     say = os.fdopen(os.dup(1), "w", buffering=1)
     os.dup2(2, 1)  # NIXL prints where the answers go
     transfer = KVTransferConfig(
         kv_connector="NixlConnector",
-        kv_role="kv_both",
+        kv_role=role,
         kv_buffer_device="cpu",
         kv_connector_extra_config={"kv_lease_duration": lease_s},
     )

@@ -31,9 +31,17 @@ READS = {"do_remote_decode": False, "do_remote_prefill": True}
 class Side:
     """An engine in a process of its own, and its files."""
 
-    def __init__(self, trace: Path, running: ExitStack) -> None:
+    def __init__(self, trace: Path, role: str, running: ExitStack) -> None:
         self.trace = trace
-        command = [_PYTHON, "-m", "tests_nixl.side", str(trace), str(free_port()), str(LEASE_S)]
+        command = [
+            _PYTHON,
+            "-m",
+            "tests_nixl.side",
+            str(trace),
+            str(free_port()),
+            str(LEASE_S),
+            role,
+        ]
         log = running.enter_context(trace.with_suffix(".log").open("wb"))
         pipe = subprocess.PIPE
         self._process = subprocess.Popen(command, stdin=pipe, stdout=pipe, stderr=log, text=True)
@@ -65,11 +73,15 @@ class Side:
         return [msgspec.json.decode(line, type=LeaseLine) for line in lines]
 
 
-@pytest.fixture
-def sides(tmp_path: Path) -> Iterator[tuple[Side, Side]]:
+@pytest.fixture(
+    params=[("kv_both", "kv_both"), ("kv_producer", "kv_consumer")], ids=["both", "each"]
+)
+def sides(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[tuple[Side, Side]]:
     """The engine that prefills and the one that decodes, both hooked."""
+    prefills, decodes = request.param
     with ExitStack() as running:
-        both = (Side(tmp_path / "prefill.jsonl", running), Side(tmp_path / "decode.jsonl", running))
+        prefill = Side(tmp_path / "prefill.jsonl", prefills, running)
+        both = prefill, Side(tmp_path / "decode.jsonl", decodes, running)
         assert [1, 1] == [side.says() for side in both]
         yield both
 

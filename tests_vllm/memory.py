@@ -8,6 +8,7 @@ added. Every request has an id of its own, and all but a few have a claim of the
 from __future__ import annotations
 
 import argparse
+import ctypes
 import gc
 import json
 import subprocess
@@ -80,6 +81,7 @@ def _run(kind: str, requests: int, folder: Path) -> dict[str, Any]:
     for n in range(_PROMPTS):
         tokens(f"p{n}", 3)
     memory, held, began = [], [], time.monotonic()
+    trim = getattr(ctypes.CDLL(None), "malloc_trim", None)  # glibc keeps what was freed
     for part in range(_PARTS):
         for n in range(part * requests // _PARTS, (part + 1) * requests // _PARTS):
             ask(engine, n + 1, claims=kind != RUNS[0])
@@ -87,6 +89,8 @@ def _run(kind: str, requests: int, folder: Path) -> dict[str, Any]:
                 _settle(engine)
         _settle(engine)
         gc.collect()
+        if trim is not None:
+            trim(0)
         memory.append(int(_STATM.read_text().split()[1]) * _PAGE)
         held.append(elements(engine.armed.attachments[0].controller))
     took = time.monotonic() - began
