@@ -24,7 +24,6 @@ from vllm.v1.request import RequestStatus
 import runtime_hooks
 from monitor.check.files import check
 from runtime_hooks.demo.engine import claim
-from runtime_hooks.demo.scenes import offloading
 from runtime_hooks.engines.shared.hook_points import POINTS
 from spec.claims.claim import Mode
 from spec.contract.modes import Bundle
@@ -70,21 +69,6 @@ OTHER = {
         "Scheduler._connector_finished": "LoadHooks._finished.<locals>.connector_finished",
         "Scheduler._update_from_kv_xfer_finished": (
             "LoadHooks._transferred.<locals>.update_from_kv_xfer_finished"
-        ),
-    },
-    "the offload tier": {
-        "CPUOffloadingManager.prepare_load": "OffloadHooks._loading.<locals>.prepare_load",
-        "CPUOffloadingManager.complete_store": "OffloadHooks._stored.<locals>.complete_store",
-        "CPUOffloadingManager.prepare_store": "OffloadHooks._storing.<locals>.prepare_store",
-        "Scheduler._free_blocks": "OffloadHooks._free_blocks.<locals>.free_blocks",
-        "Scheduler._update_waiting_for_remote_kv": (
-            "OffloadHooks._loaded.<locals>.update_waiting_for_remote_kv"
-        ),
-        "OffloadingConnectorScheduler.get_num_new_matched_tokens": (
-            "OffloadHooks._matched.<locals>.get_num_new_matched_tokens"
-        ),
-        "OffloadingConnectorScheduler.update_connector_output": (
-            "OffloadHooks._output.<locals>.update_connector_output"
         ),
     },
 }
@@ -215,7 +199,6 @@ class Load:
             ("hinted", 3, {"kv_hints": retain(span(0, 64, 9, duration=60), span(64, None, 1))})
         )
         self.ask(("hinted", 3, {"kv_hints": setting(1)}), ("plain", 1, {"kv_hints": [7]}))
-        self.ask(("away", 3, claim("away", 3, "offloadable")), ("plain", 4))
         self.ask(("weak", 3, claim("weak", 3, "demotable")), ("plain", 5))
         self.ask(("demotes", 19))
         self.ask(("best", 3, claim("best", 3, "best_effort")))
@@ -226,7 +209,7 @@ class Load:
             scheduler.finish_requests([each.request_id], RequestStatus.FINISHED_ABORTED)
         self.engine.pool.evict_blocks(set(range(1, 3)))
         scheduler.reset_prefix_cache()
-        self.ask(("resident", 6), ("high", 5), ("away", 4))
+        self.ask(("resident", 6), ("high", 5))
         owner = {"claim_id": "resident", "owner_scope": "tenant"}
         self.ask(("plain", 2, {"release_claim": owner}), ("plain", 20))
 
@@ -257,7 +240,6 @@ class Stage:
         load.begin()
         with watching(called):
             load.run()
-        load.ask(("after", 1))  # what an earlier request copies is done then
         attachment.detach()
         return attachment, load.ends, trace
 
@@ -283,7 +265,7 @@ def configured(kind: str, folder: Path) -> tuple[int, dict[str, Any]]:
     if kind == "a connector":
         name = FailingConnector.__name__
         return USABLE, {**saving(folder / "saved", "recompute", name), **length}
-    return USABLE, {**(offloading() if kind == "the offload tier" else {}), **length}
+    return USABLE, length
 
 
 @pytest.fixture(
