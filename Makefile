@@ -18,6 +18,7 @@ SGLANG ?= 0.5.23
 DYNAMO ?= 1.6.1
 OTLP ?= 1.45.2
 ROTEL ?= 0.0.1a15
+NIXL ?= 1.5.1
 BIN   := $(VENV)/bin
 STAMP := $(VENV)/.stamp
 PIP   := $(BIN)/python -m pip --disable-pip-version-check --no-input
@@ -27,7 +28,7 @@ export PYTHONDONTWRITEBYTECODE :=
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help demo test test-slow test-deep test-wheel native-core test-vllm test-vllm-core test-sglang test-dynamo test-otlp test-prometheus test-vllm-gpu setup-vllm witness repeat bench soak fuzz mutate runs lint docs suite lock clean
+.PHONY: help demo test test-slow test-deep test-wheel native-core test-vllm test-vllm-core test-sglang test-dynamo test-nixl test-otlp test-prometheus test-vllm-gpu setup-vllm witness repeat bench soak fuzz mutate runs lint docs suite lock clean
 
 help: ## Show these targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-13s %s\n", $$1, $$2 }' Makefile
@@ -129,6 +130,16 @@ test-prometheus: $(STAMP) ## Scrape watch by a real Prometheus (fetches Debian's
 		echo "Name a folder that has prometheus and promtool: make test-prometheus PROMETHEUS=..." >&2; \
 		exit 2; }
 	RESIDENT_CLAIMS_PROMETHEUS=$(abspath $(PROMETHEUS)) $(BIN)/python -m pytest tests_prometheus
+
+test-nixl: $(VLLM_VENV)/.stamp ## Observe two engines of that vLLM with NIXL between them (fetches its wheels, 60 MB)
+	@test -e build/nixl/.stamp-$(NIXL) || { rm -rf build/nixl && \
+		$(VLLM_VENV)/bin/python -m venv build/nixl && \
+		ls -d $(CURDIR)/$(VLLM_VENV)/lib/python3*/site-packages \
+			> $$(ls -d build/nixl/lib/python3*/site-packages)/vllm.pth && \
+		build/nixl/bin/python -m pip --disable-pip-version-check --no-input install -qq \
+			--no-deps 'nixl==$(NIXL)' 'nixl-cu12==$(NIXL)' && \
+		touch build/nixl/.stamp-$(NIXL); }
+	$(VLLM_VENV)/bin/python -m pytest tests_nixl
 
 test-vllm-gpu: $(STAMP) ## The same in GPU_VENV=..., with vLLM's own offloading, on a CUDA device
 	@test -n "$(GPU_VENV)" && test -x "$(GPU_VENV)/bin/python" || { \

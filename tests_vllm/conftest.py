@@ -12,10 +12,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from vllm.distributed.kv_transfer.kv_connector.factory import KVConnectorFactory
 from vllm.platforms.cpu import CpuPlatform
 
+from runtime_hooks.engines import adapter_of, installed
 from runtime_hooks.trace.faults import LOG
 from spec.claims.claim import Mode
+from tests_vllm.connectors import FailingConnector
 from tests_vllm.engine import Engine, freeze
 
 Make = Callable[..., Engine]
@@ -66,6 +69,18 @@ def make(tmp_path: Path) -> Iterator[Make]:
     yield engine
     for each in made:
         each.close()
+
+
+@pytest.fixture
+def tried(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Arm engines with the connector that fails, as if it had been tried."""
+    name = FailingConnector.__name__
+    adapter: Any = adapter_of(installed())[0]
+    more = adapter.tried._replace(connectors=(*adapter.tried.connectors, name))
+    monkeypatch.setattr(adapter, "tried", more)
+    loader: Any = lambda: FailingConnector  # noqa: E731
+    monkeypatch.setitem(KVConnectorFactory._registry, name, loader)
+    monkeypatch.setattr(FailingConnector, "fails", [])
 
 
 @pytest.fixture

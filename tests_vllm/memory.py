@@ -1,13 +1,14 @@
 """Measures the memory of a process over many requests and ids, with the plugin and without.
 
 `python -m tests_vllm.memory 20000` prints, for each engine in a process of its own, the resident
-memory after each fifth of the requests, and the bytes that each request of the last three fifths
+memory after each tenth of the requests, and the bytes that each request after the first tenth
 added. Every request has an id of its own, and all but a few have a claim of their own.
 """
 
 from __future__ import annotations
 
 import argparse
+import ctypes
 import gc
 import json
 import subprocess
@@ -24,9 +25,10 @@ from tests_vllm.engine import Engine
 __all__ = ["RUNS", "ask", "main"]
 
 RUNS: Final = ("bare", "claims", "claims, monitor")
-_PARTS: Final = 5
+_PARTS: Final = 10
 _STATM: Final = Path("/proc/self/statm")
 _PAGE: Final = 4096
+_BATCH: Final = 100  # requests between two waits for the events
 _PROMPTS: Final = 8  # as many prompts as fit the pool, so that the cache itself is full soon
 
 
@@ -64,6 +66,12 @@ def ask(engine: Engine, n: int, *, claims: bool = True) -> None:
         engine.core.scheduler.reset_prefix_cache()
 
 
+def _settle(engine: Engine) -> None:
+    """Wait until every event is written and judged: those that wait are no memory of requests."""
+    while engine.armed.attachments[0].journal.waiting:
+        time.sleep(0.001)
+
+
 def _run(kind: str, requests: int, folder: Path) -> dict[str, Any]:
     """Ask that often; the memory in MB after each part, and what the containers hold."""
     monitor = "observe" if kind == RUNS[2] else "off"
@@ -73,27 +81,35 @@ def _run(kind: str, requests: int, folder: Path) -> dict[str, Any]:
     for n in range(_PROMPTS):
         tokens(f"p{n}", 3)
     memory, held, began = [], [], time.monotonic()
+    trim = getattr(ctypes.CDLL(None), "malloc_trim", None)  # glibc keeps what was freed
     for part in range(_PARTS):
         for n in range(part * requests // _PARTS, (part + 1) * requests // _PARTS):
             ask(engine, n + 1, claims=kind != RUNS[0])
+            if n % _BATCH == 0:
+                _settle(engine)
+        _settle(engine)
         gc.collect()
+        if trim is not None:
+            trim(0)
         memory.append(int(_STATM.read_text().split()[1]) * _PAGE)
         held.append(elements(engine.armed.attachments[0].controller))
     took = time.monotonic() - began
-    grown = {k: (held[1][k], v) for k, v in held[-1].items() if v > held[1][k] + 32}
+    grown = {k: (held[0][k], v) for k, v in held[-1].items() if v > held[0][k] + 32}
     faults = dict(engine.armed.attachments[0].faults)
     engine.close()
     return {"memory": memory, "grown": grown, "seconds": round(took), "faults": len(faults)}
 
 
 def _table(requests: int) -> str:
-    lines = [f"{'MB after':18}" + "".join(f"{(i + 1) * requests // 5:>8}" for i in range(_PARTS))]
+    lines = [
+        f"{'MB after':18}" + "".join(f"{(i + 1) * requests // _PARTS:>8}" for i in range(_PARTS))
+    ]
     for kind in RUNS:
         command = [sys.executable, "-m", "tests_vllm.memory", str(requests), "--only", kind]
         done = subprocess.run(command, capture_output=True, text=True, check=True)
         found = json.loads(done.stdout.splitlines()[-1])
         memory = found["memory"]
-        each = (memory[-1] - memory[1]) / (requests * (_PARTS - 2) / _PARTS)
+        each = (memory[-1] - memory[0]) / (requests * (_PARTS - 1) / _PARTS)
         row = "".join(f"{size / 1e6:8.1f}" for size in memory)
         lines.append(f"{kind:18}{row}   {each:6.0f} bytes a request, {found['seconds']} s")
         lines.append(f"{'':18}faults: {found['faults']}; grown: {found['grown'] or 'none'}")

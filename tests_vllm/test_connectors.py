@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from vllm.distributed.kv_transfer.kv_connector.factory import KVConnectorFactory
 
 from runtime_hooks.demo.engine import claim
 from runtime_hooks.demo.scenes import offloading
@@ -38,15 +37,9 @@ Failing = Callable[..., Engine]
 
 
 @pytest.fixture
-def failing(make: Make, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Failing:
-    """Make an engine whose connector fails, armed as if that connector had been tried."""
+def failing(make: Make, tmp_path: Path, tried: None) -> Failing:
+    """Make an engine whose connector fails."""
     name = FailingConnector.__name__
-    tried = ADAPTER.tried
-    more = tried._replace(connectors=(*tried.connectors, name))
-    monkeypatch.setattr(ADAPTER, "tried", more)
-    loader: Any = lambda: FailingConnector  # noqa: E731
-    monkeypatch.setitem(KVConnectorFactory._registry, name, loader)
-    monkeypatch.setattr(FailingConnector, "fails", [])
 
     def made(
         policy: str,
@@ -85,6 +78,8 @@ def test_back(make: Make, tmp_path: Path, several: bool) -> None:
         (e.request_id and e.request_id[0], e.found) for e in mine
     ]
     assert 2 == len(engine.kinds("claim_materialized"))
+    of_copies = ("store_finished", "host_copy_found", "host_copy_lost", "load_finished")
+    assert [] == engine.kinds(*of_copies)  # nobody concludes anything from what it saved
     assert KEPT is engine.judge(Mode.HARD_PROTECTED).verdict
 
 

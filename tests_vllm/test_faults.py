@@ -13,6 +13,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from shutil import rmtree
 from types import CodeType, FrameType
 from typing import Any
 
@@ -27,9 +28,12 @@ from runtime_hooks.engines.shared.hook_points import POINTS
 from spec.claims.claim import Mode
 from spec.contract.modes import Bundle
 from spec.stream.outcome import ModeVerdict
+from tests.runtime_hooks.envelopes import retain, setting, span
 from tests_vllm.architectures import ARCHITECTURES
 from tests_vllm.conftest import Make
+from tests_vllm.connectors import FailingConnector, saving
 from tests_vllm.engine import Engine
+from tests_vllm.test_drafting import drafting
 
 OURS = str(Path(runtime_hooks.__file__).parent) + "/"
 DEMO = OURS + "demo/"
@@ -53,10 +57,27 @@ HOOKED = {
 }
 """The hooks that the load reaches, and the function of the plugin that the engine calls there."""
 
+OTHER = {
+    "two caches": {
+        "KVCacheManager.get_computed_blocks": (
+            "BlockHooks._get_computed_blocks.<locals>.get_computed_blocks"
+        ),
+    },
+    "a drafting model": {},
+    "a connector": {
+        "Scheduler._handle_invalid_blocks": "LoadHooks._invalid.<locals>.handle_invalid_blocks",
+        "Scheduler._connector_finished": "LoadHooks._finished.<locals>.connector_finished",
+        "Scheduler._update_from_kv_xfer_finished": (
+            "LoadHooks._transferred.<locals>.update_from_kv_xfer_finished"
+        ),
+    },
+}
+"""The hooks that the same load reaches in other engines."""
+
 CATCHERS = {"StepHooks._end_refused", "StepHooks.end", "Wraps.attempt", "Wraps.instead"}
 """What these functions call directly, and what catches exceptions for them."""
 
-SHELLS = CATCHERS | set(HOOKED.values())
+SHELLS = CATCHERS | set(HOOKED.values()) | {f for each in OTHER.values() for f in each.values()}
 """The functions that are not made to fail; they call the others."""
 
 ELSEWHERE = {
@@ -171,8 +192,14 @@ class Load:
         self.ask(("timed", 3, timed), ("plain", 2, {"try_claim": tried["resident_claim"]}))
         again = {"claim_id": "timed", "successor": "timed again", "owner_scope": "tenant"}
         self.ask(("plain", 2, {"renew_claim": again}))
-        done = {"claim_id": "timed again", "owner_scope": "tenant"}
+        other = {**again, "claim_id": "timed again", "successor": "timed otherwise"}
+        self.ask(("plain", 2, {"change_mode": {**other, "protection_mode": "demotable"}}))
+        done = {"claim_id": "timed otherwise", "owner_scope": "tenant"}
         self.ask(("plain", 2, {"release_claim": done}))
+        self.ask(
+            ("hinted", 3, {"kv_hints": retain(span(0, 64, 9, duration=60), span(64, None, 1))})
+        )
+        self.ask(("hinted", 3, {"kv_hints": setting(1)}), ("plain", 1, {"kv_hints": [7]}))
         self.ask(("weak", 3, claim("weak", 3, "demotable")), ("plain", 5))
         self.ask(("demotes", 19))
         self.ask(("best", 3, claim("best", 3, "best_effort")))
@@ -191,8 +218,8 @@ class Load:
 class Stage:
     """One engine, hooked anew for each run."""
 
-    def __init__(self, engine: Engine) -> None:
-        self.engine, self.number = engine, 0
+    def __init__(self, engine: Engine, kind: str) -> None:
+        self.engine, self.kind, self.number = engine, kind, 0
 
     def run(self, called: Callable[[CodeType], None]) -> tuple[Any, list[str], Path]:
         """Run the load; returns the attachment, how requests ended, and the trace."""
@@ -208,6 +235,8 @@ class Stage:
         armed.settings = replace(armed.settings, trace=str(trace), defer_s=0.01)
         armed.attach(engine.core.scheduler)
         (attachment,) = armed.attachments
+        rmtree(trace.with_name("saved"), ignore_errors=True)
+        FailingConnector.fails[:] = [0.5]
         load = Load(engine)
         load.begin()
         with watching(called):
@@ -227,14 +256,25 @@ def unused(engine: Engine) -> list[int]:
     return sorted(found)
 
 
-@pytest.fixture(
-    params=["", pytest.param("gpt-oss", marks=pytest.mark.deep)], ids=["one cache", "two caches"]
-)
-def stage(make: Make, request: pytest.FixtureRequest) -> Stage:
+def configured(kind: str, folder: Path) -> tuple[int, dict[str, Any]]:
+    """The usable blocks and the configuration of an engine of a kind."""
     length = {"max_model_len": USABLE * 32}
-    if not request.param:
-        return Stage(make(USABLE, engine=length))
-    return Stage(make(2 * USABLE + 2, engine={"config": ARCHITECTURES[request.param], **length}))
+    if kind == "two caches":
+        return 2 * USABLE + 2, {"config": ARCHITECTURES["gpt-oss"], **length}
+    if kind == "a drafting model":
+        return USABLE + 2, {**drafting("eagle", folder), **length}
+    if kind == "a connector":
+        name = FailingConnector.__name__
+        return USABLE, {**saving(folder / "saved", "recompute", name), **length}
+    return USABLE, length
+
+
+@pytest.fixture(
+    params=["one cache", *(pytest.param(kind, marks=pytest.mark.deep) for kind in OTHER)]
+)
+def stage(make: Make, tried: None, tmp_path: Path, request: pytest.FixtureRequest) -> Stage:
+    usable, engine = configured(request.param, tmp_path)
+    return Stage(make(usable, engine=engine), request.param)
 
 
 def reached(stage: Stage) -> Counter[CodeType]:
@@ -256,7 +296,8 @@ class TestHooks:
     def test_reached(self, stage: Stage) -> None:
         """The load reaches every hook, or it is said what else does."""
         assert {point.name for point in POINTS} == HOOKED.keys() | ELSEWHERE.keys()
-        assert {code.co_qualname for code in reached(stage)} >= SHELLS
+        shells = CATCHERS | {*HOOKED.values(), *OTHER.get(stage.kind, {}).values()}
+        assert {code.co_qualname for code in reached(stage)} >= shells
 
 
 class TestFault:

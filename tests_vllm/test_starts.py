@@ -124,7 +124,9 @@ OWN = KVTransferConfig(
     kv_connector="OffloadingConnector", kv_connector_module_path="own", kv_role="kv_both"
 )
 ALL = EngineTried(
-    (*CONNECTORS, "ExampleConnector", "MultiConnector"), several=CONNECTORS, images=True
+    (*CONNECTORS, "ExampleConnector", "MultiConnector", "NixlConnector"),
+    several=CONNECTORS,
+    images=True,
 )
 
 
@@ -142,8 +144,8 @@ REFUSED: dict[str, tuple[Callable[[], dict[str, Any]], str]] = {
     "decode": (sized("decode_context_parallel_size"), "decode_context_parallel_size is 2"),
     "drafting": (lambda: {"speculative": SimpleNamespace(method="mtp")}, "drafted by mtp"),
     "connector": (
-        lambda: {"transfer": KVTransferConfig(kv_connector="NixlConnector", kv_role="kv_both")},
-        "the KV connector is NixlConnector, which is none of those that were tried: Offloading",
+        lambda: {"transfer": KVTransferConfig(kv_connector="MooncakeConnector", kv_role="kv_both")},
+        "the KV connector is MooncakeConnector, which is none of those that were tried: Offloading",
     ),
     "connector of a module": (lambda: {"transfer": OWN}, "connector is own.OffloadingConnector"),
     "connector, tensor": (
@@ -159,8 +161,12 @@ REFUSED: dict[str, tuple[Callable[[], dict[str, Any]], str]] = {
         "the KV connector is ExampleConnector, which was tried without drafting",
     ),
     "connectors": (
+        lambda: {"transfer": several("ExampleConnector", "MooncakeConnector")},
+        "the KV connector is MooncakeConnector",
+    ),
+    "connectors, with NIXL": (
         lambda: {"transfer": several("ExampleConnector", "NixlConnector")},
-        "the KV connector is NixlConnector",
+        "NixlConnector is a part of MultiConnector, and was tried by itself",
     ),
     "connectors, with a tier": (
         lambda: {"transfer": several("ExampleConnector", "OffloadingConnector")},

@@ -53,7 +53,7 @@ def mode_asked(text: str) -> Mode | None:
 
 _MOST: Final = 1_000_000_000
 MOST_IDS: Final = 100_000_000
-"""Ids that can be remembered: they take 4 GiB."""
+"""Ids that can be remembered: they take 1 GiB in the native core."""
 
 _BEYOND: Final = "One more breaks the stream, and claims that are alive are inconclusive."
 
@@ -84,9 +84,9 @@ IdsOption: TypeAlias = Annotated[
         metavar="N",
         min=1,
         max=MOST_IDS,
-        help="Remember the ids of N claims that ended and are no longer tracked, 32 to 64 bytes "
-        "each. Then older ids are forgotten: that a claim of such an id begins again is not "
-        "noticed, and the theorem does not apply.",
+        help="Remember the ids of N claims that ended and are no longer tracked, some 9 bytes "
+        "each in the native core, 160 without. Then older ids are forgotten: that a claim of such "
+        "an id begins again is not noticed, and the theorem does not apply.",
     ),
 ]
 

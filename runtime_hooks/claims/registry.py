@@ -14,6 +14,7 @@ from runtime_hooks.claims.capacity import ClaimedBlocks
 from runtime_hooks.claims.entry import WATCHED, Entry
 from runtime_hooks.claims.owners import Owners
 from runtime_hooks.claims.qualified import ClaimNames
+from runtime_hooks.claims.used_ids import UsedIds
 from runtime_hooks.settings.config import TAKEN
 from spec.claims.claim import Instant, Mode
 from spec.claims.durations import TimeUnit
@@ -82,7 +83,7 @@ class Registry:
         self._settings, self._usable, self._emitter = settings, usable, emitter
         self._now, self._faults = now, faults
         self._modes = frozenset(TAKEN) - (set() if tier else {Mode.OFFLOADABLE})
-        self._used_ids: set[bytes] = set()  # of claims that were accepted
+        self._used_ids = UsedIds()  # of claims that were accepted
         self._used_by: Counter[bytes] = Counter()  # ids that each owner has used
         # By clock: when claims end, and their ids. An id is used once, so it names one claim.
         self._ends: dict[TimeUnit, list[tuple[int, str]]] = {unit: [] for unit in TimeUnit}
@@ -111,7 +112,7 @@ class Registry:
             return f"this engine keeps no {mode} claims: {_NOT_HERE[mode]}"
         if (differs := self._differs(claim, keys)) is not None:
             return f"claim id {of} is live with {differs}; a new promise needs a new id"
-        if _digest(engine_id) in self._used_ids:
+        if engine_id in self._used_ids:
             return f"claim id {of} was used before; a new promise needs a new id"
         if len(self._used_ids) >= self._settings.lives:
             return f"{self._settings.lives} claims were accepted in this run, which is the most"
@@ -180,7 +181,7 @@ class Registry:
         blocks = self.groups.needed(keys)
         entry = Entry(claim, keys, blocks, since_ns=now, terms=terms, named=named)
         self.live[claim.claim_id] = entry
-        self._used_ids.add(_digest(claim.claim_id))
+        self._used_ids.add(claim.claim_id)
         self._used_by[_digest(claim.owner_scope)] += 1
         self.owners.add(entry)
         self._count(entry, live=True)

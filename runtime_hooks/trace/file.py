@@ -53,7 +53,7 @@ class NewFile:
 
 
 class TraceFile:
-    """The trace of one stream.
+    """The trace of one stream, in the file `path`.
 
     `failed` says that it is written no more; any thread may read it. `lost` is called then, on the
     journal's thread.
@@ -63,6 +63,7 @@ class TraceFile:
     """
 
     def __init__(self, path: str) -> None:
+        self.path = path
         self._file = NewFile(path, "the trace", "trace")
         self._size = 0  # bytes of the whole lines
         self.failed = False

@@ -30,7 +30,7 @@ _FINISHED: Final = Kind.REQUEST_FINISHED
 _BOUND: Final = _NOT_OVER | {_ARRIVED, _FINISHED}
 """The kinds that depend on whether the request is in hand, or over."""
 
-_REMEMBERED: Final = 65_536
+_REMEMBERED: Final = 4_096
 """Requests that ended and are remembered."""
 
 

@@ -12,7 +12,7 @@ from runtime_hooks.trace.journal import Journal
 
 __all__ = ["elements"]
 
-_CONTAINERS = (dict, list, set, frozenset, deque, tuple)
+_CONTAINERS = (dict, list, set, frozenset, deque, tuple, bytearray)
 
 
 def elements(root: object) -> Counter[str]:

@@ -7,6 +7,7 @@ use crate::claim::{verdict_of, Claim, BEGINS, TERMS};
 use crate::concern::{about, concerned, OPENS_MANY};
 use crate::contradictions::{check, check_reuse};
 use crate::delivery::Delivery;
+use crate::digests::Digests;
 use crate::durations;
 use crate::event::{self, Event, Kinds, Mark};
 use crate::facts::{Effect, Facts, ABOUT_BLOCKS};
@@ -44,8 +45,9 @@ record! {
 
 record! {
     /// What a stream came to so far. `ended` has the claims of this period that ended last, `gone`
-    /// the ids of those before them. `past` has what claims of earlier periods came to, and claims that were not kept,
-    /// and counts the others; `forgotten` counts claims that more of this period pushed out.
+    /// digests of the ids of those before them. `past` has what claims of earlier periods came to,
+    /// and claims that were not kept, and counts the others; `forgotten` counts claims that more of
+    /// this period pushed out.
     #[derive(Default)]
     pub struct State {
         order: Order,
@@ -59,7 +61,7 @@ record! {
         left: Option<Reason>,
         observes: Kinds,
         told: Kinds,
-        gone: Set<Name>,
+        gone: Digests,
         ended: Map<Name, u32>,
     }
 }
@@ -456,7 +458,7 @@ impl Judge {
         let object = state.run.objects.anonymous();
         let mut claim = Claim::new(name, state.run.claims.made, object, state.period, &self.tables);
         claim.begin(self.asked.default, &self.tables);
-        if state.gone.contains(name) {
+        if self.names.with(name, |id| state.gone.contains(id)) {
             claim.distrust_for(Code::IdReused, "a claim of this id ended before", at);
         }
         let number = state.run.claims.add(claim);
@@ -752,7 +754,7 @@ impl Judge {
         if state.ended.len() > self.asked.limits.ended {
             if let Some((name, oldest)) = state.ended.pop_first() {
                 state.run.ids.remove(name);
-                state.gone.add(name);
+                self.names.with(name, |id| state.gone.add(id));
                 if state.gone.len() > self.asked.limits.ids {
                     state.gone.pop_first();
                 }

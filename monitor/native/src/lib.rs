@@ -8,6 +8,7 @@ pub mod concern;
 pub mod contradictions;
 pub mod core;
 pub mod delivery;
+pub mod digests;
 pub mod durations;
 pub mod event;
 pub mod facts;

@@ -13,6 +13,7 @@ pub struct Name(NonZeroU32);
 const NUMBER: u32 = 1 << 31;
 const MARK: u8 = 0xff; // begins the digits of a number that is interned; no UTF-8 has it
 const FREE: u32 = u32::MAX;
+const FEW: usize = 1 << 14; // names that are not swept
 
 impl Name {
     fn of(raw: u32) -> Self {
@@ -57,7 +58,7 @@ impl Default for Names {
             slots: vec![(0, FREE); 1024],
             free: Vec::new(),
             fixed: 1,
-            sweep_at: 1 << 16,
+            sweep_at: FEW,
             seed: RandomState::new().hash_one(0u8),
         }
     }
@@ -204,7 +205,7 @@ impl Names {
             }
         }
         self.resize();
-        self.sweep_at = (2 * (self.texts.len() - self.free.len())).max(1 << 16);
+        self.sweep_at = (2 * (self.texts.len() - self.free.len())).max(FEW);
     }
 }
 

@@ -7,7 +7,7 @@ use crate::names::Name;
 use crate::record;
 use crate::tables::Tables;
 
-const REMEMBERED: usize = 65_536;
+const REMEMBERED: usize = 4_096;
 const USES: Kinds = Kinds::of(&[event::PREFIX_LOOKUP, event::PREFIX_REUSED, event::BLOCK_CACHED]);
 
 record! {

@@ -48,6 +48,7 @@ CONNECTORS: Final = ("OffloadingConnector",)
 """The KV connectors that were tried with every version."""
 
 _SEVERAL: Final = "MultiConnector"
+_ALONE: Final = (*CONNECTORS, "NixlConnector")
 _DRAFTING: Final = ("ngram", "eagle", "eagle3", "draft_model")
 _CACHES: Final = (
     FullAttentionSpec,
@@ -134,8 +135,8 @@ def _unfit_connector(config: VllmConfig, connectors: Sequence[str]) -> str:
         if each not in connectors or module:
             shown = f"{module}.{each}" if module else each
             return f"the KV connector is {shown}, which is none of those that were tried: {tried}"
-    if any(each in CONNECTORS for each, _ in used[1:]):
-        return f"{CONNECTORS[0]} is a part of {name}, and was tried by itself"
+    for part in (each for each, _ in used[1:] if each in _ALONE):
+        return f"{part} is a part of {name}, and was tried by itself"
     if name in CONNECTORS:
         return ""
     if config.parallel_config.tensor_parallel_size > 1:

@@ -45,9 +45,13 @@ class RankedQueue:
             return
         if self._wraps is not None and not self._wrapped:
             self._wrapped = True
-            self._wraps.put(self._queue, "popleft_n", self._popleft_n)
-            self._wraps.put(self._queue, "append_n", self._append_n)
-            self._wraps.put(self._queue, "remove", self._remove)
+            try:
+                self._wraps.put(self._queue, "popleft_n", self._popleft_n)
+                self._wraps.put(self._queue, "append_n", self._append_n)
+                self._wraps.put(self._queue, "remove", self._remove)
+            except Exception as fault:  # ranks without one of them would break the queue
+                self._give_up("rank", fault)
+                return
         for block_id, rank in ranks.items():
             self._set_rank(self._pool.blocks[block_id], rank)
             if self._broken:

@@ -8,12 +8,12 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
-from runtime_hooks.engines.checks import Hook
+from runtime_hooks.engines.checks import Hook, Reads
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-__all__ = ["POINTS", "taking"]
+__all__ = ["LEASES", "POINTS", "taking"]
 
 _SCHEDULER: Final = "vllm.v1.core.sched.scheduler:Scheduler."
 _POOL: Final = "vllm.v1.core.block_pool:BlockPool."
@@ -273,3 +273,19 @@ def taking(parameters: Mapping[str, tuple[str, ...]]) -> tuple[Hook, ...]:
     if unknown := parameters.keys() - {point.name for point in POINTS}:
         raise ValueError(f"not hooked: {', '.join(sorted(unknown))}")
     return tuple(replace(each, takes=parameters.get(each.name, each.takes)) for each in POINTS)
+
+
+LEASES: Final = (
+    Hook(
+        f"{_SCHEDULER}_connector_finished",
+        ("self", "request"),
+        sees="the blocks of a request are left for another engine to read",
+    ),
+    Hook(
+        f"{_SCHEDULER}_update_from_kv_xfer_finished",
+        ("self", "kv_connector_output"),
+        sees="a read by another engine, or of the blocks of another engine, has ended",
+    ),
+    Reads("vllm.v1.outputs:KVConnectorOutput", ("finished_sending", "kv_connector_stats")),
+)
+"""The points at which `LoadHooks` observes leases, of versions with a connector that has them."""

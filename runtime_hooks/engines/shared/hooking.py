@@ -41,6 +41,8 @@ from runtime_hooks.engines.shared.steps import StepHooks
 from runtime_hooks.engines.shared.worker import check_workers
 from runtime_hooks.engines.shared.wraps import Wraps
 from runtime_hooks.trace.faults import not_armed
+from runtime_hooks.trace.file import TraceFile
+from runtime_hooks.trace.leases import SUFFIX, LeaseLog
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -117,7 +119,11 @@ class VllmAdapter:
         )
         wraps, steps = Wraps(controller), self.step_hooks(scheduler, blocks)
 
+        trace = journal.sink(TraceFile)
+        leases = LeaseLog(f"{'' if trace is None else trace.path}{SUFFIX}")
+
         def restore() -> None:
+            leases.close()
             if routes is not None:
                 routes.close()
             pool.restore()
@@ -132,7 +138,7 @@ class VllmAdapter:
             if tier is not None:
                 tier.install(controller, wraps, steps, blocks)
             elif scheduler.connector is not None:
-                LoadHooks(scheduler, blocks).install(wraps, steps)
+                LoadHooks(scheduler, blocks, leases).install(wraps, steps)
             if routes is not None:
                 ClaimRoutes(scheduler.hash_block_size, groups.lead, routes).install(
                     controller, steps

@@ -1,12 +1,17 @@
 """Observes what a KV connector loads into the pool, where it is no offload tier of claims.
 
+A connector may leave the blocks of a request that ended for another engine to read: a lease. Its
+beginning, its end and the reads are no events of claims, and have a file of their own.
+
 Only what the base class of connectors tells the scheduler is used. So this does not observe what a
 connector saves, nor how long it keeps that, nor whether the bytes that it loads are right.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
+
+from runtime_hooks.trace.names import name_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection
@@ -14,8 +19,12 @@ if TYPE_CHECKING:
     from runtime_hooks.engines.shared.blocks import BlockHooks
     from runtime_hooks.engines.shared.steps import StepHooks
     from runtime_hooks.engines.shared.wraps import Wraps
+    from runtime_hooks.trace.leases import LeaseLog
 
 __all__ = ["LoadHooks"]
+
+_EXPIRED: Final = "num_kv_expired_reqs"  # of the statistics of NixlConnector
+_NAMED: Final = ("remote_engine_id", "remote_request_id")
 
 
 class LoadHooks:
@@ -25,8 +34,9 @@ class LoadHooks:
     on blocks.
     """
 
-    def __init__(self, scheduler: Any, blocks: BlockHooks) -> None:
-        self._scheduler, self._blocks = scheduler, blocks
+    def __init__(self, scheduler: Any, blocks: BlockHooks, leases: LeaseLog) -> None:
+        self._scheduler, self._blocks, self._leases = scheduler, blocks, leases
+        self._leased: dict[str, str] = {}  # leases of this engine, by request
         self._step: Any = None  # whose output reports blocks that were not loaded
 
     def install(self, wraps: Wraps, steps: StepHooks) -> None:
@@ -34,7 +44,48 @@ class LoadHooks:
         self._wraps = wraps
         wraps.put(self._scheduler, "_update_waiting_for_remote_kv", self._loaded)
         wraps.put(self._scheduler, "_handle_invalid_blocks", self._invalid)
+        wraps.put(self._scheduler, "_connector_finished", self._finished)
+        wraps.put(self._scheduler, "_update_from_kv_xfer_finished", self._transferred)
         steps.step_computed = self._computed
+
+    # Leases.
+
+    def _finished(self, call: Callable[[Any], Any]) -> Callable[[Any], Any]:
+        def connector_finished(request: Any) -> Any:
+            delayed, params = call(request)
+            if delayed:
+                self._wraps.attempt("_connector_finished", self._lease, request, params)
+            return delayed, params
+
+        return connector_finished
+
+    def _lease(self, request: Any, params: Any) -> None:
+        if lease := _lease_of(params):
+            self._leased[request.request_id] = lease
+            self._leases.began(lease, sum(map(len, params["remote_block_ids"])))
+
+    def _transferred(self, call: Callable[[Any], None]) -> Callable[[Any], None]:
+        def update_from_kv_xfer_finished(kv_connector_output: Any) -> None:
+            self._wraps.attempt("_update_from_kv_xfer_finished", self._note, kv_connector_output)
+            call(kv_connector_output)
+
+        return update_from_kv_xfer_finished
+
+    def _note(self, transfers: Any) -> None:
+        """Note the leases and the reads that have ended. A step counts the leases that ended by
+        their time, and does not name them.
+        """
+        sent = sorted(transfers.finished_sending or ())
+        expired = len(getattr(transfers.kv_connector_stats, "data", {}).get(_EXPIRED, ()))
+        for request_id in sent:
+            if lease := self._leased.pop(request_id, ""):
+                all_or_none = expired in (0, len(sent))
+                self._leases.ended(lease, expired=bool(expired) if all_or_none else None)
+        for request_id in sorted(transfers.finished_recving or ()):
+            if lease := _lease_of(self._scheduler.requests[request_id].kv_transfer_params):
+                self._leases.read(lease, request_id)
+
+    # Loads.
 
     def _loaded(self, call: Callable[[Any], None]) -> Callable[[Any], None]:
         """A load has ended on which a request waited: what vLLM caches now was loaded."""
@@ -80,3 +131,10 @@ class LoadHooks:
             for each in manager.coordinator.single_type_managers:
                 if each.num_cached_block.get(request_id, 0) > valid:
                     each.num_cached_block[request_id] = valid  # cached again once computed
+
+
+def _lease_of(params: Any) -> str:
+    """The lease that the parameters of a transfer are about; empty where they name none."""
+    ids = [params.get(name) for name in _NAMED] if isinstance(params, dict) else []
+    texts = [name_of(each) for each in ids if isinstance(each, str)]
+    return "/".join(texts) if len(texts) == len(_NAMED) else ""

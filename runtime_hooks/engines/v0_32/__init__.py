@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Final
 
 from runtime_hooks.engines.shared.attributes import READS
 from runtime_hooks.engines.shared.engine import CONNECTORS, Tried
-from runtime_hooks.engines.shared.hook_points import POINTS
+from runtime_hooks.engines.shared.hook_points import LEASES, POINTS
 from runtime_hooks.engines.shared.hooking import VllmAdapter
 
 if TYPE_CHECKING:
@@ -15,7 +15,9 @@ if TYPE_CHECKING:
 __all__ = ["ADAPTER"]
 
 _TRIED: Final = Tried(
-    (*CONNECTORS, "ExampleConnector", "MultiConnector"), several=CONNECTORS, images=True
+    (*CONNECTORS, "ExampleConnector", "MultiConnector", "NixlConnector"),
+    several=CONNECTORS,
+    images=True,
 )
 
-ADAPTER: Final[Adapter] = VllmAdapter((*POINTS, *READS), _TRIED)
+ADAPTER: Final[Adapter] = VllmAdapter((*POINTS, *READS, *LEASES), _TRIED)

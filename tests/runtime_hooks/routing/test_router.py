@@ -19,6 +19,7 @@ from runtime_hooks.routing.router import (
 )
 from runtime_hooks.routing.routes import RouteLog, RouteTable
 from runtime_hooks.settings.config import Routing
+from tests.runtime_hooks.envelopes import setting
 
 IDLE = (0.0, 0.0, 0.0)
 PROMPT = list(range(100))
@@ -106,6 +107,13 @@ class TestNames:
     def test_hostile(self, server: Server, stated: Any) -> None:
         """What is no claim names none."""
         assert Choice(None, "balancer") == server.choose(PROMPT, resident_claim=stated, pin=stated)
+
+    def test_hints(self, server: Server) -> None:
+        """A hint is not looked at: its prefix decides, and not the claim that it would replace."""
+        server.claims(1, "c@1", 64)
+        later = setting(2)
+        assert Choice(None, "balancer") == server.choose([9, *PROMPT], kv_hints=later)
+        assert Choice(1, "prefix") == server.choose(PROMPT, kv_hints=later)
 
     def test_in_flight(self, server: Server) -> None:
         """What names the claim, or the job, of a request that is under way follows it, until the

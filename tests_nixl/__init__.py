@@ -1,0 +1,1 @@
+"""Tests with NixlConnector between two real engines of vLLM on the CPU."""
