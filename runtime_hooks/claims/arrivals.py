@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
+    from runtime_hooks.claims.preregistration import Prompt
     from spec.events.canonical import CapacityProof
 
 __all__ = ["Arrival", "Decision", "Refusal"]
@@ -29,7 +30,8 @@ class Arrival(msgspec.Struct, frozen=True):
     `caller` is who calls by the request's own word, with a proof. `scope` is the authenticated
     owner scope: empty for an unknown caller, None where callers are not authenticated.
     `namespace` and `adapter` belong to the cache identity of its blocks. `elsewhere` says that it
-    is sent to another rank where it does not fit beside the claims.
+    is sent to another rank where it does not fit beside the claims. `prompt` gives its tokens; it
+    is None where they are not known.
     """
 
     request_id: str
@@ -52,6 +54,7 @@ class Arrival(msgspec.Struct, frozen=True):
     least: int = 0
     certain: int = 0
     elsewhere: bool = False
+    prompt: Callable[[], Prompt] | None = None
 
     @property
     def actions(self) -> tuple[object, ...]:

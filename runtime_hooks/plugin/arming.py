@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import os
+import sys
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
@@ -85,15 +86,19 @@ class Armed:
         """
         for attachment in self.attachments:
             server = self._servers.get(id(scheduler))
-            if attachment.scheduler is scheduler and server is not None:
-                server.wake = partial(wake, attachment.operate)
+            if attachment.scheduler is scheduler:
+                if server is not None:
+                    server.wake = partial(wake, attachment.operate)
+                if self.settings.resume:
+                    wake(attachment.operate)  # claims of the engine before need no request
 
     def leave(self, scheduler: Any) -> None:
         """The engine of a scheduler ends: end its hooks and its stream."""
         for attachment in self.attachments:
             if attachment.scheduler is scheduler:
                 try:
-                    attachment.end()
+                    # vLLM shuts an engine down while the error that ends it is on its way.
+                    attachment.end(orderly=not isinstance(sys.exception(), Exception))
                 except Exception:
                     LOG.exception("resident-claims: the stream could not be ended")
                 self.unserve(scheduler)
@@ -101,6 +106,11 @@ class Armed:
     def _attachment(self, scheduler: Any) -> Attachment:
         number = next(self._numbers)
         rank = self.adapter.rank(scheduler)
+        if self.settings.resume and rank is not None:
+            raise ArmingError(
+                "the setting `resume` names one file, and the server has data-parallel ranks",
+                "leave it out: no claim outlives a rank",
+            )
         folder = Path(self.settings.control) if self.settings.control else default_folder()
         name = f"{os.getpid()}{f'-{number}' if number else ''}{'' if rank is None else rank}"
         path, stream = self.settings.trace.replace("{pid}", name), f"vllm:{name}"
