@@ -94,6 +94,7 @@ class Controller:
         self.faults = Faults()
         self._clock = clock
         self._resume = self._to_take = settings.resume
+        self._next_engine = next_engine
         self._now = dict.fromkeys(TimeUnit, 0)  # in ns; steps that have begun
         self._callers = Callers() if settings.scopes else None
         self._emitter = Emitter(journal, settings.drill)
@@ -357,8 +358,12 @@ class Controller:
         except SpecError as error:
             LOG.error("resident-claims: no claim is resumed: %s", error)
             return
-        if content is not None:
-            self._admission.resuming.resume(content)
+        if content is None or self._next_engine is None:
+            return
+        prompts = self._admission.resuming.resume(content)
+        self.inbox.drain()
+        for prompt in prompts:
+            self._next_engine.restore(prompt)
 
     def save(self) -> None:
         """The engine stops in order: write the claims that outlive it."""

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, Final, Protocol
 
 from msgspec.structs import replace
 
-from runtime_hooks.claims.metadata import Resume, resume_of
+from runtime_hooks.claims.metadata import Resume, UnreadableClaim, resume_of
 from runtime_hooks.claims.outliving import MOST_CLAIMS, MOST_TOKENS, SCHEMA, Outliving, Stored
 from runtime_hooks.claims.preregistration import Prompt
 from runtime_hooks.claims.registry import seconds_text
@@ -40,6 +40,7 @@ __all__ = ["NextEngine", "Resuming"]
 
 _NS: Final = 1_000_000_000
 _LONGEST: Final = 1024  # characters of a cache salt
+_UNREADABLE: Final = "what the file has of it is no claim"
 _OVER: Final = "its duration is over"
 
 
@@ -197,16 +198,19 @@ class Resuming:
             kept.salt,
         )
 
-    def resume(self, content: Outliving) -> None:
+    def resume(self, content: Outliving) -> list[Prompt]:
         """Have the claims of the engine before resumed; for each that is not, its end is reported.
 
         The time between the engines counts. A wall clock that was set back gives no claim more
         than it had left.
+
+        Returns:
+            The prompts to be loaded.
         """
         assert self._engine is not None
         down = max(Fraction(0), Fraction(time.time()) - Fraction(content.saved_at))
         differs = _difference(content.cache, self._engine.cache)
-        resumed = 0
+        resumed, prompts = 0, list[Prompt]()
         for number, each in enumerate(content.claims):
             name = f"resumed claim {number}"
             try:
@@ -215,16 +219,19 @@ class Resuming:
                 name = self._names.resume(claim.claim_id, each.stops)
                 if differs:
                     raise ClaimError(differs)
-                self._register(name, each, claim, prompt, down)
+                if self._register(name, each, claim, prompt, down):
+                    prompts.append(prompt)
                 resumed += 1
             except ClaimError as error:
-                self._decline(name, f"{_origin(each)}, and is not resumed: {error}")
+                why = _UNREADABLE if isinstance(error, UnreadableClaim) else error
+                self._decline(name, f"{_origin(each)}, and is not resumed: {why}")
         LOG.info("resident-claims: %d of %d claims are resumed", resumed, len(content.claims))
+        return prompts
 
     def _register(
         self, name: str, stored: Stored, claim: ResidentClaim, prompt: Prompt, down: Fraction
-    ) -> None:
-        """Have a successor wait for its prefix, and the prefix loaded.
+    ) -> bool:
+        """Have a successor wait for its prefix; returns whether it is to be loaded.
 
         Raises:
             ClaimError: it cannot be resumed.
@@ -245,8 +252,7 @@ class Resuming:
         self._kept[name] = kept
         if kept.ends_ns is not None:
             heapq.heappush(self._ends, (kept.ends_ns, name))
-        if how is Resume.RESTORE and self._engine.tier and found == stored.object_id:
-            self._engine.restore(prompt)
+        return how is Resume.RESTORE and self._engine.tier and found == stored.object_id
 
     def _left(self, kept: _Kept) -> dict[str, str]:
         """What is left of the duration of a claim that waits, as a term."""
