@@ -1,19 +1,39 @@
-"""Describes a request to the controller, and the controller's decision on it."""
+"""Describes a request and its prompt to the controller, and the controller's decision on it."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
+
+from spec.language.errors import ClaimError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from runtime_hooks.claims.preregistration import Prompt
     from spec.events.canonical import CapacityProof
 
-__all__ = ["Arrival", "Decision", "Refusal"]
+__all__ = ["Arrival", "Decision", "Prompt", "Refusal"]
+
+_MOST_TOKENS: Final = 1 << 20
+
+
+@dataclass(frozen=True, slots=True)
+class Prompt:
+    """The prompt of a claim as token ids, and its cache salt.
+
+    Raises:
+        ClaimError: these are not token ids.
+    """
+
+    token_ids: tuple[int, ...]
+    salt: str = ""
+
+    def __post_init__(self) -> None:
+        ids = self.token_ids
+        if len(ids) > _MOST_TOKENS or not all(type(i) is int and 0 <= i < 2**31 for i in ids):
+            raise ClaimError("these are not token ids", f"give at most {_MOST_TOKENS} numbers")
 
 
 class Arrival(msgspec.Struct, frozen=True):

@@ -69,7 +69,7 @@ ON_ABORT: Final = "on_abort"
 """The field of a claim that says what becomes of it if its request is aborted."""
 
 RESUME: Final = "resume"
-"""The field of a claim that says whether it outlives its engine, and the key of the answer to it."""
+"""The field of a claim that says whether it outlives its engine, and the key of the answer."""
 
 
 class Resume(StrEnum):

@@ -110,8 +110,9 @@ def take(path: str) -> Outliving | None:
         if sum(len(each.prompt_token_ids) for each in content.claims) > MOST_TOKENS:
             raise ValueError(f"its prompts have more than {MOST_TOKENS} tokens")
         os.unlink(moved)
-    except (OSError, ValueError) as error:  # those of msgspec quote no text of the file
-        raise SpecError(f"{moved} is not resumed: {_reason(error)}", "look at it, or remove it") from None
+    except (OSError, ValueError) as error:
+        why = f"{moved} is not resumed: {_reason(error)}"
+        raise SpecError(why, "look at it, or remove it") from None
     return content
 
 

@@ -23,13 +23,13 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
     from concurrent.futures import Future
 
-    from runtime_hooks.claims.arrivals import Arrival
+    from runtime_hooks.claims.arrivals import Arrival, Prompt
     from runtime_hooks.claims.inbox import Inbox
     from runtime_hooks.claims.metadata import ModeChange
     from runtime_hooks.claims.qualified import ClaimNames
     from spec.claims.claim import CacheIdentity, Mode, ResidentClaim
 
-__all__ = ["MOST", "Preregistration", "Prompt", "Ticket"]
+__all__ = ["MOST", "Preregistration", "Ticket"]
 
 MOST: Final = 1_000
 """The most claims that may wait at a time."""
@@ -38,24 +38,6 @@ WAITING: Final = "waiting"
 ACCEPTED: Final = "accepted"
 REJECTED: Final = "rejected"
 OVER: Final = "over"
-_MOST_TOKENS: Final = 1 << 20
-
-
-@dataclass(frozen=True, slots=True)
-class Prompt:
-    """The prompt of a claim as token ids, and its cache salt.
-
-    Raises:
-        ClaimError: these are not token ids.
-    """
-
-    token_ids: tuple[int, ...]
-    salt: str = ""
-
-    def __post_init__(self) -> None:
-        ids = self.token_ids
-        if len(ids) > _MOST_TOKENS or not all(type(i) is int and 0 <= i < 2**31 for i in ids):
-            raise ClaimError("these are not token ids", f"give at most {_MOST_TOKENS} numbers")
 
 
 @dataclass(slots=True, eq=False)

@@ -3,8 +3,8 @@
 Where callers are authenticated an id is its owner's own. There the engine's id of a claim is the
 owner, a slash, and the owner's id: an owner learns nothing of the ids of others, and every claim of
 the trace has an id of its own (docs/decisions/0021). A claim that ended before its owner knew of it
-leaves its id free; the next one of that id has the number of the try appended. A claim that outlived
-engines has their number appended (docs/decisions/0037).
+leaves its id free; the next one of that id has the number of the try appended. A claim that
+outlived engines has their number appended (docs/decisions/0037).
 """
 
 from __future__ import annotations

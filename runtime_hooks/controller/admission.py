@@ -35,10 +35,9 @@ from spec.language.errors import ClaimError
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from runtime_hooks.claims.arrivals import Arrival
+    from runtime_hooks.claims.arrivals import Arrival, Prompt
     from runtime_hooks.claims.entry import Entry
     from runtime_hooks.claims.inbox import Inbox
-    from runtime_hooks.claims.preregistration import Prompt
     from runtime_hooks.claims.registry import Now, Registry
     from runtime_hooks.controller.resuming import NextEngine
     from runtime_hooks.enforce.victim_exclusion import EvictablePool

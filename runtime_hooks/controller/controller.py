@@ -40,9 +40,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from concurrent.futures import Future
 
-    from runtime_hooks.claims.arrivals import Arrival
+    from runtime_hooks.claims.arrivals import Arrival, Prompt
     from runtime_hooks.claims.entry import Entry
-    from runtime_hooks.claims.preregistration import Preregistration, Prompt
+    from runtime_hooks.claims.preregistration import Preregistration
     from runtime_hooks.controller.resuming import NextEngine
     from runtime_hooks.settings.config import Settings
     from runtime_hooks.trace.journal import Journal

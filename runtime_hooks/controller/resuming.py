@@ -14,17 +14,17 @@ from array import array
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import partial
-from typing import TYPE_CHECKING, Any, Final, Protocol
+from typing import TYPE_CHECKING, Final, Protocol
 
 from msgspec.structs import replace
 
+from runtime_hooks.claims.arrivals import Prompt
 from runtime_hooks.claims.metadata import Resume, UnreadableClaim, resume_of
 from runtime_hooks.claims.outliving import MOST_CLAIMS, MOST_TOKENS, SCHEMA, Outliving, Stored
-from runtime_hooks.claims.preregistration import Prompt
 from runtime_hooks.claims.registry import seconds_text
 from runtime_hooks.trace.faults import LOG
 from runtime_hooks.trace.names import PREFIX
-from spec.claims.durations import Duration, TimeUnit
+from spec.claims.durations import TimeUnit
 from spec.language.errors import ClaimError
 
 if TYPE_CHECKING:
@@ -114,7 +114,11 @@ class Resuming:
             return "this engine has no tier that outlives it: say recompute"
         if arrival.adapter is not None or arrival.prompt is None:
             return "it cannot be resumed: its prompt has an adapter, or no tokens"
-        if len(salt := arrival.prompt().salt) > _LONGEST or not salt.isprintable():
+        try:
+            salt = arrival.prompt().salt
+        except ClaimError as error:
+            return str(error)
+        if len(salt) > _LONGEST or not salt.isprintable():
             return f"it cannot be resumed: its cache_salt is not {_LONGEST} printable characters"
         others = [each for claim_id, each in self._kept.items() if claim_id != claim.claim_id]
         tokens = claim.footprint_blocks * claim.cache_identity.block_size

@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from runtime_hooks.claims.api import opened
+from runtime_hooks.claims.arrivals import Prompt
 from runtime_hooks.claims.ownership import prepare
-from runtime_hooks.claims.preregistration import Prompt
 from runtime_hooks.control.folder import (
     default_folder,
     make_private,

@@ -130,8 +130,8 @@ class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     `queue` is the most events that may wait to be written; an event over it is dropped and counted.
     `scopes` maps API keys to owner scopes; if there are any, a request without such a key cannot
     claim. `ahead` is a file of preregistered claims, which wait for a request with their prefix.
-    `resume` is the file of claims that outlive the engine: written on its orderly stop, taken on the
-    next start; empty where none does.
+    `resume` is the file of claims that outlive the engine: written when it stops in order, taken
+    when the next one starts; empty where none does.
     `claims` is the most live claims of an owner whose quota states no other number. `quotas` limit
     what the claims of each owner take; with `scopes` an owner has half of the pool by default.
     `owner_lives` is the most claims of one owner that are decided on in one run, and `lives` the

@@ -10,8 +10,7 @@ from typing import Any, NamedTuple
 import msgspec
 
 from monitor.input.dialects.canonical import CanonicalDialect
-from runtime_hooks.claims.arrivals import Arrival, Refusal
-from runtime_hooks.claims.preregistration import Prompt
+from runtime_hooks.claims.arrivals import Arrival, Prompt, Refusal
 from runtime_hooks.controller.controller import Controller
 from runtime_hooks.settings.config import Settings
 from runtime_hooks.trace.journal import Journal, Line

@@ -21,11 +21,10 @@ from vllm.v1.core.single_type_kv_cache_manager import (
 )
 from vllm.v1.request import Request
 
-from runtime_hooks.claims.arrivals import Arrival
+from runtime_hooks.claims.arrivals import Arrival, Prompt
 from runtime_hooks.claims.hints import TYPES
 from runtime_hooks.claims.metadata import ACTIONS, CLAIM, HINTS, NO_ADMIT, NULL, PIN, TRY
 from runtime_hooks.claims.ownership import CALLER
-from runtime_hooks.claims.preregistration import Prompt
 from runtime_hooks.trace.names import namespace_of
 
 if TYPE_CHECKING:

@@ -9,7 +9,7 @@ from runtime_hooks.engines.shared.engine import identity_of
 from runtime_hooks.engines.shared.requests import request_of
 
 if TYPE_CHECKING:
-    from runtime_hooks.claims.preregistration import Prompt
+    from runtime_hooks.claims.arrivals import Prompt
     from runtime_hooks.engines.shared.wraps import Wraps
 
 __all__ = ["VllmNextEngine"]

@@ -11,10 +11,9 @@ from typing import Any
 
 import pytest
 
-from runtime_hooks.claims.arrivals import Arrival
+from runtime_hooks.claims.arrivals import Arrival, Prompt
 from runtime_hooks.claims.outliving import take
 from runtime_hooks.claims.ownership import prepare, signed
-from runtime_hooks.claims.preregistration import Prompt
 from runtime_hooks.controller import resuming
 from runtime_hooks.settings.config import Settings
 from runtime_hooks.settings.quotas import Quota, Quotas
@@ -572,9 +571,7 @@ class TestHostile:
         ((_, reason),) = reasons(stop(second), "claim_rejected")
         assert "its id occurs twice" in (reason or "")
 
-    def test_refused(
-        self, start: Start, path: Path, caplog: pytest.LogCaptureFixture
-    ) -> None:
+    def test_refused(self, start: Start, path: Path, caplog: pytest.LogCaptureFixture) -> None:
         """A file that others may read is refused; the engine starts without it, and says so."""
         path.write_text("{}")
         path.chmod(0o644)
@@ -583,9 +580,7 @@ class TestHostile:
         assert "no claim is resumed" in caplog.text
         assert "others may read or write it" in caplog.text
 
-    def test_unwritable(
-        self, start: Start, path: Path, caplog: pytest.LogCaptureFixture
-    ) -> None:
+    def test_unwritable(self, start: Start, path: Path, caplog: pytest.LogCaptureFixture) -> None:
         """Where the file cannot be written, the engine ends as ever, and the log says so."""
         engine = start()
         assert engine.serve("a", 60, claim(resume="recompute"))
