@@ -183,8 +183,18 @@ class Load:
         self.engine.pool.evict_blocks(set(range(1, 3)))
         scheduler.reset_prefix_cache()
         self.ask(("resident", 6), ("high", 5))
+        self.stop_and_start()
         owner = {"claim_id": "resident", "owner_scope": "tenant"}
         self.ask(("plain", 2, {"release_claim": owner}), ("plain", 20))
+
+    def stop_and_start(self) -> None:
+        """Claims are written as on a stop, and resumed as on a start, by the same engine."""
+        (attachment,) = self.engine.armed.attachments
+        lasting = claim("lasting", 1, "expiring", duration="99 s", resume="recompute")
+        self.ask(("lasting", 2, lasting))
+        attachment._wraps.attempt("shutdown", attachment.controller.save)
+        attachment.controller._to_take = attachment.controller._resume
+        self.ask(("lasting", 2))
 
 
 class Stage:
@@ -229,11 +239,12 @@ def unused(engine: Engine) -> list[int]:
 @pytest.fixture(
     params=["", pytest.param("gpt-oss", marks=pytest.mark.deep)], ids=["one cache", "two caches"]
 )
-def stage(make: Make, request: pytest.FixtureRequest) -> Stage:
-    length = {"max_model_len": USABLE * 32}
+def stage(make: Make, request: pytest.FixtureRequest, tmp_path: Path) -> Stage:
+    length, resume = {"max_model_len": USABLE * 32}, str(tmp_path / "outliving.json")
     if not request.param:
-        return Stage(make(USABLE, engine=length))
-    return Stage(make(2 * USABLE + 2, engine={"config": ARCHITECTURES[request.param], **length}))
+        return Stage(make(USABLE, engine=length, resume=resume))
+    model = {"config": ARCHITECTURES[request.param], **length}
+    return Stage(make(2 * USABLE + 2, engine=model, resume=resume))
 
 
 def reached(stage: Stage) -> Counter[CodeType]:

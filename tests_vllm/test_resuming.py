@@ -28,7 +28,7 @@ HARD, KEPT = Mode.HARD_PROTECTED, ModeVerdict.KEPT
 PROMPT = ("resident", 61)
 ANSWER = {
     "after_an_orderly_stop": "another claim follows, which waits for its prefix",
-    "after_a_crash": "nothing is promised",
+    "after_a_crash": "no promise",
 }
 
 saves = pytest.mark.skipif(
@@ -68,7 +68,7 @@ def judged(engine: Engine) -> ModeVerdict:
 
 
 def test_recompute(start: Start, tmp_path: Path) -> None:
-    """A claim waits in the next engine, holding nothing, and is held when its prefix comes."""
+    """A claim waits in the next engine, holding no block, and is held when its prefix comes."""
     first = start(1)
     (answer,) = first.serve((*PROMPT, claim(resume="recompute")))
     decided = {"claim": {"decision": "accepted"}, "resume": {"how": "recompute", **ANSWER}}
@@ -114,7 +114,7 @@ def test_restore(start: Start, tmp_path: Path) -> None:
 
 @saves
 def test_not_there(start: Start, tmp_path: Path) -> None:
-    """Where the disk has it no more, nothing is computed for it: it waits for its prefix."""
+    """Where the disk has it no more, no block is computed for it: it waits for its prefix."""
     first = start(1, engine=saving(tmp_path / "saved"))
     first.serve((*PROMPT, claim(resume="restore")))
     first.close()
@@ -149,7 +149,7 @@ def test_other_cache(start: Start) -> None:
 
 
 def test_error(start: Start, tmp_path: Path) -> None:
-    """An engine that an error ends writes nothing: what brought it down is not resumed."""
+    """An engine that an error ends writes no claim: what brought it down is not resumed."""
     engine = start(1)
     engine.serve((*PROMPT, claim(resume="recompute")))
     try:
@@ -179,7 +179,7 @@ class TestServer:
     def test_lives(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         """A server that is stopped by SIGTERM writes its claims. The next one restores one before
         any request, accepts another when its prefix comes, and ends a third whose duration is
-        over. After a server that was killed nothing is resumed."""
+        over. After a server that was killed no claim is resumed."""
         monkeypatch.setenv("PYTHONHASHSEED", "7")
         monkeypatch.setenv("RESIDENT_CLAIMS_TRIAL", "")
         extra = {"shared_storage_path": str(tmp_path / "saved")}

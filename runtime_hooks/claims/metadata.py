@@ -182,7 +182,7 @@ def resume_of(raw: object) -> tuple[object, Resume]:
     """A claim without what it says of the next engine, and that.
 
     Raises:
-        ClaimError: it says nothing that is known.
+        ClaimError: it is none of the known ways.
     """
     if not isinstance(raw, dict) or RESUME not in raw:
         return raw, Resume.NEVER

@@ -2,7 +2,7 @@
 
 On an orderly stop the claims that say so are written with the tokens of their blocks. In the next
 engine each has a successor, which waits for the first request with its prefix, as a claim that was
-registered ahead. Until then nothing is promised, and no block counts for it. Where the claim says
+registered ahead. Until then no promise is made, and no block counts for it. Where the claim says
 `restore` and a tier has the prefix, the engine loads it by a request of its own (decision 0037).
 """
 
@@ -173,7 +173,7 @@ class Resuming:
     # It stops, and the next one starts.
 
     def content(self) -> Outliving | None:
-        """What outlives this engine now; None where nothing does."""
+        """What outlives this engine now; None where no claim does."""
         if self._engine is None or not self._kept:
             return None
         claims = [self._stored(claim_id, kept) for claim_id, kept in self._kept.items()]

@@ -26,6 +26,7 @@ from runtime_hooks.engines.checks import faults
 from runtime_hooks.front.end import FrontEnd
 from runtime_hooks.routing.routes import RouteLog
 from runtime_hooks.settings.config import (
+    RESUME_BY_RANK,
     TAKEN,
     ArmingError,
     Drill,
@@ -107,10 +108,7 @@ class Armed:
         number = next(self._numbers)
         rank = self.adapter.rank(scheduler)
         if self.settings.resume and rank is not None:
-            raise ArmingError(
-                "the setting `resume` names one file, and the server has data-parallel ranks",
-                "leave it out: no claim outlives a rank",
-            )
+            raise ArmingError(RESUME_BY_RANK, "leave it out: no claim outlives a rank")
         folder = Path(self.settings.control) if self.settings.control else default_folder()
         name = f"{os.getpid()}{f'-{number}' if number else ''}{'' if rank is None else rank}"
         path, stream = self.settings.trace.replace("{pid}", name), f"vllm:{name}"

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "ENFORCED",
+    "RESUME_BY_RANK",
     "TAKEN",
     "ArmingError",
     "Drill",
@@ -52,6 +53,11 @@ TAKEN: Final = (*ENFORCED, Mode.BEST_EFFORT)
 
 MONITOR: Final = "RESIDENT_CLAIMS_MONITOR"
 """The environment variable for the setting `monitor`."""
+
+RESUME_BY_RANK: Final = (
+    "the setting `resume` names one file, and the server has data-parallel ranks"
+)
+"""Why the plugin does not arm with this setting in a rank."""
 
 _Monitor = Literal["off", "observe", "enforce"]
 _MONITORS: Final = get_args(_Monitor)

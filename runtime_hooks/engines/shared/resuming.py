@@ -51,7 +51,9 @@ class VllmNextEngine:
         scheduler, tokens = self._scheduler, [*prompt.token_ids, *_MORE]
         if len(tokens) >= scheduler.max_model_len:
             return
-        request = request_of(scheduler, f"resume:{next(self._numbers)}", tokens, prompt.salt)
+        request = request_of(
+            scheduler, f"resident-claims:resume:{next(self._numbers)}", tokens, prompt.salt
+        )
         found, _ = scheduler.connector.get_num_new_matched_tokens(request, 0)
         if found is not None and found >= len(prompt.token_ids):
             scheduler.add_request(request)

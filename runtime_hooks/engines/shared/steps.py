@@ -30,7 +30,7 @@ _ACCEPTED: Final = {"decision": "accepted"}
 _FITS: Final = {"decision": "fits"}
 _RESUMES: Final = {
     "after_an_orderly_stop": "another claim follows, which waits for its prefix",
-    "after_a_crash": "nothing is promised",
+    "after_a_crash": "no promise",
 }
 _PARENTS: Final = 1024  # requests with several answers that are remembered
 _PART: Final = re.compile(r"\d+_(.+)", re.DOTALL)

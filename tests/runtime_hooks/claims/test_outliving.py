@@ -80,7 +80,7 @@ class TestWritten:
         assert CONTENT == take(path)
 
     def test_fails(self, path: str, monkeypatch: pytest.MonkeyPatch) -> None:
-        """Where it cannot be written, nothing of it stays, and the old file is whole."""
+        """Where it cannot be written, no part of it stays, and the old file is whole."""
         save(path, CONTENT)
 
         def fail(descriptor: int) -> None:

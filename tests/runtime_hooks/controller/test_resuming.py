@@ -126,7 +126,7 @@ class TestStops:
         assert 1 == len(second.judge(HARD).claims)
 
     def test_never(self, start: Start, path: Path) -> None:
-        """A claim that says nothing, or never, ends with its engine: nothing is written."""
+        """A claim that says never, or does not say, ends with its engine: no file is written."""
         engine = start()
         assert engine.serve("a", 20, claim(blocks=20))
         assert engine.serve("b", 20, claim("claim:b", 20, resume="never"))
@@ -135,7 +135,7 @@ class TestStops:
         assert not path.exists()
 
     def test_crash(self, start: Start, path: Path) -> None:
-        """Without an orderly stop nothing is written."""
+        """Without an orderly stop no file is written."""
         engine = start()
         assert engine.serve("a", 60, claim(resume="recompute"))
         engine.controller.close()
@@ -217,8 +217,8 @@ class TestOwner:
         assert {} == states(start())
 
     def test_again(self, start: Start) -> None:
-        """The owner who sends the claim again is answered for the resumed one, in which nothing
-        changed but its name in the trace."""
+        """The owner who sends the claim again is answered for the resumed one, of which only
+        the name in the trace is new."""
         first = start()
         assert first.serve("a", 60, claim(resume="recompute"))
         stop(first)
