@@ -117,22 +117,24 @@ class Preregistration:
         identity = self._identity.model_copy(update={"namespace": namespace_of(salt)})
         return self._names.of_engine(claim_of(terms, identity, ()))
 
-    def register(
-        self,
-        stated: Mapping[str, Any],
-        prompt: Prompt | None = None,
-        changed: Callable[[], dict[str, str]] = dict,
-    ) -> Ticket:
+    def register(self, stated: Mapping[str, Any], prompt: Prompt | None = None) -> Ticket:
         """Register a claim, which waits for a request with its prefix.
 
         Args:
             stated: the claim as a request would state it.
             prompt: its prompt; None where the claim names its object id.
-            changed: the terms that are others when it is decided on.
 
         Raises:
             ClaimError: this is not a claim for this engine, it names no prompt, or too many wait.
         """
+        about = self._ticket(stated, prompt)
+        self._inbox.put(partial(self._add, *about, prompt))
+        return about[0]
+
+    def _ticket(
+        self, stated: Mapping[str, Any], prompt: Prompt | None
+    ) -> tuple[Ticket, dict[str, Any], ResidentClaim]:
+        """A claim that is registered; with its ticket, and what is stated of it."""
         terms, claim = aside_ahead(dict(stated)), self.parse(stated, prompt)
         if prompt is None and "object_id" not in terms:
             raise ClaimError("it names no prompt", "give token ids, or its object_id")
@@ -145,8 +147,7 @@ class Preregistration:
             if sum(each.state == WAITING for each in self._tickets.values()) >= MOST:
                 raise ClaimError(f"{MOST} claims wait already", "release some of them")
             self._tickets[ticket.claim_id] = ticket
-        self._inbox.put(partial(self._add, ticket, terms, claim, prompt, changed))
-        return ticket
+        return ticket, terms, claim
 
     def release(self, claim_id: str, scope: str) -> Future[str]:
         """Release a waiting or live claim, by its owner's id; the result is empty, or why not."""
@@ -209,6 +210,20 @@ class Preregistration:
         self._forget(each)
         self._end(each.ticket, OVER, reason)
 
+    def add(
+        self, stated: Mapping[str, Any], prompt: Prompt, changed: Callable[[], dict[str, str]]
+    ) -> None:
+        """Register a claim at once.
+
+        Args:
+            changed: the terms that are others when it is decided on.
+
+        Raises:
+            ClaimError: as `register` does, or the prompt is too short.
+        """
+        if why := self._add(*self._ticket(stated, prompt), prompt, changed):
+            raise ClaimError(why)
+
     def prefix(self, claim: ResidentClaim, prompt: Prompt) -> str:
         """The object id of the prefix of a claim on a prompt.
 
@@ -228,7 +243,7 @@ class Preregistration:
         stated: dict[str, Any],
         claim: ResidentClaim,
         prompt: Prompt | None,
-        changed: Callable[[], dict[str, str]],
+        changed: Callable[[], dict[str, str]] = dict,
     ) -> str:
         size, object_id = claim.footprint_blocks, claim.object_id
         if prompt is not None:

@@ -360,9 +360,7 @@ class Controller:
             return
         if content is None or self._next_engine is None:
             return
-        prompts = self._admission.resuming.resume(content)
-        self.inbox.drain()
-        for prompt in prompts:
+        for prompt in self._admission.resuming.resume(content):
             self._next_engine.restore(prompt)
 
     def save(self) -> None:

@@ -220,6 +220,8 @@ class Resuming:
             try:
                 prompt = Prompt(tuple(each.prompt_token_ids), each.cache_salt)
                 claim = self._waiting.parse(each.claim, prompt)
+                if self._waiting.is_waiting(claim.claim_id):
+                    raise ClaimError("another claim of its id waits already")
                 name = self._names.resume(claim.claim_id, each.stops)
                 if differs:
                     raise ClaimError(differs)
@@ -251,12 +253,13 @@ class Resuming:
             if left <= 0:
                 raise ClaimError(_OVER)
             kept.ends_ns = self._now[TimeUnit.SECONDS] + left
-        found = self._waiting.prefix(claim, prompt)
-        self._waiting.register(stored.claim, prompt, partial(self._left, kept))
+        self._waiting.add(stored.claim, prompt, partial(self._left, kept))
         self._kept[name] = kept
         if kept.ends_ns is not None:
             heapq.heappush(self._ends, (kept.ends_ns, name))
-        return how is Resume.RESTORE and self._engine.tier and found == stored.object_id
+        if how is not Resume.RESTORE or not self._engine.tier:
+            return False
+        return self._waiting.prefix(claim, prompt) == stored.object_id
 
     def _left(self, kept: _Kept) -> dict[str, str]:
         """What is left of the duration of a claim that waits, as a term."""

@@ -237,6 +237,20 @@ class TestOwner:
         why = "claim id claim:a is registered ahead, for another request"
         assert {"claim": why} == second.answers[-1]
 
+    def test_ahead(self, start: Start) -> None:
+        """A claim of its id that was registered ahead for this engine takes its place."""
+        first = start()
+        assert first.serve("a", 20, claim(blocks=20, resume="recompute"))
+        stop(first)
+        second = start()
+        prompt = Prompt((97,) * 640)
+        second.controller.preregistration.register(claim(blocks=20), prompt)
+        assert second.serve("again", 20, prompt="a")
+        assert ["claim:a"] == [*states(second)]
+        why = f"{follows(first)}, and is not resumed: another claim of its id waits already"
+        ((_, reason),) = reasons(stop(second), "claim_rejected")
+        assert why == reason
+
     def test_scopes(self, start: Start, monkeypatch: pytest.MonkeyPatch) -> None:
         """With scopes the successor is its owner's, under its quota: what is over is rejected."""
         monkeypatch.setenv("RESIDENT_CLAIMS_SECRET", "")
@@ -569,7 +583,7 @@ class TestHostile:
         second.controller.start()
         assert ["claim:a (resumed 1)"] == [*states(second)]
         ((_, reason),) = reasons(stop(second), "claim_rejected")
-        assert "its id occurs twice" in (reason or "")
+        assert "another claim of its id waits already" in (reason or "")
 
     def test_refused(self, start: Start, path: Path, caplog: pytest.LogCaptureFixture) -> None:
         """A file that others may read is refused; the engine starts without it, and says so."""
