@@ -43,7 +43,7 @@ def start(make: Make, tmp_path: Path) -> Start:
 
     def engine(number: int, **more: Any) -> Engine:
         file, trace = tmp_path / "outliving.json", tmp_path / f"trace{number}.jsonl"
-        made = make(resume=str(file), trace=str(trace), **more)
+        made = make(**{"resume": str(file), "trace": str(trace), **more})
         made.trace = trace
         return made
 
@@ -169,6 +169,14 @@ def test_ranks(start: Start, caplog: pytest.LogCaptureFixture) -> None:
     assert [] == engine.armed.attachments
     (answer,) = engine.serve((*PROMPT, claim(resume="recompute")))
     assert {} == answer.metadata
+
+
+def test_no_folder(start: Start, caplog: pytest.LogCaptureFixture) -> None:
+    """A file that could not be written on the stop keeps the plugin off at the start."""
+    with caplog.at_level(logging.ERROR):
+        engine = start(1, resume="/missing/outliving.json")
+    assert "no file can be made in /missing; name another as `resume`" in caplog.text
+    assert [] == engine.armed.attachments
 
 
 class TestServer:

@@ -110,7 +110,8 @@ class Resuming:
             return ""
         if self._engine is None:
             return "no claim outlives this engine: its setting resume is off"
-        if how is Resume.RESTORE and not self._engine.tier:
+        waits = claim.claim_id in self._kept
+        if how is Resume.RESTORE and not (self._engine.tier or waits):
             return "this engine has no tier that outlives it: say recompute"
         if arrival.adapter is not None or arrival.prompt is None:
             return "it cannot be resumed: its prompt has an adapter, or no tokens"
@@ -122,23 +123,24 @@ class Resuming:
             return f"it cannot be resumed: its cache_salt is not {_LONGEST} printable characters"
         others = [each for claim_id, each in self._kept.items() if claim_id != claim.claim_id]
         tokens = claim.footprint_blocks * claim.cache_identity.block_size
-        share = 1
-        if self._names.qualified:
-            others, share = [each for each in others if each.owner == claim.owner_scope], 2
-        if len(others) >= MOST_CLAIMS // share:
-            return f"{len(others)} claims are to be resumed, which is the most"
-        if tokens + sum(len(each.tokens) for each in others) > MOST_TOKENS // share:
-            return f"the claims to be resumed would have over {MOST_TOKENS // share} tokens"
+        own = [each for each in others if each.owner == claim.owner_scope]
+        for among, share in ((others, 1), (own, 2 if self._names.qualified else 1)):
+            if len(among) >= MOST_CLAIMS // share:
+                return f"{len(among)} claims are to be resumed, which is the most"
+            if tokens + sum(len(each.tokens) for each in among) > MOST_TOKENS // share:
+                return f"the claims to be resumed would have over {MOST_TOKENS // share} tokens"
         return ""
 
     def why(self, claim: ResidentClaim) -> str:
-        """Which claim a resumed one follows, as a part of the reason of its acceptance."""
+        """Which claim one that waited follows, as a part of the reason of the decision on it."""
         kept = self._kept.get(claim.claim_id)
-        return "" if kept is None or kept.before is None else f"{_origin(kept.before)}: "
+        waited = kept is not None and claim.claim_id not in self._registry.live
+        return f"{_origin(kept.before)}: " if waited and kept and kept.before else ""
 
     def keep(self, entry: Entry, how: Resume, arrival: Arrival) -> None:
         """A claim was accepted, which outlives its engine or does not."""
         before = self._kept.pop(entry.claim_id, None)
+        entry.acknowledged = entry.acknowledged or before is not None  # its owner knew the first
         if how is Resume.NEVER or arrival.prompt is None:
             return
         prompt = arrival.prompt()

@@ -107,8 +107,12 @@ class Armed:
     def _attachment(self, scheduler: Any) -> Attachment:
         number = next(self._numbers)
         rank = self.adapter.rank(scheduler)
-        if self.settings.resume and rank is not None:
-            raise ArmingError(RESUME_BY_RANK, "leave it out: no claim outlives a rank")
+        if path := self.settings.resume:
+            if rank is not None:
+                raise ArmingError(RESUME_BY_RANK, "leave it out: no claim outlives a rank")
+            kept_in = os.path.dirname(os.path.abspath(path))
+            if not os.access(kept_in, os.W_OK | os.X_OK):
+                raise ArmingError(f"no file can be made in {kept_in}", "name another as `resume`")
         folder = Path(self.settings.control) if self.settings.control else default_folder()
         name = f"{os.getpid()}{f'-{number}' if number else ''}{'' if rank is None else rank}"
         path, stream = self.settings.trace.replace("{pid}", name), f"vllm:{name}"

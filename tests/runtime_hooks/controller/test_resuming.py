@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from runtime_hooks.claims.arrivals import Arrival, Prompt
 from runtime_hooks.claims.outliving import take
@@ -227,6 +228,44 @@ class TestOwner:
         assert {"claim": "", "resume": "recompute"} == second.answers[-1]
         assert 1 == second.controller.claims
 
+    def test_aborted(self, start: Start) -> None:
+        """An owner who sends it again and gives that request up keeps it: it was known before."""
+        first = start()
+        assert first.serve("a", 60, claim(resume="recompute"))
+        stop(first)
+        second = start()
+        prompt = lambda: Prompt((97,) * 32 * 60)  # noqa: E731
+        arrival = Arrival("again", keys_of("a", 60), 60, 60, claim(resume="recompute"))
+        second.arrive(replace(arrival, prompt=prompt))
+        second.finish("again", aborted=True)
+        assert ["claim:a (resumed 1)"] == [*states(second)]
+
+    def test_changed_terms(self, start: Start) -> None:
+        """Other terms under its id are rejected as with any claim that lives."""
+        first = start()
+        assert first.serve("a", 60, claim(resume="recompute"))
+        stop(first)
+        second = start()
+        assert second.serve("again", 60, prompt="a")
+        assert second.serve("other", 60, claim(mode="demotable"), prompt="a")
+        ((_, reason),) = reasons(stop(second), "claim_rejected")
+        live = "claim id claim:a is live with another protection_mode"
+        assert f"{live}; a new promise needs a new id" == reason
+
+    def test_listed(self, start: Start) -> None:
+        """The operator sees it wait, by its name in the trace; its owner by the owner's id."""
+        first = start()
+        assert first.serve("a", 60, claim(resume="recompute"))
+        stop(first)
+        second = start()
+        second.controller.operate()
+        operator = second.controller.operator
+        listed = [operator.claims().claims, operator.claims("tenant").claims]
+        assert [
+            [("claim:a (resumed 1)", "waiting")],
+            [("claim:a", "waiting")],
+        ] == [[(each.claim_id, each.state) for each in page] for page in listed]
+
     def test_other(self, start: Start) -> None:
         """While it waits, no other claim takes its id."""
         first = start()
@@ -321,7 +360,8 @@ class TestRestore:
         assert KEPT is second.judge(HARD).verdict
 
     def test_no_tier(self, start: Start) -> None:
-        """An engine without such a tier rejects it, and has one that it resumes wait."""
+        """An engine without such a tier rejects it. One that it resumes waits, and is accepted when
+        its prefix comes."""
         first = start()
         assert first.serve("a", 60, claim(resume="restore"))
         stop(first)
@@ -330,6 +370,8 @@ class TestRestore:
         why = "this engine has no tier that outlives it: say recompute"
         assert {"claim": why} == second.answers[-1]
         assert ([], {"claim:a (resumed 1)": "waiting"}) == (asks.restored, states(second))
+        assert second.serve("again", 60, prompt="a")
+        assert {"claim:a (resumed 1)": "materialized"} == states(second)
 
     def test_other_hashes(self, start: Start, path: Path) -> None:
         """Where the engine before hashed otherwise, its tier is not asked: the claim waits."""
@@ -505,9 +547,9 @@ class TestRejected:
         ] == [answer["claim"] for answer in engine.answers]
 
     def test_share(self, start: Start, monkeypatch: pytest.MonkeyPatch) -> None:
-        """With scopes one owner has half of that, whatever others have."""
+        """With scopes one owner has half of that, and all owners together have no more."""
         monkeypatch.setattr(resuming, "MOST_CLAIMS", 4)
-        scopes = {"key-a": "tenant-a", "key-b": "tenant-b"}
+        scopes = {"key-a": "tenant-a", "key-b": "tenant-b", "key-c": "tenant-c"}
         prepare(Settings(scopes=scopes))
         engine = start(scopes=scopes)
         for owner in scopes.values():
@@ -515,8 +557,9 @@ class TestRejected:
                 stated = {**claim(f"doc-{name}", 1, resume="recompute"), "owner_scope": owner}
                 signs = signed(owner, {"resident_claim": stated})
                 assert engine.serve(name, 1, stated, caller=signs)
-        full = "2 claims are to be resumed, which is the most"
-        assert ["", "", full] * 2 == [answer["claim"] for answer in engine.answers]
+        own, total = (f"{n} claims are to be resumed, which is the most" for n in (2, 4))
+        expected = ["", "", own, "", "", total, total, total, total]
+        assert expected == [answer["claim"] for answer in engine.answers]
 
 
 class TestHostile:
