@@ -133,9 +133,11 @@ class Resuming:
 
     def why(self, claim: ResidentClaim) -> str:
         """Which claim one that waited follows, as a part of the reason of the decision on it."""
-        kept = self._kept.get(claim.claim_id)
-        waited = kept is not None and claim.claim_id not in self._registry.live
-        return f"{_origin(kept.before)}: " if waited and kept and kept.before else ""
+        claim_id = claim.claim_id
+        if claim_id in self._registry.live or self._waiting.is_waiting(claim_id):
+            return ""  # it is another claim of this id
+        kept = self._kept.get(claim_id)
+        return f"{_origin(kept.before)}: " if kept is not None and kept.before else ""
 
     def keep(self, entry: Entry, how: Resume, arrival: Arrival) -> None:
         """A claim was accepted, which outlives its engine or does not."""

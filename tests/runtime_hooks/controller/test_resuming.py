@@ -275,6 +275,7 @@ class TestOwner:
         assert second.serve("b", 20, claim(blocks=20))
         why = "claim id claim:a is registered ahead, for another request"
         assert {"claim": why} == second.answers[-1]
+        assert [why] == [reason for _, reason in reasons(stop(second), "claim_rejected")]
 
     def test_ahead(self, start: Start) -> None:
         """A claim of its id that was registered ahead for this engine takes its place."""
