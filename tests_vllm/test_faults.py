@@ -211,8 +211,18 @@ class Load:
         self.engine.pool.evict_blocks(set(range(1, 3)))
         scheduler.reset_prefix_cache()
         self.ask(("resident", 6), ("high", 5))
+        self.stop_and_start()
         owner = {"claim_id": "resident", "owner_scope": "tenant"}
         self.ask(("plain", 2, {"release_claim": owner}), ("plain", 20))
+
+    def stop_and_start(self) -> None:
+        """Claims are written as on a stop, and resumed as on a start, by the same engine."""
+        (attachment,) = self.engine.armed.attachments
+        lasting = claim("lasting", 1, "expiring", duration="99 s", resume="recompute")
+        self.ask(("lasting", 2, lasting))
+        attachment._wraps.attempt("shutdown", attachment.controller.save)
+        attachment.controller._to_take = attachment.controller._resume
+        self.ask(("lasting", 2))
 
 
 class Stage:
@@ -274,7 +284,8 @@ def configured(kind: str, folder: Path) -> tuple[int, dict[str, Any]]:
 )
 def stage(make: Make, tried: None, tmp_path: Path, request: pytest.FixtureRequest) -> Stage:
     usable, engine = configured(request.param, tmp_path)
-    return Stage(make(usable, engine=engine), request.param)
+    resume = str(tmp_path / "outliving.json")
+    return Stage(make(usable, engine=engine, resume=resume), request.param)
 
 
 def reached(stage: Stage) -> Counter[CodeType]:

@@ -10,8 +10,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final
 from weakref import WeakSet
 
+from runtime_hooks.claims.arrivals import Prompt
 from runtime_hooks.claims.metadata import mode_change_of
-from runtime_hooks.claims.preregistration import Preregistration, Prompt, Ticket
+from runtime_hooks.claims.preregistration import Preregistration, Ticket
 from runtime_hooks.settings.config import ArmingError
 
 if TYPE_CHECKING:

@@ -1,18 +1,39 @@
-"""Describes a request to the controller, and the controller's decision on it."""
+"""Describes a request and its prompt to the controller, and the controller's decision on it."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
 
+from spec.language.errors import ClaimError
+
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from spec.events.canonical import CapacityProof
 
-__all__ = ["Arrival", "Decision", "Refusal"]
+__all__ = ["Arrival", "Decision", "Prompt", "Refusal"]
+
+_MOST_TOKENS: Final = 1 << 20
+
+
+@dataclass(frozen=True, slots=True)
+class Prompt:
+    """The prompt of a claim as token ids, and its cache salt.
+
+    Raises:
+        ClaimError: these are not token ids.
+    """
+
+    token_ids: tuple[int, ...]
+    salt: str = ""
+
+    def __post_init__(self) -> None:
+        ids = self.token_ids
+        if len(ids) > _MOST_TOKENS or not all(type(i) is int and 0 <= i < 2**31 for i in ids):
+            raise ClaimError("these are not token ids", f"give at most {_MOST_TOKENS} numbers")
 
 
 class Arrival(msgspec.Struct, frozen=True):
@@ -29,7 +50,8 @@ class Arrival(msgspec.Struct, frozen=True):
     `caller` is who calls by the request's own word, with a proof. `scope` is the authenticated
     owner scope: empty for an unknown caller, None where callers are not authenticated.
     `namespace` and `adapter` belong to the cache identity of its blocks. `elsewhere` says that it
-    is sent to another rank where it does not fit beside the claims.
+    is sent to another rank where it does not fit beside the claims. `prompt` gives its tokens; it
+    is None where they are not known.
     """
 
     request_id: str
@@ -52,6 +74,7 @@ class Arrival(msgspec.Struct, frozen=True):
     least: int = 0
     certain: int = 0
     elsewhere: bool = False
+    prompt: Callable[[], Prompt] | None = None
 
     @property
     def actions(self) -> tuple[object, ...]:

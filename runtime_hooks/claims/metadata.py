@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from contextlib import suppress
+from enum import StrEnum
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from pydantic import ValidationError
@@ -29,9 +30,11 @@ __all__ = [
     "PIN",
     "RELEASE",
     "RENEW",
+    "RESUME",
     "TRY",
     "ModeChange",
     "Renewal",
+    "Resume",
     "UnreadableClaim",
     "aside",
     "aside_ahead",
@@ -40,6 +43,7 @@ __all__ = [
     "mode_change_of",
     "release_of",
     "renewal_of",
+    "resume_of",
 ]
 
 CLAIM: Final = "resident_claim"
@@ -63,6 +67,22 @@ TRY: Final = "try_claim"
 
 ON_ABORT: Final = "on_abort"
 """The field of a claim that says what becomes of it if its request is aborted."""
+
+RESUME: Final = "resume"
+"""The field of a claim that says whether it outlives its engine, and the key of the answer."""
+
+
+class Resume(StrEnum):
+    """What becomes of a claim when its engine stops in order and another one starts.
+
+    With RECOMPUTE a successor waits for a request with its prefix. With RESTORE the next engine
+    loads the prefix by itself where its tier has it, and else does the same.
+    """
+
+    NEVER = "never"
+    RECOMPUTE = "recompute"
+    RESTORE = "restore"
+
 
 NO_ADMIT: Final = "no_admit"
 """The key of a boolean: true keeps what the request computes out of the prefix cache."""
@@ -156,6 +176,20 @@ def aside(raw: object) -> tuple[object, bool]:
     if how not in ("keep", "release"):
         raise ClaimError(f"{ON_ABORT} is neither keep nor release", "leave it out for release")
     return {name: value for name, value in raw.items() if name != ON_ABORT}, how == "keep"
+
+
+def resume_of(raw: object) -> tuple[object, Resume]:
+    """A claim without what it says of the next engine, and that.
+
+    Raises:
+        ClaimError: it is none of the known ways.
+    """
+    if not isinstance(raw, dict) or RESUME not in raw:
+        return raw, Resume.NEVER
+    how = raw[RESUME]
+    if not isinstance(how, str) or how not in set(Resume):
+        raise ClaimError(f"its {RESUME} is none", f"give one of {', '.join(Resume)}")
+    return {name: value for name, value in raw.items() if name != RESUME}, Resume(how)
 
 
 def aside_ahead(raw: dict[str, Any]) -> dict[str, Any]:

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from msgspec.structs import replace
 
-from runtime_hooks.claims.metadata import aside_ahead, claim_of
+from runtime_hooks.claims.metadata import aside_ahead, claim_of, resume_of
 from runtime_hooks.trace.names import PREFIX, namespace_of, object_of
 from spec.language.errors import ClaimError
 
@@ -23,13 +23,13 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
     from concurrent.futures import Future
 
-    from runtime_hooks.claims.arrivals import Arrival
+    from runtime_hooks.claims.arrivals import Arrival, Prompt
     from runtime_hooks.claims.inbox import Inbox
     from runtime_hooks.claims.metadata import ModeChange
     from runtime_hooks.claims.qualified import ClaimNames
     from spec.claims.claim import CacheIdentity, Mode, ResidentClaim
 
-__all__ = ["MOST", "Preregistration", "Prompt", "Ticket"]
+__all__ = ["MOST", "Preregistration", "Ticket"]
 
 MOST: Final = 1_000
 """The most claims that may wait at a time."""
@@ -38,24 +38,6 @@ WAITING: Final = "waiting"
 ACCEPTED: Final = "accepted"
 REJECTED: Final = "rejected"
 OVER: Final = "over"
-_MOST_TOKENS: Final = 1 << 20
-
-
-@dataclass(frozen=True, slots=True)
-class Prompt:
-    """The prompt of a claim as token ids, and its cache salt.
-
-    Raises:
-        ClaimError: these are not token ids.
-    """
-
-    token_ids: tuple[int, ...]
-    salt: str = ""
-
-    def __post_init__(self) -> None:
-        ids = self.token_ids
-        if len(ids) > _MOST_TOKENS or not all(type(i) is int and 0 <= i < 2**31 for i in ids):
-            raise ClaimError("these are not token ids", f"give at most {_MOST_TOKENS} numbers")
 
 
 @dataclass(slots=True, eq=False)
@@ -79,10 +61,13 @@ class _Waiting:
     object_id: str  # of its prefix
     footprint: int
     named: bool  # only the object id of its prefix is known
+    changed: Callable[[], dict[str, str]]  # the terms that are others when it is decided on
 
 
 class Preregistration:
     """The claims that wait, and the live claims that waited.
+
+    `over` is called with the id of each that waits or lives no more.
 
     Args:
         identity: of the engine's cache.
@@ -107,6 +92,7 @@ class Preregistration:
         self._identity, self._names, self._keys_of = identity, names, keys_of
         self._admit, self._release, self._inbox = admit, release, inbox
         self._change_mode = change_mode
+        self.over: Callable[[str], None] = lambda claim_id: None
         self._lock = threading.Lock()  # guards the tickets
         self._tickets: dict[str, Ticket] = {}
         self._waiting: dict[str, dict[str, _Waiting]] = {}  # by object id, then by claim id
@@ -120,6 +106,17 @@ class Preregistration:
         """Whether the engine has ended, or is not hooked any more."""
         return self._inbox.closed
 
+    def parse(self, stated: Mapping[str, Any], prompt: Prompt | None) -> ResidentClaim:
+        """The claim of this engine that is stated on a prompt.
+
+        Raises:
+            ClaimError: this is not a claim for this engine.
+        """
+        terms, _ = resume_of(aside_ahead(dict(stated)))
+        salt = "" if prompt is None else prompt.salt
+        identity = self._identity.model_copy(update={"namespace": namespace_of(salt)})
+        return self._names.of_engine(claim_of(terms, identity, ()))
+
     def register(self, stated: Mapping[str, Any], prompt: Prompt | None = None) -> Ticket:
         """Register a claim, which waits for a request with its prefix.
 
@@ -130,10 +127,15 @@ class Preregistration:
         Raises:
             ClaimError: this is not a claim for this engine, it names no prompt, or too many wait.
         """
-        terms = aside_ahead(dict(stated))
-        salt = "" if prompt is None else prompt.salt
-        identity = self._identity.model_copy(update={"namespace": namespace_of(salt)})
-        claim = self._names.of_engine(claim_of(terms, identity, ()))
+        about = self._ticket(stated, prompt)
+        self._inbox.put(partial(self._add, *about, prompt))
+        return about[0]
+
+    def _ticket(
+        self, stated: Mapping[str, Any], prompt: Prompt | None
+    ) -> tuple[Ticket, dict[str, Any], ResidentClaim]:
+        """A claim that is registered; with its ticket, and what is stated of it."""
+        terms, claim = aside_ahead(dict(stated)), self.parse(stated, prompt)
         if prompt is None and "object_id" not in terms:
             raise ClaimError("it names no prompt", "give token ids, or its object_id")
         if prompt is None and not claim.object_id.startswith(PREFIX):
@@ -145,8 +147,7 @@ class Preregistration:
             if sum(each.state == WAITING for each in self._tickets.values()) >= MOST:
                 raise ClaimError(f"{MOST} claims wait already", "release some of them")
             self._tickets[ticket.claim_id] = ticket
-        self._inbox.put(partial(self._add, ticket, terms, claim, prompt))
-        return ticket
+        return ticket, terms, claim
 
     def release(self, claim_id: str, scope: str) -> Future[str]:
         """Release a waiting or live claim, by its owner's id; the result is empty, or why not."""
@@ -192,7 +193,8 @@ class Preregistration:
                 self._end(each.ticket, REJECTED, reason)
                 continue
             each.ticket.state = ACCEPTED
-            reason = self._admit(replace(arrival, claim=each.stated, scope=None))
+            stated = {**each.stated, **each.changed()}
+            reason = self._admit(replace(arrival, claim=stated, scope=None))
             if reason:
                 self._end(each.ticket, REJECTED, reason)
 
@@ -208,22 +210,52 @@ class Preregistration:
         self._forget(each)
         self._end(each.ticket, OVER, reason)
 
+    def add(
+        self, stated: Mapping[str, Any], prompt: Prompt, changed: Callable[[], dict[str, str]]
+    ) -> None:
+        """Register a claim at once.
+
+        Args:
+            changed: the terms that are others when it is decided on.
+
+        Raises:
+            ClaimError: as `register` does, or the prompt is too short.
+        """
+        if why := self._add(*self._ticket(stated, prompt), prompt, changed):
+            raise ClaimError(why)
+
+    def prefix(self, claim: ResidentClaim, prompt: Prompt) -> str:
+        """The object id of the prefix of a claim on a prompt.
+
+        Raises:
+            ClaimError: the prompt is shorter.
+        """
+        keys, size = self._keys_of(prompt), claim.footprint_blocks
+        if size > len(keys):
+            raise ClaimError(
+                f"the prompt has {len(keys)} whole blocks, and the claim is for {size}"
+            )
+        return object_of(keys[size - 1])
+
     def _add(
-        self, ticket: Ticket, stated: dict[str, Any], claim: ResidentClaim, prompt: Prompt | None
+        self,
+        ticket: Ticket,
+        stated: dict[str, Any],
+        claim: ResidentClaim,
+        prompt: Prompt | None,
+        changed: Callable[[], dict[str, str]] = dict,
     ) -> str:
         size, object_id = claim.footprint_blocks, claim.object_id
         if prompt is not None:
             try:
-                keys = self._keys_of(prompt)
+                object_id = self.prefix(claim, prompt)
+            except ClaimError as error:
+                self._end(ticket, REJECTED, str(error))
+                return str(error)
             except Exception:
                 self._end(ticket, REJECTED, "the engine cannot compute the blocks of its prompt")
                 raise
-            if size > len(keys):
-                reason = f"the prompt has {len(keys)} whole blocks, and the claim is for {size}"
-                self._end(ticket, REJECTED, reason)
-                return reason
-            object_id = object_of(keys[size - 1])
-        each = _Waiting(ticket, stated, object_id, size, prompt is None)
+        each = _Waiting(ticket, stated, object_id, size, prompt is None, changed)
         self._waiting.setdefault(object_id, {})[claim.claim_id] = each
         self._footprints[size] += 1
         self._named += each.named
@@ -253,3 +285,4 @@ class Preregistration:
         with self._lock:
             del self._tickets[ticket.claim_id]
         ticket.reason, ticket.state = reason, state
+        self.over(ticket.claim_id)

@@ -3,7 +3,8 @@
 Where callers are authenticated an id is its owner's own. There the engine's id of a claim is the
 owner, a slash, and the owner's id: an owner learns nothing of the ids of others, and every claim of
 the trace has an id of its own (docs/decisions/0021). A claim that ended before its owner knew of it
-leaves its id free; the next one of that id has the number of the try appended.
+leaves its id free; the next one of that id has the number of the try appended. A claim that
+outlived engines has their number appended (docs/decisions/0037).
 """
 
 from __future__ import annotations
@@ -19,10 +20,12 @@ if TYPE_CHECKING:
 
 __all__ = ["RESERVED", "ClaimNames", "own_id", "rejected_name", "untried"]
 
-RESERVED: Final = re.compile(r" \((?:rejected|try) \d+\)$")
-"""What the names of rejected claims and of further tries end with, and no id of an owner."""
+RESERVED: Final = re.compile(r" \((?:rejected|resumed|try) \d+\)$")
+"""What names end with of rejected claims, of resumed claims and of further tries, and no id of an
+owner.
+"""
 
-_TRY: Final = re.compile(r" \(try \d+\)$")
+_OWN: Final = re.compile(r" \((?:resumed|try) \d+\)$")
 
 _ESCAPES: Final = {"%": "%25", "/": "%2F"}
 """What an owner scope is written with, so that the first slash of an id ends its owner."""
@@ -33,21 +36,35 @@ class ClaimNames:
 
     def __init__(self, *, qualified: bool) -> None:
         self.qualified = qualified
-        self._tries: dict[str, int] = {}  # of ids with more than one
+        self._ends: dict[str, tuple[str, int]] = {}  # of ids with a number appended
 
     def engine_id(self, claim_id: str, owner: str) -> str:
         """The engine's id of an owner's claim."""
         name = f"{_prefix(owner)}{claim_id}" if self.qualified else claim_id
-        return f"{name} (try {self._tries[name]})" if name in self._tries else name
+        kind, number = self._ends.get(name, ("", 0))
+        return f"{name} ({kind} {number})" if kind else name
 
     def owners_id(self, engine_id: str, owner: str) -> str:
         """The owner's own id of a claim of the engine."""
-        return own_id(engine_id, owner) if self.qualified else _TRY.sub("", engine_id)
+        return own_id(engine_id, owner) if self.qualified else _OWN.sub("", engine_id)
 
     def free(self, engine_id: str) -> None:
         """A claim ended before its owner knew of it: the owner may use the id again."""
-        name = _TRY.sub("", engine_id)
-        self._tries[name] = self._tries.get(name, 1) + 1
+        name = _OWN.sub("", engine_id)
+        kind, number = self._ends.get(name, ("try", 1))
+        self._ends[name] = "try", number + 1 if kind == "try" else 2
+
+    def resume(self, engine_id: str, stops: int) -> str:
+        """A claim of this id outlived so many engines; returns its id in this one.
+
+        Raises:
+            ClaimError: another one of this id did, too.
+        """
+        name = _OWN.sub("", engine_id)
+        if name in self._ends:
+            raise ClaimError("its id occurs twice", "keep one of them")
+        self._ends[name] = "resumed", stops
+        return f"{name} (resumed {stops})"
 
     def of_engine(self, claim: ResidentClaim) -> ResidentClaim:
         """A claim as the engine knows it.
@@ -65,13 +82,13 @@ class ClaimNames:
 
 
 def untried(engine_id: str) -> str:
-    """The engine's id of a claim without the number of its try, which the owner does not know."""
-    return _TRY.sub("", engine_id)
+    """The engine's id of a claim without an appended number, which the owner does not know."""
+    return _OWN.sub("", engine_id)
 
 
 def own_id(engine_id: str, owner: str) -> str:
     """The owner's own id of a claim whose id begins with the owner."""
-    return _TRY.sub("", engine_id).removeprefix(_prefix(owner))
+    return _OWN.sub("", engine_id).removeprefix(_prefix(owner))
 
 
 def rejected_name(claim_id: str, number: int) -> str:

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from spec.claims.claim import ResidentClaim
     from spec.claims.durations import Duration
 
-__all__ = ["Now", "Registry"]
+__all__ = ["Now", "Registry", "seconds_text"]
 
 Now: TypeAlias = Mapping[TimeUnit, int]
 """The clocks: the monotonic time in ns, and the number of steps that the engine has begun."""
@@ -241,16 +241,14 @@ class Registry:
     def left_exactly(self, entry: Entry) -> str | None:
         """What is left of a claim's duration, as another one; None where it has none.
 
-        Seconds are never rounded up; they may have 15 digits. In its last step a claim has one
-        step left.
+        In its last step a claim has one step left.
         """
         if (duration := entry.claim.duration) is None:
             return None
         left = _end_of(entry, duration) - self._now[duration.unit]
         if duration.unit is TimeUnit.STEPS:
             return f"{max(1, left)} steps"
-        whole, rest = divmod(left, _PER[duration.unit])
-        return f"{whole}.{f'{rest:09}'[: max(0, 15 - len(str(whole)))]} s"
+        return seconds_text(left)
 
     def left(self, entry: Entry) -> str:
         """How much of a claim's duration is left; empty where it has none."""
@@ -318,6 +316,12 @@ class Registry:
             (blocks.add if live else blocks.remove)(entry.blocks)
         offloadable = entry.claim.protection_mode is Mode.OFFLOADABLE
         self._others += 0 if offloadable else 1 if live else -1
+
+
+def seconds_text(ns: int) -> str:
+    """A duration of so many ns, never rounded up: seconds may have 15 digits."""
+    whole, rest = divmod(ns, _PER[TimeUnit.SECONDS])
+    return f"{whole}.{f'{rest:09}'[: max(0, 15 - len(str(whole)))]} s"
 
 
 def _end_of(entry: Entry, duration: Duration) -> int:

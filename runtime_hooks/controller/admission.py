@@ -8,12 +8,21 @@ from typing import TYPE_CHECKING, Any, Final
 from msgspec.structs import replace
 
 from runtime_hooks.claims.entry import WATCHED
-from runtime_hooks.claims.metadata import UnreadableClaim, aside, claim_of, release_of
+from runtime_hooks.claims.metadata import (
+    RESUME,
+    Resume,
+    UnreadableClaim,
+    aside,
+    claim_of,
+    release_of,
+    resume_of,
+)
 from runtime_hooks.claims.pins import Pins
 from runtime_hooks.claims.preregistration import Preregistration
 from runtime_hooks.claims.qualified import rejected_name
 from runtime_hooks.claims.unanswered import Unanswered
 from runtime_hooks.controller.hinted import Hinted
+from runtime_hooks.controller.resuming import Resuming
 from runtime_hooks.controller.successors import Successors
 from runtime_hooks.trace.faults import LOG
 from runtime_hooks.trace.names import claim_terms, content_keys, name_of, object_of, reason_of
@@ -26,11 +35,11 @@ from spec.language.errors import ClaimError
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from runtime_hooks.claims.arrivals import Arrival
+    from runtime_hooks.claims.arrivals import Arrival, Prompt
     from runtime_hooks.claims.entry import Entry
     from runtime_hooks.claims.inbox import Inbox
-    from runtime_hooks.claims.preregistration import Prompt
-    from runtime_hooks.claims.registry import Registry
+    from runtime_hooks.claims.registry import Now, Registry
+    from runtime_hooks.controller.resuming import NextEngine
     from runtime_hooks.enforce.victim_exclusion import EvictablePool
     from runtime_hooks.trace.emitter import Emitter
     from runtime_hooks.tracking.offloaded import OffloadTracker
@@ -49,10 +58,10 @@ class Admission:
     """Claims from their first mention to their end.
 
     `pins` and `preregistration` bring claims in other ways than with a request, `successors` those
-    that follow others, `hinted` those of KV hints. `drains` says that
-    the operator lets the live claims end and no more begin. `decided` counts the decisions: by
-    mode, which is empty where there was no claim, those that accepted and those that did not.
-    `overdue` counts the claims that were demoted because they were never there.
+    that follow others, `hinted` those of KV hints, `resuming` those of the engine before.
+    `drains` says that the operator lets the live claims end and no more begin. `decided` counts the
+    decisions: by mode, which is empty where there was no claim, those that accepted and those that
+    did not. `overdue` counts the claims that were demoted because they were never there.
 
     Args:
         identity: of the engine's cache.
@@ -62,6 +71,9 @@ class Admission:
         alarm: the reason why no more claims are accepted; empty while they are.
         tick: called when something happens; updates the time and ends the claims that expired.
         inbox: hands the calls of other threads to the engine's.
+        epoch: names this life of the engine.
+        now: its clocks.
+        next_engine: what it says of claims that outlive it; None where none does.
     """
 
     def __init__(
@@ -79,6 +91,9 @@ class Admission:
         alarm: Callable[[], str],
         tick: Callable[[], None],
         inbox: Inbox,
+        epoch: str,
+        now: Now,
+        next_engine: NextEngine | None,
     ) -> None:
         self.drains = False
         self.decided: dict[str, list[int]] = {}
@@ -107,6 +122,10 @@ class Admission:
         self.preregistration = Preregistration(
             identity, names, prompts, self.admit, self.release, self.successors.change_mode, inbox
         )
+        self.resuming = Resuming(
+            registry, epoch, now, self.preregistration, self._decline, next_engine
+        )
+        self.successors.followed = self.resuming.follow
         self._identity, self._pool, self._registry = identity, pool, registry
         self._tracker, self._offloaded, self._emitter = tracker, offloaded, emitter
         self._fewest, self._largest_need = fewest, largest_need
@@ -125,22 +144,26 @@ class Admission:
             if self._registry.live.get(entry.claim_id) is entry:
                 self.end(entry, Kind.CLAIM_DEMOTED)
 
-    def admit_with(self, arrival: Arrival) -> str:
-        """Decide on the claim that came with a request; returns why it was rejected, or empty.
+    def admit_with(self, arrival: Arrival) -> dict[str, str]:
+        """Decide on the claim that came with a request.
 
         If the request is aborted before its answer, the claim ends, unless it says otherwise.
+
+        Returns:
+            Why it was rejected, or empty; and how it outlives the engine, if it does.
         """
         try:
             stated, keep = aside(arrival.claim)
         except ClaimError as error:
             self._reject_unread(arrival.request_id, error)
-            return str(error)
+            return {"claim": str(error)}
         reason, entry = self._admit(replace(arrival, claim=stated))
         if entry is not None and keep:
             self._unanswered.acknowledge(entry)
         elif entry is not None:
             self._unanswered.add(arrival.request_id, entry)
-        return reason
+        how = Resume.NEVER if entry is None else self.resuming.of(entry)
+        return {"claim": reason} | ({} if how is Resume.NEVER else {RESUME: how.value})
 
     def answered(self, request_id: str, *, received: bool) -> None:
         """A request ended. If its client did not receive the answer, a claim that came with it is
@@ -165,28 +188,32 @@ class Admission:
     def _admit(self, arrival: Arrival) -> tuple[str, Entry | None]:
         """Decide on a claim: why it was rejected, or empty, and the live claim."""
         try:
-            claim = self._claim_of(arrival.claim, arrival)
+            claim, how = self._claim_of(arrival.claim, arrival)
         except ClaimError as error:
             self._reject_unread(arrival.request_id, error)
             return str(error), None
         if self._registry.stands(claim, arrival.keys):
             # Its owner tries again, and gets the same answer.
             return "", self._registry.live[claim.claim_id]
-        if reason := self._rejection(claim, arrival):
-            self._reject(claim, reason)
+        if reason := self._rejection(claim, how, arrival):
+            why = f"{self.resuming.why(claim)}{reason}"
+            self._reject(claim, why)
             return reason, None
         keys = tuple(arrival.keys[: claim.footprint_blocks])
         if claim.protection_mode not in WATCHED:
             self._tracker.drop_unreachable(keys, claiming=True)
-        return "", self._accept(claim, keys, self._registry.grounds(claim, keys))
+        why = f"{self.resuming.why(claim)}{self._registry.grounds(claim, keys)}"
+        entry = self._accept(claim, keys, why)
+        self.resuming.keep(entry, how, arrival)
+        return "", entry
 
     def would_reject(self, arrival: Arrival) -> str:
         """Why the claim that a request tries would be rejected, or empty; nothing happens."""
         try:
-            claim = self._claim_of(aside(arrival.trial)[0], arrival)
+            claim, how = self._claim_of(aside(arrival.trial)[0], arrival)
             if self._registry.stands(claim, arrival.keys):
                 return ""
-            return self._rejection(claim, arrival)
+            return self._rejection(claim, how, arrival)
         except ClaimError as error:
             return str(error)
 
@@ -241,12 +268,15 @@ class Admission:
         self.pins.ended(entry.claim_id)
         self.hinted.ended(entry)
         self.preregistration.ended(entry.claim_id)
+        self.resuming.ended(entry.claim_id)
 
-    def _rejection(self, claim: ResidentClaim, arrival: Arrival) -> str:
+    def _rejection(self, claim: ResidentClaim, how: Resume, arrival: Arrival) -> str:
         """Why the claim cannot be accepted: its own faults, or what unfinished requests need."""
         if arrival.no_admit:
             return "its request asks not to be cached"
         if why := self._closed(claim):
+            return why
+        if why := self.resuming.rejection(claim, how, arrival):
             return why
         if why := self._tracker.unreachable_end(arrival.keys, claim.footprint_blocks):
             return why
@@ -328,10 +358,11 @@ class Admission:
         needed = self._registry.groups.needed(arrival.keys)
         return len(dict(self._pool.find(needed))) == len(needed)
 
-    def _claim_of(self, stated: object, arrival: Arrival) -> ResidentClaim:
-        """The claim that a request states, as the engine knows it."""
-        identity = self._cache_of(arrival)
-        return self._names.of_engine(claim_of(stated, identity, arrival.keys, arrival.scope))
+    def _claim_of(self, raw: object, arrival: Arrival) -> tuple[ResidentClaim, Resume]:
+        """The claim that a request states, as the engine knows it, and how it outlives that."""
+        identity, (stated, how) = self._cache_of(arrival), resume_of(raw)
+        claim = claim_of(stated, identity, arrival.keys, arrival.scope)
+        return self._names.of_engine(claim), how
 
     def _shown(self, claim: ResidentClaim) -> str:
         """The id of a claim as its owner knows it."""

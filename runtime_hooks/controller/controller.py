@@ -16,6 +16,7 @@ from runtime_hooks.claims.entry import owners_of
 from runtime_hooks.claims.groups import Groups
 from runtime_hooks.claims.inbox import Inbox
 from runtime_hooks.claims.metadata import ACTIONS, CHANGE, RENEW, TRY
+from runtime_hooks.claims.outliving import save, take
 from runtime_hooks.claims.ownership import Callers
 from runtime_hooks.claims.registry import Registry
 from runtime_hooks.controller.admission import Admission
@@ -26,7 +27,7 @@ from runtime_hooks.controller.restatement import Restatement
 from runtime_hooks.enforce.victim_exclusion import EvictablePool
 from runtime_hooks.enforce.victim_order import RankedPool
 from runtime_hooks.trace.emitter import Emitter
-from runtime_hooks.trace.faults import Faults
+from runtime_hooks.trace.faults import LOG, Faults
 from runtime_hooks.trace.names import name_of
 from runtime_hooks.tracking.offloaded import OffloadTracker
 from runtime_hooks.tracking.tracker import BlockTracker
@@ -38,9 +39,10 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from concurrent.futures import Future
 
-    from runtime_hooks.claims.arrivals import Arrival
+    from runtime_hooks.claims.arrivals import Arrival, Prompt
     from runtime_hooks.claims.entry import Entry
-    from runtime_hooks.claims.preregistration import Preregistration, Prompt
+    from runtime_hooks.claims.preregistration import Preregistration
+    from runtime_hooks.controller.resuming import NextEngine
     from runtime_hooks.settings.config import Settings
     from runtime_hooks.trace.journal import Journal
     from runtime_hooks.tracking.offloaded import OffloadTier
@@ -65,6 +67,7 @@ class Controller:
     Args:
         identity: of the engine's cache.
         tier: the engine's offload tier; None where it has none.
+        next_engine: what the engine says of claims that outlive it; None where none does.
         groups: of its caches; None where it has one of full attention.
         prompts: computes the contents of a prompt's whole blocks.
         alarm: the reason why no more claims are accepted; empty while they are.
@@ -79,6 +82,7 @@ class Controller:
         identity: CacheIdentity,
         tier: OffloadTier | None = None,
         *,
+        next_engine: NextEngine | None = None,
         groups: Groups | None = None,
         prompts: Callable[[Prompt], Sequence[bytes]],
         alarm: Callable[[], str] = lambda: "",
@@ -88,6 +92,8 @@ class Controller:
         self.inbox = Inbox()
         self.faults = Faults()
         self._clock = clock
+        self._resume = self._to_take = settings.resume
+        self._next_engine = next_engine
         self._now = dict.fromkeys(TimeUnit, 0)  # in ns; steps that have begun
         self._callers = Callers() if settings.scopes else None
         self._emitter = Emitter(journal, settings.drill)
@@ -122,6 +128,9 @@ class Controller:
             alarm=alarm,
             tick=self.tick,
             inbox=self.inbox,
+            epoch=self.epoch,
+            now=self._now,
+            next_engine=next_engine,
         )
         self._restatement = Restatement(
             settings,
@@ -177,7 +186,7 @@ class Controller:
             need = self._arbitration.need_with(arrival)
             answers[CHANGE] = self._admission.successors.change_with(arrival, need)
         if arrival.claim is not None:
-            answers["claim"] = self._admission.admit_with(arrival)
+            answers |= self._admission.admit_with(arrival)
         if arrival.pin is not None:
             answers["pin"] = self._admission.pins.ask(arrival)
         if arrival.trial is not None:
@@ -222,6 +231,7 @@ class Controller:
 
     def operate(self) -> None:
         """Carry out the calls of other threads between two steps, while the engine is idle."""
+        self.start()
         self.tick()
         self.inbox.drain()
 
@@ -333,7 +343,36 @@ class Controller:
         """Read the clock, and end the claims whose duration or time to be there is over."""
         self._read_clock()
         self._admission.expire(TimeUnit.SECONDS)
+        self._admission.resuming.expire()
         self._admission.demote_overdue()
+
+    def start(self) -> None:
+        """The engine is about to take requests: resume the claims of the engine before, once."""
+        path, self._to_take = self._to_take, ""
+        if not path:
+            return
+        self.tick()
+        try:
+            content = take(path)
+        except SpecError as error:
+            LOG.error("resident-claims: no claim is resumed: %s", error)
+            return
+        if content is None or self._next_engine is None:
+            return
+        for prompt in self._admission.resuming.resume(content):
+            self._next_engine.restore(prompt)
+
+    def save(self) -> None:
+        """The engine stops in order: write the claims that outlive it."""
+        self.tick()
+        content = self._admission.resuming.content()
+        if content is None:
+            return
+        try:
+            save(self._resume, content)
+            LOG.info("resident-claims: %d claims are to be resumed", len(content.claims))
+        except SpecError as error:
+            LOG.error("resident-claims: no claim will be resumed: %s", error)
 
     def close(self) -> None:
         """The engine shuts down: its requests end, and then all cached blocks are lost.

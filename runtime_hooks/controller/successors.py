@@ -39,6 +39,8 @@ class _Accept(Protocol):
 class Successors:
     """Decides on claims that follow others.
 
+    `followed` is called with a claim and the one that its owner has follow it.
+
     Args:
         closed: why no claim of this id is accepted, or none at all; empty while it is.
         prepare: drops cached blocks that a claim on these contents could not use.
@@ -65,6 +67,7 @@ class Successors:
         self._closed, self._prepare = closed, prepare
         self._accept, self._reject, self._end = accept, reject, end
         self._largest_need, self._tick = largest_need, tick
+        self.followed: Callable[[Entry, Entry], None] = lambda first, second: None
 
     def renew(self, arrival: Arrival) -> str:
         """Decide on a renewal that came with a request; returns why it is rejected, or empty.
@@ -145,8 +148,10 @@ class Successors:
             self._prepare(entry.keys)
         first = self._names.owners_id(entry.claim_id, entry.claim.owner_scope)
         why = f"it follows {first}, which is {entry.claim.protection_mode}"
-        self._accept(claim, entry.keys, why).follows = entry.claim_id
+        follower = self._accept(claim, entry.keys, why)
+        follower.follows = entry.claim_id
         if releases:
+            self.followed(entry, follower)
             self._end(entry, Kind.CLAIM_RELEASED)
         return ""
 

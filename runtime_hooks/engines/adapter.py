@@ -48,8 +48,8 @@ class Attachment(Protocol):
     def detach(self) -> None:
         """Leave the engine as it was, and end the stream."""
 
-    def end(self) -> None:
-        """The engine ends, and the stream with it."""
+    def end(self, *, orderly: bool = True) -> None:
+        """The engine ends, by an error or in order, and the stream with it."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,14 +5,15 @@ from __future__ import annotations
 import itertools
 import os
 import secrets
+import sys
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from runtime_hooks.claims.api import opened
+from runtime_hooks.claims.arrivals import Prompt
 from runtime_hooks.claims.ownership import prepare
-from runtime_hooks.claims.preregistration import Prompt
 from runtime_hooks.control.folder import (
     default_folder,
     make_private,
@@ -26,6 +27,7 @@ from runtime_hooks.engines.checks import faults
 from runtime_hooks.front.end import FrontEnd
 from runtime_hooks.routing.routes import RouteLog
 from runtime_hooks.settings.config import (
+    RESUME_BY_RANK,
     TAKEN,
     ArmingError,
     Drill,
@@ -86,15 +88,19 @@ class Armed:
         """
         for attachment in self.attachments:
             server = self._servers.get(id(scheduler))
-            if attachment.scheduler is scheduler and server is not None:
-                server.wake = partial(wake, attachment.operate)
+            if attachment.scheduler is scheduler:
+                if server is not None:
+                    server.wake = partial(wake, attachment.operate)
+                if self.settings.resume:
+                    wake(attachment.operate)  # claims of the engine before need no request
 
     def leave(self, scheduler: Any) -> None:
         """The engine of a scheduler ends: end its hooks and its stream."""
         for attachment in self.attachments:
             if attachment.scheduler is scheduler:
                 try:
-                    attachment.end()
+                    # vLLM shuts an engine down while the error that ends it is on its way.
+                    attachment.end(orderly=not isinstance(sys.exception(), Exception))
                 except Exception:
                     LOG.exception("resident-claims: the stream could not be ended")
                 self.unserve(scheduler)
@@ -102,6 +108,12 @@ class Armed:
     def _attachment(self, scheduler: Any) -> Attachment:
         number = next(self._numbers)
         rank = self.adapter.rank(scheduler)
+        if path := self.settings.resume:
+            if rank is not None:
+                raise ArmingError(RESUME_BY_RANK, "leave it out: no claim outlives a rank")
+            kept_in = os.path.dirname(os.path.abspath(path))
+            if not os.access(kept_in, os.W_OK | os.X_OK):
+                raise ArmingError(f"no file can be made in {kept_in}", "name another as `resume`")
         folder = Path(self.settings.control) if self.settings.control else default_folder()
         name = f"{os.getpid()}{f'-{number}' if number else ''}{'' if rank is None else rank}"
         path, epoch = self.settings.trace.replace("{pid}", name), secrets.token_hex(8)

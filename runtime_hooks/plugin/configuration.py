@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Final
 
 import msgspec
 
+from runtime_hooks.settings.config import RESUME_BY_RANK
 from runtime_hooks.settings.switch import SWITCH
 from spec.files.plain import open_new
 
@@ -58,7 +59,10 @@ def about(
         if before is not None:
             os.environ[SWITCH] = before
     notes = _notes(found.flags, settings)
-    return Configured(found.model, found.unfit, found.unknown, found.usable, notes)
+    why = found.unfit
+    if settings is not None and settings.resume and found.flags.get("data_parallel_size", 1) != 1:
+        why = why or RESUME_BY_RANK
+    return Configured(found.model, why, found.unknown, found.usable, notes)
 
 
 def try_trace(settings: Settings) -> str:
@@ -86,6 +90,8 @@ def _notes(flags: Mapping[str, object], settings: Settings | None) -> list[str]:
     notes = []
     if not flags.get("shutdown_timeout"):
         notes.append("--shutdown-timeout is 0: a stop kills the engine, and cuts the trace off")
+        if settings is not None and settings.resume:
+            notes.append("--shutdown-timeout is 0: no claim outlives the engine")
     if settings is not None and settings.scopes:
         middleware, keys = flags.get("middleware"), flags.get("api_key")
         if not isinstance(middleware, list) or _MIDDLEWARE not in middleware:

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "ENFORCED",
+    "RESUME_BY_RANK",
     "TAKEN",
     "ArmingError",
     "Drill",
@@ -52,6 +53,11 @@ TAKEN: Final = (*ENFORCED, Mode.BEST_EFFORT)
 
 MONITOR: Final = "RESIDENT_CLAIMS_MONITOR"
 """The environment variable for the setting `monitor`."""
+
+RESUME_BY_RANK: Final = (
+    "the setting `resume` names one file, and the server has data-parallel ranks"
+)
+"""Why the plugin does not arm with this setting in a rank."""
 
 _Monitor = Literal["off", "observe", "enforce"]
 _MONITORS: Final = get_args(_Monitor)
@@ -130,6 +136,8 @@ class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     `queue` is the most events that may wait to be written; an event over it is dropped and counted.
     `scopes` maps API keys to owner scopes; if there are any, a request without such a key cannot
     claim. `ahead` is a file of preregistered claims, which wait for a request with their prefix.
+    `resume` is the file of claims that outlive the engine: written when it stops in order, taken
+    when the next one starts; empty where none does.
     `claims` is the most live claims of an owner whose quota states no other number. `quotas` limit
     what the claims of each owner take; with `scopes` an owner has half of the pool by default.
     `owner_lives` is the most claims of one owner that are decided on in one run, and `lives` the
@@ -151,6 +159,7 @@ class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     queue: Count = 65_536
     scopes: dict[Key, Key] = {}
     ahead: str = ""
+    resume: str = ""
     claims: Count = 1_000
     quotas: Quotas = Quotas()
     owner_lives: Count = 250_000

@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from runtime_hooks.claims import ownership
+from runtime_hooks.claims.arrivals import Prompt
 from runtime_hooks.claims.metadata import CLAIM, NULL
 from runtime_hooks.claims.ownership import (
     CALLER,
@@ -20,7 +21,6 @@ from runtime_hooks.claims.ownership import (
     prepare,
     signed,
 )
-from runtime_hooks.claims.preregistration import Prompt
 from runtime_hooks.scopes import OwnerScopes
 from runtime_hooks.settings.config import Settings
 from spec.claims.states import Mode

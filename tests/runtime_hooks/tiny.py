@@ -10,8 +10,7 @@ from typing import Any, NamedTuple
 import msgspec
 
 from monitor.input.dialects.canonical import CanonicalDialect
-from runtime_hooks.claims.arrivals import Arrival, Refusal
-from runtime_hooks.claims.preregistration import Prompt
+from runtime_hooks.claims.arrivals import Arrival, Prompt, Refusal
 from runtime_hooks.controller.controller import Controller
 from runtime_hooks.settings.config import Settings
 from runtime_hooks.trace.journal import Journal, Line
@@ -215,7 +214,9 @@ class TinyTier:
 class TinyEngine:
     """Serves one request after the other, as a block pool with a prefix cache does."""
 
-    def __init__(self, usable: int = 80, tier: Any = None, **settings: Any) -> None:
+    def __init__(
+        self, usable: int = 80, tier: Any = None, next_engine: Any = None, **settings: Any
+    ) -> None:
         self.now = 1_000 * NS
         self.pool = TinyPool(usable)
         self.sink = Kept()
@@ -227,6 +228,7 @@ class TinyEngine:
             self.pool,
             IDENTITY,
             tier,
+            next_engine=next_engine,
             prompts=prompt_keys,
             alarm=lambda: "",
             clock=lambda: self.now,
@@ -254,8 +256,11 @@ class TinyEngine:
             looks: whether it looks for what is cached of it.
             more: fields of its arrival.
         """
-        keys = keys_of(prompt or name, blocks)
+        says = prompt or name
+        keys = keys_of(says, blocks)
         reusable = blocks if looks else 0
+        if len(says) == 1:
+            more.setdefault("prompt", lambda: Prompt((ord(says),) * (32 * blocks)))
         fits, answers = self.arrive(Arrival(name, keys, blocks, reusable, claim, **more))
         self.answers.append(answers)
         if not fits:
@@ -273,6 +278,7 @@ class TinyEngine:
 
     def arrive(self, arrival: Arrival) -> tuple[bool, dict[str, str]]:
         """A request arrives; whether it may run, and the answers. A refusal waits for a step."""
+        self.controller.start()
         decision = self.controller.arrive(arrival)
         if decision.refusal is not None:
             self._to_refuse[arrival.request_id] = decision.refusal

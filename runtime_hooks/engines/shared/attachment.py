@@ -76,9 +76,15 @@ class HookedScheduler:
         if self.controller.claims:
             self.controller.fail()
 
-    def end(self) -> None:
-        """The engine ends, and the stream with it."""
+    def end(self, *, orderly: bool = True) -> None:
+        """The engine ends, and the stream with it.
+
+        Args:
+            orderly: not by an error. Only then do claims outlive it.
+        """
         if not self._detached:
+            if orderly and not self._wraps.given_up:
+                self._wraps.attempt("shutdown", self.controller.save)
             self._wraps.attempt("shutdown", self.controller.close)
             self._wraps.remove()
             self._wraps.attempt("shutdown", self.controller.inbox.close)

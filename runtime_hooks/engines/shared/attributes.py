@@ -72,7 +72,10 @@ READS: Final = (
         "vllm.config.cache:CacheConfig",
         ("enable_prefix_caching", "prefix_caching_hash_algo", "cache_dtype"),
     ),
-    Reads("vllm.config.model:ModelConfig", ("model", "tokenizer", "is_multimodal_model", "is_moe")),
+    Reads(
+        "vllm.config.model:ModelConfig",
+        ("model", "tokenizer", "dtype", "is_multimodal_model", "is_moe"),
+    ),
     Reads("vllm.v1.kv_cache_interface:KVCacheConfig", ("kv_cache_groups",)),
     Reads("vllm.v1.kv_cache_interface:KVCacheGroupSpec", ("kv_cache_spec",)),
     Reads("vllm.v1.kv_cache_interface:SlidingWindowSpec", ("sliding_window",)),

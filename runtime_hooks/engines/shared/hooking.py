@@ -35,6 +35,7 @@ from runtime_hooks.engines.shared.offload import OffloadHooks, manager_of
 from runtime_hooks.engines.shared.parallel import rank_of
 from runtime_hooks.engines.shared.pool import VllmPool
 from runtime_hooks.engines.shared.requests import in_group, prompts_of
+from runtime_hooks.engines.shared.resuming import VllmNextEngine
 from runtime_hooks.engines.shared.routes import ClaimRoutes
 from runtime_hooks.engines.shared.serving import answer_refusals
 from runtime_hooks.engines.shared.steps import StepHooks
@@ -113,11 +114,21 @@ class VllmAdapter:
         pool = VllmPool(scheduler.kv_cache_manager.block_pool, blocks.uncomputed)
         manager = manager_of(scheduler)
         tier = None if manager is None else self.offload_hooks(scheduler, manager, settings.drill)
-        identity, prompts = identity_of(scheduler), prompts_of(scheduler, groups.lead)
+        next_engine = VllmNextEngine(scheduler) if settings.resume else None
         controller = Controller(
-            settings, journal, pool, identity, tier, groups=groups, prompts=prompts, alarm=alarm
+            settings,
+            journal,
+            pool,
+            identity_of(scheduler),
+            tier,
+            next_engine=next_engine,
+            groups=groups,
+            prompts=prompts_of(scheduler, groups.lead),
+            alarm=alarm,
         )
         wraps, steps = Wraps(controller), self.step_hooks(scheduler, blocks)
+        if next_engine is not None:
+            next_engine.install(wraps)
 
         trace = journal.sink(TraceFile)
         leases = LeaseLog(f"{'' if trace is None else trace.path}{SUFFIX}")

@@ -21,7 +21,7 @@ from vllm.v1.core.single_type_kv_cache_manager import (
 )
 from vllm.v1.request import Request
 
-from runtime_hooks.claims.arrivals import Arrival
+from runtime_hooks.claims.arrivals import Arrival, Prompt
 from runtime_hooks.claims.hints import TYPES
 from runtime_hooks.claims.metadata import ACTIONS, CLAIM, HINTS, NO_ADMIT, NULL, PIN, TRY
 from runtime_hooks.claims.ownership import CALLER
@@ -32,8 +32,6 @@ if TYPE_CHECKING:
 
     from vllm.v1.core.sched.scheduler import Scheduler
 
-    from runtime_hooks.claims.preregistration import Prompt
-
 __all__ = [
     "arrival_of",
     "bounded_tokens",
@@ -42,6 +40,7 @@ __all__ = [
     "loadable",
     "metadata_of",
     "prompts_of",
+    "request_of",
 ]
 
 _VERSION: Final = "1"  # of the actions of hints
@@ -72,18 +71,27 @@ def prompts_of(scheduler: Scheduler, group: int) -> Callable[[Prompt], list[byte
     size = scheduler.hash_block_size
 
     def keys(prompt: Prompt) -> list[bytes]:
-        hashing = get_hash_fn_by_name(scheduler.cache_config.prefix_caching_hash_algo)
-        request = Request(
-            "preregistration",
-            list(prompt.token_ids),
-            SamplingParams(max_tokens=1),
-            None,
-            cache_salt=prompt.salt or None,
-            block_hasher=get_request_block_hasher(size, hashing),
-        )
+        request = request_of(scheduler, "preregistration", list(prompt.token_ids), prompt.salt)
         return keys_of(request, len(prompt.token_ids), size, group)
 
     return keys
+
+
+def request_of(scheduler: Any, request_id: str, tokens: list[int], salt: str) -> Request:
+    """A request of this plugin, for one token."""
+    hashing = get_hash_fn_by_name(scheduler.cache_config.prefix_caching_hash_algo)
+    return Request(
+        request_id,
+        tokens,
+        SamplingParams(max_tokens=1, temperature=0.0),
+        None,
+        cache_salt=salt or None,
+        block_hasher=get_request_block_hasher(scheduler.hash_block_size, hashing),
+    )
+
+
+def _prompt_of(request: Any) -> Prompt:
+    return Prompt(tuple(request.prompt_token_ids), request.cache_salt or "")
 
 
 def arrival_of(request: Any, scheduler: Scheduler, group: int, *, claims: bool) -> Arrival:
@@ -106,6 +114,7 @@ def arrival_of(request: Any, scheduler: Scheduler, group: int, *, claims: bool) 
         reusable=0 if request.skip_reading_prefix_cache else usable * scheduler.block_size // size,
         namespace=namespace_of(request.cache_salt),
         adapter=request.lora_request.lora_name if request.lora_request else None,
+        prompt=None if request.prompt_token_ids is None else partial(_prompt_of, request),
     )
     if not metadata:
         return arrival

@@ -10,7 +10,7 @@ from msgspec.structs import replace
 from vllm.v1.engine import EngineCoreOutput, EngineCoreOutputs, FinishReason
 from vllm.v1.request import RequestStatus
 
-from runtime_hooks.claims.metadata import HINTS, TRY
+from runtime_hooks.claims.metadata import HINTS, RESUME, TRY
 from runtime_hooks.engines.shared.refusals import METADATA, as_metadata
 from runtime_hooks.engines.shared.requests import arrival_of, bounded_tokens
 
@@ -28,6 +28,10 @@ __all__ = ["StepHooks"]
 
 _ACCEPTED: Final = {"decision": "accepted"}
 _FITS: Final = {"decision": "fits"}
+_RESUMES: Final = {
+    "after_an_orderly_stop": "another claim follows, which waits for its prefix",
+    "after_a_crash": "no promise",
+}
 _PARENTS: Final = 1024  # requests with several answers that are remembered
 _PART: Final = re.compile(r"\d+_(.+)", re.DOTALL)
 
@@ -90,6 +94,7 @@ class StepHooks:
 
     def _add_request(self, call: Callable[[Any], None]) -> Callable[[Any], None]:
         def add_request(request: Any) -> None:
+            self._wraps.attempt("add_request", self._controller.start)
             known = request.request_id in self._scheduler.requests  # a session's next input
             call(request)
             if not known:
@@ -172,6 +177,8 @@ class StepHooks:
         for what, reason in answers.items():
             well = _FITS if what == TRY else _ACCEPTED
             decision = {"decision": "rejected", "reason": reason} if reason else well
+            if what == RESUME:
+                decision = {"how": reason, **_RESUMES}
             self._notes.setdefault(request_id, {})[what] = decision
 
     # A step is scheduled.

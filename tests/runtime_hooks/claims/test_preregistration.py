@@ -11,9 +11,9 @@ import pytest
 from runtime_hooks import claims
 from runtime_hooks.claims import preregistration
 from runtime_hooks.claims.api import opened
-from runtime_hooks.claims.arrivals import Arrival
+from runtime_hooks.claims.arrivals import Arrival, Prompt
 from runtime_hooks.claims.metadata import object_of
-from runtime_hooks.claims.preregistration import Prompt, Ticket
+from runtime_hooks.claims.preregistration import Ticket
 from runtime_hooks.plugin.arming import ArmingError
 from runtime_hooks.settings.config import SettingsError, load_ahead
 from spec.claims.states import Mode

@@ -11,9 +11,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from runtime_hooks.claims.arrivals import Prompt
 from runtime_hooks.claims.metadata import CLAIM, PIN, RELEASE, RENEW
 from runtime_hooks.claims.ownership import prepare, signed
-from runtime_hooks.claims.preregistration import Prompt
 from runtime_hooks.claims.qualified import ClaimNames, rejected_name
 from runtime_hooks.engines.shared.refusals import as_metadata, for_caller
 from runtime_hooks.settings.config import Settings

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from runtime_hooks.__main__ import main
-from runtime_hooks.claims.preregistration import Prompt
+from runtime_hooks.claims.arrivals import Prompt
 from runtime_hooks.control import client
 from runtime_hooks.settings.quotas import Quota, Quotas
 from spec.claims.states import Mode

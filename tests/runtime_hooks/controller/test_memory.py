@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from runtime_hooks.claims.arrivals import Arrival
-from runtime_hooks.claims.preregistration import Prompt
+from runtime_hooks.claims.arrivals import Arrival, Prompt
 from tests.runtime_hooks.elements import elements
 from tests.runtime_hooks.tiny import NS, TinyEngine, TinyTier, claim, keys_of
 

@@ -15,9 +15,9 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from runtime_hooks.claims.arrivals import Prompt
 from runtime_hooks.claims.metadata import CHANGE, CLAIM, RELEASE
 from runtime_hooks.claims.ownership import CALLING, prepare, signed
-from runtime_hooks.claims.preregistration import Prompt
 from runtime_hooks.control.client import Refused, Unknown, ask
 from runtime_hooks.control.messages import ChangeOwn, Release, ReleaseOwn, Request, Show
 from runtime_hooks.control.ranks import Reply, answered, ask_each

@@ -13,7 +13,7 @@ import pytest
 from runtime_hooks.__main__ import main
 from runtime_hooks.engines.adapter import Configuration
 from runtime_hooks.plugin.configuration import about, try_trace
-from runtime_hooks.settings.config import Settings
+from runtime_hooks.settings.config import RESUME_BY_RANK, Settings
 from spec.language.errors import SpecError
 
 SCOPES = {"key-a": "tenant-a", "key-b": "tenant-b"}
@@ -51,6 +51,22 @@ def notes(settings: Settings | None, **flags: Any) -> list[str]:
     """What is noted of a server with these flags."""
     adapter: Any = Engine(**flags)
     return about(adapter, settings, ["model"], load=False).notes
+
+
+class TestResume:
+    """The setting `resume`."""
+
+    def test_ranks(self) -> None:
+        """With data-parallel ranks it keeps the plugin off, which doctor says."""
+        adapter: Any = Engine(data_parallel_size=2)
+        asked = [Settings(), Settings(resume="file")]
+        found = [about(adapter, each, ["model"], load=False).why for each in asked]
+        assert ["", RESUME_BY_RANK] == found
+
+    def test_killed(self) -> None:
+        """A stop that kills the engine lets no claim outlive it."""
+        found = notes(Settings(resume="file"), shutdown_timeout=0)
+        assert "--shutdown-timeout is 0: no claim outlives the engine" in found
 
 
 class TestNotes:
