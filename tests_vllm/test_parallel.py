@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from vllm.config import KVTransferConfig, ParallelConfig
 
-from runtime_hooks.engines.shared.engine import CONNECTORS, unfit_config
+from runtime_hooks.engines.shared.engine import EVERYWHERE, unfit_config
 from runtime_hooks.engines.shared.parallel import rank_of
 from runtime_hooks.routing.rank import Rank, rank_in
 
@@ -17,7 +17,7 @@ TIER = KVTransferConfig(kv_connector="OffloadingConnector", kv_role="kv_both")
 
 def unfit_of(config: Any) -> str:
     """Why no engine of a configuration can be hooked."""
-    return unfit_config(config, CONNECTORS)
+    return unfit_config(config, EVERYWHERE)
 
 
 def configured(parallel: ParallelConfig, **changes: Any) -> Any:
