@@ -157,7 +157,7 @@ class GrowingFile:
     def _is_at(self, position: Position) -> bool:
         """Whether the file in hand is the one that a position is in."""
         found = os.fstat(self._descriptor)
-        if found.st_ino != position["inode"] or found.st_size < int(position["offset"]):
+        if found.st_ino != position.get("inode") or found.st_size < int(position["offset"]):
             return False
         self._head = os.pread(self._descriptor, int(position["head"]), 0)
         return digest_of(self._head) == position["digest"]

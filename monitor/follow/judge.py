@@ -390,11 +390,13 @@ class Judge:
 
     def _end_unsure(self, at: At) -> None:
         """End the runs of streams that went on before lines may have been missing, since when none
-        of their lines came: an engine that starts again opens another stream.
+        of their lines came: an engine that starts again opens another stream. One that goes on
+        after all was of another engine, and its cache is not empty.
         """
-        for stream in self._unsure:
+        for stream, why in self._unsure.items():
             again = Stamp(stream, 0, None, mark=Mark.STREAM_OPENED)
             self._monitor.take(Record(at, again))
+            self._monitor.lose(at.line, why, stream)
             self._streams.pop(stream, None)
         self._unsure.clear()
 

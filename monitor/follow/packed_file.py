@@ -58,7 +58,7 @@ class PackedFile:
     def _read(self, outlet: Outlet) -> None:
         identity, done, number, cut = self._identity(), 0, 0, False
         if resumed := self._resumed:
-            done = int(resumed["lines"])
+            done = int(resumed.get("lines", 0))  # none, if it was not compressed
             if resumed != {**identity, "lines": done}:
                 done = 0
                 outlet.interrupted("the file is not the one that was read last")

@@ -5,18 +5,19 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Final
 
+from monitor.input.compressed import format_of
 from monitor.input.logs import after_prefix, begins_event
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-__all__ = ["describe_file", "describe_line", "describe_object"]
+__all__ = ["describe_file", "describe_line", "describe_object", "describe_packed"]
 
 _PACKED: Final = (
-    (b"BZh", "bzip2 data", "bzip2 -dc FILE | resident-claims check -"),
-    (b"PK\x03\x04", "a zip archive", "unzip -p FILE | resident-claims check -"),
-    (b"PAR1", "a Parquet file", "name the file, without a pipe or compression around it"),
-    (b"SQLite format 3", "an SQLite database", "write it as JSON, one event on each line"),
+    (b"BZh", ("bzip2 data", "bzip2 -dc FILE | resident-claims check -")),
+    (b"PK\x03\x04", ("a zip archive", "unzip -p FILE | resident-claims check -")),
+    (b"PAR1", ("a Parquet file", "name the file, without a pipe or compression around it")),
+    (b"SQLite format 3", ("an SQLite database", "write it as JSON, one event on each line")),
 )
 """How files begin, what they are, and what reads them."""
 
@@ -32,9 +33,8 @@ _EVENTS: Final = ("BlockStored", "BlockRemoved", "AllBlocksCleared")
 
 def describe_file(head: bytes) -> tuple[str, str]:
     """What a file that is not text looks like by its first bytes, and what to do about it."""
-    for begin, what, remedy in _PACKED:
-        if head.startswith(begin):
-            return f"not text: it looks like {what}", remedy
+    if (known := describe_packed(head)) is not None:
+        return f"not text: it looks like {known[0]}", known[1]
     if _BATCH.match(head):
         what = "batches of KV events in msgpack"
         return (
@@ -42,6 +42,13 @@ def describe_file(head: bytes) -> tuple[str, str]:
             "capture each message as a line: docs/kv-events.md",
         )
     return "not text", "a trace is JSON, write one event on each line"
+
+
+def describe_packed(head: bytes) -> tuple[str, str] | None:
+    """What data look like by their first bytes, and what to do about it, if that is known."""
+    if (found := format_of(head)) is not None:
+        return f"{found.name} data", "name the file, without a pipe"
+    return next((known for begin, known in _PACKED if head.startswith(begin)), None)
 
 
 def describe_line(line: bytes) -> tuple[str, str] | None:

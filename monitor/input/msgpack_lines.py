@@ -35,6 +35,9 @@ _FIXED: Final = (
 
 _DECODE: Final = msgspec.msgpack.Decoder().decode
 _ENCODE: Final = msgspec.json.Encoder().encode
+_MOST_BOXES: Final = 1 << 20
+"""Most maps and arrays of one value: each may be one byte there, and takes 64 bytes in memory."""
+
 _BINARY: Final = frozenset({"frames", "payload"})
 """The fields whose bytes are base64 in JSON; others are hexadecimal, as block hashes are."""
 
@@ -79,7 +82,7 @@ def _scanned(data: bytearray, at: int) -> tuple[int, int] | None:
     """Where the value at this place ends, and how many pairs its maps have; None where the data end
     before it does.
     """
-    due, pairs, length = 1, 0, len(data)
+    due, pairs, boxes, length = 1, 0, 0, len(data)
     while due:
         if at >= length:
             return None
@@ -88,6 +91,7 @@ def _scanned(data: bytearray, at: int) -> tuple[int, int] | None:
         if first < 0x80 or first >= 0xE0:
             at += 1
         elif first < 0xA0:  # a map or an array
+            boxes += 1
             due, pairs, at = _with_items(first < 0x90, first & 15, due, pairs, at + 1)
         elif first < 0xC0:
             at += 1 + (first & 31)
@@ -99,11 +103,14 @@ def _scanned(data: bytearray, at: int) -> tuple[int, int] | None:
                 return None
             size = int.from_bytes(data[at + 1 : begin], "big")
             if first >= 0xDC:
+                boxes += 1
                 due, pairs, at = _with_items(first >= 0xDE, size, due, pairs, begin)
             else:
                 at = begin + size + (0xC7 <= first <= 0xC9)
         else:
             raise BadMsgpack(f"the msgpack data is corrupt: no value begins with {first:#x}")
+        if boxes > _MOST_BOXES:
+            raise BadMsgpack(f"a msgpack value has over {_MOST_BOXES} maps and arrays")
     return None if at > length else (at, pairs)
 
 

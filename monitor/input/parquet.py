@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from functools import partial, reduce
 from importlib import import_module
+from io import SEEK_END
 from itertools import chain
 from typing import TYPE_CHECKING, Any, BinaryIO, Final
 
@@ -21,7 +22,12 @@ from spec.installed import how_to_install
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-__all__ = ["GROUP_BYTES", "GROUP_VALUES", "NoRows", "is_parquet", "lines_of"]
+__all__ = ["FOOTER_BYTES", "GROUP_BYTES", "GROUP_VALUES", "NoRows", "is_parquet", "lines_of"]
+
+FOOTER_BYTES: Final = 4 << 20
+"""Most bytes of the footer, which names each column of each row group: it is in memory as a whole,
+and takes many times as much there.
+"""
 
 GROUP_BYTES: Final = 256 << 20
 """Most bytes of a row group, decompressed, by what the file says of it."""
@@ -74,6 +80,11 @@ def lines_of(file: BinaryIO, limit: int) -> Iterator[bytes]:
         raise NoRows(reason, how_to_install("arrow")) from None
     try:
         options = {"pre_buffer": False, "buffer_size": 1 << 20, "page_checksum_verification": True}
+        file.seek(-8, SEEK_END)
+        size = int.from_bytes(file.read(4), "little")
+        if size > FOOTER_BYTES and is_parquet(file.read(4)):  # otherwise the file is truncated
+            reason = f"the footer has over {FOOTER_BYTES >> 20} MiB"
+            raise NoRows(reason, "write fewer columns, or larger row groups")
         content = parquet.ParquetFile(file, **options)
         schema, groups = content.schema_arrow, content.metadata
         whole = len(schema) == 1 and _is_line(arrow.types, schema.field(0).type)

@@ -16,6 +16,7 @@ import msgspec
 
 from monitor.pressure.run import Arm, First
 from spec.events.fields import OF_MODEL
+from spec.language.prose import counted
 from spec.language.schemas import framed_schema
 
 if TYPE_CHECKING:
@@ -99,7 +100,7 @@ def _influence(
             return Influence.ABSENT, why
     if unclear:
         file, why = next(iter(unclear.items()))
-        return Influence.INCONCLUSIVE, f"{len(unclear)} runs are unclear; {file}: {why}"
+        return Influence.INCONCLUSIVE, f"{counted(len(unclear), 'unclear run')}; {file}: {why}"
     if missing := [str(arm) for arm, counts in arms.items() if not counts.runs]:
         return Influence.INCONCLUSIVE, f"there is no run with priorities {' and '.join(missing)}"
     if len({run.older for run in runs if run.arm is not Arm.EQUAL}) > 1:

@@ -208,8 +208,9 @@ class Records:
 
     def _select(self, said: _Selected) -> None:
         cost = round(said.logit * COST_UNITS) if 0 <= said.logit <= _MOST_COST else None
-        choice = _name(said.worker_id, said.dp_rank), cost
-        self.selected.setdefault(said.request_id, []).append(choice)
+        choices = self.selected.setdefault(said.request_id, [])
+        if len(choices) < 2:  # of more than one none is the choice
+            choices.append((_name(said.worker_id, said.dp_rank), cost))
 
     def _answer(self, said: _Answer) -> None:
         details = None if said.usage is None else said.usage.prompt_tokens_details

@@ -22,6 +22,7 @@ MOST_BYTES: Final = 4 << 20
 _MOST_VALUES: Final = 500_000
 _MOST_ALIASES: Final = 100
 _DEEPEST: Final = 40
+_QUOTE: Final = "quote it, if it is a text"  # which may be private, so that it is not shown
 _LOADER: Final = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 _INTEGER: Final = re.compile(r"-?(0|[1-9][0-9]{0,18})")
 _CONSTANTS: Final = {"null": None, "~": None, "": None, "true": True, "false": False}
@@ -107,7 +108,7 @@ class _Reader:
         if isinstance(event, yaml.AliasEvent):
             return self._repeat(event, line)
         if event.tag is not None:
-            raise DocumentError(f"it has the tag {event.tag!r}", "write plain values", line=line)
+            raise DocumentError("it has a tag, which begins with !", _QUOTE, line=line)
         if isinstance(event, yaml.ScalarEvent):
             made = (_scalar(event, line), 1)
         elif isinstance(event, yaml.SequenceStartEvent):
@@ -124,7 +125,7 @@ class _Reader:
         if self._aliases > _MOST_ALIASES:
             raise DocumentError(f"it has over {_MOST_ALIASES} aliases", "write out", line=line)
         if event.anchor not in self._anchored:
-            raise DocumentError(f"*{event.anchor} is not defined", "define it", line=line)
+            raise DocumentError("* begins a name that is not defined", _QUOTE, line=line)
         made = self._anchored[event.anchor]
         self._count(made[1], line)
         return made

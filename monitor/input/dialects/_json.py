@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Final, NoReturn, TypeVar, cast
 import msgspec
 
 from monitor.input.errors import InputError, did_you_mean, shown
-from monitor.input.looks import describe_line, describe_object
+from monitor.input.looks import describe_line, describe_object, describe_packed
 from spec.claims.predicates import MaterializationPredicate, parse_predicate
 from spec.files.json_text import KeyTwice, check_keys
 from spec.language.errors import PredicateError
@@ -84,6 +84,8 @@ def parse(text: bytes, file: str, line: int, *, lists: bool = False) -> dict[str
         ) from None
     except UnicodeDecodeError as error:
         reason, hint = f"not text: no UTF-8 at byte {error.start + 1}", "write UTF-8"
+        if (known := describe_packed(text)) is not None:
+            reason, hint = f"not text: it looks like {known[0]}", known[1]
     except RecursionError:
         reason, hint = "nested too deep", "events are flat"
     except (ValueError, msgspec.DecodeError) as error:
@@ -96,7 +98,7 @@ def parse(text: bytes, file: str, line: int, *, lists: bool = False) -> dict[str
 def _not_json(text: bytes, message: str) -> tuple[str, str]:
     if b"\0" in text:
         return "not text: a NUL byte", "the file may be corrupt"
-    if (known := describe_line(text)) is not None:
+    if (known := describe_packed(text) or describe_line(text)) is not None:
         return f"not JSON: it looks like {known[0]}", known[1]
     why, byte = _BYTE.fullmatch(message.split(" - at `")[0]).groups()  # type: ignore[union-attr]
     where = f" at byte {int(byte) + 1}" if byte else ""

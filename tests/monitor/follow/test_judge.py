@@ -202,6 +202,19 @@ class TestMissing:
         assert (found.verdict, judge.live) == (ModeVerdict.INCONCLUSIVE, 0)
         assert ModeVerdict.INCONCLUSIVE == verdict(judge, REFUSAL[6:])  # had it gone on
 
+    @pytest.mark.parametrize("where", range(1, 10))
+    def test_quiet(self, where: int) -> None:
+        """Another engine of the source that was quiet meanwhile, and goes on, is not accused."""
+        opened = {"kind": "stream_opened", "stream": "next", "sequence": 0}
+        path = FOLDER / "one_load_for_two_claims_of_one_object.jsonl"
+        lines = path.read_bytes().splitlines()
+        judge = Judge("s", None, Counts())
+        for line in lines[:where]:
+            judge.take(line)
+        judge.interrupt("the connection was lost")
+        judge.take(msgspec.json.encode(opened))
+        assert ModeVerdict.INCONCLUSIVE == verdict(judge, lines[where:])
+
     def test_beside(self) -> None:
         """Where no lines may be missing, a stream that opens changes nothing of another."""
         opened = {"kind": "stream_opened", "stream": "next", "sequence": 0}

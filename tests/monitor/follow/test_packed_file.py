@@ -11,6 +11,7 @@ import msgspec
 import pytest
 
 from monitor.__main__ import main
+from monitor.follow.growing_file import GrowingFile
 from monitor.follow.packed_file import PackedFile
 from monitor.input.errors import InputError
 from monitor.input.lines import LINE_LIMIT
@@ -26,7 +27,7 @@ def packed(path: Path, text: bytes) -> PackedFile:
     return PackedFile(str(path))
 
 
-def ended(source: PackedFile, position: dict[str, int | str] | None = None) -> Read:
+def ended(source: PackedFile | GrowingFile, position: dict[str, int | str] | None = None) -> Read:
     """What is read until the source ends."""
     with reading(source, position) as read:
         read.thread.join(10)
@@ -128,6 +129,16 @@ class TestLines:
         read = ended(packed(path, b"three\n"), position)
         assert read.lines == [b"three"]
         assert read.breaks == ["the file is not the one that was read last"]
+
+    def test_compressed_since(self, tmp_path: Path) -> None:
+        """A file that was plain when it was read last, or is now, is another file."""
+        plain, path = tmp_path / "a", tmp_path / "a.gz"
+        plain.write_bytes(b"one\n")
+        before = ended(GrowingFile(str(plain), until_eof=True)).position
+        read = ended(packed(path, b"two\n"), before)
+        assert (read.lines, len(read.breaks), read.end) == ([b"two"], 1, "")
+        read = ended(GrowingFile(str(plain), until_eof=True), read.position)
+        assert (read.lines, len(read.breaks), read.end) == ([b"one"], 1, "")
 
     def test_no_package(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         """Without a decoder it is said what to install."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 import subprocess
 from pathlib import Path
@@ -10,6 +11,7 @@ from typing import Final
 import pytest
 
 from monitor.check.files import check_files
+from monitor.input.dialects._json import parse
 from monitor.input.errors import InputError
 from tests.monitor.input.kv_lines import stored
 
@@ -97,3 +99,11 @@ class TestFiles:
         path.write_bytes(head + bytes(range(256)))
 
         assert f"not text: it looks like {FILES[head]}" == refused(path).reason
+
+    @pytest.mark.parametrize(
+        ("content", "what"), [(gzip.compress(b"{}"), "gzip data"), (b"PAR1\x15\x04", "a Parquet")]
+    )
+    def test_piped(self, content: bytes, what: str) -> None:
+        """A follower that gets them by a pipe, as lines, says so, too."""
+        with pytest.raises(InputError, match=f"it looks like {what}.*; name the file, without"):
+            parse(content.split(b"\n")[0], "-", 1)

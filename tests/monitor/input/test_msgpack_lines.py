@@ -112,6 +112,10 @@ BAD: Final = {
     "another type": (b"\x81\xa1a\xd4\x05\x00", "the msgpack data is corrupt: "),
     "nested": (b"\x81\xa1a" + b"\x91" * 9000 + b"\x00", "the msgpack data is corrupt: "),
     "too long": (pack({"a": "x" * 2 * LINE_LIMIT}), "a msgpack value is longer than"),
+    "many lists": (
+        b"\x81\xa1a\xdd\x00\x10\x00\x00" + b"\x90" * (1 << 20),
+        "a msgpack value has over 1048576 maps and arrays",
+    ),
     "a size too large": (b"\x81\xa1a\xdb\xff\xff\xff\xff", "the msgpack data is truncated"),
     "too many items": (b"\x81\xa1a\xdd\xff\xff\xff\xff\x00", "the msgpack data is truncated"),
 }

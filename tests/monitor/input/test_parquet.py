@@ -190,6 +190,11 @@ class TestRefused:
         error = refused(written(tmp_path / "t", fields_of(ROWS)))
         assert "row_group_size" in error.hint
 
+    def test_large_footer(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        """A file with too many columns is refused before they are read."""
+        monkeypatch.setattr(module, "FOOTER_BYTES", 100)
+        assert "fewer columns" in refused(written(tmp_path / "t", fields_of(ROWS))).hint
+
     def test_no_package(
         self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
     ) -> None:

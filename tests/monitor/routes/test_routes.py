@@ -133,6 +133,12 @@ class TestRead:
         with pytest.raises(InputError, match="over 2 requests"):
             judged(tmp_path, [choice(name) for name in "abc"])
 
+    def test_chosen_often(self) -> None:
+        """However often a log repeats the choice for one request, two of them are kept."""
+        records = Records(SIZE, {})
+        assert all(records.take(choice(), "f", n) for n in range(9))
+        assert len(records.selected["r"]) == 2
+
     @given(
         st.recursive(
             st.none() | st.booleans() | st.integers(-1, 1 << 65) | st.text(max_size=4),

@@ -128,6 +128,15 @@ class TestRefused:
         assert field in said
         assert "secret" not in said
 
+    @pytest.mark.parametrize("mark", "*!")
+    def test_private_mark(self, mark: str, tmp_path: Path) -> None:
+        """Nor is a salt shown whose first sign has a meaning in YAML."""
+        path = tmp_path / "r.yaml"
+        path.write_text(f"salt: {mark}secret\n")
+        with pytest.raises(DocumentError, match="quote it") as caught:
+            load_registry(path)
+        assert "secret" not in str(caught.value)
+
 
 class TestSchema:
     def test_sample(self) -> None:

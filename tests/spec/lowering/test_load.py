@@ -80,7 +80,7 @@ class TestDescriptor:
             ("kind: trace", "kind: docs\n    order: [lifecycle]", "preserves no order"),
             ("name: mine", "name: Mine one", "2: name: String should match pattern"),
             ("name: mine", "name: mine\nname: mine", "3: the key 'name' occurs twice"),
-            ("name: mine", "name: !!str mine", "2: it has the tag"),
+            ("name: mine", "name: !!str mine", "2: it has a tag"),
             ("about: Mine.", "about: 7", "give a text, in quotes"),
             ("about: Mine.", 'about: "a\\nb"', "control character"),
             ("descriptor/1", "descriptor/2", "1: schema: resident-claims/descriptor/2 is newer"),
