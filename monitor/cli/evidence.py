@@ -9,7 +9,6 @@ import typer
 
 from monitor.check.evidence import NoModeStated, as_yaml, exit_code, take_evidence
 from monitor.cli.progress import progress_of
-from monitor.input.errors import InputError
 from monitor.report.evidence_text import put_evidence
 from monitor.report.options import ModeOption, mode_asked
 from monitor.report.verdict import ModeChoice
@@ -24,7 +23,6 @@ from spec.cli.common import (
 )
 from spec.cli.layout import page
 from spec.files.writing import check_target
-from spec.language.errors import SpecError
 from spec.language.prose import printable
 
 __all__ = ["register"]
@@ -89,8 +87,6 @@ def evidence(
                 found = take_evidence(traces, judged_by, beside, progress=step)
             else:
                 found = take_joined_evidence(registry, traces, judged_by, beside, progress=step)
-    except InputError as error:
-        raise SpecError(str(error)) from error
     except NoModeStated as error:
         typer.echo(f"inconclusive: {printable(str(error))}", err=True)
         raise typer.Exit(Code.INCONCLUSIVE) from None

@@ -24,7 +24,6 @@ from monitor.follow.options import (
     WebhookOption,
     WhenFullOption,
 )
-from monitor.input.errors import InputError
 from monitor.live.follow import Followed, follow, live_line
 from monitor.live.lines import LiveEnd
 from monitor.report.options import (
@@ -113,56 +112,53 @@ def follow_sources(
 
     Exit 0: kept. 1: violated. 2: bad input. 3: inconclusive, no claim, or the process broke off.
     """
-    try:
-        if len(sources) == 1 and is_socket(sources[0]):
-            _refuse(
-                sources[0],
-                {
-                    "--replay": replay,
-                    "--mode": mode_asked(mode),
-                    "--reorder": reorder,
-                    "--strip": strip,
-                    "--others": others is not Others.REFUSE,
-                    "--rank-wait": rank_wait != RANK_WAIT,
-                    "--max-live": live,
-                    "--max-requests": requests,
-                    "--max-ids": ids != IDS,
-                    "--verdicts": verdicts,
-                    "--checkpoint": checkpoint,
-                    "--webhook": webhook,
-                    "--otlp": otlp,
-                    "--otlp-token": otlp_token,
-                    "--listen-token": listen_token,
-                    "--metrics": metrics,
-                    "--metrics-token": metrics_token,
-                    "--when-full": when_full is not WhenFull.BLOCK,
-                },
-            )
-            raise typer.Exit(_follow_verdicts(sources[0], form))
-        asked = Asked(
-            sources,
-            replay or (),
-            mode_asked(mode),
-            window_asked(reorder),
-            wait_asked(rank_wait),
-            limits_asked(live, requests, ids),
-            extraction_asked(strip, others),
-            until_eof,
-            when_full,
-            verdicts,
-            checkpoint,
-            checkpoint_every,
-            webhook,
-            otlp,
-            otlp_token,
-            listen_token,
-            metrics,
-            metrics_token,
-            form is Format.JSON,
+    if len(sources) == 1 and is_socket(sources[0]):
+        _refuse(
+            sources[0],
+            {
+                "--replay": replay,
+                "--mode": mode_asked(mode),
+                "--reorder": reorder,
+                "--strip": strip,
+                "--others": others is not Others.REFUSE,
+                "--rank-wait": rank_wait != RANK_WAIT,
+                "--max-live": live,
+                "--max-requests": requests,
+                "--max-ids": ids != IDS,
+                "--verdicts": verdicts,
+                "--checkpoint": checkpoint,
+                "--webhook": webhook,
+                "--otlp": otlp,
+                "--otlp-token": otlp_token,
+                "--listen-token": listen_token,
+                "--metrics": metrics,
+                "--metrics-token": metrics_token,
+                "--when-full": when_full is not WhenFull.BLOCK,
+            },
         )
-        code = follow_events(asked)
-    except InputError as error:
-        raise SpecError(str(error)) from error
+        raise typer.Exit(_follow_verdicts(sources[0], form))
+    asked = Asked(
+        sources,
+        replay or (),
+        mode_asked(mode),
+        window_asked(reorder),
+        wait_asked(rank_wait),
+        limits_asked(live, requests, ids),
+        extraction_asked(strip, others),
+        until_eof,
+        when_full,
+        verdicts,
+        checkpoint,
+        checkpoint_every,
+        webhook,
+        otlp,
+        otlp_token,
+        listen_token,
+        metrics,
+        metrics_token,
+        form is Format.JSON,
+    )
+    code = follow_events(asked)
     raise typer.Exit(code)
 
 

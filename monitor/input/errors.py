@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from spec.language.errors import SpecError
 from spec.language.suggest import did_you_mean
 
 __all__ = ["InputError", "did_you_mean", "is_utf8", "shown"]
 
 
-class InputError(ValueError):
+class InputError(SpecError):
     """A file or a line of it that cannot be read; a part that is not known is None or empty.
 
     Attributes:
@@ -27,7 +28,9 @@ class InputError(ValueError):
         field: str | None = None,
         hint: str = "",
     ) -> None:
-        super().__init__(file, reason, line, field, hint)
+        place = file if line is None else f"{file}:{line}"
+        super().__init__(f"{place}: {f'{field}: ' if field else ''}{reason}", hint)
+        self.args = file, reason, line, field, hint  # by which another process makes it again
         self.file = file
         self.reason = reason
         self.line = line
@@ -35,14 +38,7 @@ class InputError(ValueError):
         self.hint = hint
 
     def __reduce__(self) -> tuple[object, ...]:
-        """How another process makes it again."""
         return _again, self.args
-
-    def __str__(self) -> str:
-        place = self.file if self.line is None else f"{self.file}:{self.line}"
-        field = f"{self.field}: " if self.field else ""
-        hint = f"; {self.hint}" if self.hint else ""
-        return f"{place}: {field}{self.reason}{hint}"
 
 
 def _again(file: str, reason: str, line: int | None, field: str | None, hint: str) -> InputError:

@@ -7,13 +7,11 @@ from typing import TYPE_CHECKING, Annotated, Final
 
 import typer
 
-from monitor.input.errors import InputError
 from monitor.pressure.judge import Influence, decide
 from monitor.pressure.run import PAIR, Arm, read_run
 from spec.cli.arguments import file_name
 from spec.cli.common import Format, FormatOption, print_json
 from spec.cli.layout import page
-from spec.language.errors import SpecError
 from spec.language.prose import printable
 
 if TYPE_CHECKING:
@@ -55,10 +53,7 @@ def pressure(
 
     Exit 0: influence is shown. 1: it is absent. 2: bad input. 3: inconclusive.
     """
-    try:
-        found = decide([read_run(run) for run in _once(runs)])
-    except InputError as error:
-        raise SpecError(str(error)) from error
+    found = decide([read_run(run) for run in _once(runs)])
     if form is Format.JSON:
         print_json(found)
     else:

@@ -8,14 +8,12 @@ from typing import TYPE_CHECKING, Annotated, Final
 import typer
 
 from monitor.check.files import EXIT_CODES
-from monitor.input.errors import InputError
 from monitor.routes.dynamo import COST_UNITS
 from monitor.routes.judge import judge
 from monitor.watch.registry import load_registry
 from spec.cli.arguments import file_name
 from spec.cli.common import Format, FormatOption, print_json
 from spec.cli.layout import page
-from spec.language.errors import SpecError
 from spec.language.prose import counted, printable
 
 if TYPE_CHECKING:
@@ -65,10 +63,7 @@ def routes(
 
     Exit 2: bad input. 3: inconclusive.
     """
-    try:
-        found = judge(load_registry(Path(registry), routed=True), records)
-    except InputError as error:
-        raise SpecError(str(error)) from error
+    found = judge(load_registry(Path(registry), routed=True), records)
     if form is Format.JSON:
         print_json(found)
     else:

@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING, Annotated, Final
 
 import typer
 
-from monitor.input.errors import InputError
 from monitor.report.findings import place, put_quoted
 from monitor.report.quote import quotes
 from monitor.report.verdict import Input
@@ -16,7 +15,6 @@ from proofs.product.recorded import Acceptance, StreamAcceptance, acceptance
 from spec.cli.arguments import file_name
 from spec.cli.common import Code, Format, FormatOption, print_json
 from spec.cli.layout import Styled, page
-from spec.language.errors import SpecError
 
 if TYPE_CHECKING:
     from spec.cli.layout import Page
@@ -70,15 +68,12 @@ def _accepts(
 
     Exit 0: accepted. 1: rejected, at the line that is printed. 2: bad input. 3: undecided.
     """
-    try:
-        with progress(name) as report:
+    with progress(name) as report:
 
-            def follow(events: int, states: int) -> None:
-                report("its run", states, events, events)
+        def follow(events: int, states: int) -> None:
+            report("its run", states, events, events)
 
-            found = acceptance(name, trace, inference=inference, limit=limit, progress=follow)
-    except InputError as error:
-        raise SpecError(str(error)) from error
+        found = acceptance(name, trace, inference=inference, limit=limit, progress=follow)
     if form is Format.JSON:
         print_json(found)
     else:
