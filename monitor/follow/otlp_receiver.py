@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Any, Final
 
 from monitor.follow.http_server import HttpServer, has_token
 from monitor.follow.streams import Once
-from monitor.input.compressed import Corrupt, decompressed, format_of
-from monitor.input.errors import InputError
+from monitor.input.compressed import decompressed, format_of
+from monitor.input.errors import Corrupt, InputError
 from monitor.input.otlp_requests import (
     BadRequest,
     Form,

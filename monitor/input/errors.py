@@ -1,11 +1,27 @@
-"""Defines input errors: location, reason and remedy."""
+"""Defines errors of what is read: location, reason and remedy."""
 
 from __future__ import annotations
 
 from spec.language.errors import SpecError
 from spec.language.suggest import did_you_mean
 
-__all__ = ["InputError", "did_you_mean", "is_utf8", "shown"]
+__all__ = ["Corrupt", "InputError", "Unreadable", "did_you_mean", "is_utf8", "shown"]
+
+
+class Corrupt(Exception):
+    """The data of a file are damaged, end too early, or are in no form that is read; says why."""
+
+
+class Unreadable(Exception):
+    """A file that nothing here reads, although it may be whole; says why.
+
+    Attributes:
+        hint: what to do about it.
+    """
+
+    def __init__(self, reason: str, hint: str) -> None:
+        super().__init__(reason)
+        self.hint = hint
 
 
 class InputError(SpecError):
