@@ -189,8 +189,6 @@ class _Routes(Facts):
         elif name == "stored":
             hashes = []
             for each in struct_of(name, fields, _Stored).blocks:
-                if not is_map(each):
-                    raise Malformed("a block is a map")
                 self.check_fields("block", each.keys(), _BLOCK)
                 hashes.append(struct_of("block", each, _Block).block_hash)
             self.stored(hashes, 0, self._tier(storage))

@@ -19,7 +19,6 @@ from monitor.input.kv_events.facts import (
     Facts,
     Malformed,
     Message,
-    is_map,
     struct_of,
 )
 from monitor.input.kv_events.runtimes import TENSORRT_LLM
@@ -150,8 +149,6 @@ class _Pulled(Facts):
     def _stored(self, event: _Stored, group: int) -> None:
         blocks = []
         for each in event.blocks:
-            if not is_map(each):
-                raise Malformed("a block is a map")
             self.check_fields("block", each.keys(), _BLOCK)
             blocks.append(struct_of("block", each, _Block))
         for level, some in groupby(blocks, key=lambda block: block.cache_level):
