@@ -13,7 +13,7 @@ from monitor.repeat.run import read_run
 from monitor.repeat.runs import load_runs
 from monitor.repeat.text import as_markdown, put
 from spec.cli.arguments import path
-from spec.cli.common import Code, OutputOption, json_page, print_text, write_output
+from spec.cli.common import Code, OutputOption, json_page, print_text
 from spec.cli.layout import Page, Plain, paper, rendered
 from spec.files.writing import check_target
 
@@ -72,8 +72,5 @@ def repeat(
         page = Page(out.width)
         put(page, found)
         text = rendered(page, out)
-    if output is None:
-        print_text(text)
-    else:
-        write_output(output, text.encode("utf-8", "backslashreplace"))
+    print_text(text, output)
     raise typer.Exit(_CODES[found.verdict])

@@ -12,7 +12,7 @@ from monitor.report.verdict import ModeChoice
 from proofs.report.explanation import as_page
 from proofs.traces.explain import explain
 from spec.cli.arguments import claim_option, file_name
-from spec.cli.common import Format, FormatOption, OutputOption, json_page, print_text, write_output
+from spec.cli.common import Format, FormatOption, OutputOption, json_page, print_text
 from spec.contract.modes import Bundle
 from spec.files.writing import check_target
 from spec.language.suggest import resolve
@@ -54,8 +54,5 @@ def explain_trace(
     check_target(output, reads=[trace])
     story = explain(trace, judged_by, of_bundle, claim=claim)
     text = as_page(story) if form is Format.TEXT else json_page(story).decode()
-    if output is not None:
-        write_output(output, text.encode("utf-8", "backslashreplace"))
-    else:
-        print_text(text)
+    print_text(text, output)
     raise typer.Exit(EXIT_CODES[story.verdict])
