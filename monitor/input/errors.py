@@ -39,26 +39,18 @@ class InputError(SpecError):
         self,
         file: str,
         reason: str,
-        *,
         line: int | None = None,
         field: str | None = None,
         hint: str = "",
     ) -> None:
         place = file if line is None else f"{file}:{line}"
         super().__init__(f"{place}: {f'{field}: ' if field else ''}{reason}", hint)
-        self.args = file, reason, line, field, hint  # by which another process makes it again
+        self.args = file, reason, line, field, hint  # by which pickle makes it again
         self.file = file
         self.reason = reason
         self.line = line
         self.field = field
         self.hint = hint
-
-    def __reduce__(self) -> tuple[object, ...]:
-        return _again, self.args
-
-
-def _again(file: str, reason: str, line: int | None, field: str | None, hint: str) -> InputError:
-    return InputError(file, reason, line=line, field=field, hint=hint)
 
 
 def is_utf8(text: str) -> bool:
