@@ -18,10 +18,9 @@ from spec.cli.common import (
     Code,
     Format,
     FormatOption,
-    print_json,
     write_output,
 )
-from spec.cli.layout import page
+from spec.cli.layout import print_as
 from spec.files.writing import check_target
 from spec.language.prose import printable
 
@@ -92,9 +91,7 @@ def evidence(
         raise typer.Exit(Code.INCONCLUSIVE) from None
     if output is not None:
         write_output(output, as_yaml(found))
-    if form is Format.JSON:
-        print_json(found.model_dump(mode="json", by_alias=True))
-    else:
-        with page() as out:
-            put_evidence(out, found)
+    print_as(
+        form, found.model_dump(mode="json", by_alias=True), lambda out: put_evidence(out, found)
+    )
     raise typer.Exit(exit_code(found))

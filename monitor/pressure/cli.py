@@ -10,8 +10,8 @@ import typer
 from monitor.pressure.judge import Influence, decide
 from monitor.pressure.run import PAIR, Arm, read_run
 from spec.cli.arguments import file_name
-from spec.cli.common import Format, FormatOption, print_json
-from spec.cli.layout import page
+from spec.cli.common import Format, FormatOption
+from spec.cli.layout import print_as
 from spec.language.prose import printable
 
 if TYPE_CHECKING:
@@ -54,11 +54,7 @@ def pressure(
     Exit 0: influence is shown. 1: it is absent. 2: bad input. 3: inconclusive.
     """
     found = decide([read_run(run) for run in _once(runs)])
-    if form is Format.JSON:
-        print_json(found)
-    else:
-        with page() as out:
-            _put(out, found)
+    print_as(form, found, lambda out: _put(out, found))
     raise typer.Exit(_CODES[found.influence])
 
 

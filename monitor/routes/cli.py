@@ -12,8 +12,8 @@ from monitor.routes.dynamo import COST_UNITS
 from monitor.routes.judge import judge
 from monitor.watch.registry import load_registry
 from spec.cli.arguments import file_name
-from spec.cli.common import Format, FormatOption, print_json
-from spec.cli.layout import page
+from spec.cli.common import Format, FormatOption
+from spec.cli.layout import print_as
 from spec.language.prose import counted, printable
 
 if TYPE_CHECKING:
@@ -64,11 +64,7 @@ def routes(
     Exit 2: bad input. 3: inconclusive.
     """
     found = judge(load_registry(Path(registry), routed=True), records)
-    if form is Format.JSON:
-        print_json(found)
-    else:
-        with page() as out:
-            _put(out, found)
+    print_as(form, found, lambda out: _put(out, found))
     raise typer.Exit(EXIT_CODES[found.verdict])
 
 

@@ -13,8 +13,8 @@ from proofs.cli.progress import progress
 from proofs.product.accepts import ACCEPTED, LIMIT, REJECTED
 from proofs.product.recorded import Acceptance, StreamAcceptance, acceptance
 from spec.cli.arguments import file_name
-from spec.cli.common import Code, Format, FormatOption, print_json
-from spec.cli.layout import Styled, page
+from spec.cli.common import Code, Format, FormatOption
+from spec.cli.layout import Styled, print_as
 
 if TYPE_CHECKING:
     from spec.cli.layout import Page
@@ -74,11 +74,7 @@ def _accepts(
             report("its run", states, events, events)
 
         found = acceptance(name, trace, inference=inference, limit=limit, progress=follow)
-    if form is Format.JSON:
-        print_json(found)
-    else:
-        with page() as out:
-            _put(out, found, verbose=verbose)
+    print_as(form, found, lambda out: _put(out, found, verbose=verbose))
     codes = {ACCEPTED: Code.OK, REJECTED: Code.VIOLATED}
     raise typer.Exit(codes.get(found.verdict, Code.INCONCLUSIVE))
 
