@@ -24,7 +24,7 @@ from spec.files.plain import NoFile, open_plain
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-__all__ = ["BOM", "LINE_LIMIT", "STDIN", "Fault", "Lines", "is_packed", "split"]
+__all__ = ["BOM", "LINE_LIMIT", "STDIN", "Fault", "Lines", "is_packed", "size_of", "split"]
 
 LINE_LIMIT: Final = 8 << 20
 """Longest line that is read, in bytes; a longer one is dropped while it is read.
@@ -293,6 +293,14 @@ def is_packed(file: str) -> bool:
         head = stream.read(_HEAD)
     compressed = format_of(head) or format_promised(file)
     return compressed is not None or is_msgpack(head) or is_parquet(head)
+
+
+def size_of(file: str) -> int:
+    """The bytes of a file as it lies on disk; 0 where that is unknown."""
+    try:
+        return os.stat(file).st_size
+    except (OSError, ValueError):
+        return 0
 
 
 def split(block: bytes, number: int) -> Iterator[tuple[int, bytes]]:
