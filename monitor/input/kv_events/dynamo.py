@@ -15,7 +15,6 @@ import msgspec
 from msgspec import Meta
 
 from monitor.input.kv_events.facts import (
-    GPU,
     MOST_NUMBER,
     MOST_STREAMS,
     Facts,
@@ -27,6 +26,7 @@ from monitor.input.kv_events.facts import (
     unpacked,
 )
 from monitor.input.kv_events.runtimes import DYNAMO
+from spec.stream.pool import GPU
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -13,7 +13,6 @@ import msgspec
 from msgspec import Meta
 
 from monitor.input.kv_events.facts import (
-    GPU,
     MOST_GROUPS,
     MOST_NUMBER,
     Facts,
@@ -22,6 +21,7 @@ from monitor.input.kv_events.facts import (
     struct_of,
 )
 from monitor.input.kv_events.runtimes import TENSORRT_LLM
+from spec.stream.pool import GPU
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
