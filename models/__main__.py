@@ -29,7 +29,7 @@ from spec.cli.common import (
     run,
     write_output,
 )
-from spec.cli.layout import page
+from spec.cli.layout import page, print_as
 from spec.events.canonical import as_jsonl
 from spec.files.writing import check_target, write_bytes
 from spec.language.errors import SpecError
@@ -84,11 +84,7 @@ def show(
         print_text(text)
         return
     view = model_view(found, name, model)
-    if form is Format.JSON:
-        print_json(view)
-    else:
-        with page() as out:
-            put_model(out, view)
+    print_as(form, view, lambda out: put_model(out, view))
     if view.broken or view.missed:
         raise typer.Exit(1)
 
@@ -164,11 +160,11 @@ def sweep_pools(
     if last < first:
         raise SpecError(f"--to {last} is less than --from {first}", "give a larger --to")
     rows = sweep(resident, active, range(first, last + 1, step))
-    if form is Format.JSON:
-        print_json({"resident": resident, "active": active, "rows": rows})
-    else:
-        with page() as out:
-            put_sweep(out, resident, active, rows)
+    print_as(
+        form,
+        {"resident": resident, "active": active, "rows": rows},
+        lambda out: put_sweep(out, resident, active, rows),
+    )
 
 
 add_docs(app, pages, of="models")

@@ -20,7 +20,6 @@ from monitor.results import (
     Occurred,
     StreamFound,
     left_of,
-    limits_reached,
 )
 from spec.contract.modes import Bundle
 from spec.stream.breaks import Limits
@@ -146,16 +145,8 @@ class NativeStreams:
         Args:
             every: with all claims that were moved, and not only those whose verdict stands.
         """
-        return [
-            News(
-                self._name(name),
-                gone,
-                moved,
-                limits_reached(breaks, forgotten, self.limits),
-                forgotten,
-            )
-            for name, breaks, forgotten, gone, moved in self.judge.news(self._at, every=every)
-        ]
+        found = self.judge.news(self._at, every=every)
+        return [each._replace(stream=self._name(each.stream)) for each in found]
 
     def in_hand(self) -> Iterator[tuple[str, ClaimOutcome]]:
         """The claims in hand, each with the name of its stream."""

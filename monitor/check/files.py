@@ -93,7 +93,9 @@ def check(
         raise InputError(engines.merged[0][0].path, "it is a rank of an engine", hint=hint)
     # The readers in Python merge ranks, put lines into order, and see which streams have numbers.
     if core() == "native" and not (engines or window or how.skip):
-        judge: Judge = partial(_judge_natively, asked, lenient, how)
+        from monitor.check.native import judge_natively
+
+        judge: Judge = partial(judge_natively, asked, lenient, how)
     else:
         judge = partial(_judge_files, asked, lenient, window, engines, how)
     if jobs > 1 and len(set(paths) - {STDIN}) > 1 and not engines:
@@ -140,22 +142,6 @@ def _judge_files(
         progress(source.size)
     streams.finish()
     return found_in(streams, source.accounts)
-
-
-@seldom()
-def _judge_natively(
-    asked: Asked,
-    lenient: bool,
-    how: Extraction,
-    paths: Sequence[str],
-    *,
-    stdin: BinaryIO | None = None,
-    progress: Callable[[int], None] | None = None,
-) -> Found:
-    """The same by the native core, which is imported where it is asked for."""
-    from monitor.check.native import judge_natively
-
-    return judge_natively(asked, lenient, how, paths, stdin=stdin, progress=progress)
 
 
 def check_files(

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, BinaryIO, NamedTuple, Protocol
 
 from monitor.durable.collector import begun, paused
 from monitor.input.errors import InputError
-from monitor.input.lines import STDIN
+from monitor.input.lines import STDIN, size_of
 from spec.language.errors import SpecError
 
 if TYPE_CHECKING:
@@ -115,7 +115,7 @@ def _judged(
     """What became of each file, in the order of the files."""
     futures = {}
     try:
-        for path in sorted(paths, key=_size, reverse=True):  # the longest begins first
+        for path in sorted(paths, key=size_of, reverse=True):  # the longest begins first
             if path != STDIN:
                 futures[path] = pool.submit(_judge, judge, path)
     except OSError as error:
@@ -140,9 +140,9 @@ def _judged(
 def _judge(judge: Judge, path: str) -> _Done:
     """Judge a file in a process of its own."""
     try:
-        return _Done(_size(path), judge([path], progress=_go_on))
+        return _Done(size_of(path), judge([path], progress=_go_on))
     except InputError as error:
-        return _Done(_size(path), wrong=error)
+        return _Done(size_of(path), wrong=error)
 
 
 def _here(judge: Judge, stdin: BinaryIO | None) -> _Done:
@@ -195,10 +195,3 @@ def _context() -> BaseContext:
     except OSError:
         alone = False
     return multiprocessing.get_context("fork" if alone else "spawn")
-
-
-def _size(path: str) -> int:
-    try:
-        return os.stat(path).st_size
-    except (OSError, ValueError):
-        return 0

@@ -8,6 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, BinaryIO
 
 from monitor.check.conclude import Found, found_in
+from monitor.durable.collector import seldom
 from monitor.input.engines import explained
 from monitor.input.errors import InputError
 from monitor.input.lines import Fault, Lines
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
 __all__ = ["judge_natively"]
 
 
+@seldom()
 def judge_natively(
     asked: Asked,
     lenient: bool,

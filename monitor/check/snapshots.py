@@ -69,8 +69,7 @@ def _plain(value: object) -> object:
 def _made(kind: type, value: Any) -> Any:
     """An error, or a counter, from its parts."""
     if kind is InputError:
-        file, reason, line, field, hint = value
-        return InputError(file, reason, line=line, field=field, hint=hint)
+        return InputError(*value)
     (counted,) = get_args(kind)
     return Counter(msgspec.convert(value, GenericAlias(dict, (counted, int))))
 

@@ -9,7 +9,6 @@ import typer
 
 from monitor.check.files import EXIT_CODES, check
 from monitor.cli.progress import progress_of
-from monitor.input.errors import InputError
 from monitor.report.options import (
     IDS,
     IdsOption,
@@ -31,7 +30,6 @@ from spec.cli.common import print_json, print_text
 from spec.cli.layout import paper
 from spec.contract.modes import Bundle
 from spec.contract.names import find_bundle
-from spec.language.errors import SpecError
 
 __all__ = ["register"]
 
@@ -113,23 +111,20 @@ def check_traces(
     of_bundle = find_bundle(bundle)
     limits = limits_asked(live, requests, ids)
     window = window_asked(reorder)
-    try:
-        with progress_of(traces, progress) as step:
-            report = check(
-                traces,
-                judged_by,
-                of_bundle,
-                claim=claim,
-                strict=strict,
-                lenient=lenient,
-                window=window,
-                jobs=jobs,
-                limits=limits,
-                how=extraction_asked(strip, others),
-                progress=step,
-            )
-    except InputError as error:
-        raise SpecError(str(error)) from error
+    with progress_of(traces, progress) as step:
+        report = check(
+            traces,
+            judged_by,
+            of_bundle,
+            claim=claim,
+            strict=strict,
+            lenient=lenient,
+            window=window,
+            jobs=jobs,
+            limits=limits,
+            how=extraction_asked(strip, others),
+            progress=step,
+        )
     match form:
         case CheckFormat.JSON:
             print_json(report)

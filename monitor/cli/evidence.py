@@ -9,7 +9,6 @@ import typer
 
 from monitor.check.evidence import NoModeStated, as_yaml, exit_code, take_evidence
 from monitor.cli.progress import progress_of
-from monitor.input.errors import InputError
 from monitor.report.evidence_text import put_evidence
 from monitor.report.options import ModeOption, mode_asked
 from monitor.report.verdict import ModeChoice
@@ -19,12 +18,10 @@ from spec.cli.common import (
     Code,
     Format,
     FormatOption,
-    print_json,
     write_output,
 )
-from spec.cli.layout import page
+from spec.cli.layout import print_as
 from spec.files.writing import check_target
-from spec.language.errors import SpecError
 from spec.language.prose import printable
 
 __all__ = ["register"]
@@ -89,16 +86,12 @@ def evidence(
                 found = take_evidence(traces, judged_by, beside, progress=step)
             else:
                 found = take_joined_evidence(registry, traces, judged_by, beside, progress=step)
-    except InputError as error:
-        raise SpecError(str(error)) from error
     except NoModeStated as error:
         typer.echo(f"inconclusive: {printable(str(error))}", err=True)
         raise typer.Exit(Code.INCONCLUSIVE) from None
     if output is not None:
         write_output(output, as_yaml(found))
-    if form is Format.JSON:
-        print_json(found.model_dump(mode="json", by_alias=True))
-    else:
-        with page() as out:
-            put_evidence(out, found)
+    print_as(
+        form, found.model_dump(mode="json", by_alias=True), lambda out: put_evidence(out, found)
+    )
     raise typer.Exit(exit_code(found))

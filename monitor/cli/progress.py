@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import os
 import sys
 import time
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Final
 
+from monitor.input.lines import size_of
 from spec.cli.common import console
 
 if TYPE_CHECKING:
@@ -24,7 +24,7 @@ _EVERY: Final = 0.1  # seconds
 @contextmanager
 def progress_of(paths: list[str], asked: bool | None) -> Iterator[Callable[[int], None] | None]:
     """A bar on standard error, or nothing where that is no terminal."""
-    total = sum(map(_size, set(paths)))
+    total = sum(map(size_of, set(paths)))
     wanted = total >= LONG_BYTES if asked is None else asked
     if not (wanted and sys.stderr.isatty()):
         yield None
@@ -45,10 +45,3 @@ def progress_of(paths: list[str], asked: bool | None) -> Iterator[Callable[[int]
             bar.update(task, completed=read, refresh=due)
 
         yield step
-
-
-def _size(path: str) -> int:
-    try:
-        return os.stat(path).st_size
-    except (OSError, ValueError):
-        return 0

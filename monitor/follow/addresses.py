@@ -9,6 +9,7 @@ from importlib.util import find_spec
 from typing import TYPE_CHECKING, Final
 from urllib.parse import urlsplit
 
+from monitor.follow.fetch import parts_of
 from monitor.follow.growing_file import GrowingFile
 from monitor.follow.http_server import Address
 from monitor.follow.kv_socket import KvSocket
@@ -217,12 +218,7 @@ def check_url(url: str, option: str) -> str:
     Raises:
         SpecError: it is none; the error names the option.
     """
-    try:
-        parts = urlsplit(url)
-        whole = parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
-    except ValueError:
-        whole = False
-    if not whole:
+    if parts_of(url) is None:
         raise SpecError(f"{option} {url}: no web address", "such as https://alerts.example/hook")
     return url
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated, Final
 
 import msgspec
 import typer
@@ -24,7 +24,6 @@ from monitor.follow.options import (
     WebhookOption,
     WhenFullOption,
 )
-from monitor.input.errors import InputError
 from monitor.live.follow import Followed, follow, live_line
 from monitor.live.lines import LiveEnd
 from monitor.report.options import (
@@ -51,15 +50,15 @@ from spec.cli.common import Format, FormatOption, print_text
 from spec.language.errors import SpecError
 from spec.language.prose import printable
 
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
 __all__ = ["register"]
 
 _EXAMPLE = (
     "Example: python -m monitor follow monitor/samples/hard_protected_refusal.jsonl "
     "--until-eof --verdicts build/verdicts.jsonl"
 )
+
+_NOT_REFUSED: Final = ("sources", "until_eof", "checkpoint_every", "form")
+"""Parameters that may be given with the socket of a process that judges by itself."""
 
 
 def register(app: typer.Typer) -> None:
@@ -68,6 +67,7 @@ def register(app: typer.Typer) -> None:
 
 
 def follow_sources(
+    context: typer.Context,
     sources: Annotated[
         list[str],
         typer.Argument(
@@ -113,62 +113,40 @@ def follow_sources(
 
     Exit 0: kept. 1: violated. 2: bad input. 3: inconclusive, no claim, or the process broke off.
     """
-    try:
-        if len(sources) == 1 and is_socket(sources[0]):
-            _refuse(
-                sources[0],
-                {
-                    "--replay": replay,
-                    "--mode": mode_asked(mode),
-                    "--reorder": reorder,
-                    "--strip": strip,
-                    "--others": others is not Others.REFUSE,
-                    "--rank-wait": rank_wait != RANK_WAIT,
-                    "--max-live": live,
-                    "--max-requests": requests,
-                    "--max-ids": ids != IDS,
-                    "--verdicts": verdicts,
-                    "--checkpoint": checkpoint,
-                    "--webhook": webhook,
-                    "--otlp": otlp,
-                    "--otlp-token": otlp_token,
-                    "--listen-token": listen_token,
-                    "--metrics": metrics,
-                    "--metrics-token": metrics_token,
-                    "--when-full": when_full is not WhenFull.BLOCK,
-                },
-            )
-            raise typer.Exit(_follow_verdicts(sources[0], form))
-        asked = Asked(
-            sources,
-            replay or (),
-            mode_asked(mode),
-            window_asked(reorder),
-            wait_asked(rank_wait),
-            limits_asked(live, requests, ids),
-            extraction_asked(strip, others),
-            until_eof,
-            when_full,
-            verdicts,
-            checkpoint,
-            checkpoint_every,
-            webhook,
-            otlp,
-            otlp_token,
-            listen_token,
-            metrics,
-            metrics_token,
-            form is Format.JSON,
-        )
-        code = follow_events(asked)
-    except InputError as error:
-        raise SpecError(str(error)) from error
+    if len(sources) == 1 and is_socket(sources[0]):
+        _refuse_options(sources[0], context)
+        raise typer.Exit(_follow_verdicts(sources[0], form))
+    asked = Asked(
+        sources,
+        replay or (),
+        until_eof,
+        verdicts,
+        checkpoint,
+        checkpoint_every,
+        webhook,
+        otlp,
+        otlp_token,
+        metrics,
+        metrics_token,
+        form is Format.JSON,
+        mode_asked(mode),
+        window_asked(reorder),
+        wait_asked(rank_wait),
+        limits_asked(live, requests, ids),
+        extraction_asked(strip, others),
+        when_full,
+        listen_token,
+    )
+    code = follow_events(asked)
     raise typer.Exit(code)
 
 
-def _refuse(socket: str, options: Mapping[str, object]) -> None:
+def _refuse_options(socket: str, context: typer.Context) -> None:
     """Refuse options that mean nothing where another process judges; raises SpecError."""
-    if given := [name for name, value in options.items() if value]:
+    values = context.params
+    options = (each for each in context.command.params if each.name not in _NOT_REFUSED)
+    given = [e.opts[0] for e in options if (v := values[e.name or ""]) and v != e.default]
+    if given:
         what = "that option" if len(given) == 1 else "those options"
         cause = f"{', '.join(given)} with the socket of a process that judges by itself: its "
         cause += "verdicts are printed, and nothing is judged here"

@@ -21,6 +21,7 @@ from monitor.follow.addresses import (
     source_of,
     token_in,
 )
+from monitor.follow.buffer import WhenFull
 from monitor.follow.checkpointing import RESTARTED, Recording, Restored, Terms
 from monitor.follow.discovery import with_discovered
 from monitor.follow.engines import PREFIX, Engines
@@ -30,7 +31,10 @@ from monitor.follow.metrics import MetricsServer, registry_of
 from monitor.follow.poster import OtlpLogs, Webhook
 from monitor.follow.verdict_line import ClaimLine, Counts, line_text
 from monitor.follow.verdicts_file import VerdictsFile
+from monitor.input.logs import PLAIN
+from monitor.report.options import USUAL_WAIT
 from monitor.report.report_text import order_text
+from monitor.results import USUAL
 from spec.cli.common import Code, print_text
 from spec.language.errors import SpecError
 from spec.language.prose import counted, printable
@@ -40,7 +44,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from pathlib import Path
 
-    from monitor.follow.buffer import WhenFull
     from monitor.follow.metrics import Samples
     from monitor.follow.poster import Poster
     from monitor.follow.verdict_line import PostedLine, VerdictLine
@@ -64,27 +67,27 @@ LAST_POSTS_S: Final = 10.0
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """What a person asked for, as the options of `follow` have it."""
+    """What a person asked for, as the options of `follow` and `watch` have it."""
 
     sources: Sequence[str]
     replays: Sequence[str]
-    mode: Mode | None
-    reorder: Window | None
-    ranks: Window
-    limits: Limits
-    how: Extraction
     until_eof: bool
-    when_full: WhenFull
     verdicts: Path | None
     checkpoint: Path | None
     checkpoint_every: float
     webhook: str | None
     otlp: str | None
     otlp_token: Path | None
-    listen_token: Path | None
     metrics: str | None
     metrics_token: Path | None
     json: bool
+    mode: Mode | None = None
+    reorder: Window | None = None
+    ranks: Window = USUAL_WAIT
+    limits: Limits = USUAL
+    how: Extraction = PLAIN
+    when_full: WhenFull = WhenFull.BLOCK
+    listen_token: Path | None = None
 
 
 class Watch(Protocol):

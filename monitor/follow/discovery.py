@@ -7,13 +7,12 @@ from __future__ import annotations
 
 import threading
 from typing import TYPE_CHECKING, Annotated, Final, Literal
-from urllib.parse import SplitResult, urlsplit
 
 import msgspec
 from msgspec import Meta
 
 from monitor.follow.addresses import is_publisher
-from monitor.follow.fetch import fetch
+from monitor.follow.fetch import fetch, parts_of
 from monitor.input.errors import InputError
 from spec.language.errors import SpecError
 
@@ -86,9 +85,10 @@ def discover(url: str) -> list[tuple[str, str]]:
     Raises:
         InputError: there is no such server, or it publishes no KV events.
     """
-    parts = _parts(url)
+    if (parts := parts_of(url)) is None:
+        raise InputError("http://", "no host and port of a server", hint=_EXAMPLE)
     shown = f"{parts.scheme}://{parts.netloc}" if "@" not in parts.netloc else f"{parts.scheme}://"
-    if not parts.hostname or "@" in parts.netloc or parts.query or parts.fragment:
+    if "@" in parts.netloc or parts.query or parts.fragment:
         raise InputError(shown, "no address of a server", hint=_EXAMPLE)
     path = parts.path.rstrip("/").removesuffix(_PATH) + _PATH
     content = _asked(parts._replace(path=path).geturl(), shown)
@@ -96,7 +96,7 @@ def discover(url: str) -> list[tuple[str, str]]:
         found = msgspec.json.decode(content, type=_Info).kv_events
     except (msgspec.MsgspecError, ValueError, RecursionError):
         raise InputError(shown, f"kv_events of {_PATH} is not understood") from None
-    host = parts.hostname
+    host = parts.hostname or ""
     if found is None:
         hint = "start SGLang with --kv-events-config"
         raise InputError(shown, "the server publishes no KV events", hint=hint)
@@ -106,15 +106,6 @@ def discover(url: str) -> list[tuple[str, str]]:
         for n in range(found.dp_size)
         for replay in [found.replay_endpoint_port_base]
     ]
-
-
-def _parts(url: str) -> SplitResult:
-    try:
-        parts = urlsplit(url)
-        assert parts.port is None or parts.port  # which raises where the port is none
-    except (ValueError, AssertionError):
-        raise InputError("http://", "no host and port of a server", hint=_EXAMPLE) from None
-    return parts
 
 
 def _asked(url: str, shown: str) -> bytes:

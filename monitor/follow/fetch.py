@@ -1,5 +1,5 @@
-"""Fetches one answer from a server that a person named: bounded in bytes and in time, without
-proxies, and from no other host.
+"""Checks web addresses that a person named, and fetches one answer from a server: bounded in bytes
+and in time, without proxies, and from no other host.
 """
 
 from __future__ import annotations
@@ -8,17 +8,30 @@ import time
 from http.client import HTTPException
 from typing import Any, Final
 from urllib.error import HTTPError
+from urllib.parse import SplitResult, urlsplit
 from urllib.request import HTTPRedirectHandler, ProxyHandler, build_opener
 
-__all__ = ["fetch"]
+__all__ = ["NoRedirect", "fetch", "parts_of"]
 
 _TIMEOUT_S: Final = 5.0  # to connect, and for each piece of an answer
 _PIECE: Final = 1 << 16
 
 
-class _NoRedirect(HTTPRedirectHandler):
+class NoRedirect(HTTPRedirectHandler):
+    """Follows no redirection: only the server that was named is asked, or posted to."""
+
     def redirect_request(self, *_: Any) -> None:
-        """Follow no redirection: only the server that was named is asked."""
+        """Return no request, so that the answer is an error."""
+
+
+def parts_of(url: str) -> SplitResult | None:
+    """The parts of an address of HTTP with a host; None where it is no such address."""
+    try:
+        parts = urlsplit(url)
+        whole = parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
+    except ValueError:
+        return None
+    return parts if whole else None
 
 
 def fetch(url: str, most: int, within_s: float) -> bytes:
@@ -39,7 +52,7 @@ def fetch(url: str, most: int, within_s: float) -> bytes:
     until = time.monotonic() + within_s
     body = bytearray()
     try:
-        with build_opener(ProxyHandler({}), _NoRedirect).open(url, timeout=_TIMEOUT_S) as answer:
+        with build_opener(ProxyHandler({}), NoRedirect).open(url, timeout=_TIMEOUT_S) as answer:
             while piece := answer.read1(_PIECE):
                 body += piece
                 if len(body) > most:

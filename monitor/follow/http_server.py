@@ -11,6 +11,8 @@ from socketserver import ThreadingMixIn
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 from wsgiref.simple_server import WSGIRequestHandler, WSGIServer
 
+from monitor.input.errors import InputError
+
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
@@ -44,17 +46,23 @@ def has_token(environ: Mapping[str, Any], token: str | None) -> bool:
 class HttpServer(ThreadingMixIn, WSGIServer):
     """Serves few requests at once, so that whoever opens connections takes no more than that.
 
+    Args:
+        name: what a person typed for the address, in errors.
+
     Raises:
-        OSError: the address is taken, or not of this machine.
-        OverflowError: there is no such port.
+        InputError: the address is taken, or not of this machine.
     """
 
     daemon_threads = True
 
-    def __init__(self, address: Address) -> None:
+    def __init__(self, name: str, address: Address) -> None:
         self.address_family = socket.AF_INET6 if ":" in address.host else socket.AF_INET
         self._free = threading.BoundedSemaphore(REQUESTS)
-        super().__init__(address, _Handler)
+        try:
+            super().__init__(address, _Handler)
+        except (OSError, OverflowError) as error:
+            reason = getattr(error, "strerror", None) or str(error)
+            raise InputError(name, reason, hint="name another address") from None
 
     @property
     def port(self) -> int:

@@ -9,7 +9,6 @@ from msgspec.structs import asdict
 
 from monitor.follow.http_server import HttpServer, has_token
 from spec.events.alphabet import Kind
-from spec.language.errors import SpecError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -234,7 +233,7 @@ class MetricsServer:
         ready: why it does not judge what comes; empty where it does.
 
     Raises:
-        SpecError: the address is taken, or not of this machine.
+        InputError: the address is taken, or not of this machine.
     """
 
     def __init__(
@@ -269,12 +268,7 @@ class MetricsServer:
             start(code, [("Content-Type", kind), size, ("Server", "resident-claims")])
             return [] if environ["REQUEST_METHOD"] == "HEAD" else [body]
 
-        try:
-            self._server = HttpServer(address)
-        except (OSError, OverflowError) as error:
-            reason = getattr(error, "strerror", None) or str(error)
-            cause = f"--metrics {address.host}:{address.port}: {reason}"
-            raise SpecError(cause, "name another address") from None
+        self._server = HttpServer(f"--metrics {address.host}:{address.port}", address)
         self._server.set_app(answer)
         self.port = self._server.port
         self._thread = threading.Thread(

@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Any, Final
 
 from monitor.follow.http_server import HttpServer, has_token
 from monitor.follow.streams import Once
-from monitor.input.compressed import Corrupt, decompressed, format_of
-from monitor.input.errors import InputError
+from monitor.input.compressed import decompressed, format_of
+from monitor.input.errors import Corrupt
 from monitor.input.otlp_requests import (
     BadRequest,
     Form,
@@ -87,11 +87,7 @@ class OtlpReceiver(Once):
         self._decoding = threading.Lock()  # a decoded request takes many times its bytes
         self._order = threading.Lock()  # of what is put into the buffer
         self._broken = False  # whether a loss was reported, and no lines were accepted since
-        try:
-            self._server = HttpServer(address)
-        except (OSError, OverflowError) as error:
-            reason = getattr(error, "strerror", None) or str(error)
-            raise InputError(name, reason, hint="name another address") from None
+        self._server = HttpServer(name, address)
         self.port = self._server.port
 
     def run(self, outlet: Outlet) -> None:

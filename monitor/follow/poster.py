@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
 
+from monitor.follow.fetch import NoRedirect
 from monitor.follow.verdict_line import LimitLine, LossLine, ViolationLine
 from spec import __version__
 from spec.stream.outcome import ModeVerdict
@@ -52,13 +53,6 @@ _ATTRIBUTES: Final = (
 )
 
 
-class _NoRedirect(urllib.request.HTTPRedirectHandler):
-    """A redirect is a failure: what is posted goes where the person said."""
-
-    def redirect_request(self, *_: object) -> None:
-        return None
-
-
 class Poster:
     """Posts lines, some at a time. They are given up after `TRIES` tries, and counted.
 
@@ -77,7 +71,7 @@ class Poster:
     def __init__(self, url: str, report: Callable[[str], None]) -> None:
         self._url, self._report = url, report
         self._queue: queue.Queue[PostedLine] = queue.Queue(WAITING)
-        self._opener = urllib.request.build_opener(_NoRedirect)
+        self._opener = urllib.request.build_opener(NoRedirect)
         self._closing = threading.Event()
         self.posted = self.failed = self.dropped = 0
         self._thread = threading.Thread(target=self._run, name=self.NAME, daemon=True)

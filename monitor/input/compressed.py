@@ -8,6 +8,7 @@ import zlib
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
+from monitor.input.errors import Corrupt, Unreadable
 from spec.installed import how_to_install
 
 if TYPE_CHECKING:
@@ -16,9 +17,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "CHUNK",
-    "Corrupt",
     "Format",
-    "NoDecoder",
     "decompressed",
     "format_of",
     "format_promised",
@@ -47,22 +46,6 @@ _ZSTD: Final = Format("zstd", b"\x28\xb5\x2f\xfd", ".zst")
 _FORMATS: Final = (_GZIP, _XZ, _ZSTD)
 
 
-class Corrupt(Exception):
-    """The data cannot be decompressed; says why."""
-
-
-class NoDecoder(Exception):
-    """No installed package decompresses the data.
-
-    Attributes:
-        hint: what to install.
-    """
-
-    def __init__(self, name: str, hint: str) -> None:
-        super().__init__(f"{name} data, and no package that decompresses them is installed")
-        self.hint = hint
-
-
 def format_of(head: bytes) -> Format | None:
     """The format of data that begin like this; None where they are not compressed."""
     return next((each for each in _FORMATS if head.startswith(each.begin)), None)
@@ -81,7 +64,7 @@ def decompressed(packed: io.BufferedReader[Any], of: Format | None) -> Iterator[
 
     Raises:
         Corrupt: the data are damaged, or end too early.
-        NoDecoder: no installed package decompresses them.
+        Unreadable: no installed package decompresses them.
     """
     if of is None:
         while chunk := packed.read1(CHUNK):
@@ -116,7 +99,8 @@ def _zstd() -> Any:
             return import_module(name)
         except ImportError:
             continue
-    raise NoDecoder("zstd", how_to_install("zstd"))
+    reason = "zstd data, and no package that decompresses them is installed"
+    raise Unreadable(reason, how_to_install("zstd"))
 
 
 def _streams(packed: io.BufferedReader[Any], decoder: Callable[[], Any]) -> Iterator[bytes]:

@@ -1,13 +1,30 @@
-"""Defines input errors: location, reason and remedy."""
+"""Defines errors of what is read: location, reason and remedy."""
 
 from __future__ import annotations
 
+from spec.language.errors import SpecError
 from spec.language.suggest import did_you_mean
 
-__all__ = ["InputError", "did_you_mean", "is_utf8", "shown"]
+__all__ = ["Corrupt", "InputError", "Unreadable", "did_you_mean", "is_utf8", "shown"]
 
 
-class InputError(ValueError):
+class Corrupt(Exception):
+    """The data of a file are damaged, end too early, or are in no form that is read; says why."""
+
+
+class Unreadable(Exception):
+    """A file that nothing here reads, although it may be whole; says why.
+
+    Attributes:
+        hint: what to do about it.
+    """
+
+    def __init__(self, reason: str, hint: str) -> None:
+        super().__init__(reason)
+        self.hint = hint
+
+
+class InputError(SpecError):
     """A file or a line of it that cannot be read; a part that is not known is None or empty.
 
     Attributes:
@@ -22,31 +39,18 @@ class InputError(ValueError):
         self,
         file: str,
         reason: str,
-        *,
         line: int | None = None,
         field: str | None = None,
         hint: str = "",
     ) -> None:
-        super().__init__(file, reason, line, field, hint)
+        place = file if line is None else f"{file}:{line}"
+        super().__init__(f"{place}: {f'{field}: ' if field else ''}{reason}", hint)
+        self.args = file, reason, line, field, hint  # by which pickle makes it again
         self.file = file
         self.reason = reason
         self.line = line
         self.field = field
         self.hint = hint
-
-    def __reduce__(self) -> tuple[object, ...]:
-        """How another process makes it again."""
-        return _again, self.args
-
-    def __str__(self) -> str:
-        place = self.file if self.line is None else f"{self.file}:{self.line}"
-        field = f"{self.field}: " if self.field else ""
-        hint = f"; {self.hint}" if self.hint else ""
-        return f"{place}: {field}{self.reason}{hint}"
-
-
-def _again(file: str, reason: str, line: int | None, field: str | None, hint: str) -> InputError:
-    return InputError(file, reason, line=line, field=field, hint=hint)
 
 
 def is_utf8(text: str) -> bool:

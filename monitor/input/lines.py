@@ -13,25 +13,18 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO, Final, NamedTuple, TypeAlias
 
-from monitor.input.compressed import (
-    CHUNK,
-    Corrupt,
-    NoDecoder,
-    decompressed,
-    format_of,
-    format_promised,
-)
-from monitor.input.errors import InputError, did_you_mean
+from monitor.input.compressed import CHUNK, decompressed, format_of, format_promised
+from monitor.input.errors import Corrupt, InputError, Unreadable, did_you_mean
 from monitor.input.logs import PLAIN, Extraction, LogLines
-from monitor.input.msgpack_lines import BadMsgpack, is_msgpack, lines_of
-from monitor.input.parquet import NoRows, is_parquet
+from monitor.input.msgpack_lines import is_msgpack, lines_of
+from monitor.input.parquet import is_parquet
 from monitor.input.parquet import lines_of as rows_of
 from spec.files.plain import NoFile, open_plain
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-__all__ = ["BOM", "LINE_LIMIT", "STDIN", "Fault", "Lines", "is_packed", "split"]
+__all__ = ["BOM", "LINE_LIMIT", "STDIN", "Fault", "Lines", "is_packed", "size_of", "split"]
 
 LINE_LIMIT: Final = 8 << 20
 """Longest line that is read, in bytes; a longer one is dropped while it is read.
@@ -48,7 +41,6 @@ BOM: Final = b"\xef\xbb\xbf"
 """The mark of byte order, with which a text may begin."""
 _CONTROLS: Final = bytes(sorted({*range(32), 127} - set(b"\t\n\r\f")))
 _Readable: TypeAlias = BinaryIO | io.FileIO
-_UNREADABLE = (OSError, Corrupt, BadMsgpack)
 
 
 class Fault(NamedTuple):
@@ -178,9 +170,9 @@ class Lines:
                 hint = f"compress it with {promised.name}, or drop the suffix"
                 raise InputError(self.file, reason, hint=hint)
             yield from self._text(decompressed(packed, found))
-        except (NoDecoder, NoRows) as error:
+        except Unreadable as error:
             raise InputError(self.file, str(error), hint=error.hint) from None
-        except _UNREADABLE as error:
+        except (OSError, Corrupt) as error:
             yield error
 
     def _text(self, chunks: Iterator[bytes]) -> Iterator[bytes]:
@@ -251,7 +243,7 @@ class _Hashed(io.RawIOBase):
         """What is read at any places of the stream, which then goes on where it was."""
         if not self._inner.seekable():
             hint = "write it to a file, and name that"
-            raise NoRows("a Parquet file, which cannot be read from a pipe", hint)
+            raise Unreadable("a Parquet file, which cannot be read from a pipe", hint)
         place = self._inner.seek(0, os.SEEK_CUR)
         try:
             yield from read(self._inner)
@@ -301,6 +293,14 @@ def is_packed(file: str) -> bool:
         head = stream.read(_HEAD)
     compressed = format_of(head) or format_promised(file)
     return compressed is not None or is_msgpack(head) or is_parquet(head)
+
+
+def size_of(file: str) -> int:
+    """The bytes of a file as it lies on disk; 0 where that is unknown."""
+    try:
+        return os.stat(file).st_size
+    except (OSError, ValueError):
+        return 0
 
 
 def split(block: bytes, number: int) -> Iterator[tuple[int, bytes]]:

@@ -8,10 +8,12 @@ from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
 
+from monitor.input.errors import Corrupt
+
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-__all__ = ["BadMsgpack", "is_msgpack", "lines_of"]
+__all__ = ["is_msgpack", "lines_of"]
 
 _OBJECTS: Final = re.compile(
     rb"(?:[\x91-\x9f]|\xdc..|\xdd....)?"  # an array of them, or none
@@ -42,10 +44,6 @@ _BINARY: Final = frozenset({"frames", "payload"})
 """The fields whose bytes are base64 in JSON; others are hexadecimal, as block hashes are."""
 
 
-class BadMsgpack(Exception):
-    """The data cannot be read; says why."""
-
-
 def is_msgpack(head: bytes) -> bool:
     """Whether data begin with a map that has names as keys, or with an array of such."""
     return _OBJECTS.match(head) is not None
@@ -58,7 +56,7 @@ def lines_of(chunks: Iterable[bytes], most: int) -> Iterator[bytes]:
         most: bytes of one value.
 
     Raises:
-        BadMsgpack: a value is no map or array, is too long, or is damaged or cut.
+        Corrupt: a value is no map or array, is too long, or is damaged or cut.
     """
     buffer, due = bytearray(), 0
     for chunk in chain(chunks, [b""]):
@@ -72,10 +70,10 @@ def lines_of(chunks: Iterable[bytes], most: int) -> Iterator[bytes]:
             at = end
         del buffer[:at]
         if len(buffer) > most:
-            raise BadMsgpack(f"a msgpack value is longer than {most} bytes")
+            raise Corrupt(f"a msgpack value is longer than {most} bytes")
         due = 2 * len(buffer)  # a value is scanned from its beginning: not for every small chunk
     if buffer:
-        raise BadMsgpack("the msgpack data is truncated")
+        raise Corrupt("the msgpack data is truncated")
 
 
 def _scanned(data: bytearray, at: int) -> tuple[int, int] | None:
@@ -108,9 +106,9 @@ def _scanned(data: bytearray, at: int) -> tuple[int, int] | None:
             else:
                 at = begin + size + (0xC7 <= first <= 0xC9)
         else:
-            raise BadMsgpack(f"the msgpack data is corrupt: no value begins with {first:#x}")
+            raise Corrupt(f"the msgpack data is corrupt: no value begins with {first:#x}")
         if boxes > _MOST_BOXES:
-            raise BadMsgpack(f"a msgpack value has over {_MOST_BOXES} maps and arrays")
+            raise Corrupt(f"a msgpack value has over {_MOST_BOXES} maps and arrays")
     return None if at > length else (at, pairs)
 
 
@@ -142,9 +140,9 @@ def _line(packed: bytes, pairs: int) -> bytes:
         value = plain(_DECODE(packed))
         line = _ENCODE(value)
     except (msgspec.MsgspecError, ValueError, TypeError, RecursionError) as error:
-        raise BadMsgpack(f"the msgpack data is corrupt: {str(error)[:100]}") from None
+        raise Corrupt(f"the msgpack data is corrupt: {str(error)[:100]}") from None
     if not isinstance(value, dict | list):
-        raise BadMsgpack("a msgpack value is no map and no array")
+        raise Corrupt("a msgpack value is no map and no array")
     if found != pairs:
-        raise BadMsgpack("a key occurs twice in a msgpack map")
+        raise Corrupt("a key occurs twice in a msgpack map")
     return line + b"\n"

@@ -16,13 +16,14 @@ from typing import TYPE_CHECKING, Any, BinaryIO, Final
 
 import msgspec
 
-from monitor.input.compressed import CHUNK, Corrupt
+from monitor.input.compressed import CHUNK
+from monitor.input.errors import Corrupt, Unreadable
 from spec.installed import how_to_install
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-__all__ = ["FOOTER_BYTES", "GROUP_BYTES", "GROUP_VALUES", "NoRows", "is_parquet", "lines_of"]
+__all__ = ["FOOTER_BYTES", "GROUP_BYTES", "GROUP_VALUES", "is_parquet", "lines_of"]
 
 FOOTER_BYTES: Final = 4 << 20
 """Most bytes of the footer, which names each column of each row group: it is in memory as a whole,
@@ -45,18 +46,6 @@ _SMALLER: Final = "write smaller ones, such as row_group_size=100000"
 _TYPES: Final = "events have texts, whole numbers, true and false, lists and structs"
 
 
-class NoRows(Exception):
-    """A Parquet file of which the rows cannot be read as events; says why.
-
-    Attributes:
-        hint: what to do about it.
-    """
-
-    def __init__(self, reason: str, hint: str) -> None:
-        super().__init__(reason)
-        self.hint = hint
-
-
 def is_parquet(head: bytes) -> bool:
     """Whether a file that begins like this is a Parquet file."""
     return head.startswith(_MAGIC)
@@ -69,7 +58,7 @@ def lines_of(file: BinaryIO, limit: int) -> Iterator[bytes]:
         limit: bytes of a line; a longer one comes as some text that is longer, too.
 
     Raises:
-        NoRows: the extra is not installed, or the file is not one of events.
+        Unreadable: the extra is not installed, or the file is not one of events.
         Corrupt: the file is damaged, or ends too early.
     """
     try:
@@ -77,35 +66,35 @@ def lines_of(file: BinaryIO, limit: int) -> Iterator[bytes]:
         parquet: Any = import_module("pyarrow.parquet")
     except ImportError:
         reason = "a Parquet file, and pyarrow, which reads it, is not installed"
-        raise NoRows(reason, how_to_install("arrow")) from None
+        raise Unreadable(reason, how_to_install("arrow")) from None
     try:
         options = {"pre_buffer": False, "buffer_size": 1 << 20, "page_checksum_verification": True}
         file.seek(-8, SEEK_END)
         size = int.from_bytes(file.read(4), "little")
         if size > FOOTER_BYTES and is_parquet(file.read(4)):  # otherwise the file is truncated
             reason = f"the footer has over {FOOTER_BYTES >> 20} MiB"
-            raise NoRows(reason, "write fewer columns, or larger row groups")
+            raise Unreadable(reason, "write fewer columns, or larger row groups")
         content = parquet.ParquetFile(file, **options)
         schema, groups = content.schema_arrow, content.metadata
         whole = len(schema) == 1 and _is_line(arrow.types, schema.field(0).type)
         for column in () if whole else schema:
             if fault := _fault_of(arrow.types, column.type):
-                raise NoRows(f"the column {column.name[:80]!r} has the type {fault}", _TYPES)
+                raise Unreadable(f"the column {column.name[:80]!r} has the type {fault}", _TYPES)
         if len(schema) != len(set(schema.names)):
-            raise NoRows("two columns have one name", "give each field of an event one column")
+            raise Unreadable("two columns have one name", "give each field of an event one column")
         columns = [content.schema.column(n) for n in range(len(content.schema))]
         numbers = range(groups.num_row_groups)
         lists = [n for n, each in enumerate(columns) if each.max_repetition_level]
         texts = [n for n, each in enumerate(columns) if each.physical_type == "BYTE_ARRAY"]
         for group in map(groups.row_group, numbers):
             if group.total_byte_size > GROUP_BYTES:
-                raise NoRows(f"a row group has over {GROUP_BYTES >> 20} MiB", _SMALLER)
+                raise Unreadable(f"a row group has over {GROUP_BYTES >> 20} MiB", _SMALLER)
             if any(group.column(n).num_values > GROUP_VALUES for n in lists):
-                raise NoRows(f"a row group has over {GROUP_VALUES} values in lists", _SMALLER)
+                raise Unreadable(f"a row group has over {GROUP_VALUES} values in lists", _SMALLER)
             for n in texts:
                 if odd := {*group.column(n).encodings} & _SHARED:
                     reason = f"the column {columns[n].path[:80]!r} has the encoding {min(odd)}"
-                    raise NoRows(reason, "write texts plain, or in a dictionary")
+                    raise Unreadable(reason, "write texts plain, or in a dictionary")
         paths = [columns[n].path for n in texts]
         content = parquet.ParquetFile(file, read_dictionary=paths, **options)
         read = partial(content.iter_batches, _ROWS, use_threads=False)

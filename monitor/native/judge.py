@@ -15,6 +15,7 @@ import msgspec
 from monitor.native import CoreError, Refused
 from monitor.native.binding import loaded, table_of, vocabulary
 from monitor.native.options import kinds_of, options
+from monitor.results import News, limits_reached
 from spec.claims.states import ClaimState, Mode
 from spec.contract.modes import Bundle
 from spec.events.alphabet import Kind
@@ -80,18 +81,6 @@ class NativeStream(NamedTuple):
     claims: list[ClaimOutcome]
 
 
-class NativeNews(NamedTuple):
-    """What is new of a stream: its breaks by limits, how many claims were forgotten, those that are
-    in hand no more, and those that lines moved.
-    """
-
-    name: str
-    breaks: list[Reason]
-    forgotten: int
-    gone: list[ClaimOutcome]
-    moved: list[ClaimOutcome]
-
-
 _KINDS: Final = msgspec.json.Decoder(list[int])
 _LIVE: Final = msgspec.json.Decoder(tuple[str, int])
 _IN_HAND: Final = msgspec.json.Decoder(tuple[str, list[_Claim]])
@@ -123,7 +112,7 @@ class NativeJudge:
         troubled: int = 0,
         watched: bool = False,
     ) -> None:
-        self._bundle, self._handle = bundle, None
+        self._bundle, self._limits, self._handle = bundle, limits, None
         self._core = loaded()
         given = table_of(bundle)
         asked = options(default, limits, troubled, only, unnamed, watched=watched)
@@ -238,7 +227,7 @@ class NativeJudge:
         for name, claims in map(_IN_HAND.decode, self._look(b"in hand")):
             yield name, [made.outcome(*each) for each in claims]
 
-    def news(self, place_of: PlaceOf, *, every: bool = False) -> list[NativeNews]:
+    def news(self, place_of: PlaceOf, *, every: bool = False) -> list[News]:
         """What is new of each stream since the last call, where anything is.
 
         Args:
@@ -247,9 +236,10 @@ class NativeJudge:
         made, found = _Made(self._bundle, place_of), []
         for line in self._look(b"moved" if every else b"decided"):
             name, breaks, forgotten, gone, moved = _NEWS.decode(line)
+            left, here = ([made.outcome(*each) for each in claims] for claims in (gone, moved))
             reasons = [made.reason(*each) for each in breaks]
-            outcomes = [[made.outcome(*each) for each in claims] for claims in (gone, moved)]
-            found.append(NativeNews(name, reasons, forgotten, *outcomes))
+            limits = limits_reached(reasons, forgotten, self._limits)
+            found.append(News(name, left, here, limits, forgotten))
         return found
 
     def save(self, only: str | None = None) -> bytes:

@@ -7,13 +7,11 @@ from typing import TYPE_CHECKING, Annotated, Final
 
 import typer
 
-from monitor.input.errors import InputError
 from monitor.pressure.judge import Influence, decide
 from monitor.pressure.run import PAIR, Arm, read_run
 from spec.cli.arguments import file_name
-from spec.cli.common import Format, FormatOption, print_json
-from spec.cli.layout import page
-from spec.language.errors import SpecError
+from spec.cli.common import Format, FormatOption
+from spec.cli.layout import print_as
 from spec.language.prose import printable
 
 if TYPE_CHECKING:
@@ -55,15 +53,8 @@ def pressure(
 
     Exit 0: influence is shown. 1: it is absent. 2: bad input. 3: inconclusive.
     """
-    try:
-        found = decide([read_run(run) for run in _once(runs)])
-    except InputError as error:
-        raise SpecError(str(error)) from error
-    if form is Format.JSON:
-        print_json(found)
-    else:
-        with page() as out:
-            _put(out, found)
+    found = decide([read_run(run) for run in _once(runs)])
+    print_as(form, found, lambda out: _put(out, found))
     raise typer.Exit(_CODES[found.influence])
 
 

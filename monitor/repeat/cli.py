@@ -8,16 +8,14 @@ from typing import Annotated, Final
 
 import typer
 
-from monitor.input.errors import InputError
 from monitor.repeat.judge import Repeated, judge
 from monitor.repeat.run import read_run
 from monitor.repeat.runs import load_runs
 from monitor.repeat.text import as_markdown, put
 from spec.cli.arguments import path
-from spec.cli.common import Code, OutputOption, json_page, print_text, write_output
+from spec.cli.common import Code, OutputOption, json_page, print_text
 from spec.cli.layout import Page, Plain, paper, rendered
 from spec.files.writing import check_target
-from spec.language.errors import SpecError
 
 __all__ = ["register"]
 
@@ -64,10 +62,7 @@ def repeat(
     """
     rows = load_runs(runs)
     check_target(output, reads=[runs, *(run.trace for row in rows for run in row.runs)])
-    try:
-        found = judge([(row, [read_run(row.kind, run) for run in row.runs]) for row in rows])
-    except InputError as error:
-        raise SpecError(str(error)) from error
+    found = judge([(row, [read_run(row.kind, run) for run in row.runs]) for row in rows])
     if form is TableFormat.JSON:
         text = json_page(found).decode()
     elif form is TableFormat.MD:
@@ -77,8 +72,5 @@ def repeat(
         page = Page(out.width)
         put(page, found)
         text = rendered(page, out)
-    if output is None:
-        print_text(text)
-    else:
-        write_output(output, text.encode("utf-8", "backslashreplace"))
+    print_text(text, output)
     raise typer.Exit(_CODES[found.verdict])

@@ -80,7 +80,7 @@ def load_runs(path: Path) -> tuple[ListedRow, ...]:
     Raises:
         DocumentError: it cannot be read, or is no list of runs; with file, line and reason.
     """
-    listed = parse_document(read_bounded(path), str(path), _Listed, SCHEMA, _NAMES)
+    listed = parse_document(read_bounded(path), str(path), _Listed, SCHEMA)
     for twice, remedy in _twice(listed.rows):
         raise DocumentError(f"{path}: {printable(twice)}", remedy)
     beside = folder_of(path)
@@ -113,10 +113,3 @@ def _twice(rows: Iterable[ListedRow]) -> Iterator[tuple[str, str]]:
 def runs_schema() -> dict[str, Any]:
     """The JSON Schema of a list of runs."""
     return framed_schema(SCHEMA, "python -m monitor docs", _Listed.model_json_schema())
-
-
-_NAMES: Final = {
-    field.alias or name
-    for model in (_Listed, ListedRow, ListedRun)
-    for name, field in model.model_fields.items()
-}

@@ -19,6 +19,7 @@ __all__ = [
     "IDS",
     "MOST_IDS",
     "RANK_WAIT",
+    "USUAL_WAIT",
     "IdsOption",
     "LiveOption",
     "ModeOption",
@@ -90,8 +91,10 @@ IdsOption: TypeAlias = Annotated[
     ),
 ]
 
-RANK_WAIT: Final = "100000,10s"
+USUAL_WAIT: Final = Window(100_000, 10_000_000_000)
 """How long a rank that is silent is waited for, by default."""
+
+RANK_WAIT: Final = str(USUAL_WAIT)
 
 ReorderOption: TypeAlias = Annotated[
     str | None,
@@ -157,4 +160,4 @@ def wait_asked(text: str) -> Window:
     window = Window.parse(text)
     if window.nanoseconds is not None:
         return window
-    return msgspec.structs.replace(window, nanoseconds=Window.parse(RANK_WAIT).nanoseconds)
+    return msgspec.structs.replace(window, nanoseconds=USUAL_WAIT.nanoseconds)

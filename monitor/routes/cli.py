@@ -8,14 +8,12 @@ from typing import TYPE_CHECKING, Annotated, Final
 import typer
 
 from monitor.check.files import EXIT_CODES
-from monitor.input.errors import InputError
 from monitor.routes.dynamo import COST_UNITS
 from monitor.routes.judge import judge
 from monitor.watch.registry import load_registry
 from spec.cli.arguments import file_name
-from spec.cli.common import Format, FormatOption, print_json
-from spec.cli.layout import page
-from spec.language.errors import SpecError
+from spec.cli.common import Format, FormatOption
+from spec.cli.layout import print_as
 from spec.language.prose import counted, printable
 
 if TYPE_CHECKING:
@@ -65,15 +63,8 @@ def routes(
 
     Exit 2: bad input. 3: inconclusive.
     """
-    try:
-        found = judge(load_registry(Path(registry), routed=True), records)
-    except InputError as error:
-        raise SpecError(str(error)) from error
-    if form is Format.JSON:
-        print_json(found)
-    else:
-        with page() as out:
-            _put(out, found)
+    found = judge(load_registry(Path(registry), routed=True), records)
+    print_as(form, found, lambda out: _put(out, found))
     raise typer.Exit(EXIT_CODES[found.verdict])
 
 

@@ -7,7 +7,6 @@ from typing import Annotated
 
 import typer
 
-from monitor.follow.buffer import WhenFull
 from monitor.follow.command import Asked
 from monitor.follow.options import (
     CheckpointOption,
@@ -21,14 +20,10 @@ from monitor.follow.options import (
     VerdictsOption,
     WebhookOption,
 )
-from monitor.input.errors import InputError
-from monitor.input.logs import PLAIN
-from monitor.report.options import IDS, RANK_WAIT, limits_asked, wait_asked
 from monitor.watch.command import watch_events
 from monitor.watch.registry import load_registry
 from spec.cli.arguments import file_name
 from spec.cli.common import Format, FormatOption
-from spec.language.errors import SpecError
 
 __all__ = ["register"]
 
@@ -101,35 +96,25 @@ def watch_claims(
 
     Exit 0: each change of every claim was observed. 2: bad input. 3: inconclusive.
     """
-    try:
-        asked = Asked(
-            sources=sources,
-            replays=replay or (),
-            mode=None,
-            reorder=None,
-            ranks=wait_asked(RANK_WAIT),
-            limits=limits_asked(None, None, IDS),
-            how=PLAIN,
-            until_eof=until_eof,
-            when_full=WhenFull.BLOCK,
-            verdicts=verdicts,
-            checkpoint=checkpoint,
-            checkpoint_every=checkpoint_every,
-            webhook=webhook,
-            otlp=otlp,
-            otlp_token=otlp_token,
-            listen_token=None,
-            metrics=metrics,
-            metrics_token=metrics_token,
-            json=form is Format.JSON,
-        )
-        code = watch_events(
-            load_registry(Path(registry)),
-            asked,
-            verbose=verbose,
-            by_claim=by_claim,
-            compare=compare or (),
-        )
-    except InputError as error:
-        raise SpecError(str(error)) from error
+    asked = Asked(
+        sources=sources,
+        replays=replay or (),
+        until_eof=until_eof,
+        verdicts=verdicts,
+        checkpoint=checkpoint,
+        checkpoint_every=checkpoint_every,
+        webhook=webhook,
+        otlp=otlp,
+        otlp_token=otlp_token,
+        metrics=metrics,
+        metrics_token=metrics_token,
+        json=form is Format.JSON,
+    )
+    code = watch_events(
+        load_registry(Path(registry)),
+        asked,
+        verbose=verbose,
+        by_claim=by_claim,
+        compare=compare or (),
+    )
     raise typer.Exit(code)

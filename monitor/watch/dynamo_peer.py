@@ -12,12 +12,11 @@ import threading
 import time
 from collections import deque
 from typing import TYPE_CHECKING, Annotated, Any, Final, NamedTuple, TypeAlias
-from urllib.parse import urlsplit
 
 import msgspec
 from msgspec import Meta
 
-from monitor.follow.fetch import fetch
+from monitor.follow.fetch import fetch, parts_of
 from monitor.input.errors import InputError
 from monitor.input.kv_events.dynamo import TIERS
 from monitor.input.kv_events.facts import Malformed, keys_of, shown_name
@@ -265,12 +264,8 @@ def _blocks(worker: _Worker, rank: int, index: _Index) -> dict[str, set[Key]]:
 def _checked(name: str) -> str:
     """The URL in an address; raises InputError."""
     text = name.removeprefix(PREFIX)
-    try:
-        parts = urlsplit(text)
-        whole = parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
-    except ValueError:
-        whole = False
-    if not whole or "@" in parts.netloc or parts.path.strip("/") or parts.query or parts.fragment:
+    parts = parts_of(text)
+    if parts is None or "@" in parts.netloc or parts.path.strip("/") or parts[3:] != ("", ""):
         shown = name if "@" not in name else PREFIX
         raise InputError(shown, "no address of an indexer", hint=_EXAMPLE)
     return text.rstrip("/")

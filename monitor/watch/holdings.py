@@ -5,15 +5,19 @@ from __future__ import annotations
 from enum import IntEnum
 from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias
 
+from spec.events.alphabet import Kind
 from spec.stream.pool import GPU
 
 if TYPE_CHECKING:
     from monitor.watch.prefixes import Key
 
-__all__ = ["MOST_STAMPS", "Copies", "Holdings", "Stamp", "Stamps"]
+__all__ = ["GONE", "MOST_STAMPS", "Copies", "Holdings", "Stamp", "Stamps"]
 
 MOST_STAMPS: Final = 1 << 20
 """Blocks of one observer of which it is kept when they changed last."""
+
+GONE: Final = frozenset({Kind.BLOCK_EVICTED, Kind.HOST_COPY_LOST})
+"""Events by which blocks with keys are gone. One without keys empties its tier."""
 
 _Place: TypeAlias = "tuple[str, int, Key]"
 

@@ -17,7 +17,7 @@ from monitor.input.kv_events.facts import Content
 from monitor.input.kv_events.joined import Piece
 from monitor.input.kv_events.runtimes import UNKNOWN
 from monitor.input.records import Doubt
-from monitor.watch.holdings import Copies, Holdings
+from monitor.watch.holdings import GONE, Copies, Holdings
 from monitor.watch.prefixes import Prefixes
 from monitor.watch.standing import Standing, State, ranges
 from spec.claims.states import Mode
@@ -45,7 +45,6 @@ event (docs/decisions/0031).
 
 _VEILED: Final = "blocks are stored without tokens, under hashes that belong to no known prefix"
 _CONTRADICTED: Final = "a block that was not held was removed"
-_GONE: Final = frozenset({Kind.BLOCK_EVICTED, Kind.HOST_COPY_LOST})
 
 
 class Change(NamedTuple):
@@ -373,7 +372,7 @@ class Join:
         return msgspec.structs.replace(event, keys=keys) if keys else None
 
     def _apply(self, event: Event) -> None:
-        group, gone = event.group or 0, event.kind in _GONE
+        group, gone = event.group or 0, event.kind in GONE
         if not event.keys:
             self._clear(event.tier or GPU)
         for key in event.keys:

@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Final, Protocol
 
 from monitor.input.dialects import Reader
 from monitor.input.dialects.kv_events import KvEventsDialect
-from monitor.watch.holdings import Copies, Holdings
-from spec.events.alphabet import Kind
+from monitor.watch.holdings import GONE, Copies, Holdings
 from spec.stream.pool import GPU
 
 if TYPE_CHECKING:
@@ -18,6 +17,7 @@ if TYPE_CHECKING:
     from monitor.input.kv_events.facts import Batch
     from monitor.input.kv_events.joined import Piece
     from monitor.watch.prefixes import Key
+    from spec.events.alphabet import Kind
     from spec.events.canonical import CacheGroup, Event
 
 __all__ = ["LAG_S", "MOST_BLOCKS", "Peer", "Quiet", "StreamPeer", "View"]
@@ -31,14 +31,6 @@ engine does.
 """
 
 _QUIET_S: Final = 10.0  # after half of it the reader of a socket asks the replay for more
-
-_ADDS: Final = {
-    Kind.BLOCK_CACHED: True,
-    Kind.HOST_COPY_FOUND: True,
-    Kind.BLOCK_EVICTED: False,
-    Kind.HOST_COPY_LOST: False,
-}
-"""Whether an event adds blocks; other events empty a tier."""
 
 
 class View(Protocol):
@@ -149,11 +141,11 @@ class _Stream:
 
     def _apply(self, event: Event) -> None:
         holdings, tier, group = self._holdings, event.tier or GPU, event.group or 0
-        add = _ADDS.get(event.kind)
-        if add is None:
+        if not event.keys:
             holdings.clear(tier)
             return
         holdings.stated.add(tier)
+        add = event.kind not in GONE
         for key in event.keys:
             if tier != GPU:
                 holdings.copy(tier, group, key, add=add)

@@ -218,7 +218,7 @@ def load_registry(path: Path, *, routed: bool = False) -> Watching:
             missing.
     """
     content = read_bounded(path)
-    registry = parse_document(content, str(path), Registry, SCHEMA, _NAMES, private=True)
+    registry = parse_document(content, str(path), Registry, SCHEMA, private=True)
     claims, tokenized = dict[str, Watched](), False
     prefixes = dict[tuple[Any, ...], str]()
     salts = dict[str, int]()
@@ -271,13 +271,6 @@ def load_registry(path: Path, *, routed: bool = False) -> Watching:
 def registry_schema() -> dict[str, Any]:
     """The JSON Schema of a registry."""
     return framed_schema(SCHEMA, "python -m monitor docs", Registry.model_json_schema())
-
-
-_NAMES: Final = {
-    field.alias or name
-    for model in (Registry, HashScheme, Claim, Message)
-    for name, field in model.model_fields.items()
-}
 
 
 def _check_readable(claim: Claim, path: Path, routed: bool) -> None:

@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING, Annotated, Final
 
 import typer
 
-from monitor.input.errors import InputError
 from monitor.report.findings import place, put_quoted
 from monitor.report.quote import quotes
 from monitor.report.verdict import Input
@@ -14,9 +13,8 @@ from proofs.cli.progress import progress
 from proofs.product.accepts import ACCEPTED, LIMIT, REJECTED
 from proofs.product.recorded import Acceptance, StreamAcceptance, acceptance
 from spec.cli.arguments import file_name
-from spec.cli.common import Code, Format, FormatOption, print_json
-from spec.cli.layout import Styled, page
-from spec.language.errors import SpecError
+from spec.cli.common import Code, Format, FormatOption
+from spec.cli.layout import Styled, print_as
 
 if TYPE_CHECKING:
     from spec.cli.layout import Page
@@ -70,20 +68,13 @@ def _accepts(
 
     Exit 0: accepted. 1: rejected, at the line that is printed. 2: bad input. 3: undecided.
     """
-    try:
-        with progress(name) as report:
+    with progress(name) as report:
 
-            def follow(events: int, states: int) -> None:
-                report("its run", states, events, events)
+        def follow(events: int, states: int) -> None:
+            report("its run", states, events, events)
 
-            found = acceptance(name, trace, inference=inference, limit=limit, progress=follow)
-    except InputError as error:
-        raise SpecError(str(error)) from error
-    if form is Format.JSON:
-        print_json(found)
-    else:
-        with page() as out:
-            _put(out, found, verbose=verbose)
+        found = acceptance(name, trace, inference=inference, limit=limit, progress=follow)
+    print_as(form, found, lambda out: _put(out, found, verbose=verbose))
     codes = {ACCEPTED: Code.OK, REJECTED: Code.VIOLATED}
     raise typer.Exit(codes.get(found.verdict, Code.INCONCLUSIVE))
 

@@ -7,16 +7,14 @@ from typing import Annotated
 import typer
 
 from monitor.check.files import EXIT_CODES
-from monitor.input.errors import InputError
 from monitor.report.options import ModeOption, mode_asked
 from monitor.report.verdict import ModeChoice
 from proofs.report.explanation import as_page
 from proofs.traces.explain import explain
 from spec.cli.arguments import claim_option, file_name
-from spec.cli.common import Format, FormatOption, OutputOption, json_page, print_text, write_output
+from spec.cli.common import Format, FormatOption, OutputOption, json_page, print_text
 from spec.contract.modes import Bundle
 from spec.files.writing import check_target
-from spec.language.errors import SpecError
 from spec.language.suggest import resolve
 
 __all__ = ["register"]
@@ -54,13 +52,7 @@ def explain_trace(
     judged_by = mode_asked(mode)
     of_bundle = Bundle(resolve(bundle, Bundle, what="bundle"))
     check_target(output, reads=[trace])
-    try:
-        story = explain(trace, judged_by, of_bundle, claim=claim)
-    except InputError as error:
-        raise SpecError(str(error)) from error
+    story = explain(trace, judged_by, of_bundle, claim=claim)
     text = as_page(story) if form is Format.TEXT else json_page(story).decode()
-    if output is not None:
-        write_output(output, text.encode("utf-8", "backslashreplace"))
-    else:
-        print_text(text)
+    print_text(text, output)
     raise typer.Exit(EXIT_CODES[story.verdict])

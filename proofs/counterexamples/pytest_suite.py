@@ -142,7 +142,6 @@ class _Run(pytest.Item):
     def runtest(self) -> None:
         """Write and read the events of the run, and compare the verdicts."""
         from monitor.check.events import EventMonitor
-        from monitor.input.errors import InputError
         from proofs.counterexamples.folder import events_in, read_file
         from spec.language.errors import SpecError
 
@@ -154,7 +153,7 @@ class _Run(pytest.Item):
         for number, event in enumerate(self._read(events), 1):
             try:
                 monitor.feed(event)
-            except (InputError, SpecError) as problem:
+            except SpecError as problem:
                 raise _Wrong(f"read makes no event at {number}: {_named(problem)}") from None
         verdict = str(monitor.finish().verdict)
         if verdict == _INCONCLUSIVE != self.row.verdict:

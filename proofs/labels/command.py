@@ -17,7 +17,7 @@ from proofs.labels.tables import as_csv, as_markdown
 from proofs.labels.view import Changes, Rows, anchors_of, lost_anchors, view_all
 from spec.claims.states import Mode
 from spec.cli.arguments import path_option
-from spec.cli.common import Code, OutputOption, json_page, print_text, write_output
+from spec.cli.common import Code, OutputOption, json_page, print_text
 from spec.cli.layout import Page, Plain, paper, rendered
 from spec.contract.modes import Bundle, Depth
 from spec.files.writing import check_target
@@ -136,10 +136,7 @@ def _lower(
     text = _in_form(
         form, found.descriptors, rows, shown, explain=explain, to_file=output is not None
     )
-    if output is None:
-        print_text(text)
-    else:
-        write_output(output, text.encode("utf-8", "backslashreplace"))
+    print_text(text, output)
     if isinstance(rows.changes, Changes) and rows.changes.worse:
         raise typer.Exit(Code.VIOLATED)
     if all(row.label == Label.UNKNOWN for row in rows.rows):

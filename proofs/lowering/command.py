@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 from proofs.lowering.check import check_lowering
 from proofs.lowering.lowering_text import put_lowering
 from proofs.lowering.results import exit_code
-from spec.cli.common import Format, console, print_json, write_output
+from spec.cli.common import Format, console, write_output
 from spec.cli.junit import JunitCase, junit_suite
-from spec.cli.layout import page
+from spec.cli.layout import print_as
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -28,11 +28,7 @@ def run_check(form: Format, junit: Path | None, *, verbose: bool) -> int:
         check = check_lowering(status.update)
     if junit is not None:
         write_output(junit, to_junit(check))
-    if form is Format.JSON:
-        print_json(check)
-    else:
-        with page() as out:
-            put_lowering(out, check, verbose=verbose)
+    print_as(form, check, lambda out: put_lowering(out, check, verbose=verbose))
     return exit_code(check)
 
 

@@ -168,11 +168,17 @@ def console(*, stderr: bool = False) -> Console:
     return out
 
 
-def print_text(text: str) -> None:
+def print_text(text: str, output: Path | None = None) -> None:
     """`text` on standard output, all at once, so that a closed pipe is noticed here.
 
     Blanks that end a line are left out; characters that the encoding lacks are escaped.
+
+    Args:
+        output: the file that `-o` names, to which the text is written as it is instead.
     """
+    if output is not None:
+        write_output(output, text.encode("utf-8", "backslashreplace"))
+        return
     lines = "\n".join(line.rstrip(" ") for line in text.split("\n"))
     typer.echo(lines.encode(sys.stdout.encoding or "utf-8", "backslashreplace"), nl=False)
 

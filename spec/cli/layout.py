@@ -11,12 +11,12 @@ import textwrap
 from contextlib import contextmanager
 from itertools import groupby
 from string import whitespace
-from typing import TYPE_CHECKING, Final, NamedTuple, Self, TypeAlias
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, Self, TypeAlias
 
-from spec.cli.common import COLUMNS, console, print_text
+from spec.cli.common import COLUMNS, Format, console, print_json, print_text
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from rich.console import Console
 
@@ -29,6 +29,7 @@ __all__ = [
     "Styled",
     "page",
     "paper",
+    "print_as",
     "rendered",
     "wrap",
 ]
@@ -177,3 +178,12 @@ def page() -> Iterator[Page]:
     made = Page(out.width)
     yield made
     print_text(rendered(made, out))
+
+
+def print_as(form: Format, value: Any, put: Callable[[Page], object]) -> None:
+    """Print a value as JSON, or what `put` adds to a page."""
+    if form is Format.JSON:
+        print_json(value)
+    else:
+        with page() as out:
+            put(out)

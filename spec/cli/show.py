@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from spec.cli.common import Format, FormatOption, print_json
-from spec.cli.layout import page
+from spec.cli.common import Format, FormatOption
+from spec.cli.layout import print_as
 from spec.cli.screens import (
     put_interpretation,
     put_list,
@@ -46,11 +46,7 @@ def register(app: typer.Typer) -> None:
 def list_all(form: FormatOption = Format.TEXT) -> None:
     """List modes, obligations, interpretations and terms."""
     listing = list_view()
-    if form is Format.JSON:
-        print_json(listing)
-        return
-    with page() as out:
-        put_list(out, listing)
+    print_as(form, listing, lambda out: put_list(out, listing))
 
 
 def show(
@@ -67,11 +63,7 @@ def show(
     """Show a mode, an obligation, an interpretation or a term."""
     found = find(name)
     view, put = _shown(found)
-    if form is Format.JSON:
-        print_json(view)
-        return
-    with page() as out:
-        put(out, view)
+    print_as(form, view, lambda out: put(out, view))
 
 
 def _shown(found: ModeSpec | Observer | Interpretation | Word) -> tuple[Any, Callable[..., None]]:

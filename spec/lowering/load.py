@@ -57,13 +57,12 @@ def parse_descriptor(content: bytes, name: str) -> Descriptor:
         SpecError: `content` is no bytes.
     """
     require(content, bytes, "the content of a descriptor", "bytes, as a file has them")
-    fields = _fields(descriptor)
-    return parse_document(content, name, Descriptor, descriptor.SCHEMA, fields)
+    return parse_document(content, name, Descriptor, descriptor.SCHEMA)
 
 
 def parse_evidence(content: bytes, name: str) -> EvidenceFile:
     """The evidence that `content` says; `name` is the file's, for messages."""
-    return parse_document(content, name, EvidenceFile, evidence.SCHEMA, _fields(evidence))
+    return parse_document(content, name, EvidenceFile, evidence.SCHEMA)
 
 
 def read_bounded(path: Path, most: int = MOST_BYTES) -> bytes:
@@ -110,7 +109,6 @@ def parse_document(
     name: str,
     kind: type[M],
     schema: str,
-    fields: set[str],
     *,
     private: bool = False,
 ) -> M:
@@ -119,7 +117,6 @@ def parse_document(
     Args:
         name: of the file, for messages.
         schema: what the field `schema` of the document has to say.
-        fields: the names of all fields, as they are written.
         private: show no values in messages.
 
     Raises:
@@ -136,7 +133,8 @@ def parse_document(
         return kind.model_validate(document.value)
     except ValidationError as error:
         found = sorted(
-            problems(error, fields), key=lambda each: (each.missing, document.line(each.path))
+            problems(error, _fields(kind)),
+            key=lambda each: (each.missing, document.line(each.path)),
         )
         line = document.line(found[0].path)
         more = f" (and {len(found) - 1} more)" if len(found) > 1 else ""
@@ -166,11 +164,8 @@ def _check_schema(document: Document, name: str, schema: str) -> None:
     raise DocumentError(f"{place}it is {str(said)[:100]!r}", f"use {schema}", line=line)
 
 
-def _fields(module: object) -> set[str]:
-    """The names of all fields of the models in a module, as they are written."""
-    models = [
-        each
-        for each in vars(module).values()
-        if isinstance(each, type) and issubclass(each, BaseModel)
-    ]
-    return {field.alias or name for model in models for name, field in model.model_fields.items()}
+def _fields(kind: type[BaseModel]) -> set[str]:
+    """The names of all fields of a model and of those within it, as they are written."""
+    schema = kind.model_json_schema()
+    models = (schema, *schema.get("$defs", {}).values())
+    return {name for each in models for name in each.get("properties", ())}

@@ -12,7 +12,6 @@ import msgspec
 
 from monitor.input.kv_events import mooncake
 from monitor.input.kv_events.facts import (
-    GPU,
     MOST_GROUPS,
     Batch,
     Content,
@@ -27,6 +26,7 @@ from monitor.input.kv_events.facts import (
 )
 from monitor.input.kv_events.runtimes import ATOM, MOONCAKE, SGLANG, UNKNOWN, Runtime, runtime_of
 from spec.events.canonical import CacheGroup
+from spec.stream.pool import GPU
 
 if TYPE_CHECKING:
     from collections.abc import Set

@@ -15,7 +15,6 @@ import msgspec
 from msgspec import Meta
 
 from monitor.input.kv_events.facts import (
-    GPU,
     MOST_NUMBER,
     MOST_STREAMS,
     Facts,
@@ -27,6 +26,7 @@ from monitor.input.kv_events.facts import (
     unpacked,
 )
 from monitor.input.kv_events.runtimes import DYNAMO
+from spec.stream.pool import GPU
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -189,8 +189,6 @@ class _Routes(Facts):
         elif name == "stored":
             hashes = []
             for each in struct_of(name, fields, _Stored).blocks:
-                if not is_map(each):
-                    raise Malformed("a block is a map")
                 self.check_fields("block", each.keys(), _BLOCK)
                 hashes.append(struct_of("block", each, _Block).block_hash)
             self.stored(hashes, 0, self._tier(storage))

@@ -9,6 +9,7 @@ import msgspec
 
 from spec.events.alphabet import Kind
 from spec.events.canonical import CacheGroup, Event
+from spec.stream.pool import GPU
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Set
@@ -16,7 +17,6 @@ if TYPE_CHECKING:
     from monitor.input.kv_events.runtimes import Runtime
 
 __all__ = [
-    "GPU",
     "MOST_GROUPS",
     "MOST_NUMBER",
     "MOST_STREAMS",
@@ -38,7 +38,6 @@ __all__ = [
     "unpacked",
 ]
 
-GPU: Final = "gpu"
 UNKNOWN_TIER: Final = "unknown"
 """The tier of blocks whose medium is not known; the batch is `unread`."""
 

@@ -13,16 +13,15 @@ import msgspec
 from msgspec import Meta
 
 from monitor.input.kv_events.facts import (
-    GPU,
     MOST_GROUPS,
     MOST_NUMBER,
     Facts,
     Malformed,
     Message,
-    is_map,
     struct_of,
 )
 from monitor.input.kv_events.runtimes import TENSORRT_LLM
+from spec.stream.pool import GPU
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -150,8 +149,6 @@ class _Pulled(Facts):
     def _stored(self, event: _Stored, group: int) -> None:
         blocks = []
         for each in event.blocks:
-            if not is_map(each):
-                raise Malformed("a block is a map")
             self.check_fields("block", each.keys(), _BLOCK)
             blocks.append(struct_of("block", each, _Block))
         for level, some in groupby(blocks, key=lambda block: block.cache_level):

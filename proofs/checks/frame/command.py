@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 from proofs.checks.frame.check import check_frame
 from proofs.checks.frame.frame_text import put_frame
 from proofs.checks.frame.results import exit_code
-from spec.cli.common import Format, console, print_json, write_output
+from spec.cli.common import Format, console, write_output
 from spec.cli.junit import JunitCase, junit_suite
-from spec.cli.layout import page
+from spec.cli.layout import print_as
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -29,11 +29,7 @@ def run_frame(modes: Sequence[Mode], form: Format, junit: Path | None, *, verbos
         check = check_frame(modes, status.update)
     if junit is not None:
         write_output(junit, to_junit(check))
-    if form is Format.JSON:
-        print_json(check)
-    else:
-        with page() as out:
-            put_frame(out, check, verbose=verbose)
+    print_as(form, check, lambda out: put_frame(out, check, verbose=verbose))
     return exit_code(check)
 
 

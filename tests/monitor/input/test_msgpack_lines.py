@@ -15,9 +15,9 @@ from hypothesis import strategies as st
 
 from monitor.check.files import check_files
 from monitor.input import msgpack_lines
-from monitor.input.errors import InputError
+from monitor.input.errors import Corrupt, InputError
 from monitor.input.lines import LINE_LIMIT, Lines
-from monitor.input.msgpack_lines import BadMsgpack, is_msgpack, lines_of
+from monitor.input.msgpack_lines import is_msgpack, lines_of
 from monitor.input.records import Record
 from monitor.input.sources import Source
 from tests.monitor.input.kv_lines import captured, message, records, removed, stored
@@ -197,6 +197,6 @@ class TestAny:
         """Any bytes are read or refused."""
         try:
             found = list(lines_of([content], LINE_LIMIT))
-        except BadMsgpack:
+        except Corrupt:
             return
         assert all(isinstance(json.loads(line), dict | list) for line in found)
