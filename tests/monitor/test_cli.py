@@ -143,7 +143,7 @@ BAD = {
     "empty": (b"", ": the file is empty"),
     "blank": (b"\n\n", ": the file holds only blank lines"),
     "binary": (b"\x00\x01\x02" * 99, ": not text"),
-    "long line": (b'{"kind":"' + b"x" * (1 << 21) + b'"}\n', "1: the line is longer than"),
+    "long line": (b'{"kind":"' + b"x" * (9 << 20) + b'"}\n', "1: the line is longer than"),
     "list": (b"[1]\n", "1: expected a JSON object"),
 }
 
