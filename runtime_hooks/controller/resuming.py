@@ -237,6 +237,8 @@ class Resuming:
                 name = self._names.resume(claim.claim_id, each.stops)
                 if differs:
                     raise ClaimError(differs)
+                if not self._registry.owners.knows(claim.owner_scope):
+                    raise ClaimError("no API key has its owner scope")
                 if self._register(name, each, claim, prompt, down):
                     prompts.append(prompt)
                 resumed += 1

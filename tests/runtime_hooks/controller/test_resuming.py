@@ -336,6 +336,23 @@ class TestOwner:
         assert ["tenant-a", "tenant-b"] == [e.owner_scope for e in accepted]
         assert KEPT is second.judge(HARD).verdict
 
+    def test_owner_gone(self, start: Start) -> None:
+        """The claim of an owner who has no API key any more ends with a report: nobody could
+        release it."""
+        first = start(scopes={"key-a": "tenant-a"})
+        prepare(Settings(scopes={"key-a": "tenant-a"}))
+        stated = {**claim("doc", 20, resume="recompute"), "owner_scope": "tenant-a"}
+        signs = signed("tenant-a", {"resident_claim": stated})
+        assert first.serve("a", 20, stated, caller=signs)
+        stop(first)
+        second = start(scopes={"key-b": "tenant-b"})
+        second.controller.start()
+        assert {} == states(second)
+        before = follows(first, "tenant-a/doc")
+        why = f"{before}, and is not resumed: no API key has its owner scope"
+        name = "tenant-a/doc (resumed 1) (rejected 1)"
+        assert [(name, why)] == reasons(stop(second), "claim_rejected")
+
     def test_renewed(self, start: Start) -> None:
         """The claim that follows by a renewal outlives the engine as the first one would."""
         first = start()
