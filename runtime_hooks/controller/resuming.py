@@ -21,10 +21,11 @@ from msgspec.structs import replace
 from runtime_hooks.claims.arrivals import Prompt
 from runtime_hooks.claims.metadata import Resume, UnreadableClaim, resume_of
 from runtime_hooks.claims.outliving import MOST_CLAIMS, MOST_TOKENS, SCHEMA, Outliving, Stored
-from runtime_hooks.claims.qualified import outlived
+from runtime_hooks.claims.qualified import outlived, untried
 from runtime_hooks.claims.registry import seconds_text
 from runtime_hooks.trace.faults import LOG
 from runtime_hooks.trace.names import PREFIX, object_of
+from spec.claims.claim import MAX_ID
 from spec.claims.durations import TimeUnit
 from spec.language.errors import ClaimError
 
@@ -41,6 +42,7 @@ __all__ = ["NextEngine", "Resuming"]
 
 _NS: Final = 1_000_000_000
 _LONGEST: Final = 1024  # characters of a cache salt
+_NUMBER: Final = len(" (resumed 1000000)")
 _SALT: Final = f"it cannot be resumed: its cache_salt is not {_LONGEST} printable characters"
 _MORE: Final = "it cannot be resumed: its blocks have more in them than tokens, or none"
 _UNREADABLE: Final = "what the file has of it is no claim"
@@ -116,6 +118,8 @@ class Resuming:
         waits = claim.claim_id in self._kept
         if how is Resume.RESTORE and not (self._engine.tier or waits):
             return "this engine has no tier that outlives it: say recompute"
+        if len(untried(claim.claim_id)) > MAX_ID - _NUMBER:
+            return f"it cannot be resumed: with {_NUMBER} more characters its id would be too long"
         if arrival.prompt is None:
             return _MORE
         size = claim.footprint_blocks

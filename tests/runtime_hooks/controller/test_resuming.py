@@ -599,6 +599,19 @@ class TestRejected:
         _, answers = start().arrive(Arrival("a", keys, 20, 20, stated, prompt=lambda: prompt))
         assert "its cache_salt is not 1024 printable characters" in answers["claim"]
 
+    @pytest.mark.parametrize(("longer", "why"), [(0, ""), (1, "its id would be too long")])
+    def test_id(self, start: Start, longer: int, why: str) -> None:
+        """An id that leaves no place for the number of engines is rejected: it could not follow."""
+        first = start()
+        name = "x" * (1006 + longer)
+        assert first.serve("a", 20, claim(name, 20, resume="recompute"))
+        assert first.answers[-1]["claim"].endswith(why)
+        stop(first)
+        second = start()
+        assert second.serve("again", 20, prompt="a")
+        assert ([] if why else [f"{name} (resumed 1)"]) == [*states(second)]
+        assert bool(why) == ("resume" not in first.answers[-1])
+
     def test_most(self, start: Start, monkeypatch: pytest.MonkeyPatch) -> None:
         """Claims that are to outlive the engine are limited in number and in tokens."""
         monkeypatch.setattr(resuming, "MOST_CLAIMS", 2)
