@@ -15,6 +15,7 @@ from runtime_hooks.demo.engine import claim, sampling, without_epoch
 from runtime_hooks.demo.scenes import offloading
 from runtime_hooks.demo.tiny import tokens
 from runtime_hooks.engines import adapter_of, installed
+from runtime_hooks.engines.shared.offload import OffloadHooks
 from runtime_hooks.settings.config import TAKEN, Drill
 from spec.claims.claim import Mode
 from spec.contract.modes import Bundle
@@ -126,6 +127,17 @@ class TestTier:
         assert "error" == serve(engine, "active", 17).outputs[0].finish_reason
         assert FAILED.removesuffix(" end") == told(engine)
         assert KEPT is engine.judge(OFF).verdict
+
+    def test_fault(self, make: Make, model: str, monkeypatch: pytest.MonkeyPatch) -> None:
+        """A fault while failed loads are looked for serves no request from what was not loaded."""
+        named = {"spec_name": "FailingSpec", "spec_module_path": "tests_vllm.specs"}
+        engine = make(SUMS[model].usable, engine=with_tier(model, **named))
+        offloaded(engine)
+        engine.serve(("filler", 18))
+        monkeypatch.setattr(OffloadHooks, "_reached", lambda *_: 1 / 0)
+        assert "error" == serve(engine, "active", 17).outputs[0].finish_reason
+        assert "length" == serve(engine, "other", 3).outputs[0].finish_reason
+        assert "_handle_invalid_blocks failed" == engine.armed.attachments[0].disarmed
 
     def test_not_enforced(self, make: Make, model: str) -> None:
         """Where nothing is enforced such a request ends without the outcome, and the check finds

@@ -33,9 +33,14 @@ class Owners:
         half = usable // 2 if settings.scopes else None
         self._default = Quota(blocks=half, claims=settings.claims)
         self._usable = usable
+        self._scopes = frozenset(settings.scopes.values())
         self._known: set[Entry] = set()
         self._claims: Counter[str] = Counter()
         self._blocks: dict[str, ClaimedBlocks] = {}  # not those of watched claims
+
+    def knows(self, owner: str) -> bool:
+        """Whether an owner can call: where callers are authenticated, by some API key."""
+        return not self._scopes or owner in self._scopes
 
     def quota(self, owner: str) -> Quota:
         """The quota of an owner."""

@@ -187,6 +187,8 @@ class Preregistration:
             for each in self._waiting.get(object_of(arrival.keys[size - 1]), {}).values()
         ]
         for size, each in found:
+            if each.ticket.state != WAITING:
+                continue  # its duration was over while another one was decided on
             self._forget(each)
             if size != each.footprint:
                 reason = f"its object has {size} blocks, and the claim is for {each.footprint}"

@@ -18,14 +18,14 @@ from spec.language.errors import ClaimError
 if TYPE_CHECKING:
     from spec.claims.claim import ResidentClaim
 
-__all__ = ["RESERVED", "ClaimNames", "own_id", "rejected_name", "untried"]
+__all__ = ["RESERVED", "ClaimNames", "outlived", "own_id", "rejected_name", "untried"]
 
 RESERVED: Final = re.compile(r" \((?:rejected|resumed|try) \d+\)$")
 """What names end with of rejected claims, of resumed claims and of further tries, and no id of an
 owner.
 """
 
-_OWN: Final = re.compile(r" \((?:resumed|try) \d+\)$")
+_OWN: Final = re.compile(r" \((resumed|try) (\d+)\)$")
 
 _ESCAPES: Final = {"%": "%25", "/": "%2F"}
 """What an owner scope is written with, so that the first slash of an id ends its owner."""
@@ -84,6 +84,12 @@ class ClaimNames:
 def untried(engine_id: str) -> str:
     """The engine's id of a claim without an appended number, which the owner does not know."""
     return _OWN.sub("", engine_id)
+
+
+def outlived(engine_id: str) -> int:
+    """How many engines a claim outlived, by the number that its id has appended."""
+    found = _OWN.search(engine_id)
+    return int(found[2]) if found and found[1] == "resumed" else 0
 
 
 def own_id(engine_id: str, owner: str) -> str:

@@ -198,8 +198,8 @@ class Hinted:
                 self._list(made, claim_id, (scope, own))
         if rejected and not made.claims:
             return {"outcome": Outcome.REJECTED.value, "reason": rejected[0]}
-        self._actions[own] = made
         if made.claims:
+            self._actions[own] = made
             self._retained.setdefault(scope, {}).update(dict.fromkeys(made.claims))
         for claim_id in before:
             self._release(claim_id, owner)

@@ -72,6 +72,7 @@ class Restatement:
         """State everything again, now."""
         if self._journal.gaps != self._gaps:
             self._tracker.look_again()
+            self._offloaded.look_again()
         self._missing, self._gaps = self._journal.missing, self._journal.gaps
         with self._emitter.restating():
             for entry in self._registry.live.values():

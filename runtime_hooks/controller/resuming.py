@@ -21,9 +21,11 @@ from msgspec.structs import replace
 from runtime_hooks.claims.arrivals import Prompt
 from runtime_hooks.claims.metadata import Resume, UnreadableClaim, resume_of
 from runtime_hooks.claims.outliving import MOST_CLAIMS, MOST_TOKENS, SCHEMA, Outliving, Stored
+from runtime_hooks.claims.qualified import outlived, untried
 from runtime_hooks.claims.registry import seconds_text
 from runtime_hooks.trace.faults import LOG
-from runtime_hooks.trace.names import PREFIX
+from runtime_hooks.trace.names import PREFIX, object_of
+from spec.claims.claim import MAX_ID
 from spec.claims.durations import TimeUnit
 from spec.language.errors import ClaimError
 
@@ -40,6 +42,9 @@ __all__ = ["NextEngine", "Resuming"]
 
 _NS: Final = 1_000_000_000
 _LONGEST: Final = 1024  # characters of a cache salt
+_NUMBER: Final = len(" (resumed 1000000)")
+_SALT: Final = f"it cannot be resumed: its cache_salt is not {_LONGEST} printable characters"
+_MORE: Final = "it cannot be resumed: its blocks have more in them than tokens, or none"
 _UNREADABLE: Final = "what the file has of it is no claim"
 _OVER: Final = "its duration is over"
 
@@ -113,16 +118,23 @@ class Resuming:
         waits = claim.claim_id in self._kept
         if how is Resume.RESTORE and not (self._engine.tier or waits):
             return "this engine has no tier that outlives it: say recompute"
-        if arrival.adapter is not None or arrival.prompt is None:
-            return "it cannot be resumed: its prompt has an adapter, or no tokens"
+        if len(untried(claim.claim_id)) > MAX_ID - _NUMBER:
+            return f"it cannot be resumed: with {_NUMBER} more characters its id would be too long"
+        if arrival.prompt is None:
+            return _MORE
+        size = claim.footprint_blocks
+        tokens = size * claim.cache_identity.block_size
         try:
-            salt = arrival.prompt().salt
+            prompt = arrival.prompt()
+            salt = prompt.salt
+            if len(salt) > _LONGEST or not salt.isprintable():
+                return _SALT
+            prefix = self._waiting.prefix(claim, Prompt(prompt.token_ids[:tokens], salt))
         except ClaimError as error:
             return str(error)
-        if len(salt) > _LONGEST or not salt.isprintable():
-            return f"it cannot be resumed: its cache_salt is not {_LONGEST} printable characters"
+        if prefix != object_of(arrival.keys[size - 1]):
+            return _MORE  # an adapter, an image, an embedding
         others = [each for claim_id, each in self._kept.items() if claim_id != claim.claim_id]
-        tokens = claim.footprint_blocks * claim.cache_identity.block_size
         own = [each for each in others if each.owner == claim.owner_scope]
         for among, share in ((others, 1), (own, 2 if self._names.qualified else 1)):
             if len(among) >= MOST_CLAIMS // share:
@@ -202,7 +214,7 @@ class Resuming:
             object_id,
             claim_id,
             self._epoch,
-            1 if kept.before is None else kept.before.stops + 1,
+            outlived(claim_id) + 1,
             kept.salt,
         )
 
@@ -229,6 +241,8 @@ class Resuming:
                 name = self._names.resume(claim.claim_id, each.stops)
                 if differs:
                     raise ClaimError(differs)
+                if not self._registry.owners.knows(claim.owner_scope):
+                    raise ClaimError("no API key has its owner scope")
                 if self._register(name, each, claim, prompt, down):
                     prompts.append(prompt)
                 resumed += 1

@@ -7,6 +7,8 @@ from typing import Any, Final, Literal, TypeAlias
 
 import msgspec
 
+from runtime_hooks.settings.config import SettingsError
+from runtime_hooks.trace.faults import LOG
 from runtime_hooks.trace.file import NewFile
 
 __all__ = ["SUFFIX", "LeaseLine", "LeaseLog"]
@@ -40,11 +42,15 @@ class LeaseLine(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
 
 
 class LeaseLog:
-    """The file of one engine, made with its first line. Everything here runs on its thread."""
+    """The file of one engine, made with its first line. Everything here runs on its thread.
+
+    If the file cannot be written, that is logged once, and no more leases are noted.
+    """
 
     def __init__(self, path: str) -> None:
         self._path = path
         self._file: NewFile | None = None
+        self._failed = False
 
     def began(self, lease: str, blocks: int) -> None:
         """An engine leaves the blocks of a request for another engine to read."""
@@ -64,7 +70,13 @@ class LeaseLog:
             self._file.close()
 
     def _write(self, kind: Kind, lease: str, **fields: Any) -> None:
-        if self._file is None:
-            self._file = NewFile(self._path, "the file of leases", "trace")
+        if self._failed:
+            return
         line = LeaseLine(kind=kind, time_ns=time.monotonic_ns(), lease=lease, **fields)
-        self._file.write(msgspec.json.encode(line) + b"\n")
+        try:
+            if self._file is None:
+                self._file = NewFile(self._path, "the file of leases", "trace")
+            self._file.write(msgspec.json.encode(line) + b"\n")
+        except (OSError, SettingsError) as error:
+            self._failed = True
+            LOG.error("resident-claims: no more leases are noted: %s", error)

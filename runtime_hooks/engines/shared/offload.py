@@ -233,17 +233,17 @@ class OffloadHooks:
             self._wraps.attempt("_handle_invalid_blocks", self._refuse, invalid_block_ids)
             if not self._blocks.groups.several:
                 return call(invalid_block_ids, num_scheduled_tokens)
-            none: set[str] = set()
-            about = (none, self._fail, invalid_block_ids)
-            return self._wraps.instead("_handle_invalid_blocks", *about)
+            every = {request.request_id for request in self._scheduler.kv_holding_waiting}
+            about = (every, self._failed, invalid_block_ids)  # after a fault no load is trusted
+            failed = self._wraps.instead("_handle_invalid_blocks", *about)
+            ended: set[str] = self._scheduler._handle_failed_recving(failed)
+            return ended
 
         return handle_invalid_blocks
 
-    def _fail(self, invalid: set[int]) -> set[str]:
-        """Have vLLM end the requests whose blocks were not loaded, or begin them anew."""
-        failed = {request.request_id for request in self._reached(invalid)}
-        ended: set[str] = self._scheduler._handle_failed_recving(failed)
-        return ended
+    def _failed(self, invalid: set[int]) -> set[str]:
+        """The requests whose blocks were not loaded: vLLM ends them, or begins them anew."""
+        return {request.request_id for request in self._reached(invalid)}
 
     def _refuse(self, invalid: set[int]) -> None:
         """Refuse the requests whose claimed blocks were not loaded; vLLM handles the others."""

@@ -119,6 +119,16 @@ class TestRetain:
         )
         assert ["missing: its scope retains no part of this prompt"] == rejections(engine)
 
+    def test_taken_back(self) -> None:
+        """A hint without directives releases what its scope retained, and is not remembered."""
+        engine = TinyEngine()
+        for turn in range(3):
+            Asked(engine, retain(span(0, 128, 50), message=f"m{turn}")).end()
+            assert ["accepted"] == Asked(engine, retain(message=f"e{turn}")).end().outcomes
+        hinted = engine.controller._admission.hinted
+        assert ([], {}, {}) == (live(engine), hinted._actions, hinted._retained)
+        assert [] == rejections(engine)
+
     def test_together(self) -> None:
         """Two actions of one envelope add up, also where the same message id comes again."""
         engine = TinyEngine()

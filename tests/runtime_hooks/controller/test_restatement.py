@@ -22,6 +22,7 @@ from tests.runtime_hooks.tiny import NS, TinyEngine, TinyTier, claim, judged, ke
 
 KEPT, INCONCLUSIVE = ModeVerdict.KEPT, ModeVerdict.INCONCLUSIVE
 MARK = Mark.STREAM_RESTATED
+TERMS = ("claim_registered", "claim_committed", "claim_accepted")
 
 
 def begun(usable: int = 80, *, tier: TinyTier | None = None, **settings: Any) -> TinyEngine:
@@ -258,6 +259,27 @@ class TestLate:
         assert engine.serve("active", 70)
         _, (mine,) = late(engine.lines(), 3)
         assert (KEPT, ClaimState.EXPIRED) == (mine.verdict, mine.state)
+
+    @pytest.mark.parametrize("enforce", [(), TAKEN])
+    def test_copies_unobserved(self, enforce: tuple[Mode, ...]) -> None:
+        """After a fault the tier is asked which copies there are: those that went and those that
+        came meanwhile are stated, and no others are restated."""
+        keys = keys_of("resident", 60)
+        tier = TinyTier(*keys)
+        engine = begun(tier=tier, enforce=enforce)
+        assert engine.serve("resident", 60, claim(mode="offloadable"))
+        assert engine.serve("active", 80)
+        tier.there.clear()
+        engine.controller.fail()
+        minute(engine)
+        tier.there.update(keys)
+        engine.controller.fail()
+        minute(engine)
+        after = [event.kind for event in engine.events()]
+        about = after[after.index("block_evicted") :]
+        shown = [kind for kind in about if kind.startswith(("host_copy", "claim_"))]
+        gone, there = ["host_copy_lost", "claim_harmed"], ["host_copy_found", "claim_offloaded"]
+        assert [*gone, *TERMS, "claim_harmed", *there, *TERMS, *there] == shown
 
     def test_offloaded(self) -> None:
         """A copy is stated again, and what is loaded from it restores the claim."""

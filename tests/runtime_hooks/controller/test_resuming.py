@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -190,6 +190,23 @@ class TestStops:
         why = f"{follows(third, 'claim:a (resumed 1)')}: {SUM}"
         assert [("claim:a (resumed 2)", why)] == reasons(stop(fourth), "claim_accepted")
 
+    def test_id_used_again(self, start: Start) -> None:
+        """An id that its owner gave up and used again has another name in the next trace, too."""
+        first = start()
+        assert first.serve("a", 60, claim(resume="recompute"))
+        stop(first)
+        second = start()
+        second.controller.start()
+        given_up = second.controller.preregistration.release("claim:a", "tenant")
+        assert second.serve("other", 1)
+        assert "" == given_up.result()
+        assert second.serve("a", 60, claim(resume="recompute"))
+        assert ["claim:a (resumed 1)"] == [*states(second)]
+        stop(second)
+        third = start()
+        third.controller.start()
+        assert ["claim:a (resumed 2)"] == [*states(third)]
+
     def test_once(self, start: Start) -> None:
         """Two engines that start with one file do not resume a claim twice."""
         first = start()
@@ -318,6 +335,23 @@ class TestOwner:
         accepted = [e for e in events if e.kind == "claim_accepted"]
         assert ["tenant-a", "tenant-b"] == [e.owner_scope for e in accepted]
         assert KEPT is second.judge(HARD).verdict
+
+    def test_owner_gone(self, start: Start) -> None:
+        """The claim of an owner who has no API key any more ends with a report: nobody could
+        release it."""
+        first = start(scopes={"key-a": "tenant-a"})
+        prepare(Settings(scopes={"key-a": "tenant-a"}))
+        stated = {**claim("doc", 20, resume="recompute"), "owner_scope": "tenant-a"}
+        signs = signed("tenant-a", {"resident_claim": stated})
+        assert first.serve("a", 20, stated, caller=signs)
+        stop(first)
+        second = start(scopes={"key-b": "tenant-b"})
+        second.controller.start()
+        assert {} == states(second)
+        before = follows(first, "tenant-a/doc")
+        why = f"{before}, and is not resumed: no API key has its owner scope"
+        name = "tenant-a/doc (resumed 1) (rejected 1)"
+        assert [(name, why)] == reasons(stop(second), "claim_rejected")
 
     def test_renewed(self, start: Start) -> None:
         """The claim that follows by a renewal outlives the engine as the first one would."""
@@ -449,6 +483,29 @@ class TestDuration:
         second.begin_step()
         assert {} == states(second)
 
+    def test_over_meanwhile(self, start: Start, wall: list[float]) -> None:
+        """A prompt brings two claims, and while one is accepted the duration of the other ends."""
+        first = start()
+        assert first.serve("b", 20, claim("claim:b", 20, resume="recompute"), prompt="a")
+        short = claim("claim:a", 10, "expiring", duration="15 s", resume="recompute")
+        assert first.serve("a", 20, short)
+        stop(first)
+        second = start()
+        assert second.serve("other", 5)
+        second.compute("tail", keys_of("a", 20), 15, second.pool.free[-5:])
+        drop = second.pool.drop
+
+        def late(blocks: Sequence[int]) -> None:
+            second.now += 20 * NS
+            drop(blocks)
+
+        second.pool.drop = late  # type: ignore[method-assign]
+        assert second.serve("again", 20, prompt="a")
+        assert {"claim:b (resumed 1)": "materialized"} == states(second)
+        assert ["claim:a (resumed 1) (rejected 1)"] == [
+            name for name, _ in reasons(stop(second), "claim_rejected")
+        ]
+
     def test_waits_twice(self, start: Start, wall: list[float]) -> None:
         """What passes while it waits is gone in the next engine, too."""
         _, second = self.resumed(start, wall, 10)
@@ -518,12 +575,21 @@ class TestRejected:
         why = "its resume is none; give one of never, recompute, restore"
         assert {"claim": why} == engine.answers[-1]
 
-    def test_adapter(self, start: Start) -> None:
-        """A prompt with an adapter cannot be computed by its tokens alone."""
-        engine = start()
-        assert engine.serve("a", 20, claim(blocks=20, resume="recompute"), adapter="lora")
-        why = "it cannot be resumed: its prompt has an adapter, or no tokens"
-        assert {"claim": why} == engine.answers[-1]
+    @pytest.mark.parametrize("prompt", [None, lambda: Prompt((97,) * 640)])
+    def test_more(self, start: Start, prompt: Callable[[], Prompt] | None) -> None:
+        """Tokens alone do not give the blocks of a prompt with an adapter, an image or embeddings:
+        its claim would wait for a prompt that never comes."""
+        keys, stated = keys_of("a and an image", 20), claim(blocks=20, resume="recompute")
+        _, answers = start().arrive(Arrival("a", keys, 20, 20, stated, prompt=prompt))
+        why = "it cannot be resumed: its blocks have more in them than tokens, or none"
+        assert {"claim": why} == answers
+
+    def test_text_before(self, start: Start) -> None:
+        """A claim on the text before an image outlives the engine."""
+        keys = [*keys_of("a", 10), *keys_of("an image", 10)]
+        stated, prompt = claim(blocks=10, resume="recompute"), Prompt((97,) * 640)
+        _, answers = start().arrive(Arrival("a", keys, 20, 20, stated, prompt=lambda: prompt))
+        assert {"claim": "", "resume": "recompute"} == answers
 
     @pytest.mark.parametrize("salt", ["x" * 1025, "\ud800", "a\n"])
     def test_salt(self, start: Start, salt: str) -> None:
@@ -532,6 +598,19 @@ class TestRejected:
         stated = claim(blocks=20, resume="recompute")
         _, answers = start().arrive(Arrival("a", keys, 20, 20, stated, prompt=lambda: prompt))
         assert "its cache_salt is not 1024 printable characters" in answers["claim"]
+
+    @pytest.mark.parametrize(("longer", "why"), [(0, ""), (1, "its id would be too long")])
+    def test_id(self, start: Start, longer: int, why: str) -> None:
+        """An id that leaves no place for the number of engines is rejected: it could not follow."""
+        first = start()
+        name = "x" * (1006 + longer)
+        assert first.serve("a", 20, claim(name, 20, resume="recompute"))
+        assert first.answers[-1]["claim"].endswith(why)
+        stop(first)
+        second = start()
+        assert second.serve("again", 20, prompt="a")
+        assert ([] if why else [f"{name} (resumed 1)"]) == [*states(second)]
+        assert bool(why) == ("resume" not in first.answers[-1])
 
     def test_most(self, start: Start, monkeypatch: pytest.MonkeyPatch) -> None:
         """Claims that are to outlive the engine are limited in number and in tokens."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -10,6 +11,7 @@ import msgspec
 import pytest
 
 from runtime_hooks.engines.shared.loads import LoadHooks
+from runtime_hooks.trace.file import NewFile
 from runtime_hooks.trace.leases import LeaseLine, LeaseLog
 
 
@@ -69,3 +71,34 @@ def test_none(hooks: LoadHooks, tmp_path: Path, given: Any) -> None:
     """Parameters that name no lease leave no line."""
     hooks._lease(SimpleNamespace(request_id="a"), given)
     assert [] == [*tmp_path.iterdir()]
+
+
+def full(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The disk is full, now that a line was written."""
+
+    def write(self: NewFile, lines: bytes) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(NewFile, "write", write)
+
+
+@pytest.mark.parametrize("there", [True, False])
+def test_unwritable(
+    hooks: LoadHooks,
+    tmp_path: Path,
+    there: bool,
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    """A file that cannot be made or written is logged once; nothing is raised, so that the trace of
+    claims has no gap."""
+    if there:
+        (tmp_path / "t").write_bytes(b"")
+    else:
+        hooks._lease(SimpleNamespace(request_id="a"), params("a"))
+        full(monkeypatch)
+    for name in ("b", "c"):
+        hooks._lease(SimpleNamespace(request_id=name), params(name))
+    assert (0 if there else 1) == len(noted(tmp_path))
+    (logged,) = caplog.messages
+    assert "no more leases are noted" in logged
