@@ -8,8 +8,6 @@ whether a report is true and in time is for the observers.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from spec.contract.facts import facts_are_facts
 from spec.contract.ledgers import kind, live, now, req_was, was
 from spec.contract.vocabulary import c, e
@@ -17,9 +15,6 @@ from spec.events.alphabet import BLOCKS_GONE, CONFLICT_ACTIONS, FACTS, REPORTS, 
 from spec.events.fields import REQUEST_KINDS, ROUTE_REPORTS
 from spec.language.machine import Ledger, Register
 from spec.language.terms import Scope, Sort, Term, Var, conj, disj
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
 
 __all__ = ["POOL", "faithful", "replayable"]
 
@@ -131,7 +126,7 @@ def faithful() -> Term:
     )
 
 
-def replayable(alphabet: Iterable[Kind], *, identity: bool = True) -> Term:
+def replayable(*, identity: bool = True) -> Term:
     """The further conditions on a run that can be written as events and read back unchanged.
 
     One other claim stands for the rest, every block fact moves the run of held blocks, a request in
@@ -142,14 +137,15 @@ def replayable(alphabet: Iterable[Kind], *, identity: bool = True) -> Term:
     Args:
         identity: each report names the claim that it is about.
     """
-    kinds = frozenset(alphabet)
-    about = kinds & (REPORTS - CONFLICT_ACTIONS)
     other = Var(Scope.WAS, "other", Sort.BOOL)
     refused = kind(Kind.REQUEST_REFUSED)
     return conj(
         # Every event is about the tracked claim or the tracked request, or moves the rest.
         disj(e.mine, e.named, e.here, kind(Kind.CLAIM_COMMITTED, Kind.CLAIM_RETIRED)),
-        _if(kind(*about), (e.mine & e.named) if identity else (e.mine | e.named)),
+        _if(
+            kind(*(REPORTS - CONFLICT_ACTIONS)),
+            (e.mine & e.named) if identity else (e.mine | e.named),
+        ),
         _if(kind(*_AT_REQUEST), e.here),
         _if(kind(*_OF_BOTH), e.mine | e.named),
         _if(c.watched & e.mine & ~kind(Kind.CLAIM_REGISTERED), was.registered),

@@ -236,13 +236,11 @@ class System:
             owing[o.name] = verdicts[Verdict.PENDING]
             exercised[o.name] = verdicts[Verdict.SATISFIED]
         possible = [term(faithful()), any_of([*kinds.values()])]
-        if Kind.LOAD_FAILED not in self.alphabet:  # then no refusal reports a failed restore
-            possible.append(z3.Not(event["restore"]))
         if self._replay:
             readable = z3.If(
                 self._on("claim_identity"),
-                term(replayable(self.alphabet, identity=True)),
-                term(replayable(self.alphabet, identity=False)),
+                term(replayable(identity=True)),
+                term(replayable(identity=False)),
             )
             proven = z3.Implies(event["proof"], self._on("footprint_accounting"))
             possible.append(z3.Implies(self._on(REPLAY), z3.And(readable, proven)))
