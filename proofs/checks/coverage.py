@@ -14,6 +14,7 @@ import z3
 from msgspec.structs import replace
 
 from proofs.engines.bounded.unrolling import Run, reach
+from proofs.engines.inductive_part import possible
 from proofs.logic.connectives import all_of, equal
 from proofs.logic.encode import Bits, Integers
 from proofs.model.of_mode import model_of
@@ -201,25 +202,16 @@ def _dead(mode: Mode, bundle: Bundle) -> set[str]:
     basis = z3.And([now[name] for name in _EVERYWHERE])
     solver = z3.Solver()
     solver.set("rlimit", RLIMIT)
-    if _holds(solver, system.initial(state), z3.Not(basis)):
+    if possible(solver, system.initial(state), z3.Not(basis)):
         return set()
     solver.add(basis, step.possible)
-    if _holds(solver, step.kept, z3.Not(z3.And([then[name] for name in _EVERYWHERE]))):
+    if possible(solver, step.kept, z3.Not(z3.And([then[name] for name in _EVERYWHERE]))):
         return set()
     alive = set[str]()
     for o in system.observers:
         others = [kept for name, kept in step.keeps.items() if name != o.name]
         alive |= _alive(o, system, state, step, solver, others)
     return _names(system.observers) - alive
-
-
-def _holds(solver: Expr, *given: Expr) -> bool:
-    """Whether it may hold: the solver did not prove that it cannot."""
-    solver.push()
-    solver.add(*given)
-    answer = solver.check()
-    solver.pop()
-    return bool(answer != z3.unsat)
 
 
 def _alive(
@@ -241,7 +233,7 @@ def _alive(
             if rule.name in rules or not sources:
                 continue
             fires = [state[fired] == const(0), step.following[fired] == const(number)]
-            if _holds(solver, z3.Or(sources), *fires, *others):
+            if possible(solver, z3.Or(sources), *fires, *others):
                 rules.add(rule.name)
                 reached.add(rule.to)
                 grew = True

@@ -20,6 +20,7 @@ __all__ = ["POOL", "faithful", "replayable"]
 
 
 _rest_since_arrival = Var(Scope.WAS, "rest_since_arrival", Sort.INT)
+_other = Var(Scope.WAS, "other", Sort.BOOL)
 _unreported = Var(Scope.WAS, "new_loss", Sort.BOOL)
 
 POOL = Ledger(
@@ -39,7 +40,7 @@ POOL = Ledger(
         "rest_since_arrival": (e.here & kind(Kind.REQUEST_ARRIVED)).ite(
             e.rest, (~e.mine & kind(Kind.CLAIM_RETIRED)).ite(0, _rest_since_arrival)
         ),
-        "other": Var(Scope.WAS, "other", Sort.BOOL) | (~e.mine & kind(Kind.CLAIM_COMMITTED)),
+        "other": _other | (e.rest >= 1),
         # Exact where a report names no blocks, as in every run written as events.
         "new_loss": e.mine.ite(
             kind(*BLOCKS_GONE) | (_unreported & ~kind(Kind.CLAIM_BLOCK_LOST)),
@@ -137,7 +138,6 @@ def replayable(*, identity: bool = True) -> Term:
     Args:
         identity: each report names the claim that it is about.
     """
-    other = Var(Scope.WAS, "other", Sort.BOOL)
     refused = kind(Kind.REQUEST_REFUSED)
     return conj(
         # Every event is about the tracked claim or the tracked request, or moves the rest.
@@ -154,7 +154,7 @@ def replayable(*, identity: bool = True) -> Term:
         # Reports about a claim that is over are not owed, and do not occur, nor do look-ups in it.
         _if(e.mine & kind(Kind.PREFIX_LOOKUP, *ROUTE_REPORTS), live(was)),
         _if(c.ranked & e.mine & kind(*_OF_LOSS), live(was)),
-        _if(~e.mine & kind(Kind.CLAIM_COMMITTED), e.rest.eq(0) & ~other),
+        _if(~e.mine & kind(Kind.CLAIM_COMMITTED), e.rest.eq(0) & ~_other),
         _if(~e.mine & kind(Kind.CLAIM_RETIRED), e.footprint.eq(e.rest)),
         _if(kind(Kind.REQUEST_FINISHED), e.rest_since_arrival.eq(_rest_since_arrival)),
         *(number.eq(0) for number in (e.shared, e.shared_unblamed, e.others)),

@@ -15,7 +15,7 @@ import z3
 from proofs.checks.recorded.judge import well_formed
 from proofs.checks.recorded.lines import usual, write_run
 from proofs.engines.bounded.unrolling import Stepper, value_of
-from proofs.engines.inductive_part import inductive_part
+from proofs.engines.inductive_part import inductive_part, starting
 from proofs.logic.connectives import equal
 from proofs.logic.encode import Bits, Integers, encode
 
@@ -35,16 +35,12 @@ class Original:
 
     def __init__(self, modes: tuple[str, ...]) -> None:
         self._whole = {mode: _Whole.of(mode) for mode in modes}
-        self._systems = {
-            mode: [_Small.of(mode, replay=replay) for replay in (False, True)]
-            for mode in modes
-            if mode != _OF_TWO
-        }
+        self._systems = {mode: _Small.of(mode) for mode in modes if mode != _OF_TWO}
 
     def differs(self) -> str:
-        """Nothing, where each event leads from every state that can be reached to the same state
-        with the mistake as without it; else the first thing that differs, or that the solver does
-        not decide.
+        """Nothing, where each event with the fields of its kind leads from every state that can be
+        reached to the same state with the mistake as without it; else the first thing that differs,
+        or that the solver does not decide.
         """
         for mode, whole in self._whole.items():
             if name := whole.differs(_Whole.of(mode)):
@@ -53,10 +49,8 @@ class Original:
 
     def shown(self, mode: str) -> str:
         """A short run that shows the mistake in a mode, to be recorded, if one is found."""
-        for mine in self._systems.get(mode, ()):
-            if run := mine.apart(_Small.of(mode, replay=mine.replay)):
-                return run
-        return ""
+        mine = self._systems.get(mode)
+        return mine.apart(_Small.of(mode)) if mine is not None else ""
 
 
 @dataclass(frozen=True)
@@ -65,6 +59,7 @@ class _Whole:
 
     model: Any
     state: dict[str, Any]
+    carried: Any
     step: Any
     formulas: dict[str, Any]
 
@@ -79,7 +74,7 @@ class _Whole:
             found["written"] = _model(mode, Integers(), replay=True).step(state, event).possible
         found |= {"kept": step.kept, "sound": step.sound, "settled": step.settled}
         found |= {f"{part} {name}": formula for part, name, formula in _named(step, _ONE)}
-        return cls(model, state, step, found)
+        return cls(model, state, _carried(model, event), step, found)
 
     def differs(self, other: _Whole) -> str:
         """The first formula that another system has not, or in a state that can be reached another
@@ -94,7 +89,7 @@ class _Whole:
         for name in changed:
             solver.push()
             if name != "initial":
-                solver.add(always(self.state))
+                solver.add(always(self.state), self.carried)
             if name not in {"initial", "possible"}:  # the others matter where the event is
                 solver.add(self.step.possible)
             mine, theirs = pairs[name]
@@ -113,14 +108,12 @@ class _Whole:
         """
         after = {name: self.step.following.get(name, v) for name, v in self.state.items()}
         before = self._conclusions(self.state, changed)
-        solver = z3.SolverFor("QF_LIA")
-        solver.add(self.model.initial(self.state))
-        starts = [n for n, each in enumerate(before) if _never(solver, z3.Not(each))]
-        happens = z3.SolverFor("QF_LIA")
+        first, happens = z3.SolverFor("QF_LIA"), z3.SolverFor("QF_LIA")
+        first.add(self.model.initial(self.state))
+        starts = starting(first, before)
         happens.set("rlimit", _RLIMIT)
-        happens.add(self.step.possible, always(self.state))
-        left = [before[n] for n in starts]
-        later = self._conclusions(after, changed)
+        happens.add(self.step.possible, self.carried, always(self.state))
+        left, later = [before[n] for n in starts], self._conclusions(after, changed)
         stays = inductive_part(happens, left, [later[n] for n in starts])
         return z3.And([left[n] for n in stays or ()])
 
@@ -157,14 +150,6 @@ def _away(state: Mapping[str, Any], prefix: str) -> Any:
     return state[f"{prefix}was.lead"] < state[f"{prefix}c.threshold"]
 
 
-def _never(solver: Any, formula: Any) -> bool:
-    solver.push()
-    solver.add(formula)
-    answer = solver.check()
-    solver.pop()
-    return bool(answer == z3.unsat)
-
-
 def _named(step: Any, parts: tuple[str, ...]) -> Iterator[tuple[str, Any, Any]]:
     for part in parts:
         for name, formula in getattr(step, part).items():
@@ -179,19 +164,33 @@ def _model(mode: str, numbers: Any, *, replay: bool = False) -> Any:
     return model_of(Mode(mode), Bundle.CONTRACT, numbers, replay=replay)
 
 
+def _carried(model: Any, event: Mapping[str, Any]) -> Any:
+    """The event has only the fields that events of its kind have, for each claim."""
+    index = {kind: model.numbers.kind(number) for number, kind in enumerate(model.alphabet)}
+    kinds = {kind: equal(event["kind"], number) for kind, number in index.items()}
+
+    def field(_: Any, name: str) -> Any:
+        if name in event:
+            return event[name]
+        return z3.Or([event[f"{name}.{side}"] for side in model.sides if f"{name}.{side}" in event])
+
+    return encode(well_formed(), field, kinds, model.numbers)
+
+
 @dataclass(frozen=True)
 class _Small:
     """A mode's system with small numbers, for short runs."""
 
     system: Any
     stepper: Stepper
-    replay: bool
+    written: Stepper
+    """The same in runs that are written as traces."""
 
     @classmethod
-    def of(cls, mode: str, *, replay: bool) -> _Small:
+    def of(cls, mode: str) -> _Small:
         """The system as it is made now."""
-        system = _model(mode, Bits(_WIDTH), replay=replay)
-        return cls(system, Stepper(system), replay)
+        system, written = (_model(mode, Bits(_WIDTH), replay=replay) for replay in (False, True))
+        return cls(system, Stepper(system), Stepper(written))
 
     def apart(self, other: _Small) -> str:
         """A shortest run of both after which they say something else, as a line; or nothing."""
@@ -207,9 +206,11 @@ class _Small:
         for number in range(1, _DEPTH + 1):
             event = self.system.event(f"@{number}")
             events.append(event)
-            solver.add(self._carried(event))
+            solver.add(_carried(self.system, event))
             one, two = self.stepper.of(mine, event), other.stepper.of(theirs, event)
-            apart = _apart(one, two)
+            can = self.written.of(mine, event).possible
+            could = other.written.of(theirs, event).possible
+            apart = z3.Or(can != could, _apart(one, two))
             if solver.check(apart) == z3.sat:
                 solver.add(apart)
                 return self._line(solver, events, states)
@@ -225,14 +226,6 @@ class _Small:
                     solver.add(equal(theirs[name], two.following[name]))
             states.append(mine)
         return ""
-
-    def _carried(self, event: Mapping[str, Any]) -> Any:
-        system = self.system
-        kinds = {
-            kind: equal(event["kind"], system.numbers.kind(number))
-            for number, kind in enumerate(system.alphabet)
-        }
-        return encode(well_formed(), lambda _, name: event[name], kinds, system.numbers)
 
     def _line(self, solver: Any, events: list[Any], states: list[Any]) -> str:
         """A run of the solver's, with as many plain fields as can be."""
