@@ -20,7 +20,6 @@ from proofs.logic.encode import Expr, Numbers, encode, variable
 from proofs.model.auditor import BELIEFS
 from proofs.model.environment import POOL, faithful, replayable
 from proofs.model.theorems import CLAUSES
-from spec.contract.environments import ENVIRONMENTS
 from spec.contract.ledgers import CLAIM_FACTS, DECLARED, REQUEST_FACTS, live, was
 from spec.contract.modes import MODES, Bundle
 from spec.contract.obligations import OBLIGATIONS
@@ -127,7 +126,7 @@ class System:
         self.clauses: tuple[Clause, ...] = tuple(
             clause for clause in CLAUSES.get(mode, ()) if only is None or clause.name in only
         )
-        self.alphabet: tuple[Kind, ...] = tuple(sorted(ENVIRONMENTS[mode]))
+        self.alphabet: tuple[Kind, ...] = tuple(sorted(Kind))
         self.sides: Mapping[str, str] = {"": ""}
         self.ledgers = LEDGERS
         self._replay, self._switched = replay, switched

@@ -83,8 +83,8 @@ PLANTED: Final = {
     ),
     "a kind is missing": (
         "proofs.model.system",
-        "tuple(sorted(ENVIRONMENTS[mode]))",
-        "tuple(sorted(ENVIRONMENTS[mode])[1:])",
+        "tuple(sorted(Kind))",
+        "tuple(sorted(Kind)[1:])",
         "alphabet failed",
     ),
     "a clause is not compared": (
