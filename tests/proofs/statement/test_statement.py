@@ -87,6 +87,12 @@ PLANTED: Final = {
         "tuple(sorted(Kind)[1:])",
         "alphabet failed",
     ),
+    "a trace with a proof": (
+        "proofs.model.system",
+        "z3.And(readable, proven)",
+        "readable",
+        "events failed",
+    ),
     "a clause is not compared": (
         "proofs.model.system",
         "z3.Implies(waited, term(clause.holds))",
