@@ -95,8 +95,10 @@ class _Whole:
             mine, theirs = pairs[name]
             solver.add(mine != theirs)
             if solver.check() != z3.unsat:
+                if name == "initial":
+                    return name
                 solver.add(self._reached(changed))
-                if name == "initial" or solver.check() != z3.unsat:
+                if solver.check() != z3.unsat:
                     return name
             solver.pop()
         return ""

@@ -39,8 +39,8 @@ __all__ = ["Judge", "differs", "well_formed"]
 
 _Step: TypeAlias = tuple[Any, ...]  # event, constants, and the ledgers before and after it
 _WHOM: Final = frozenset({"mine", "named", "here", "rest"})
-_BELIEVED: Final = {(Scope.BELIEVED, r.name): f"b[{i}]" for i, r in enumerate(BELIEFS.registers)}
 _POOL: Final = {(Scope.WAS, r.name): f"p[{i}]" for i, r in enumerate(POOL.registers)}
+_BELIEVED: Final = {(Scope.BELIEVED, r.name): f"b[{i}]" for i, r in enumerate(BELIEFS.registers)}
 _BELIEVES: Final = {(Scope.BELIEVES, r.name): f"a[{i}]" for i, r in enumerate(BELIEFS.registers)}
 
 
