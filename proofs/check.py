@@ -34,9 +34,9 @@ from proofs.traces.itf import write_trace
 from proofs.traces.narrative import tell
 from proofs.traces.replay import to_events
 from proofs.traces.scenario_search import find_scenarios
-from spec.contract.environments import ENVIRONMENTS
 from spec.contract.modes import MODES, Bundle
 from spec.contract.names import find_bundle, find_mode
+from spec.events.alphabet import Kind
 from spec.language.errors import SpecError, require
 from spec.language.suggest import resolve
 
@@ -146,7 +146,7 @@ def check_mode(
         mode=mode,
         bundle=bundle,
         interpretations=list(spec.interpretations),
-        environment=sorted(ENVIRONMENTS[mode]),
+        environment=sorted(Kind),
         obligations=list(spec.names(bundle)),
         consistent=_consistent(readable, found),
         sound=sound,

@@ -28,9 +28,9 @@ from proofs.model.of_mode import model_of
 from spec import __version__
 from spec.claims.states import Mode
 from spec.cli.common import json_page
-from spec.contract.environments import ENVIRONMENTS
 from spec.contract.modes import MODES, Bundle
 from spec.digest import spec_digest
+from spec.events.alphabet import Kind
 from spec.files.json_text import decode_json
 from spec.files.writing import write_bytes
 from spec.language.called import called
@@ -215,7 +215,7 @@ def _entry(mode: Mode, bundle: Bundle, pages: Mapping[str, Page]) -> Entry:
         waits={name: waited for name, waited in waits.items() if waited},
         obligations=names,
         interpretations=list(MODES[mode].interpretations),
-        environment=[kind.value for kind in sorted(ENVIRONMENTS[mode])],
+        environment=[kind.value for kind in sorted(Kind)],
         lemmas={lemma.name: lemma.says for lemma in lemmas_of(mode)},
         tool=__version__,
         z3=z3.get_version_string(),

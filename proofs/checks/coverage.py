@@ -14,12 +14,13 @@ import z3
 from msgspec.structs import replace
 
 from proofs.engines.bounded.unrolling import Run, reach
+from proofs.engines.inductive_part import possible
+from proofs.engines.invariants.strengthen import known
 from proofs.logic.connectives import all_of, equal
 from proofs.logic.encode import Bits, Integers
 from proofs.model.of_mode import model_of
 from proofs.model.pair import Pair
 from proofs.model.system import System
-from proofs.receptiveness.strategy import RuntimeStrategy
 from spec.claims.states import Mode
 from spec.contract.modes import Bundle
 from spec.contract.obligations import STATED
@@ -174,52 +175,24 @@ def _goals(model: Model, state: dict[str, Expr], step: Step) -> dict[str, Expr]:
     return found
 
 
-_EVERYWHERE = (
-    "counts count",
-    "states are states",
-    "what arrived was seen",
-    "what was decided was seen",
-    "what a request owes is owed while it is in hand",
-    "who waits is in hand",
-    "an answer owed follows a failure",
-)
-
-
 def _dead(mode: Mode, bundle: Bundle) -> set[str]:
     """What is unreachable for runs of every length: no rule that can fire leads there.
 
     A rule can fire if some state, in which the observer stands where it may stand, and some event
-    that keeps all other obligations make it fire. `_EVERYWHERE` is proved on the way to hold in
-    every state of every such run.
+    that keeps all other obligations make it fire. Known invariants hold in that state.
     """
     system = System(mode, bundle, Integers())
     system.observers = tuple(map(_marked, system.observers))
     state = system.state("")
     step = system.step(state, system.event(""))
-    after = {name: step.following.get(name, value) for name, value in state.items()}
-    now, then = (RuntimeStrategy(system, s).invariant for s in (state, after))
-    basis = z3.And([now[name] for name in _EVERYWHERE])
     solver = z3.Solver()
     solver.set("rlimit", RLIMIT)
-    if _holds(solver, system.initial(state), z3.Not(basis)):
-        return set()
-    solver.add(basis, step.possible)
-    if _holds(solver, step.kept, z3.Not(z3.And([then[name] for name in _EVERYWHERE]))):
-        return set()
+    solver.add(known(system, state, step), step.possible)
     alive = set[str]()
     for o in system.observers:
         others = [kept for name, kept in step.keeps.items() if name != o.name]
         alive |= _alive(o, system, state, step, solver, others)
     return _names(system.observers) - alive
-
-
-def _holds(solver: Expr, *given: Expr) -> bool:
-    """Whether it may hold: the solver did not prove that it cannot."""
-    solver.push()
-    solver.add(*given)
-    answer = solver.check()
-    solver.pop()
-    return bool(answer != z3.unsat)
 
 
 def _alive(
@@ -241,7 +214,7 @@ def _alive(
             if rule.name in rules or not sources:
                 continue
             fires = [state[fired] == const(0), step.following[fired] == const(number)]
-            if _holds(solver, z3.Or(sources), *fires, *others):
+            if possible(solver, z3.Or(sources), *fires, *others):
                 rules.add(rule.name)
                 reached.add(rule.to)
                 grew = True

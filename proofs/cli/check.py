@@ -21,7 +21,6 @@ __all__ = ["register"]
 _LOWERING, _CAPACITY, _FRAME = "lowering", "capacity", "frame"
 _SUBJECTS: Final = [*Mode, _LOWERING, _CAPACITY, _FRAME]
 _DEEPEST: Final = 60
-_RUNS: Final = 100_000
 _CERTIFIABLE: Final = (EngineName.AUTO, EngineName.RECORDED, EngineName.SPACER)
 
 
@@ -73,10 +72,6 @@ def check(
         str | None,
         typer.Option("--runtime", metavar="NAME", help="Check this runtime's model in the mode."),
     ] = None,
-    simulate: Annotated[
-        int | None,
-        typer.Option(metavar="RUNS", help="With --runtime: judge random runs, and search nothing."),
-    ] = None,
     form: FormatOption = Format.TEXT,
     junit: Annotated[
         Path | None, path_option("--junit", help="Write JUnit XML to this file.")
@@ -99,8 +94,7 @@ def check(
 
     With --runtime the model of a runtime is searched instead, together with the observers: each
     obligation is kept in every reachable state, broken by a shortest run, never put to the test, or
-    not supplied. With --simulate it is not searched; random runs are judged, and the share of the
-    observers that they reach is printed. An interrupt of either leaves what was found until then.
+    not supplied. An interrupt leaves what was found until then.
 
     With capacity in place of a mode: what the block pool of vLLM, and hard exclusion, do with a
     prefix and a request that do not fit together, for all sizes.
@@ -123,16 +117,10 @@ def check(
                 "--runtime takes one mode, -v and --format",
                 called("proofs check hard_protected --runtime vllm_pool"),
             )
-        from proofs.cli import runtimes
+        from proofs.cli.runtimes import run_runtime_check
 
         one = Mode(resolve(name, list(Mode), what="mode"))
-        if simulate is None:
-            raise typer.Exit(runtimes.run_runtime_check(one, of_runtime, form, verbose=verbose))
-        if not 1 <= simulate <= _RUNS:
-            raise SpecError(f"--simulate is {simulate}", f"give a number of runs from 1 to {_RUNS}")
-        raise typer.Exit(runtimes.run_simulation(one, of_runtime, simulate, form))
-    if simulate is not None:
-        raise SpecError("--simulate needs --runtime", "name a model of `python -m models list`")
+        raise typer.Exit(run_runtime_check(one, of_runtime, form, verbose=verbose))
     special = None if name is None else resolve(name, _SUBJECTS, what="mode")
     if special in (_LOWERING, _CAPACITY):
         if strange or every or more:

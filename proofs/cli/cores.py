@@ -11,7 +11,7 @@ from proofs.checks.cores import contract_cores
 from proofs.report.cores_page import cores_page
 from spec.claims.states import Mode
 from spec.cli.arguments import path_option
-from spec.cli.common import Code, Format, FormatOption, console, json_page, write_output
+from spec.cli.common import Code, Format, FormatOption, json_page, working, write_output
 from spec.files.writing import check_target
 
 __all__ = ["register"]
@@ -35,9 +35,8 @@ def _cores(
     Exit 0: found for every mode. 2: bad input. 3: a mode was not proved within the work limit.
     """
     check_target(output)
-    found, spinner = {}, console(stderr=True)
-    spinner.quiet = not spinner.is_terminal
-    with spinner.status("") as status:
+    found = {}
+    with working() as status:
         for mode in Mode:
             status.update(f"{mode}: finding what each clause rests on")
             found[mode] = contract_cores(mode)

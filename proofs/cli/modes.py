@@ -11,7 +11,7 @@ from proofs.report.junit import to_junit
 from proofs.report.summary import put_summary
 from proofs.report.table import put_row, put_total
 from spec import __version__
-from spec.cli.common import Format, console, print_json, write_output
+from spec.cli.common import Format, print_json, working, write_output
 from spec.cli.layout import page
 from spec.digest import spec_digest
 
@@ -42,10 +42,9 @@ def run_modes(
     trace: Path | None,
 ) -> int:
     """Check the modes, print what was found, and return the exit code."""
-    checks, spinner = list[Check](), console(stderr=True)
+    checks = list[Check]()
     text, certified = form is Format.TEXT, certificate is not None
-    spinner.quiet = not spinner.is_terminal
-    with second_process() as worker, spinner.status("") as status:
+    with second_process() as worker, working() as status:
         for each in modes:
             checks.append(
                 check_mode(

@@ -6,7 +6,7 @@ from contextlib import contextmanager
 from time import monotonic
 from typing import TYPE_CHECKING, Final
 
-from spec.cli.common import console
+from spec.cli.common import working
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -20,9 +20,8 @@ PATIENCE: Final = 2.0
 @contextmanager
 def progress(name: str) -> Iterator[Callable[[str, int, int, int], None]]:
     """Yields what takes an obligation, states, transitions and the length of runs in events."""
-    spinner, since = console(stderr=True), monotonic()
-    spinner.quiet = not spinner.is_terminal
-    with spinner.status("") as status:
+    since = monotonic()
+    with working() as status:
 
         def report(obligation: str, states: int, transitions: int, longest: int) -> None:
             passed = monotonic() - since

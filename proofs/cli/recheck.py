@@ -10,7 +10,7 @@ import typer
 
 from proofs.certificates.recheck import Recheck, Solver, recheck
 from spec.cli.arguments import path
-from spec.cli.common import Code, Format, FormatOption, console, print_json
+from spec.cli.common import Code, Format, FormatOption, print_json, working
 from spec.cli.layout import wrap
 from spec.digest import short_digest
 from spec.language.prose import printable
@@ -45,9 +45,7 @@ def _recheck(
     specification. 3: unknown.
     """
     chosen = Solver(resolve(solver, list(Solver), what="solver"))
-    spinner = console(stderr=True)
-    spinner.quiet = not spinner.is_terminal
-    with spinner.status("recheck") as status:
+    with working("recheck") as status:
         found = recheck(
             folder, chosen, progress=lambda a: status.update(f"recheck: {a.mode} {a.page}")
         )

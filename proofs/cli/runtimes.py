@@ -19,8 +19,6 @@ from proofs.product.check import (
     compare,
 )
 from proofs.product.search import Answer
-from proofs.product.simulation import SCHEMA as SIMULATION
-from proofs.product.simulation import Simulated, simulated
 from proofs.product.subject import subjects
 from spec.claims.states import Mode
 from spec.cli.common import Code, Format, FormatOption, print_json, print_text
@@ -31,7 +29,7 @@ if TYPE_CHECKING:
 
     from spec.cli.layout import Page
 
-__all__ = ["register", "run_runtime_check", "run_simulation"]
+__all__ = ["register", "run_runtime_check"]
 
 _STYLES: Final = {
     Answer.KEPT: "green",
@@ -65,42 +63,6 @@ def run_runtime_check(mode: Mode, name: str, form: Format, *, verbose: bool) -> 
     if not checked[-1].complete:
         return Code.INCONCLUSIVE
     return next((c for c in (Code.VIOLATED, Code.INCONCLUSIVE) if c in codes), Code.OK)
-
-
-def run_simulation(mode: Mode, name: str, runs: int, form: Format) -> Code:
-    """Judge random runs of a runtime's model, print what was found, and return the exit code."""
-    found = []
-    for subject in subjects(name, mode):
-        with progress(subject.inference or subject.runtime) as report:
-            found.append(simulated(subject, runs, progress=lambda n: report("runs", n, n, 0)))
-        if form is Format.TEXT:
-            with page() as out:
-                _put_simulated(out, found[-1], asked=runs)
-        if not found[-1].complete:
-            break
-    if form is Format.JSON:
-        print_json({"schema": SIMULATION, "checks": found})
-    if not found[-1].complete:
-        return Code.INCONCLUSIVE
-    broken = any(each.broken for each in found)
-    return Code.VIOLATED if broken else Code.INCONCLUSIVE
-
-
-def _put_simulated(out: Page, found: Simulated, *, asked: int) -> None:
-    about = f"{found.runtime}, {found.inference}" if found.inference else found.runtime
-    says = f"{len(found.broken)} obligations of {found.mode} broken in {found.runs} random runs"
-    if not found.complete:
-        says = f"interrupted; {says} of {asked}"
-    out.put(f"{about}: {says}", "bold")
-    for name, actions in found.broken.items():
-        out.append(f"  {name:<36}").append("broken\n", "red")
-        out.put(", ".join(actions), "bright_black", indent=6)
-    (rules, of_rules), (states, of_states) = found.rules, found.observer_states
-    reached = f"{rules} of {of_rules} rules and {states} of {of_states} states of the observers"
-    out.put(
-        f"Reached: {found.states} states of the model, {reached}. What no run broke is not shown "
-        "to be kept."
-    )
 
 
 def _put_checked(out: Page, found: Checked, *, verbose: bool) -> None:

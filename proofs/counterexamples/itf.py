@@ -12,8 +12,7 @@ import msgspec
 
 from models.framework.shims import events_of
 from proofs.product.graph import STREAM
-from spec import __version__
-from spec.digest import spec_digest
+from proofs.traces.itf import itf_document
 
 if TYPE_CHECKING:
     from proofs.counterexamples.refute import Refutation
@@ -35,20 +34,8 @@ def as_itf(found: Refutation, runtime: str) -> dict[str, Any]:
             stated.append(msgspec.structs.replace(event, stream=STREAM, sequence=number))
             number += 1
         states.append(_state(at, str(action), state, msgspec.to_builtins(stated)))
-    return {
-        "#meta": {
-            "format": "ITF",
-            "format-description": "https://apalache-mc.org/docs/adr/015adr-trace.html",
-            "description": f"{inference.name}: a run of {runtime} that breaks {found.shown}.",
-            "mode": str(inference.mode),
-            "clauses": [found.shown],
-            "spec": spec_digest(),
-            "tool": f"resident-claims {__version__}",
-        },
-        "params": [],
-        "vars": ["action", "model"],
-        "states": states,
-    }
+    says = f"{inference.name}: a run of {runtime} that breaks {found.shown}."
+    return itf_document(says, inference.mode, [str(found.shown)], states)
 
 
 def _state(at: int, action: str, state: Any, events: list[Any]) -> dict[str, Any]:

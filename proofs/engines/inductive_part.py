@@ -17,7 +17,21 @@ if TYPE_CHECKING:
 
     from proofs.logic.encode import Expr
 
-__all__ = ["inductive_part"]
+__all__ = ["inductive_part", "possible", "starting"]
+
+
+def possible(solver: Expr, *given: Expr) -> bool:
+    """Whether these may hold: the solver, which is left as it was, did not prove the opposite."""
+    solver.push()
+    solver.add(*given)
+    answer = solver.check()
+    solver.pop()
+    return bool(answer != z3.unsat)
+
+
+def starting(first: Expr, candidates: Sequence[Expr]) -> list[int]:
+    """The places of the candidates that hold before any event, by a solver that has that state."""
+    return [n for n, holds in enumerate(candidates) if not possible(first, z3.Not(holds))]
 
 
 def inductive_part(solver: Expr, before: Sequence[Expr], after: Sequence[Expr]) -> list[int] | None:

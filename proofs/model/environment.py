@@ -8,8 +8,6 @@ whether a report is true and in time is for the observers.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from spec.contract.facts import facts_are_facts
 from spec.contract.ledgers import kind, live, now, req_was, was
 from spec.contract.vocabulary import c, e
@@ -18,13 +16,11 @@ from spec.events.fields import REQUEST_KINDS, ROUTE_REPORTS
 from spec.language.machine import Ledger, Register
 from spec.language.terms import Scope, Sort, Term, Var, conj, disj
 
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-
 __all__ = ["POOL", "faithful", "replayable"]
 
 
 _rest_since_arrival = Var(Scope.WAS, "rest_since_arrival", Sort.INT)
+_other = Var(Scope.WAS, "other", Sort.BOOL)
 _unreported = Var(Scope.WAS, "new_loss", Sort.BOOL)
 
 POOL = Ledger(
@@ -44,7 +40,7 @@ POOL = Ledger(
         "rest_since_arrival": (e.here & kind(Kind.REQUEST_ARRIVED)).ite(
             e.rest, (~e.mine & kind(Kind.CLAIM_RETIRED)).ite(0, _rest_since_arrival)
         ),
-        "other": Var(Scope.WAS, "other", Sort.BOOL) | (~e.mine & kind(Kind.CLAIM_COMMITTED)),
+        "other": _other | (e.rest >= 1),
         # Exact where a report names no blocks, as in every run written as events.
         "new_loss": e.mine.ite(
             kind(*BLOCKS_GONE) | (_unreported & ~kind(Kind.CLAIM_BLOCK_LOST)),
@@ -131,7 +127,7 @@ def faithful() -> Term:
     )
 
 
-def replayable(alphabet: Iterable[Kind], *, identity: bool = True) -> Term:
+def replayable(*, identity: bool = True) -> Term:
     """The further conditions on a run that can be written as events and read back unchanged.
 
     One other claim stands for the rest, every block fact moves the run of held blocks, a request in
@@ -142,14 +138,14 @@ def replayable(alphabet: Iterable[Kind], *, identity: bool = True) -> Term:
     Args:
         identity: each report names the claim that it is about.
     """
-    kinds = frozenset(alphabet)
-    about = kinds & (REPORTS - CONFLICT_ACTIONS)
-    other = Var(Scope.WAS, "other", Sort.BOOL)
     refused = kind(Kind.REQUEST_REFUSED)
     return conj(
         # Every event is about the tracked claim or the tracked request, or moves the rest.
         disj(e.mine, e.named, e.here, kind(Kind.CLAIM_COMMITTED, Kind.CLAIM_RETIRED)),
-        _if(kind(*about), (e.mine & e.named) if identity else (e.mine | e.named)),
+        _if(
+            kind(*(REPORTS - CONFLICT_ACTIONS)),
+            (e.mine & e.named) if identity else (e.mine | e.named),
+        ),
         _if(kind(*_AT_REQUEST), e.here),
         _if(kind(*_OF_BOTH), e.mine | e.named),
         _if(c.watched & e.mine & ~kind(Kind.CLAIM_REGISTERED), was.registered),
@@ -158,7 +154,7 @@ def replayable(alphabet: Iterable[Kind], *, identity: bool = True) -> Term:
         # Reports about a claim that is over are not owed, and do not occur, nor do look-ups in it.
         _if(e.mine & kind(Kind.PREFIX_LOOKUP, *ROUTE_REPORTS), live(was)),
         _if(c.ranked & e.mine & kind(*_OF_LOSS), live(was)),
-        _if(~e.mine & kind(Kind.CLAIM_COMMITTED), e.rest.eq(0) & ~other),
+        _if(~e.mine & kind(Kind.CLAIM_COMMITTED), e.rest.eq(0) & ~_other),
         _if(~e.mine & kind(Kind.CLAIM_RETIRED), e.footprint.eq(e.rest)),
         _if(kind(Kind.REQUEST_FINISHED), e.rest_since_arrival.eq(_rest_since_arrival)),
         *(number.eq(0) for number in (e.shared, e.shared_unblamed, e.others)),

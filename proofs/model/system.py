@@ -20,7 +20,6 @@ from proofs.logic.encode import Expr, Numbers, encode, variable
 from proofs.model.auditor import BELIEFS
 from proofs.model.environment import POOL, faithful, replayable
 from proofs.model.theorems import CLAUSES
-from spec.contract.environments import ENVIRONMENTS
 from spec.contract.ledgers import CLAIM_FACTS, DECLARED, REQUEST_FACTS, live, was
 from spec.contract.modes import MODES, Bundle
 from spec.contract.obligations import OBLIGATIONS
@@ -127,7 +126,7 @@ class System:
         self.clauses: tuple[Clause, ...] = tuple(
             clause for clause in CLAUSES.get(mode, ()) if only is None or clause.name in only
         )
-        self.alphabet: tuple[Kind, ...] = tuple(sorted(ENVIRONMENTS[mode]))
+        self.alphabet: tuple[Kind, ...] = tuple(sorted(Kind))
         self.sides: Mapping[str, str] = {"": ""}
         self.ledgers = LEDGERS
         self._replay, self._switched = replay, switched
@@ -236,13 +235,11 @@ class System:
             owing[o.name] = verdicts[Verdict.PENDING]
             exercised[o.name] = verdicts[Verdict.SATISFIED]
         possible = [term(faithful()), any_of([*kinds.values()])]
-        if Kind.LOAD_FAILED not in self.alphabet:  # then no refusal reports a failed restore
-            possible.append(z3.Not(event["restore"]))
         if self._replay:
             readable = z3.If(
                 self._on("claim_identity"),
-                term(replayable(self.alphabet, identity=True)),
-                term(replayable(self.alphabet, identity=False)),
+                term(replayable(identity=True)),
+                term(replayable(identity=False)),
             )
             proven = z3.Implies(event["proof"], self._on("footprint_accounting"))
             possible.append(z3.Implies(self._on(REPLAY), z3.And(readable, proven)))

@@ -23,18 +23,17 @@ from spec.language.called import called
 from spec.language.errors import SpecError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
     from pathlib import Path
 
     from proofs.engines.bounded.unrolling import Found, Value
     from proofs.model.of_mode import Model
     from spec.events.alphabet import Kind
 
-__all__ = ["ITF", "JSONL", "check_suffix", "events_of", "to_itf", "write_trace"]
+__all__ = ["ITF", "JSONL", "check_suffix", "events_of", "itf_document", "to_itf", "write_trace"]
 
 ITF = ".itf.json"
 JSONL = ".jsonl"
-_DESCRIBED = "https://apalache-mc.org/docs/adr/015adr-trace.html"
 _SAFE = 2**53 - 1  # larger integers are not exact in every reader of JSON
 _RECORDS = {
     "was": "claim",
@@ -102,20 +101,38 @@ def to_itf(
             state["#meta"]["events"] = msgspec.to_builtins(events[count:])
             count = len(events)
     fails = f"breaks {', '.join(found.failed)}" if found.failed else "keeps every clause"
+    says = f"A run of {len(found.events)} events under {model.mode}; it {fails}."
+    states = [{"#meta": state["#meta"], **state} for state in states]
+    return itf_document(says, model.mode, found.failed, states, meta)
+
+
+def itf_document(
+    says: str,
+    mode: str,
+    failed: Iterable[str],
+    states: Sequence[Mapping[str, Any]],
+    meta: Mapping[str, object] | None = None,
+) -> dict[str, Any]:
+    """The states of a run under a mode as an ITF document.
+
+    Args:
+        says: what the run is.
+        failed: the clauses or obligations that it breaks.
+    """
     return {
         "#meta": {
             "format": "ITF",
-            "format-description": _DESCRIBED,
-            "description": f"A run of {len(found.events)} events under {model.mode}; it {fails}.",
-            "mode": str(model.mode),
-            "clauses": list(found.failed),
+            "format-description": "https://apalache-mc.org/docs/adr/015adr-trace.html",
+            "description": says,
+            "mode": str(mode),
+            "clauses": list(failed),
             "spec": spec_digest(),
             "tool": f"resident-claims {__version__}",
-            **meta,
+            **(meta or {}),
         },
         "params": [],
         "vars": [name for name in states[0] if name != "#meta"],
-        "states": [{"#meta": state["#meta"], **state} for state in states],
+        "states": states,
     }
 
 

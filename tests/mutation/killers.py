@@ -15,16 +15,17 @@ Modes: TypeAlias = tuple[str, ...]
 """The modes that are asked."""
 
 _CONTRACT: Final = ("recorded", "unchanged", "statement")
+_OBLIGATIONS: Final = (
+    *("ends", "harm", "identity", "offload", "pressure", "restoration", "routing", "telemetry"),
+    *("_build", "_restore"),
+)
 TARGETS: Final[dict[str, tuple[str, ...]]] = {
+    **{
+        f"spec.contract.obligations.{name}": ("recorded", "probes", "unchanged", "statement")
+        for name in _OBLIGATIONS
+    },
     **dict.fromkeys(
         (
-            *(
-                f"spec.contract.obligations.{name}"
-                for name in (
-                    *("ends", "harm", "identity", "offload", "pressure", "restoration"),
-                    *("routing", "telemetry", "_build", "_restore"),
-                )
-            ),
             *("spec.contract.ledgers", "spec.contract.facts", "spec.contract.modes"),
             *("proofs.model.environment", "proofs.model.theorems", "proofs.model.auditor"),
             *("proofs.model.system", "proofs.model.pair"),

@@ -40,7 +40,8 @@ _HEAD: Final = """\
 # Runs, and what is pinned of them: for each obligation, by its code, how its verdict changes; for
 # each clause of a mode's theorem the events at which it fails; and as `world` the first event that
 # the most general runtime cannot produce, where there is one. Before them, the obligations of each
-# mode, and how often each clause is compared in each situation, in all runs.
+# mode, and in all runs how often each clause is compared in each situation, and how many events can
+# be written as lines of a trace (`replayable`).
 # `make runs` writes the pins; their form is in proofs/checks/recorded/judge.py.
 """
 

@@ -88,11 +88,24 @@ class TestFate:
             original = Original(modes_of(module))
             assert "same" == fate(module, Mistake(0, "none", source), original)
 
-    def test_recorded(self) -> None:
-        """An assumption on events of the claim that is given up is noticed by a recorded run."""
-        mistake = replaced(WORLD, "was.lead <= e.lead", "was.lead < e.lead")
+    @pytest.mark.parametrize(
+        ("there", "mistake"),
+        [
+            ("was.lead <= e.lead", "was.lead < e.lead"),
+            ("e.by <= 1", "e.by < 1"),
+            ('Register("other", Sort.BOOL, False)', 'Register("other", Sort.BOOL, True)'),
+        ],
+    )
+    def test_recorded(self, there: str, mistake: str) -> None:
+        """Another fact, or another event that a trace can state, is noticed by a recorded run."""
+        assert fate(WORLD, replaced(WORLD, there, mistake), None).startswith("recorded runs: ")
 
-        assert fate(WORLD, mistake, None).startswith("recorded runs: ")
+    def test_probes(self) -> None:
+        """An obligation that another depth supplies is noticed by a probe."""
+        module = "spec.contract.obligations.offload"
+        mistake = replaced(module, "Depth.STORAGE_RESTORABILITY", "Depth.CLAIM_REGISTRY")
+
+        assert "probes: claim_registry supplies" == fate(module, mistake, None)
 
     def test_statement(self) -> None:
         """A system that does not judge the second claim is not the statement of its page."""
@@ -148,6 +161,23 @@ class TestFate:
         mistake = replaced(WORLD, "e.shared <= was.footprint,", "was.footprint >= e.shared,")
 
         assert "same" == fate(WORLD, mistake, Original(("routed_reuse",)))
+
+    @pytest.mark.slow
+    def test_unreached(self) -> None:
+        """A mistake about a state of an obligation in which its guard never holds is the same."""
+        module = "spec.contract.obligations.offload"
+        there = 'source=("idle", "failed", "excused"),\n            why="a restore'
+        mistake = replaced(module, there, there.replace(', "excused"', ""))
+
+        assert "same" == fate(module, mistake, Original(("offloadable",)))
+
+    def test_unstated(self) -> None:
+        """One about a field that no event of its kind has is the same."""
+        module = "spec.contract.obligations.identity"
+        mistake = replaced(module, "kind(Kind.CLAIM_ACCEPTED) & e.overstates", "e.overstates")
+        original = Original(("demotable",))
+
+        assert not planted(module, mistake.source, original.differs)
 
     def test_shown(self) -> None:
         """One that changes something has a run that shows it."""

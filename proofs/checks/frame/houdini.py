@@ -12,7 +12,7 @@ import z3
 
 from proofs.checks.frame.candidates import Situation, candidates
 from proofs.checks.frame.space import CLAIM_FIRST, REQUEST_FIRST, constants_of, solver_of
-from proofs.engines.inductive_part import inductive_part
+from proofs.engines.inductive_part import inductive_part, starting
 from spec.language.terms import Scope
 
 if TYPE_CHECKING:
@@ -61,14 +61,8 @@ def inductive(space: Space, observer: Observer, rlimit: int) -> list[Candidate]:
 
     Candidates about states that others exclude are left out.
     """
-    solver = solver_of(rlimit, *space.given)
-    first = start(space)
-    left = []
-    for candidate in candidates(observer):
-        solver.push()
-        solver.add(z3.Not(candidate.holds(first)))
-        left += [candidate] if solver.check() == z3.unsat else []
-        solver.pop()
+    solver, first, each = solver_of(rlimit, *space.given), start(space), [*candidates(observer)]
+    left = [each[n] for n in starting(solver, [candidate.holds(first) for candidate in each])]
     now, then = ([c.holds(at) for c in left] for at in (before(space), after(space, observer)))
     found = [left[place] for place in inductive_part(solver, now, then) or []]
     never = {about for candidate in found if candidate.never for about in candidate.about}

@@ -21,7 +21,7 @@ from proofs.checks.recorded.functions import (
 from proofs.checks.recorded.lines import compared, had, read_run, runs
 from proofs.engines.bounded.minimise import CARRIES
 from proofs.model.auditor import BELIEFS
-from proofs.model.environment import POOL, faithful
+from proofs.model.environment import POOL, faithful, replayable
 from proofs.model.theorems import CLAUSES
 from spec.contract.ledgers import kind
 from spec.contract.modes import MODES
@@ -39,6 +39,7 @@ __all__ = ["Judge", "differs", "well_formed"]
 
 _Step: TypeAlias = tuple[Any, ...]  # event, constants, and the ledgers before and after it
 _WHOM: Final = frozenset({"mine", "named", "here", "rest"})
+_POOL: Final = {(Scope.WAS, r.name): f"p[{i}]" for i, r in enumerate(POOL.registers)}
 _BELIEVED: Final = {(Scope.BELIEVED, r.name): f"b[{i}]" for i, r in enumerate(BELIEFS.registers)}
 _BELIEVES: Final = {(Scope.BELIEVES, r.name): f"a[{i}]" for i, r in enumerate(BELIEFS.registers)}
 
@@ -71,7 +72,9 @@ class Judge:
         self.mode = mode
         self.constants = _constants(mode)
         self.compared = Counter[str]()
-        """Events after which each clause is compared in each situation, of all runs judged."""
+        """Of all runs judged, the events after which each clause is compared in each situation, and
+        those that a trace can state.
+        """
         self._bundle = MODES[mode].bundle()
         self._observers = {o.code: _Watched(o) for o in self._bundle}
         self._clauses = [self._read(clause) for clause in CLAUSES.get(mode, ())]
@@ -138,12 +141,16 @@ class Judge:
         return found
 
     def _unfaithful(self, steps: Iterable[_Step]) -> int:
-        rest = next(r.initial for r in POOL.registers if r.name == "rest")
+        """The first event that is not faithful, if any; counts those that a trace can state."""
+        pool: Any = tuple(register.initial for register in POOL.registers)
+        found = 0
         for number, step in enumerate(steps, start=1):
-            if step[0]["rest"] != rest or not self._faithful(*step):
-                return number
-            rest = self._rest(step[0])
-        return 0
+            rest, written, after = self._pool(*step, pool)
+            if not found and not (rest and self._faithful(*step)):
+                found = number
+            self.compared[f"{self.mode}.trace: written"] += written
+            pool = after
+        return found
 
     def _beliefs(self, steps: Iterable[_Step]) -> list[_Step]:
         """Each step with what the auditor believes before and after it."""
@@ -156,8 +163,14 @@ class Judge:
         return found
 
     @cached_property
-    def _rest(self) -> Callable[..., int]:
-        return function("e", expression(POOL.following["rest"]))
+    def _pool(self) -> Callable[..., tuple[bool, bool, _Step]]:
+        """Whether an event states what the others hold, whether a trace can state it, and the pool
+        after it.
+        """
+        rest = Var(Scope.WAS, "rest", Sort.INT).eq(e.rest)
+        terms = (rest, replayable(), *(POOL.following[r.name] for r in POOL.registers))
+        one, other, *after = (expression(term, _POOL) for term in terms)
+        return function(f"{ARGUMENTS}, p", f"({one}, {other}, ({', '.join(after)},))")
 
     @cached_property
     def _faithful(self) -> Callable[..., bool]:

@@ -110,7 +110,7 @@ def runs() -> dict[str, dict[str, str]]:
 
 @cache
 def compared() -> Counter[str]:
-    """How often each clause is compared in each situation, in all runs."""
+    """How often each clause is compared in each situation, and events written, in all runs."""
     parts = (text.rpartition(" ") for text in _stated() if text[-1].isdigit())
     return Counter({name: int(count) for name, _, count in parts})
 

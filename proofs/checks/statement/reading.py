@@ -16,7 +16,8 @@ import z3
 from proofs.checks.statement import page
 from proofs.logic.encode import Expr, Integers, encode
 from proofs.model.auditor import BELIEFS
-from proofs.model.environment import POOL, faithful
+from proofs.model.environment import POOL, faithful, replayable
+from proofs.model.system import System
 from proofs.model.theorems import CLAUSES
 from spec.contract.ledgers import CLAIM_FACTS, DECLARED, REQUEST_FACTS
 from spec.contract.modes import MODES
@@ -26,7 +27,7 @@ from spec.language.terms import Scope, Sort, Term
 from spec.language.verdicts import Verdict
 
 if TYPE_CHECKING:
-    from proofs.model.system import Step, System
+    from proofs.model.system import Step
     from spec.contract.modes import Bundle
     from spec.language.machine import Ledger, Observer, Register
 
@@ -149,9 +150,17 @@ class Reading:
         yield z3.BoolVal(not distinct(self.state, self.event))
 
     def events(self) -> Questions:
-        """An event is possible exactly where it is of some kind and faithful."""
+        """An event is possible exactly where it is of some kind and faithful, and in runs that are
+        written as traces where a line can state it besides.
+        """
         known = z3.Or([*self.kinds.values()])
         yield differ(self.step.possible, z3.And(known, self.expected))
+        mode, names = self.system.mode, {o.name for o in self.bound}
+        written = System(mode, self.bundle, Integers(), replay=True).step(self.state, self.event)
+        readable = self.term(replayable(identity="claim_identity" in names))
+        proven = z3.BoolVal("footprint_accounting" in names)
+        due = z3.And(self.step.possible, readable, z3.Implies(self.event["proof"], proven))
+        yield differ(written.possible, due)
 
     def registers(self) -> Questions:
         """Each register has the value of its term after the event; the system has no others."""

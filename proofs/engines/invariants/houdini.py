@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import z3
 
 from proofs.engines.bounded.search import RLIMIT
-from proofs.engines.inductive_part import inductive_part
+from proofs.engines.inductive_part import inductive_part, starting
 from proofs.engines.invariants.recheck import Invariant, Proof, ProofResult, recheck
 
 if TYPE_CHECKING:
@@ -39,7 +39,9 @@ def houdini(system: Model, invariant: Invariant, of: Model) -> Proof:
     solver = z3.Solver()
     solver.set("rlimit", RLIMIT)
     solver.add(step.possible, step.kept)
-    left = [n for n, lemma in enumerate(before) if _starts(system, state, lemma)]
+    first = z3.Solver()
+    first.add(system.initial(state))
+    left = starting(first, before)
     part = inductive_part(solver, [before[n] for n in left], [after[n] for n in left])
     kept = [before[left[place]] for place in part or []]
     rest = Invariant(lambda at: z3.And(_at(kept, state, at)))
@@ -51,12 +53,6 @@ def houdini(system: Model, invariant: Invariant, of: Model) -> Proof:
 def _at(lemmas: list[Expr], state: dict[str, Expr], at: dict[str, Expr]) -> list[Expr]:
     renamed = [(variable, at[name]) for name, variable in state.items()]
     return [z3.substitute(lemma, *renamed) for lemma in lemmas]
-
-
-def _starts(system: Model, state: dict[str, Expr], lemma: Expr) -> bool:
-    solver = z3.Solver()
-    solver.add(system.initial(state), z3.Not(lemma))
-    return bool(solver.check() == z3.unsat)
 
 
 def idle(system: Model, of: Model) -> dict[str, Expr]:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 import z3
 
+from proofs.engines.inductive_part import inductive_part, starting
 from proofs.model.system import System
 from proofs.receptiveness.strategy import RuntimeStrategy
 
@@ -30,23 +31,11 @@ def known(system: object, state: Mapping[str, Expr], step: Step) -> Expr:
     if not isinstance(system, System):
         return z3.BoolVal(True)
     after = {name: step.following.get(name, value) for name, value in state.items()}
-    now, then = RuntimeStrategy(system, state).invariant, RuntimeStrategy(system, after).invariant
-    left = [name for name, holds in now.items() if not _may(system.initial(state), z3.Not(holds))]
-    while True:
-        solver = z3.Solver()
-        solver.set("rlimit", RLIMIT)
-        solver.add(step.possible, step.kept, *(now[name] for name in left))
-        stay = [name for name in left if not _may(z3.Not(then[name]), solver=solver)]
-        if stay == left:
-            return z3.And([now[name] for name in left])
-        left = stay
-
-
-def _may(*given: Expr, solver: Expr | None = None) -> bool:
-    """Whether it may hold: plain Z3 did not prove that it cannot."""
-    asked = z3.Solver() if solver is None else solver
-    asked.push()
-    asked.add(*given)
-    answer = asked.check()
-    asked.pop()
-    return bool(answer != z3.unsat)
+    now, then = ([*RuntimeStrategy(system, at).invariant.values()] for at in (state, after))
+    first, happens = z3.Solver(), z3.Solver()
+    first.add(system.initial(state))
+    happens.set("rlimit", RLIMIT)
+    happens.add(step.possible, step.kept)
+    left = starting(first, now)
+    part = inductive_part(happens, [now[n] for n in left], [then[n] for n in left])
+    return z3.And([now[left[place]] for place in part or ()])

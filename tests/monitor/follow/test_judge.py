@@ -216,7 +216,7 @@ class TestMissing:
         assert ModeVerdict.INCONCLUSIVE == verdict(judge, lines[where:])
 
     def test_beside(self) -> None:
-        """Where no lines may be missing, a stream that opens changes nothing of another."""
+        """Where no lines may be missing, a stream that opens does not change another."""
         opened = {"kind": "stream_opened", "stream": "next", "sequence": 0}
         closed = {"kind": "stream_closed", "stream": "next", "sequence": 1}
         marks = [msgspec.json.encode(mark) for mark in (opened, closed)]

@@ -175,7 +175,7 @@ class TestJoin:
         assert "without tokens" in session.join.why_unjudged(session.join.standings["cold"])
 
     def test_larger_blocks(self, tmp_path: Path) -> None:
-        """A group with larger blocks has some of the hashes, and nothing is said of its blocks."""
+        """A group with larger blocks has some of the hashes, and its blocks stay unknown."""
         engine = served(HOT)
         (event,) = engine.batches[0]
         half = event["block_hashes"][1::2]

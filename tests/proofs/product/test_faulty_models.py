@@ -133,7 +133,6 @@ COMMANDS: Final[dict[str, tuple[Callable[[list[str]], int], list[str]]]] = {
     "simulate": (models, ["simulate", NAME]),
     "simulate inferred": (models, ["simulate", NAME, "--inference", "planted -> hard_protected"]),
     "check": (proofs, ["check", "hard_protected", "--runtime", NAME]),
-    "check --simulate": (proofs, ["check", "hard_protected", "--runtime", NAME, "--simulate", "3"]),
     "compare": (proofs, ["compare", NAME]),
     "counterexamples": (proofs, ["counterexamples", "--runtime", NAME, "-o", "suite"]),
     "accepts": (proofs, ["accepts", NAME, "trace.jsonl"]),
@@ -210,7 +209,6 @@ class Long(VllmPool):
 
 LATE: Final = (
     ["simulate", NAME, "--steps", "60"],
-    ["check", "hard_protected", "--runtime", NAME, "--simulate", "3"],
     pytest.param(["check", "hard_protected", "--runtime", NAME], marks=pytest.mark.deep),
 )
 

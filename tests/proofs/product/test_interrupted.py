@@ -10,7 +10,6 @@ from typing import Any
 
 import pytest
 
-from models.framework.explore import simulate
 from proofs.__main__ import main
 from proofs.counterexamples.page import RECORDED
 from proofs.product.search import _Search
@@ -67,38 +66,6 @@ def test_what_was_found_until_then(
         found = json.loads(out or "{}")
         checks = found.get("checks", [found])
         assert "interrupted" in error or not checks[-1]["complete"]
-
-
-@pytest.mark.parametrize("runs", [0, 7])
-@pytest.mark.parametrize("runtime", ["vllm_pool", "vllm_pool_exclusion"])
-def test_random_runs_until_then(
-    runtime: str, runs: int, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    """Random runs that are interrupted are those that had ended, and decide nothing: exit 3, even
-    where some broke an obligation."""
-
-    def stops(model: Any, seed: int, *given: Any) -> Any:
-        if seed == runs:
-            yield from list(simulate(model, seed, *given))[:3]
-            raise KeyboardInterrupt
-        yield from simulate(model, seed, *given)
-
-    command = ["check", "hard_protected", "--runtime", runtime, "--format", "json", "--simulate"]
-    expected = dict[str, Any]()
-    if runs:
-        main([*command, str(runs)])
-        expected = json.loads(capsys.readouterr().out)["checks"][0]
-        assert (runtime == "vllm_pool") == bool(expected["broken"])
-    monkeypatch.setattr("proofs.product.simulation.simulate", stops)
-    assert 3 == main([*command, "1000"])
-    (only,) = json.loads(capsys.readouterr().out)["checks"]
-    assert (runs, False) == (only["runs"], only["complete"])
-    if runs:
-        assert {**expected, "complete": False} == only
-    assert 3 == main([*command[:4], "--simulate", "1000"])
-    said = " ".join(capsys.readouterr().out.split())
-    assert "interrupted" in said
-    assert f"{runs} random runs of 1000" in said
 
 
 def test_nothing_is_written(

@@ -83,9 +83,15 @@ PLANTED: Final = {
     ),
     "a kind is missing": (
         "proofs.model.system",
-        "tuple(sorted(ENVIRONMENTS[mode]))",
-        "tuple(sorted(ENVIRONMENTS[mode])[1:])",
+        "tuple(sorted(Kind))",
+        "tuple(sorted(Kind)[1:])",
         "alphabet failed",
+    ),
+    "a trace with a proof": (
+        "proofs.model.system",
+        "z3.And(readable, proven)",
+        "readable",
+        "events failed",
     ),
     "a clause is not compared": (
         "proofs.model.system",

@@ -90,7 +90,7 @@ def test_unwritable(
     monkeypatch: pytest.MonkeyPatch,
     caplog: pytest.LogCaptureFixture,
 ) -> None:
-    """A file that cannot be made or written is logged once; nothing is raised, so that the trace of
+    """A file that cannot be made or written is logged once and not raised, so that the trace of
     claims has no gap."""
     if there:
         (tmp_path / "t").write_bytes(b"")
