@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import random
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -14,21 +13,10 @@ from runtime_hooks.settings.config import TAKEN
 from spec.claims.claim import Mode
 from spec.stream.outcome import ModeVerdict
 from tests_vllm.conftest import Make
+from tests_vllm.drafts import drafting
 from tests_vllm.test_random import check, play
 
 MODES = tuple(mode for mode in TAKEN if mode is not Mode.OFFLOADABLE)
-
-
-def drafting(method: str, folder: Path) -> dict[str, Any]:
-    """The configuration of an engine that drafts two tokens so."""
-    draft = {**tiny._CONFIG, "num_hidden_layers": 1}
-    target = dict(tiny._CONFIG)
-    if method == "eagle3":
-        draft |= {"architectures": ["LlamaForCausalLMEagle3"], "draft_vocab_size": 512}
-        target["num_hidden_layers"] = 8  # it drafts from three of them
-    model = str(tiny.model_folder(folder / "draft", draft))
-    speculative = {"model": model, "num_speculative_tokens": 2, "method": method}
-    return {"config": target, "speculative_config": speculative}
 
 
 @pytest.mark.parametrize(
