@@ -32,13 +32,14 @@ from spec.contract.modes import Bundle
 from spec.stream.outcome import ModeVerdict
 from tests.runtime_hooks.envelopes import retain, setting, span
 from tests_vllm.architectures import ARCHITECTURES
-from tests_vllm.conftest import Make
+from tests_vllm.conftest import Clock, Make
 from tests_vllm.connectors import FailingConnector, saving
 from tests_vllm.drafts import drafting
 from tests_vllm.engine import Engine
 
 OURS = str(Path(runtime_hooks.__file__).parent) + "/"
-DEMO = OURS + "demo/"
+APART = (OURS + "demo/", OURS + "engines/shared/worker.py", OURS + "engines/shared/memcpy.py")
+"""The scenes, and what a worker runs: an exception there fails the engine's step."""
 HOOKED = {
     "Scheduler.add_request": "StepHooks._add_request.<locals>.add_request",
     "Scheduler.schedule": "StepHooks._schedule.<locals>.schedule",
@@ -156,7 +157,7 @@ def watching(called: Callable[[CodeType], None]) -> Iterator[None]:
 
     def trace(frame: FrameType, event: str, _: object) -> None:
         code = frame.f_code
-        ours = code.co_filename.startswith(OURS) and not code.co_filename.startswith(DEMO)
+        ours = code.co_filename.startswith(OURS) and not code.co_filename.startswith(APART)
         if event == "call" and ours and code.co_name != "<genexpr>":  # closing one resumes it
             called(code)
 
@@ -275,6 +276,7 @@ class Stage:
         armed.settings = replace(armed.settings, trace=str(trace), defer_s=0.01)
         armed.attach(engine.core.scheduler)
         (attachment,) = armed.attachments
+        Clock(engine)  # else how often an engine steps while a request waits depends on its speed
         rmtree(trace.with_name("saved"), ignore_errors=True)
         FailingConnector.fails[:] = [0.5]
         load = Load(engine)

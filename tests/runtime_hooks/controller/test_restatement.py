@@ -95,22 +95,18 @@ class TestWhen:
         assert [(0, INCONCLUSIVE), (1, KEPT)] == [(c.period, c.verdict) for c in known.claims]
         assert mark < len(engine.lines()) - 1
 
-    def test_not_observed(self) -> None:
-        """After a hook failed: what the claims lost or gained meanwhile is stated first."""
-        engine = begun(restate_seconds=0, enforce=())
-        assert engine.serve("resident", 60, claim(mode="best_effort"))
-        block, key = next(iter(engine.pool.content.items()))
-        del engine.pool.content[block]
-        engine.pool.content[80] = key
+    def test_failed(self) -> None:
+        """Never after a hook failed: it may have left the books half written, and a judge would
+        begin with them."""
+        engine = begun()
+        assert engine.serve("resident", 60, claim())
         engine.controller.fail()
-        engine.now += NS
-        engine.begin_step()
-        (lost,) = engine.kinds("block_lost")
-        assert ((block,), False) == (lost.block_ids, lost.restated)
-        *_, found = (event for event in engine.kinds("block_cached") if not event.restated)
-        assert (80,) == found.block_ids
-        again = {b for e in restated(engine) if e.kind == "block_cached" for b in e.block_ids}
-        assert set(engine.pool.content) == again
+        minute(engine)
+        engine.journal.dropped += 1
+        minute(engine)
+        assert [] == marks(engine)
+        (known,) = outcomes(judged(engine.lines())).claims
+        assert INCONCLUSIVE is known.verdict
 
 
 class TestWhat:
