@@ -1,4 +1,4 @@
-"""An executor that computes nothing: vLLM's own scheduler and pool, without a run of the model.
+"""An executor that computes no step: vLLM's own scheduler and pool, without a run of the model.
 
 For models that vLLM builds on a CPU and cannot run there.
 """
