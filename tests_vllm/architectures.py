@@ -1,13 +1,16 @@
 """Tiny models with other caches than one of full attention, by what a hit needs of them.
 
-A window is four blocks of 32 tokens.
+A window is four blocks of 32 tokens. vLLM builds Mamba 2 on a CPU, and cannot run it there with
+prefix caching: such an engine has vLLM's own scheduler and pool, and its steps are not computed.
 """
 
 from __future__ import annotations
 
 from typing import Any, Final
 
-__all__ = ["ARCHITECTURES"]
+from tests_vllm.steps import StepsExecutor
+
+__all__ = ["ARCHITECTURES", "configured"]
 
 _SIZES: Final = {
     "hidden_size": 64,
@@ -20,6 +23,7 @@ _SIZES: Final = {
     "torch_dtype": "float32",
 }
 _WINDOW: Final = 4 * 32
+_NOT_COMPUTED: Final = ("granite 4",)
 
 
 def _layers(first: str, last: str, of_first: int = 1, times: int = 1) -> dict[str, Any]:
@@ -102,6 +106,21 @@ ARCHITECTURES: Final[dict[str, dict[str, Any]]] = {
         "block_multiple_of": 32,
         **_layers("conv", "full_attention", of_first=3),
     },
+    "granite 4": {  # Mamba 2
+        **_SIZES,
+        "architectures": ["GraniteMoeHybridForCausalLM"],
+        "model_type": "granitemoehybrid",
+        "shared_intermediate_size": 128,
+        "num_local_experts": 0,
+        "num_experts_per_tok": 0,
+        "mamba_n_heads": 2,
+        "mamba_d_head": 64,
+        "mamba_d_state": 8,
+        "mamba_n_groups": 1,
+        "mamba_expand": 2,
+        "position_embedding_type": "nope",
+        **_layers("mamba", "attention", of_first=3),
+    },
     "deepseek-v3": {  # one cache, of latent attention
         **_SIZES,
         "architectures": ["DeepseekV3ForCausalLM"],
@@ -140,3 +159,11 @@ ARCHITECTURES: Final[dict[str, dict[str, Any]]] = {
         **_layers("linear_attention", "full_attention", of_first=3),
     },
 }
+
+
+def configured(model: str, **more: Any) -> dict[str, Any]:
+    """The configuration of an engine with this model."""
+    config = ARCHITECTURES[model]
+    if model in _NOT_COMPUTED:
+        more = {"distributed_executor_backend": StepsExecutor, **more}
+    return {"config": config, "max_model_len": 640, "dtype": config["torch_dtype"], **more}

@@ -33,7 +33,7 @@ def main(name: str, twin: str, folder: str) -> None:
     trace, control = f"{at}/{{pid}}.jsonl", f"{at}/control"
     settings.write_bytes(msgspec.json.encode(Settings(trace=trace, control=control, **changed)))
     os.environ.update(RESIDENT_CLAIMS=str(settings), VLLM_ENABLE_V1_MULTIPROCESSING="1")
-    llm = tiny_llm(at, row.usable, shutdown_timeout=LONG_S, **row.engine())
+    llm = tiny_llm(at, row.usable, shutdown_timeout=LONG_S, **row.engine(at))
     ends = [end_of(*serve(llm, asked)) for asked in row.asks if isinstance(asked, tuple)]
     time.sleep(_IDLE_S)
     llm.llm_engine.engine_core.shutdown(timeout=LONG_S)

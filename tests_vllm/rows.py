@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any, Final, TypeAlias
 
 from runtime_hooks.demo.engine import Asked
@@ -14,7 +15,7 @@ from spec.claims.claim import Mode
 from spec.events.alphabet import REPORTS, Kind
 from spec.events.canonical import Event
 from tests_vllm.actions import Act
-from tests_vllm.architectures import ARCHITECTURES
+from tests_vllm.architectures import configured
 
 __all__ = ["AHEAD", "Row", "Setting", "Twin", "drill", "ordered", "story", "twins"]
 
@@ -64,6 +65,7 @@ class Row:
         worker: a spec of `tests_vllm.specs` whose loads go wrong.
         model: one of `tests_vllm.architectures`, with several caches; by default one of full
             attention.
+        more: of the engine's configuration, with files in a folder.
     """
 
     mode: Mode
@@ -80,17 +82,15 @@ class Row:
     tier: str = ""
     worker: str = ""
     model: str = ""
+    more: Callable[[Path], dict[str, Any]] = lambda folder: {}
     twins: Mapping[str, Twin] = field(default_factory=dict)
 
-    def engine(self) -> dict[str, Any]:
-        """The configuration of its engine, beside the pool."""
-        made: dict[str, Any] = {}
-        if self.model:
-            config = ARCHITECTURES[self.model]
-            made = {"config": config, "max_model_len": 640, "dtype": config["torch_dtype"]}
+    def engine(self, folder: Path) -> dict[str, Any]:
+        """The configuration of its engine, beside the pool; what that needs is in the folder."""
+        made = configured(self.model) if self.model else {}
         named = {"spec_name": self.worker, "spec_module_path": "tests_vllm.specs"}
         tier = offloading(self.tier, **(named if self.worker else {})) if self.tier else {}
-        return {**made, **tier}
+        return {**made, **tier, **self.more(folder)}
 
 
 def story(events: Iterable[Event]) -> str:

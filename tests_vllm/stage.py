@@ -39,7 +39,7 @@ def play(row: Row, folder: Path, settings: Setting | None = None, **engine: Any)
         engine: more of the engine's configuration.
     """
     changed = {**row.settings, **(settings or {})}
-    configured = {"disable_log_stats": False, **row.engine(), **engine}
+    configured = {"disable_log_stats": False, **row.engine(folder), **engine}
     stage = Engine(folder, row.usable, changed, **configured)
     written = stage.trace
     answers: list[Answer] = []

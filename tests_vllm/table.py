@@ -6,12 +6,14 @@ kept back, or in another claim's name. Each twin must be found violated.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Any, Final
 
 from runtime_hooks.demo.engine import Asked, claim
 from spec.claims.claim import Mode
 from spec.events.alphabet import Kind
+from tests.runtime_hooks.envelopes import retain, span
 from tests_vllm.actions import (
     RESIDENT,
     after_a_minute,
@@ -24,10 +26,12 @@ from tests_vllm.actions import (
     reset,
     used,
 )
+from tests_vllm.connectors import saving
+from tests_vllm.drafts import drafting
 from tests_vllm.rows import Row, Setting, Twin, drill, twins
 from tests_vllm.tier import FAILED, LEFT, TIER
 
-__all__ = ["LEFT_OUT", "ROWS", "SEVERAL", "SWEEP"]
+__all__ = ["LEFT_OUT", "OTHERS", "ROWS", "SWEEP", "TRIED_LATER"]
 
 HARD, DEMOTABLE, EXPIRING = Mode.HARD_PROTECTED, Mode.DEMOTABLE, Mode.EXPIRING
 SOFT, BEST, OFF = Mode.SOFT_PRIORITY, Mode.BEST_EFFORT, Mode.OFFLOADABLE
@@ -50,13 +54,24 @@ def step(blocks: int, *, last: bool = False) -> Asked:
     return ("agent", blocks, {"pin": pin})
 
 
-def ranked(first: int, second: int) -> Row:
+def prioritized(name: str, priority: int) -> Asked:
+    """A prompt of 20 blocks, claimed with a priority."""
+    return (name, 20, claim(f"claim:{name}", 20, SOFT, priority=priority))
+
+
+def hinted(name: str, priority: int) -> Asked:
+    """The same by a KV hint."""
+    hint = retain(span(0, None, priority), message=name, scope="tenant")
+    return (name, 20, {"kv_hints": hint})
+
+
+def ranked(first: int, second: int, asked: Callable[[str, int], Asked] = prioritized) -> Row:
     """Two claims of 20 blocks with these priorities, and 20 that nobody claims; 50 must go."""
     return Row(
         SOFT,
         (
-            ("a", 20, claim("claim:a", 20, SOFT, priority=first)),
-            ("b", 20, claim("claim:b", 20, SOFT, priority=second)),
+            asked("a", first),
+            asked("b", second),
             ("unclaimed", 20),
             ACTIVE,
             left("unclaimed", "a", "b"),
@@ -261,6 +276,15 @@ ROWS: Final = {
         ),
     ),
     "priority, equal": ranked(3, 3),
+    "priority, by hints": replace(
+        ranked(9, 1, hinted),
+        twins=twins(
+            Kind.CLAIM_UNMATERIALIZED,
+            Kind.CLAIM_BLOCK_LOST,
+            off="priority_influence",
+            untold="claim_scoped_telemetry",
+        ),
+    ),
     "best effort": Row(
         BEST,
         (claimed(BEST), ACTIVE, RESIDENT, look),
@@ -318,7 +342,7 @@ def hard_at(usable: int) -> Row:
     return replace(L3, usable=usable, ends="0 0", told=told, named=(), proofs=(), twins={})
 
 
-SEVERAL: Final = {
+OTHERS: Final = {
     "several caches, hard claim": Row(  # of gpt-oss: 12 blocks, and the last 4 with a window
         HARD,
         (("prefix", 12, claim("claim:p", 12)), ("active", 18), ("prefix", 13)),
@@ -332,6 +356,10 @@ SEVERAL: Final = {
         model="gpt-oss",
         twins=HARD_TWINS,
     ),
+}
+"""Scenarios with several caches, which the models of the pool do not have."""
+
+TRIED_LATER: Final = {
     "several caches, a load that fails": Row(
         OFF,
         (
@@ -352,8 +380,32 @@ SEVERAL: Final = {
         model="gpt-oss",
         twins={"not enforced": Twin({"enforce": ()}, "restoration_failure_outcome")},
     ),
+    "Mamba 2 in vLLM's own scheduler": Row(  # its steps are not computed
+        HARD,
+        (("prefix", 12, claim("claim:p", 12)), ("active", 18), ("prefix", 13)),
+        code=0,
+        ends="0 refused 12",
+        victims=0,
+        told="accepted materialized end refused end reused end",
+        named=("claim:p",),
+        proofs=((15, 27, 42, 40, 2),),
+        usable=40,
+        model="granite 4",
+        twins=HARD_TWINS,
+    ),
+    "a drafting model": replace(
+        L3,
+        proofs=((60, 71, 131, 80, 51),),  # one block more for drafted tokens
+        more=lambda folder: drafting("eagle", folder),
+        twins=HARD_TWINS,
+    ),
+    "a connector": replace(
+        ROWS["reset of a hard claim"],
+        ends="0 59 refused",
+        more=lambda folder: saving(folder / "saved"),
+    ),
 }
-"""Scenarios with several caches, which the models of the pool do not have."""
+"""Scenarios that were tried with vLLM 0.32 alone; the models of the pool do not have them."""
 
 SWEEP: Final = {
     f"{policy}, {usable} blocks": row

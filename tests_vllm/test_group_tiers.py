@@ -21,14 +21,14 @@ from spec.claims.claim import Mode
 from spec.contract.modes import Bundle
 from spec.stream.outcome import ModeVerdict
 from tests_vllm.actions import reset
-from tests_vllm.architectures import ARCHITECTURES
+from tests_vllm.architectures import ARCHITECTURES, configured
 from tests_vllm.conftest import Make
 from tests_vllm.connectors import saving
 from tests_vllm.engine import Engine
 from tests_vllm.rows import story
 from tests_vllm.serve import Server
 from tests_vllm.stage import end_of
-from tests_vllm.test_groups import SUMS, configured
+from tests_vllm.test_groups import SUMS
 from tests_vllm.test_random import busy, check, play
 from tests_vllm.test_server import OFFLOADING
 from tests_vllm.tier import FAILED

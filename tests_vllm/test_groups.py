@@ -12,13 +12,14 @@ from vllm.platforms.cpu import CpuPlatform
 from monitor.check.files import EXIT_CODES
 from runtime_hooks.demo.engine import claim, sampling
 from runtime_hooks.demo.tiny import tokens
+from runtime_hooks.engines import adapter_of, installed
 from runtime_hooks.settings.config import TAKEN
 from spec.claims.claim import Mode
 from spec.events.alphabet import Kind
 from spec.language.verdicts import Verdict
 from spec.stream.outcome import ModeVerdict
 from tests_vllm.actions import reset
-from tests_vllm.architectures import ARCHITECTURES
+from tests_vllm.architectures import configured
 from tests_vllm.conftest import Make
 from tests_vllm.rows import Row, story
 from tests_vllm.stage import Played, end_of, play
@@ -39,6 +40,7 @@ class Sums(NamedTuple):
 SUMS = {
     "gpt-oss": Sums(44, 12 + 4, 18 + 18),  # a full group, and one with a window of four
     "lfm2": Sums(40, 12 + 3 * 1, 18 + 3 * 3),  # a full group, and three of states
+    "granite 4": Sums(40, 12 + 3 * 1, 18 + 3 * 3),
     "gemma 3": Sums(130, 12 + 5 * 4, 6 * 18),
     "gemma 4": Sums(130, 12 + 5 * 4, 6 * 18),
     "gemma 4, two sizes": Sums(80, 12 + 5 * 2, 18 + 5 * 9),  # windows in blocks of twice the size
@@ -46,9 +48,11 @@ SUMS = {
 }
 
 IN_CI = ("gpt-oss", "lfm2")
+ADAPTER: Any = adapter_of(installed())[0]
+MODELS = [model for model in SUMS if ADAPTER.tried.within or model != "granite 4"]
 
 each_model = pytest.mark.parametrize(
-    "model", [pytest.param(m, marks=() if m in IN_CI else pytest.mark.deep) for m in SUMS]
+    "model", [pytest.param(m, marks=() if m in IN_CI else pytest.mark.deep) for m in MODELS]
 )
 
 
@@ -97,12 +101,6 @@ class TestHard:
         assert 1 == EXIT_CODES[found.report.verdict]
         broken = found.report.obligations["victim_exclusion_before_violation"]
         assert Verdict.VIOLATED is broken
-
-
-def configured(model: str, **more: object) -> dict[str, object]:
-    """The configuration of an engine with this model."""
-    config = ARCHITECTURES[model]
-    return {"config": config, "max_model_len": 640, "dtype": config["torch_dtype"], **more}
 
 
 @pytest.mark.parametrize("model", IN_CI)

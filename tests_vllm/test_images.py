@@ -1,4 +1,4 @@
-"""Claims on prompts with images, in LLaVA: the engine's own hashes carry the image."""
+"""Claims on prompts with images, in Idefics3: the engine's own hashes carry the image."""
 
 from __future__ import annotations
 
@@ -25,22 +25,21 @@ from tests_vllm.serve import TEMPLATE, Server, words
 from tests_vllm.stage import end_of
 
 ADAPTER: Any = adapter_of(installed())[0]
-NEEDED: Final = "LLaVA in vLLM imports it, and the environment of the tests has none"
-
-pytest.importorskip("mistral_common", reason=NEEDED)
-pytest.importorskip("torchvision", reason=NEEDED)
 pytestmark = pytest.mark.skipif(not ADAPTER.tried.images, reason="not tried with this version")
 
-PLACEHOLDER: Final = 500
-SIDE: Final = 28  # pixels; an image is four tokens
-LLAVA: Final[dict[str, Any]] = {
-    "architectures": ["LlavaForConditionalGeneration"],
-    "model_type": "llava",
-    "image_token_index": PLACEHOLDER,
-    "image_seq_length": 4,
-    "projector_hidden_act": "gelu",
-    "vision_feature_layer": -2,
-    "vision_feature_select_strategy": "default",
+TEXT: Final = 512  # tokens of text; those of images are above
+SPECIAL: Final = ("<image>", "<fake_token_around_image>", "<global-img>", "<end_of_utterance>")
+ADDED: Final = {
+    "special": True,
+    **dict.fromkeys(("normalized", "single_word", "lstrip", "rstrip"), False),
+}
+SIDE: Final = 28  # pixels; an image is four tokens, and three around them
+IDEFICS3: Final[dict[str, Any]] = {
+    "architectures": ["Idefics3ForConditionalGeneration"],
+    "model_type": "idefics3",
+    "image_token_id": TEXT,
+    "scale_factor": 1,
+    "pad_token_id": 0,
     "text_config": {
         "model_type": "llama",
         "hidden_size": 64,
@@ -49,19 +48,18 @@ LLAVA: Final[dict[str, Any]] = {
         "num_attention_heads": 2,
         "num_key_value_heads": 2,
         "head_dim": 32,
-        "vocab_size": 512,
+        "vocab_size": TEXT + len(SPECIAL),
         "max_position_embeddings": 8192,
         "torch_dtype": "float32",
     },
     "vision_config": {
-        "model_type": "clip_vision_model",
+        "model_type": "idefics3_vision",
         "hidden_size": 32,
         "intermediate_size": 64,
         "num_hidden_layers": 2,
         "num_attention_heads": 2,
         "image_size": SIDE,
         "patch_size": 14,
-        "projection_dim": 32,
     },
     "torch_dtype": "float32",
 }
@@ -70,17 +68,16 @@ LLAVA: Final[dict[str, Any]] = {
 def _with_processor(folder: Path) -> None:
     """Write a tokenizer whose words are its tokens, and how images are read."""
     folder.mkdir()
-    known = {f"t{token}": token for token in range(512) if token != PLACEHOLDER}
-    image = {"id": PLACEHOLDER, "content": "<image>", "special": True, "normalized": False}
-    sides = {"single_word": False, "lstrip": False, "rstrip": False}
+    added = [{"id": TEXT + n, "content": content, **ADDED} for n, content in enumerate(SPECIAL)]
+    known = [*(f"t{token}" for token in range(TEXT)), *SPECIAL]
     files: dict[str, dict[str, Any]] = {
         "tokenizer": {
             "version": "1.0",
-            "added_tokens": [{**image, **sides}],
+            "added_tokens": added,
             "pre_tokenizer": {"type": "WhitespaceSplit"},
             "model": {
                 "type": "WordLevel",
-                "vocab": {**known, "<image>": PLACEHOLDER},
+                "vocab": {word: token for token, word in enumerate(known)},
                 "unk_token": "t0",
             },
         },
@@ -91,17 +88,12 @@ def _with_processor(folder: Path) -> None:
             "chat_template": TEMPLATE,
         },
         "preprocessor_config": {
-            "image_processor_type": "CLIPImageProcessor",
-            "size": {"shortest_edge": SIDE},
-            "crop_size": {"height": SIDE, "width": SIDE},
+            "image_processor_type": "Idefics3ImageProcessor",
+            "size": {"longest_edge": SIDE},
+            "max_image_size": {"longest_edge": SIDE},
+            "do_image_splitting": False,
         },
-        "processor_config": {
-            "processor_class": "LlavaProcessor",
-            "patch_size": 14,
-            "vision_feature_select_strategy": "default",
-            "image_token": "<image>",
-            "num_additional_image_tokens": 1,
-        },
+        "processor_config": {"processor_class": "Idefics3Processor", "image_seq_len": 4},
     }
     for name, content in files.items():
         (folder / f"{name}.json").write_text(json.dumps(content))
@@ -111,7 +103,7 @@ def _with_processor(folder: Path) -> None:
 def engine(make: Make, tmp_path: Path) -> Engine:
     """An engine whose model takes images."""
     _with_processor(tmp_path / "model")
-    configured = {"config": LLAVA, "skip_tokenizer_init": False}
+    configured = {"config": IDEFICS3, "skip_tokenizer_init": False}
     return make(engine={**configured, "limit_mm_per_prompt": {"image": 1}})
 
 
@@ -122,9 +114,9 @@ def image(colour: str) -> Image.Image:
 
 def ask(engine: Engine, colour: str, *metadata: dict[str, Any]) -> Any:
     """A request with an image of a colour in its second block, and text of some 20 blocks."""
-    text = [token if token != PLACEHOLDER else 1 for token in tokens("prompt", 20)]
+    text = tokens("prompt", 20)
     prompt = {
-        "prompt_token_ids": [*text[:40], PLACEHOLDER, *text[40:]],
+        "prompt_token_ids": [*text[:40], TEXT, *text[40:]],
         "multi_modal_data": {"image": image(colour)},
     }
     params = sampling(*metadata)
@@ -158,16 +150,15 @@ def test_kept(engine: Engine) -> None:
 def test_served(tmp_path: Path) -> None:
     """So it is through a server, in chats with an image."""
     _with_processor(tmp_path / "model")
-    server = Server(tmp_path, "--limit-mm-per-prompt", '{"image": 1}', config=LLAVA)
+    server = Server(tmp_path, "--limit-mm-per-prompt", '{"image": 1}', config=IDEFICS3)
 
     def chat(colour: str, *metadata: dict[str, Any]) -> Any:
         png = io.BytesIO()
         image(colour).save(png, "png")
         url = f"data:image/png;base64,{base64.b64encode(png.getvalue()).decode()}"
-        text = words("prompt", 20).replace(f"t{PLACEHOLDER}", "t1")
         parts = [
             {"type": "image_url", "image_url": {"url": url}},
-            {"type": "text", "text": text},
+            {"type": "text", "text": words("prompt", 20)},
         ]
         body = {"kv_transfer_params": metadata[0]} if metadata else {}
         return server.chat(parts, extra_body=body)

@@ -127,7 +127,11 @@ ALL = EngineTried(
     (*CONNECTORS, "ExampleConnector", "MultiConnector", "NixlConnector"),
     several=CONNECTORS,
     images=True,
+    within=True,
 )
+
+
+WITHIN = (SimpleNamespace(has_prefill_checkpoint_blocks=True),)
 
 
 def several(*names: str, **more: str) -> KVTransferConfig:
@@ -191,9 +195,9 @@ REFUSED: dict[str, tuple[Callable[[], dict[str, Any]], str]] = {
     "sizes": (lambda: {"specs": [full(), chunked(64)]}, "hashed in another size"),
     "hashed": (lambda: {"hashed": 16}, "hashed in another size"),
     "parts": (lambda: {"parts": True}, "parts of blocks are hashed"),
-    "within a prefill": (
-        lambda: {"managers": (SimpleNamespace(has_prefill_checkpoint_blocks=True),)},
-        "states are saved within a prefill",
+    "within a prefill, with a tier": (
+        lambda: {"managers": WITHIN, "transfer": OFFLOADING},
+        "states are saved within a prefill, which was tried without KV connector",
     ),
     "groups, drafting": (
         lambda: {"specs": [full(), sliding()], "dropping": {0}},
@@ -252,6 +256,12 @@ class TestUnfit:
         """A version that no model with images was tried with takes text alone."""
         why = unfit(scheduler(multimodal=True), ALL._replace(images=False))
         assert "the model takes more than text, and prompts of text were tried" == why
+
+    def test_within(self) -> None:
+        """A version that was not tried with states saved within a prefill is refused with them."""
+        why = unfit(scheduler(managers=WITHIN), ALL._replace(within=False))
+        assert "states are saved within a prefill, and those at its ends were tried" == why
+        assert "" == unfit(scheduler(managers=WITHIN), ALL)
 
     @pytest.mark.parametrize(("value", "refused"), [("1", True), ("0", False)])
     def test_rust(self, monkeypatch: pytest.MonkeyPatch, value: str, refused: bool) -> None:

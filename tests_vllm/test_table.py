@@ -22,11 +22,11 @@ from spec.events.alphabet import CONFLICT_ACTIONS, FACTS, Kind
 from spec.language.verdicts import Verdict
 from tests_vllm.rows import AHEAD, Setting, ordered, story
 from tests_vllm.stage import Played, end_of, play
-from tests_vllm.table import LEFT_OUT, ROWS, SEVERAL, SWEEP
+from tests_vllm.table import LEFT_OUT, OTHERS, ROWS, SWEEP, TRIED_LATER
 
 ADAPTER: Any = adapter_of(installed())[0]
-TRIED = {name: row for name, row in SEVERAL.items() if ADAPTER.tried.several or not row.tier}
-ALL = {**ROWS, **TRIED, **SWEEP}
+MORE = {**OTHERS, **(TRIED_LATER if ADAPTER.tried.several else {})}
+ALL = {**ROWS, **MORE, **SWEEP}
 _SUFFIX = re.compile("-[0-9a-f]{8}$")  # of a request id, in the id of its pin
 TWINS = [(name, twin) for name, row in ALL.items() for twin in row.twins]
 Stage = Callable[[str, str, Setting], Played]
@@ -49,7 +49,7 @@ def staged(tmp_path_factory: pytest.TempPathFactory, pytestconfig: pytest.Config
             setting = {**row.settings, **settings}
             drilled = setting.get("drill", Drill())
             expected["model"] = "vllm_offload" if row.tier else "vllm_pool"
-            if row.model:
+            if name in MORE:
                 del expected["model"]  # the models have one cache
             expected["enforced"] = bool(setting.get("enforce", ENFORCED))
             expected["honest"] = not (drilled.suppress or drilled.misattribute)

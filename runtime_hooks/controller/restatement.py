@@ -39,7 +39,8 @@ _REPORTS: Final = {
 class Restatement:
     """When the claims, blocks and requests of one engine are stated again, and how.
 
-    They are after lines of the stream were lost or something was not observed, and at an interval.
+    They are after lines of the stream were lost, and at an interval. After a hook failed there are
+    none: it may have left the books of the plugin half written, and a judge would begin with them.
     """
 
     def __init__(
@@ -55,25 +56,24 @@ class Restatement:
         self._every_ns = int(settings.restate_seconds * _NS)
         self._journal, self._emitter, self._registry = journal, emitter, registry
         self._tracker, self._offloaded, self._arbitration = tracker, offloaded, arbitration
-        self._missing, self._gaps = 0, 0
+        self._dropped = 0
         self._last_ns: int | None = None
 
     def write_if_due(self) -> None:
         """State everything again if it is time to, between two steps of the engine."""
+        if self._journal.gaps:
+            return
         now, last = self._emitter.now_ns, self._last_ns
         if last is None:  # the stream begins, and says everything
             self._last_ns = last = now
-        lost = self._journal.missing != self._missing and self._journal.drained
+        lost = self._journal.dropped != self._dropped and self._journal.drained
         if (lost and now - last >= _APART_NS) or (self._every_ns and now - last >= self._every_ns):
             self._last_ns = now
             self.write()
 
     def write(self) -> None:
         """State everything again, now."""
-        if self._journal.gaps != self._gaps:
-            self._tracker.look_again()
-            self._offloaded.look_again()
-        self._missing, self._gaps = self._journal.missing, self._journal.gaps
+        self._dropped = self._journal.dropped
         with self._emitter.restating():
             for entry in self._registry.live.values():
                 self._introduce(entry)

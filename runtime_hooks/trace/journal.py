@@ -105,11 +105,6 @@ class Journal:
         return self._number
 
     @property
-    def missing(self) -> int:
-        """How many numbers of the stream no line has."""
-        return self.dropped + self.gaps
-
-    @property
     def drained(self) -> bool:
         """Whether there is space in the queue again for many events, and a sink for them."""
         return bool(self._sinks) and 2 * len(self._waiting) <= self._limit

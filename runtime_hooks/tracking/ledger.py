@@ -64,16 +64,6 @@ class Ledger:
         """Whether any claim owns a block."""
         return bool(self._by_block)
 
-    @property
-    def keys(self) -> Iterable[bytes]:
-        """The contents that claims own."""
-        return self._by_key
-
-    @property
-    def placed(self) -> Iterator[tuple[bytes, int]]:
-        """The contents that claims own with each block that holds one."""
-        return ((key, block) for key, content in self._by_key.items() for block in content.blocks)
-
     def claims(self, key: bytes) -> bool:
         """Whether a claim owns this content."""
         return key in self._by_key

@@ -114,16 +114,6 @@ class OffloadTracker:
             if entry.copied and not self._is_read(entry):
                 self._lose(entry)
 
-    def look_again(self) -> None:
-        """Something was not observed: state which copies of claims are gone or there since then."""
-        if self._tier is None:
-            return
-        found = {entry: set(self._tier.has(entry.blocks)) for entry in self._claims_on(None)}
-        self.lost(set().union(*(entry.stored - there for entry, there in found.items())))
-        for entry, there in found.items():
-            if self._registry.live.get(entry.claim_id) is entry:
-                self._record_copies(entry, there, set())
-
     def _lose(self, entry: Entry) -> None:
         self._emitter.fact(Kind.HOST_COPY_LOST, claim_id=entry.claim_id)
         self._registry.set_copied(entry, False)

@@ -184,17 +184,6 @@ class BlockTracker:
         if done:
             self._removed(Kind.BLOCK_LOST, None, {})
 
-    def look_again(self) -> None:
-        """Something was not observed: state which blocks of claims are gone or there since then."""
-        keys = [key for ledger in self._ledgers for key in ledger.keys]
-        found = list(self._pool.find(keys))
-        there = {block: key for key, block in found}
-        placed = (pair for ledger in self._ledgers for pair in ledger.placed)
-        gone = dict.fromkeys(block for key, block in placed if there.get(block) != key)
-        if gone:
-            self.lost(list(gone))
-        self.place(found, None)
-
     def standing(self) -> Iterator[tuple[Entry, list[Place]]]:
         """Each claim with its blocks; a block that claims share comes once."""
         stated: set[int] = set()

@@ -66,11 +66,13 @@ class Tried(NamedTuple):
         connectors: KV connectors, by name.
         several: those of them with several caches.
         images: whether models that take images were tried.
+        within: whether states that are saved within a prefill were, as those of Mamba 2 are.
     """
 
     connectors: tuple[str, ...] = CONNECTORS
     several: tuple[str, ...] = ()
     images: bool = False
+    within: bool = False
 
 
 EVERYWHERE: Final = Tried()
@@ -81,7 +83,7 @@ def unfit(scheduler: Scheduler, tried: Tried) -> str:
     """Why an engine cannot be hooked as it is configured; empty where it can be."""
     kind, config = type(scheduler), scheduler.vllm_config
     why = unfit_class(kind) or unfit_config(config, tried)
-    return why or _unfit_cache(scheduler, tried.several)
+    return why or _unfit_cache(scheduler, tried)
 
 
 def unfit_class(kind: type) -> str:
@@ -148,14 +150,14 @@ def _unfit_connector(config: VllmConfig, connectors: Sequence[str]) -> str:
     return ""
 
 
-def _unfit_cache(scheduler: Scheduler, connectors: Sequence[str]) -> str:
+def _unfit_cache(scheduler: Scheduler, tried: Tried) -> str:
     """Why the blocks cannot be claimed."""
     specs = [group.kv_cache_spec for group in scheduler.kv_cache_config.kv_cache_groups]
     coordinator = scheduler.kv_cache_manager.coordinator
     for spec in specs:
         if type(spec) not in _CACHES:
-            tried = ", ".join(kind.__name__ for kind in _CACHES)
-            return f"the model has a cache of {type(spec).__name__}, and {tried} were tried"
+            kinds = ", ".join(kind.__name__ for kind in _CACHES)
+            return f"the model has a cache of {type(spec).__name__}, and {kinds} were tried"
     if not any(isinstance(spec, FullAttentionSpec) for spec in specs):
         return "no cache of the model is of full attention, whose blocks a claim counts"
     whole = [spec for spec in specs if not isinstance(spec, SlidingWindowSpec | MambaSpec)]
@@ -165,13 +167,16 @@ def _unfit_cache(scheduler: Scheduler, connectors: Sequence[str]) -> str:
         return "parts of blocks are hashed, and whole ones were tried"
     managers = coordinator.single_type_managers
     if any(getattr(each, "has_prefill_checkpoint_blocks", False) for each in managers):
-        return "states are saved within a prefill, and those at its ends were tried"
+        if not tried.within:
+            return "states are saved within a prefill, and those at its ends were tried"
+        if scheduler.connector is not None:
+            return "states are saved within a prefill, which was tried without KV connector"
     if len(specs) > 1 and coordinator.eagle_group_ids:
         return "the model has several caches, and drafting of this kind was tried with one"
     if len(specs) > 1 and scheduler.vllm_config.model_config.is_multimodal_model:
         return "the model takes more than text, which was tried with one cache"
     if len(specs) > 1 and scheduler.connector is not None:
-        return _unfit_loads(scheduler.vllm_config, specs, connectors)
+        return _unfit_loads(scheduler.vllm_config, specs, tried.several)
     return ""
 
 

@@ -18,6 +18,7 @@ _TRIED: Final = Tried(
     (*CONNECTORS, "ExampleConnector", "MultiConnector", "NixlConnector"),
     several=CONNECTORS,
     images=True,
+    within=True,
 )
 
 ADAPTER: Final[Adapter] = VllmAdapter((*POINTS, *READS, *LEASES), _TRIED)
