@@ -101,7 +101,8 @@ class TestFiles:
         assert f"not text: it looks like {FILES[head]}" == refused(path).reason
 
     @pytest.mark.parametrize(
-        ("content", "what"), [(gzip.compress(b"{}", mtime=0), "gzip data"), (b"PAR1\x15\x04", "a Parquet")]
+        ("content", "what"),
+        [(gzip.compress(b"{}", mtime=0), "gzip data"), (b"PAR1\x15\x04", "a Parquet")],
     )
     def test_piped(self, content: bytes, what: str) -> None:
         """A follower that gets them by a pipe, as lines, says so, too."""
