@@ -7,12 +7,12 @@ from typing import Annotated
 
 import typer
 
-from monitor.check.evidence import NoModeStated, as_yaml, exit_code, take_evidence
 from monitor.cli.progress import progress_of
+from monitor.evidence.joined import take_joined_evidence
+from monitor.evidence.take import NoModeStated, as_yaml, exit_code, take_evidence
 from monitor.report.evidence_text import put_evidence
 from monitor.report.options import ModeOption, mode_asked
 from monitor.report.verdict import ModeChoice
-from monitor.watch.evidence import take_joined_evidence
 from spec.cli.arguments import file_name, path_option
 from spec.cli.common import (
     Code,
