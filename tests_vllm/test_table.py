@@ -10,6 +10,7 @@ import re
 import subprocess
 import sys
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -34,7 +35,11 @@ Stage = Callable[[str, str, Setting], Played]
 
 @pytest.fixture(scope="session")
 def staged(tmp_path_factory: pytest.TempPathFactory, pytestconfig: pytest.Config) -> Stage:
-    """Plays a row with some settings, under a name; once in a session."""
+    """Plays a row with some settings, under a name; once in a session.
+
+    Rows with one model are played at one place, which is part of the cache identity: so they can be
+    runs of one experiment.
+    """
     keep = pytestconfig.getoption("keep")
     at = Path(keep) if keep else tmp_path_factory.mktemp("table")
     played: dict[tuple[str, str], Played] = {}
@@ -43,7 +48,10 @@ def staged(tmp_path_factory: pytest.TempPathFactory, pytestconfig: pytest.Config
         if (name, twin) not in played:
             row = ALL[name]
             folder = at / f"{name} {twin}".strip().replace(",", "").replace(" ", "-")
-            played[name, twin] = play(row, folder, settings)
+            stand = at / f"of-{row.model or 'usual'}"
+            made = play(row, stand, settings)
+            stand.rename(folder)
+            played[name, twin] = replace(made, trace=folder / made.trace.name)
             due = 1 if twin in row.twins else row.code
             expected = {"trace": played[name, twin].trace.name, "mode": row.mode, "code": due}
             setting = {**row.settings, **settings}

@@ -7,12 +7,12 @@ from typing import Annotated
 
 import typer
 
-from monitor.check.evidence import NoModeStated, as_yaml, exit_code, take_evidence
 from monitor.cli.progress import progress_of
+from monitor.evidence.joined import take_joined_evidence
+from monitor.evidence.take import NoModeStated, as_yaml, exit_code, take_evidence
 from monitor.report.evidence_text import put_evidence
 from monitor.report.options import ModeOption, mode_asked
 from monitor.report.verdict import ModeChoice
-from monitor.watch.evidence import take_joined_evidence
 from spec.cli.arguments import file_name, path_option
 from spec.cli.common import (
     Code,
@@ -65,8 +65,9 @@ def evidence(
     `label --evidence` (`python -m proofs lower`) reads it. Each obligation that a claim exercised
     and kept is listed with its file, the file's digest and the numbers of the events. What is
     violated, inconclusive, pending or unexercised is no evidence. If one claim violates an
-    obligation, its file is no evidence for that obligation. The paths of the traces are written
-    relative to the evidence file.
+    obligation, its file is no evidence for that obligation. No single trace shows
+    priority_influence: give the runs of its experiment together (see pressure). The paths of the
+    traces are written relative to the evidence file.
 
     With --registry the claims are joined with KV events, and the preconditions of the join are
     listed. What such a join shows is never evidence of enforcement.

@@ -31,6 +31,7 @@ __all__ = [
     "Source",
     "Stamp",
     "at_line",
+    "content_of",
     "disordered",
     "line_of",
     "remains_of_late",
@@ -72,6 +73,9 @@ class At(msgspec.Struct, frozen=True, gc=False):
 
 source_of = lru_cache(maxsize=1024)(Source)
 """One `Source` for all places that have it in common, as far as that is likely."""
+
+_ENCODE: Final = msgspec.json.Encoder().encode
+_FIELDS: Final = Event.__struct_fields__
 
 
 def at_line(file: str, line: int, sequence: int | None = None) -> At:
@@ -166,6 +170,12 @@ class Record(msgspec.Struct, frozen=True):
     doubts: tuple[Doubt, ...] = ()
     lost: str = ""
     unread: str = ""
+
+
+def content_of(record: Record) -> bytes:
+    """What a line states, in one form for all ways to write it; a file may name its stream."""
+    events = [[getattr(event, name) for name in _FIELDS] for event, _ in record.events]
+    return _ENCODE((record.stamp.time_ns, events))
 
 
 def line_of(record: Record, *, foreign: bool = False) -> Line:

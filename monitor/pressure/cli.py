@@ -2,21 +2,19 @@
 
 from __future__ import annotations
 
-import os
 from typing import TYPE_CHECKING, Annotated, Final
 
 import typer
 
 from monitor.pressure.judge import Influence, decide
-from monitor.pressure.run import PAIR, Arm, read_run
+from monitor.pressure.run import Arm, read_run
+from monitor.report.evidence_text import put_preconditions
 from spec.cli.arguments import file_name
 from spec.cli.common import Format, FormatOption
 from spec.cli.layout import print_as
 from spec.language.prose import printable
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from monitor.pressure.judge import Experiment
     from spec.cli.layout import Page
 
@@ -53,15 +51,9 @@ def pressure(
 
     Exit 0: influence is shown. 1: it is absent. 2: bad input. 3: inconclusive.
     """
-    found = decide([read_run(run) for run in _once(runs)])
+    found = decide([read_run(run) for run in runs])
     print_as(form, found, lambda out: _put(out, found))
     raise typer.Exit(_CODES[found.influence])
-
-
-def _once(runs: Sequence[str]) -> list[str]:
-    """The runs, each once: a file that is named twice is no second run."""
-    places = {tuple(map(os.path.realpath, run.rpartition(PAIR)[::2])): run for run in runs}
-    return [*places.values()]
 
 
 def _put(out: Page, found: Experiment) -> None:
@@ -85,3 +77,8 @@ def _put(out: Page, found: Experiment) -> None:
     out.grid(rows, head=head, gap=2)
     for file, why in found.unclear.items():
         out.put(printable(f"{file}: {why}"), indent=2)
+    for file, other in found.copies.items():
+        out.put(printable(f"{file}: not counted again, it has the events of {other}"), indent=2)
+    for file, conditions in found.preconditions.items():
+        out.put(printable(file), indent=2)
+        put_preconditions(out, conditions)

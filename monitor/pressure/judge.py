@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from monitor.pressure.run import Arm, First
+from monitor.watch.preconditions import Evaluated
 from spec.events.fields import OF_MODEL
 from spec.language.prose import counted
 from spec.language.schemas import framed_schema
@@ -53,8 +54,10 @@ class Experiment(msgspec.Struct, frozen=True, tag_field="schema", tag="resident-
     """The runs of an experiment together.
 
     `claims` are the two that all runs have, in the order of their ids. `unclear` has the runs
-    that do not say which claim lost a block first, each with the reason. `of_model` says that the
-    runs are of a model, and not of an engine.
+    that do not say which claim lost a block first, each with the reason. `copies` has the runs that
+    were given before, each with that one; they are not counted. `of_model` says that the runs are
+    of a model, and not of an engine. `preconditions` are those of the join with a capture, by the
+    run; a join is no evidence of enforcement.
     """
 
     influence: Influence
@@ -62,17 +65,27 @@ class Experiment(msgspec.Struct, frozen=True, tag_field="schema", tag="resident-
     claims: list[str]
     arms: dict[Arm, Counts]
     unclear: dict[str, str]
+    copies: dict[str, str]
     of_model: bool
+    preconditions: dict[str, list[Evaluated]]
 
 
-def decide(runs: Sequence[Run]) -> Experiment:
+def decide(given: Sequence[Run]) -> Experiment:
     """Judge the runs together."""
+    first: dict[str, Run] = {}
+    copies: dict[str, str] = {}
+    for run in given:
+        if (same := first.setdefault(run.sha256 or run.file, run)) is not run:
+            copies[run.file] = same.file
+    runs = [*first.values()]
     arms = {arm: _counts([run for run in runs if run.arm is arm]) for arm in Arm}
     names = {run.names for run in runs if run.arm is not None}
     unclear = {run.file: run.why for run in runs if run.why}
     influence, why = _influence(arms, runs, unclear)
     of_model = any(OF_MODEL in about for run in runs for about in run.about)
-    return Experiment(influence, why, [*min(names, default=())], arms, unclear, of_model)
+    joined = {run.file: [*run.preconditions] for run in runs if run.preconditions}
+    claims = [*min(names, default=())]
+    return Experiment(influence, why, claims, arms, unclear, copies, of_model, joined)
 
 
 def _counts(runs: Sequence[Run]) -> Counts:

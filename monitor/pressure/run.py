@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from pathlib import Path
@@ -10,7 +11,9 @@ from typing import TYPE_CHECKING, Final
 from monitor.check.conclude import found_in
 from monitor.core import Streams
 from monitor.input.dialects import Reader
+from monitor.input.records import content_of
 from monitor.input.sources import Source
+from monitor.watch.preconditions import Evaluated, Met, preconditions
 from monitor.watch.reader import Joins
 from monitor.watch.registry import load_registry
 from spec.claims.states import Mode
@@ -21,9 +24,10 @@ from spec.language.verdicts import Verdict
 if TYPE_CHECKING:
     from monitor.check.conclude import Found
     from monitor.input.records import Record
+    from monitor.watch.registry import Watching
     from spec.events.canonical import Event
 
-__all__ = ["PAIR", "Arm", "First", "Run", "read_run"]
+__all__ = ["PAIR", "Arm", "First", "Run", "read_run", "run_in"]
 
 PAIR: Final = "="
 """Stands between a registry and a capture of KV events that are one run."""
@@ -60,10 +64,12 @@ class Run:
 
     Attributes:
         names: the two claims, by their ids.
-        about: the object and the predicate of each.
+        about: the owner, the object, the cache identity and the predicate of each.
         older: the claim that was cached, or reused, longer ago when the first block was lost.
         arm: None if the run does not have two claims with priorities.
         first: None if the run does not say it; `why` says why.
+        sha256: of its events, or of the bytes of a capture, to which a registry adds claims.
+        preconditions: of the join, where claims were joined with a capture.
     """
 
     file: str
@@ -73,6 +79,8 @@ class Run:
     arm: Arm | None = None
     first: First | None = None
     why: str = ""
+    sha256: str = ""
+    preconditions: tuple[Evaluated, ...] = ()
 
 
 @dataclass(slots=True)
@@ -117,7 +125,11 @@ class _Seen:
         known = self.priorities.setdefault(name, event.priority)
         if (again and not event.restated) or event.priority not in (None, known):
             self.odd = self.odd or f"claim {name} is stated twice, or with two priorities"
-        self.about.setdefault(name, (event.object_id, event.cache_identity, event.predicate))
+        stated = (event.owner_scope, event.object_id, event.cache_identity, event.predicate)
+        both = [*zip(self.about.get(name, stated), stated, strict=True)]
+        self.about[name] = tuple(b if a is None else a for a, b in both)
+        if any(a != b for a, b in both if None not in (a, b)):
+            self.odd = self.odd or f"claim {name} is stated with two owners, or about two objects"
 
 
 def read_run(text: str) -> Run:
@@ -128,21 +140,38 @@ def read_run(text: str) -> Run:
         SpecError: the registry is none.
     """
     registry, pair, path = text.rpartition(PAIR)
-    streams, seen = Streams(Mode.SOFT_PRIORITY), _Seen()
-    reader_of = Joins(load_registry(Path(registry))).reader if pair else Reader
-    source = Source([path], reader_of=reader_of)
+    run = run_in(path, load_registry(Path(registry)) if pair else None)
+    return replace(run, file=text)
+
+
+def run_in(path: str, watching: Watching | None = None) -> Run:
+    """The run in a trace, or in a capture of KV events with the claims of a registry.
+
+    Raises:
+        InputError: the file cannot be read.
+    """
+    joins = None if watching is None else Joins(watching)
+    streams, seen, digest = Streams(Mode.SOFT_PRIORITY), _Seen(), hashlib.sha256()
+    source = Source([path], reader_of=Reader if joins is None else joins.reader)
     for record in source:
         streams.take(record)
         seen.note(record)
+        digest.update(content_of(record))
     streams.finish()
-    return _concluded(text, seen, found_in(streams, source.accounts), observed=not pair)
+    found = found_in(streams, source.accounts)
+    if watching is None or joins is None:
+        return replace(_concluded(path, seen, found), sha256=digest.hexdigest())
+    conditions = tuple(preconditions(watching, joins.made))
+    run = _concluded(path, seen, found, conditions)
+    return replace(run, sha256=source.accounts[0].sha256, preconditions=conditions)
 
 
-def _concluded(file: str, seen: _Seen, found: Found, *, observed: bool) -> Run:
+def _concluded(file: str, seen: _Seen, found: Found, conditions: tuple[Evaluated, ...] = ()) -> Run:
     """The run.
 
     Args:
-        observed: whether its events say what else could have been evicted.
+        conditions: of the join, if there is one; its events do not say what else could have been
+            evicted.
     """
     names = tuple(sorted(seen.priorities))
     if len(names) != 2:
@@ -153,7 +182,8 @@ def _concluded(file: str, seen: _Seen, found: Found, *, observed: bool) -> Run:
     arm = Arm.EQUAL if one == other else Arm.ORIGINAL if one > other else Arm.SWAPPED
     about = tuple(seen.about[name] for name in names)
     run = Run(file, names, about, next(iter(seen.used), ""), arm)
-    if why := _unsound(names, seen, found):
+    unmet = (f"{each.precondition} is {each.met}" for each in conditions if each.met != Met.MET)
+    if why := _unsound(names, seen, found) or next(unmet, ""):
         return replace(run, why=why)
     a, b = (seen.losses.get(name) for name in names)
     if a == b:
@@ -164,7 +194,7 @@ def _concluded(file: str, seen: _Seen, found: Found, *, observed: bool) -> Run:
         return replace(run, first=First.A if a_first else First.B)
     passed_over = _is_passed_over(names, found)
     lower_first = a_first is not (arm is Arm.ORIGINAL)
-    if passed_over or (not lower_first and not observed):
+    if passed_over or (not lower_first and conditions):
         return replace(run, first=First.HIGHER)
     if not lower_first:
         return replace(run, why="no block of the lower claim is known to have been free to go")

@@ -11,12 +11,11 @@ import msgspec
 
 from monitor.check.conclude import Asked, concluded, found_in
 from monitor.core import Streams
-from monitor.input.records import CANONICAL
+from monitor.input.records import CANONICAL, content_of
 from monitor.input.sources import Source
 from monitor.repeat.runs import RowKind
 from spec.claims.states import Mode
 from spec.events.alphabet import Kind
-from spec.events.canonical import Event
 from spec.language.verdicts import Verdict
 from spec.stream.outcome import ModeVerdict
 
@@ -26,6 +25,7 @@ if TYPE_CHECKING:
     from monitor.check.conclude import Found
     from monitor.input.records import At, Record
     from monitor.repeat.runs import ListedRun
+    from spec.events.canonical import Event
     from spec.stream.outcome import ClaimOutcome
 
 __all__ = ["MOST_LOADS", "Run", "Shown", "expected", "read_run"]
@@ -39,9 +39,6 @@ _KINDS: Final = {
     Kind.CLAIM_RESTORED,
     Kind.CLAIM_RESTORATION_FAILED,
 }
-
-_ENCODE: Final = msgspec.json.Encoder().encode
-_FIELDS: Final = Event.__struct_fields__
 
 _REPORT: Final = "restoration_failure_outcome"
 
@@ -158,7 +155,7 @@ def read_run(kind: RowKind, listed: ListedRun) -> Run:
     streams, loads = Streams(Mode.OFFLOADABLE), _Loads()
     source, digest = Source([listed.trace]), hashlib.sha256()
     for record in source:
-        digest.update(_content(record))
+        digest.update(content_of(record))
         streams.take(record)
         if loads.size <= MOST_LOADS:
             loads.note(record)
@@ -226,12 +223,6 @@ def _idle(streams: Streams) -> str:
     if kinds and not has_load and len(orders) < len(streams):
         return "it shows no load, and its dialect states no end"
     return ""
-
-
-def _content(record: Record) -> bytes:
-    """What a line states, in one form for all ways to write it; a file may name its stream."""
-    events = [[getattr(event, name) for name in _FIELDS] for event, _ in record.events]
-    return _ENCODE((record.stamp.time_ns, events))
 
 
 def expected(kind: RowKind, shown: Shown, why: str) -> tuple[bool | None, str]:

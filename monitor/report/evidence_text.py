@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, Protocol
 
 from spec.cli.layout import STYLES, Page, Styled
 from spec.contract.modes import MODES
@@ -11,13 +11,24 @@ from spec.digest import SHORT
 from spec.language.prose import counted, printable
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
     from spec.lowering.evidence import EvidenceFile
 
 __all__ = ["put_evidence", "put_preconditions"]
 
 _MOST_NUMBERS: Final = 8
+
+
+class _Condition(Protocol):
+    """A precondition of a join, as evidence has it or a run."""
+
+    @property
+    def precondition(self) -> str: ...
+    @property
+    def met(self) -> str: ...
+    @property
+    def evidence(self) -> str: ...
 
 
 def put_evidence(out: Page, evidence: EvidenceFile) -> None:
@@ -33,14 +44,14 @@ def put_evidence(out: Page, evidence: EvidenceFile) -> None:
         head = Styled(f"file {file}  {verdict} ", STYLES[verdict])
         out.put(head.append(", ".join(names))).put(printable(why), indent=8)
     if evidence.registry is not None:
-        put_preconditions(out, evidence)
+        put_preconditions(out, evidence.preconditions)
 
 
-def put_preconditions(out: Page, evidence: EvidenceFile) -> None:
+def put_preconditions(out: Page, found: Sequence[_Condition]) -> None:
     """The preconditions of a join: those that are not met, and how many are."""
-    met = sum(each.met == "met" for each in evidence.preconditions)
-    out.put(f"preconditions of a telemetry join: {met} of {len(evidence.preconditions)} met")
-    unmet = [each for each in evidence.preconditions if each.met != "met"]
+    unmet = [each for each in found if each.met != "met"]
+    met = len(found) - len(unmet)
+    out.put(f"preconditions of a telemetry join: {met} of {len(found)} met")
     if unmet:
         rows = [(each.precondition, each.met, printable(each.evidence)) for each in unmet]
         out.grid(rows, indent=2, gap=2)

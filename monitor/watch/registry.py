@@ -46,6 +46,14 @@ _SECOND: Final = 1_000_000_000
 class _Record(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
 
+    @field_validator("*", mode="before")
+    @classmethod
+    def _is_stated(cls, value: object) -> object:
+        """A field without a value is refused: it may have been meant as a salt."""
+        if value is None:
+            raise ClaimError("it has no value", "state one, or leave the field out")
+        return value
+
 
 Token = Annotated[int, Field(strict=True, ge=0, lt=1 << 32)]
 

@@ -165,7 +165,7 @@ def _in_form(
         traces = counted(len(shown.files), "trace")
         out.put(f"Evidence of {shown.mode}: {traces}, {len(names)} obligations shown.").put()
         if shown.registry is not None:
-            put_preconditions(out, shown)
+            put_preconditions(out, shown.preconditions)
             out.put()
     if rows.require_evidence:
         out.put(_REQUIRED).put()

@@ -9,9 +9,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from models.catalog import FOLDER, NAMES, descriptor
-from monitor.check.evidence import take_evidence
+from monitor.evidence.joined import take_joined_evidence
+from monitor.evidence.take import take_evidence
 from monitor.input.errors import InputError
-from monitor.watch.evidence import take_joined_evidence
 from spec.claims.states import Mode
 from spec.contract.modes import Depth
 from spec.digest import spec_digest

@@ -42,8 +42,24 @@ def runs(**counts: tuple[First | None, int]) -> list[Run]:
     ]
 
 
-def lru_run(folder: Path, priorities: tuple[int, int], *, older: str = "a") -> str:
-    """A run of an engine that evicts the least recently used block at any priority."""
+def altered(folder: Path, change: Any, name: str = "original") -> str:
+    """The file of a sample, with its lines changed and numbered again."""
+    lines = [json.loads(text) for text in Path(sample(name)).read_text().splitlines()]
+    path = folder / "run.jsonl"
+    changed = [{**each, "sequence": n} for n, each in enumerate(change(lines))]
+    path.write_text("".join(json.dumps(each) + "\n" for each in changed))
+    return str(path)
+
+
+def lru_run(
+    folder: Path, priorities: tuple[int, int], *, older: str = "a", salt: str = "", **fields: Any
+) -> str:
+    """A run of an engine that evicts the least recently used block at any priority.
+
+    Args:
+        salt: of the requests.
+        fields: of the registry.
+    """
     folder.mkdir()
     prompts = {name: prompt(name, 3) for name in NAMES}
     claims = [
@@ -52,12 +68,13 @@ def lru_run(folder: Path, priorities: tuple[int, int], *, older: str = "a") -> s
     ]
     engine = Engine(7)
     for name in sorted(NAMES, key=lambda name: name != older):
-        engine.serve(prompts[name])
+        engine.serve(prompts[name], salt=salt)
     engine.serve(prompt("x", 3))
     capture = folder / "capture.jsonl"
-    lines = [line(n, events, n) for n, events in enumerate(engine.batches)]
+    began = 100 * priorities[0]  # a run of its own has times of its own
+    lines = [line(n, events, began + n) for n, events in enumerate(engine.batches)]
     capture.write_bytes(b"\n".join(lines) + b"\n")
-    return f"{write_registry(folder, claims)}={capture}"
+    return f"{write_registry(folder, claims, **fields)}={capture}"
 
 
 class TestDecide:
@@ -196,11 +213,7 @@ class TestAttacks:
 
     def changed(self, folder: Path, change: Any, name: str = "original") -> Run:
         """A sample, with its lines changed and numbered again."""
-        lines = [json.loads(text) for text in Path(sample(name)).read_text().splitlines()]
-        path = folder / "run.jsonl"
-        changed = [{**each, "sequence": n} for n, each in enumerate(change(lines))]
-        path.write_text("".join(json.dumps(each) + "\n" for each in changed))
-        return read_run(str(path))
+        return read_run(altered(folder, change, name))
 
     def test_two_streams(self, tmp_path: Path) -> None:
         """The claims are on one engine."""
@@ -222,19 +235,6 @@ class TestAttacks:
 
         run = self.changed(tmp_path, again)
         assert run.why == "claim claim:a is stated twice, or with two priorities"
-
-    def test_one_event(self, tmp_path: Path) -> None:
-        """One event that takes blocks of both states no order, and shows no influence."""
-
-        def together(lines: list[dict[str, Any]]) -> list[dict[str, Any]]:
-            (first, *_) = (each for each in lines if each["kind"] == "block_evicted")
-            rest = [each for each in lines if each["kind"] != "block_evicted"]
-            at = next(n for n, each in enumerate(rest) if each["kind"] == "claim_unmaterialized")
-            lost = [{**rest[at], "claim_id": f"claim:{name}"} for name in "ab"]
-            return [*rest[:at], {**first, "block_ids": [3, 1]}, *lost, rest[-1]]
-
-        run = self.changed(tmp_path, together)
-        assert (run.first, run.why) == (None, "both claims lost a block in one event")
 
     def test_in_use(self, tmp_path: Path) -> None:
         """If no block of the lower claim could be taken, the higher one had to lose."""
@@ -269,10 +269,111 @@ class TestAttacks:
         assert self.changed(tmp_path, elsewhere).first is None
 
     def test_twice(self, tmp_path: Path, capsys: Capture) -> None:
-        """A file that is named twice is one run."""
-        path = sample("original")
-        main(["pressure", path, str(Path(path).parent / "." / Path(path).name), "--format", "json"])
-        assert json.loads(capsys.readouterr().out)["arms"]["original"]["runs"] == 1
+        """A file that is named twice is one run, and so is a copy of it, however it is spaced."""
+        path, copy = Path(sample("original")), tmp_path / "copy.jsonl"
+        copy.write_text(path.read_text().replace('":', '": '))
+        runs = [str(path), str(path), str(copy)]
+        main(["pressure", *runs, "--format", "json"])
+        found = json.loads(capsys.readouterr().out)
+        assert (found["arms"]["original"]["runs"], [*found["copies"]]) == (1, runs[1:])
+
+    def test_one_capture(self, tmp_path: Path) -> None:
+        """Three registries do not make three runs of one capture."""
+        runs = [lru_run(tmp_path / f"{n}", two) for n, two in enumerate([(1, 9), (9, 1), (5, 5)])]
+        capture = runs[0].partition("=")[2]
+        found = decide([read_run(f"{run.partition('=')[0]}={capture}") for run in runs])
+        assert [arm.runs for arm in found.arms.values()] == [0, 1, 0]
+
+
+def after_the_loss(lines: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """The claims are registered when a block was evicted, and said to have been cached."""
+    named = [each for each in lines if each["kind"] == "claim_registered"]
+    cached = [each for each in lines if each["kind"] == "claim_materialized"]
+    rest = [each for each in lines if each not in (*named, *cached)]
+    at = next(n for n, each in enumerate(rest) if each["kind"] == "claim_unmaterialized")
+    late = [{**each, "time_ns": rest[at - 1]["time_ns"]} for each in (*named, *cached)]
+    return [*rest[:at], *late, *rest[at:]]
+
+
+def another_owner(lines: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """A claim is accepted for an owner that did not register it."""
+    accepted = {**lines[0], "kind": "claim_accepted", "owner_scope": "another"}
+    return [lines[0], accepted, *lines[1:]]
+
+
+def late_owner(lines: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """A claim is registered for nobody, and accepted for two owners."""
+    _, accepted, *rest = another_owner(lines)
+    unowned = {name: value for name, value in lines[0].items() if name != "owner_scope"}
+    return [unowned, accepted, {**accepted, "owner_scope": "team"}, *rest]
+
+
+def salted(lines: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """A claim is accepted for the prefix under a salt."""
+    accepted = {**lines[0], "kind": "claim_accepted", "cache_identity": "example-model salt=1"}
+    return [lines[0], accepted, *lines[1:]]
+
+
+def one_event(lines: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Both claims lose a block to one eviction."""
+    at = next(n for n, each in enumerate(lines) if each["kind"] == "block_evicted")
+    lost = [{**lines[at + 1], "claim_id": f"claim:{name}"} for name in "ab"]
+    return [*lines[:at], {**lines[at], "block_ids": [3, 1]}, *lost, lines[-1]]
+
+
+class TestControls:
+    """The papers' controls: none of them shows influence, nor counts against it."""
+
+    def others(self) -> list[str]:
+        return [sample("swapped"), sample("equal")]
+
+    @pytest.mark.parametrize(
+        ("change", "why"),
+        [
+            (after_the_loss, "claim_scoped_telemetry is"),
+            (another_owner, "two owners, or about two objects"),
+            (late_owner, "two owners, or about two objects"),
+            (salted, "two owners, or about two objects"),
+            (one_event, "both claims lost a block in one event"),
+        ],
+    )
+    def test_trace(self, change: Any, why: str, tmp_path: Path, capsys: Capture) -> None:
+        """Beside runs that would show influence, such a trace is unclear."""
+        assert main(["pressure", altered(tmp_path, change), *self.others()]) == 3
+        assert why in " ".join(capsys.readouterr().out.split())
+
+    @pytest.mark.parametrize("field", ["owner_scope", "object_id", "cache_identity", "predicate"])
+    def test_mismatch(self, field: str, tmp_path: Path, capsys: Capture) -> None:
+        """A run for another owner, or of another object or cache identity, is of other claims."""
+        other = {field: "leading_prefix_at_least(1)"}
+        run = altered(tmp_path, lambda lines: [lines[0] | other, *lines[1:]])
+        assert main(["pressure", run, *self.others()]) == 3
+        assert "the same two claims" in " ".join(capsys.readouterr().out.split())
+
+    @pytest.mark.parametrize(
+        ("more", "why"),
+        [
+            ({"salt": "x"}, "reusable_object_id not observable"),
+            ({"registered": "2026-01-01T00:00:00Z"}, "0 claims of soft_priority"),
+            ({"block_size": 2}, "fixed_cache_identity not met"),
+        ],
+        ids=["salted", "named_after_the_fact", "cache_mismatch"],
+    )
+    def test_capture(self, more: dict[str, Any], why: str, tmp_path: Path, capsys: Capture) -> None:
+        """So is a capture of requests with a salt, of before the registry, or of other blocks."""
+        arms = {"original": (9, 1), "swapped": (1, 9), "equal": (5, 5)}
+        runs = [lru_run(tmp_path / arm, two, **more) for arm, two in arms.items()]
+        assert main(["pressure", *runs]) == 3
+        assert why in " ".join(capsys.readouterr().out.split())
+
+    def test_partial_capture(self, tmp_path: Path, capsys: Capture) -> None:
+        """So is a capture without one of its batches, and a precondition is not met."""
+        run = lru_run(tmp_path / "run", (9, 1))
+        capture = Path(run.partition("=")[2])
+        lines = capture.read_bytes().splitlines(keepends=True)
+        capture.write_bytes(b"".join([lines[0], *lines[2:]]))
+        assert main(["pressure", run]) == 3
+        assert "joinable_backend_events not met" in " ".join(capsys.readouterr().out.split())
 
 
 class TestCaptures:
@@ -283,6 +384,14 @@ class TestCaptures:
         assert found.influence is Influence.ABSENT
         firsts = {arm: (c.lower, c.higher, c.a) for arm, c in found.arms.items()}
         assert firsts == {"original": (0, 1, 0), "swapped": (1, 0, 0), "equal": (0, 0, 1)}
+        assert [len(each) for each in found.preconditions.values()] == [9, 9, 9]
+
+    def test_preconditions(self, tmp_path: Path, capsys: Capture) -> None:
+        """The preconditions of the join are printed, and that it is no evidence of enforcement."""
+        main(["pressure", lru_run(tmp_path / "run", (9, 1))])
+        out = capsys.readouterr().out
+        assert "preconditions of a telemetry join: 9 of 9 met" in out
+        assert "it is no evidence of enforcement" in out
 
 
 class TestCommand:

@@ -99,6 +99,17 @@ class TestRefused:
         assert "sallt" in said
         assert "salt" in said.replace("sallt", "")
 
+    @pytest.mark.parametrize("field", ["salt", "adapter", "adapter_path", "predicate"])
+    @pytest.mark.parametrize("empty", ["", "&x", "~", "null"])
+    def test_no_value(self, field: str, empty: str, tmp_path: Path) -> None:
+        """A field without a value is refused: a claim whose salt was lost is another claim."""
+        path = tmp_path / "registry.yaml"
+        claim = registry([{"id": "a", "tokens": TOKENS}])
+        text = json.dumps(claim).replace('"id"', 'FIELD, "id"')
+        path.write_text(text.replace("FIELD", f"{field}: {empty}"))
+        with pytest.raises(SpecError, match=f"claims.0.{field}: it has no value"):
+            load_registry(path)
+
     @pytest.mark.parametrize("tokens", [[-1, 2, 3, 4], ["x"], [1.5], [True], [1 << 40]])
     def test_tokens(self, tokens: list[Any], tmp_path: Path) -> None:
         """Token ids are whole numbers of 32 bits."""

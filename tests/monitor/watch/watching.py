@@ -17,10 +17,11 @@ __all__ = ["Session", "registry", "write_registry"]
 
 
 def registry(claims: list[dict[str, Any]], **fields: Any) -> dict[str, Any]:
-    """A registry of claims, which was made before all events."""
+    """A registry of claims, which was made before all events; a field of None is left out."""
     whole = [{"owner": "team", **claim} for claim in claims]
     about = {"schema": "resident-claims/registry/1", "model": "tiny", "block_size": 4}
-    return about | {"registered": "1970-01-01T00:00:00Z", "claims": whole} | fields
+    found = about | {"registered": "1970-01-01T00:00:00Z", "claims": whole} | fields
+    return {name: value for name, value in found.items() if value is not None}
 
 
 def write_registry(folder: Path, claims: list[dict[str, Any]], **fields: Any) -> Path:

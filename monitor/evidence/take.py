@@ -3,7 +3,8 @@ not.
 
 An obligation is shown by the claims for which the monitor finds it satisfied. Its observer judges
 the order that matters for it; that the claim was known before is seen here. A file of which
-something was not understood shows nothing.
+something was not understood shows nothing. One trace does not show an obligation that needs atoms:
+the traces together are runs of an experiment, which has to show influence.
 """
 
 from __future__ import annotations
@@ -19,6 +20,8 @@ from monitor.input.dialects import Reader
 from monitor.input.errors import InputError
 from monitor.input.lines import STDIN
 from monitor.input.sources import Source
+from monitor.pressure.judge import Influence, decide
+from monitor.pressure.run import run_in
 from spec.claims.claim import MAX_ID
 from spec.contract.modes import MODES, Bundle
 from spec.digest import spec_digest
@@ -29,7 +32,7 @@ from spec.language.prose import counted, printable
 from spec.language.verdicts import Verdict
 from spec.lowering.evidence import MOST_FILES, SCHEMA, EvidenceFile, Shown, TraceFile, Unshown
 from spec.lowering.obligations import RELEVANT_ORDER
-from spec.lowering.vocabulary import Order
+from spec.lowering.vocabulary import ATOMS_FOR, Order
 from spec.stream.breaks import Limits
 
 if TYPE_CHECKING:
@@ -38,6 +41,7 @@ if TYPE_CHECKING:
 
     from monitor.check.conclude import Found
     from monitor.input.records import At, Record
+    from monitor.pressure.run import Run
     from monitor.report.verdict import Report
     from monitor.results import StreamFound
     from spec.claims.states import Mode
@@ -69,6 +73,7 @@ def take_evidence(
     beside: Path,
     *,
     reader_of: Callable[[str], Reader] = Reader,
+    run_of: Callable[[str], Run] = run_in,
     progress: Callable[[int], None] | None = None,
 ) -> EvidenceFile:
     """What trace files show of the obligations of one mode, by the contract's bundle.
@@ -77,6 +82,7 @@ def take_evidence(
         mode: None is the one that every claim states.
         beside: the folder of the evidence file, from which the traces will be found again.
         reader_of: makes the reader of a file.
+        run_of: reads a file as a run of the experiment.
         progress: called from time to time with the number of bytes read, as they lie on disk.
 
     Raises:
@@ -115,6 +121,8 @@ def take_evidence(
             seen,
         )
     ]
+    if any(isinstance(each, Shown) and each.obligation in ATOMS_FOR for each in found):
+        found = _under_pressure(found, [run_of(account.file) for account in source.accounts])
     files = [
         TraceFile(path=places[account.file], sha256=account.sha256) for account in source.accounts
     ]
@@ -128,6 +136,21 @@ def take_evidence(
         "unshown": [each for each in found if isinstance(each, Unshown)],
     }
     return EvidenceFile.model_validate(document)
+
+
+def _under_pressure(found: list[Shown | Unshown], runs: Sequence[Run]) -> list[Shown | Unshown]:
+    """What is found, less what the experiment leaves open; a trace of one claim is no run of it."""
+    experiment = decide([run for run in runs if run.arm is not None])
+    if experiment.influence is Influence.SHOWN and not experiment.of_model:
+        return found
+    where = " of a model" if experiment.of_model else ""
+    why = f"pressure finds influence {experiment.influence}{where}: {experiment.why}"
+    return [
+        _unshown(each.obligation, each.file, Verdict.INCONCLUSIVE, why)
+        if isinstance(each, Shown) and each.obligation in ATOMS_FOR
+        else each
+        for each in found
+    ]
 
 
 class NoModeStated(SpecError):

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from monitor.__main__ import main
-from monitor.check import evidence as taking
-from monitor.check.evidence import take_evidence
+from monitor.evidence import take as taking
+from monitor.evidence.take import take_evidence
 from monitor.input.sources import Source
 from spec.claims.states import Mode
 from spec.lowering.evidence import EvidenceFile

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from monitor.__main__ import main
-from monitor.watch.evidence import take_joined_evidence
+from monitor.evidence.joined import take_joined_evidence
 from proofs.__main__ import main as prove
 from spec.claims.states import Mode
 from spec.language.errors import SpecError

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from monitor.__main__ import main
-from monitor.check.evidence import NoModeStated, take_evidence
+from monitor.evidence.take import NoModeStated, take_evidence
 from spec.claims.states import Mode
 from spec.language.errors import SpecError
 from tests.monitor.traces import Trace, write

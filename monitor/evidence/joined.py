@@ -5,7 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from monitor.check.evidence import found_at, take_evidence
+from monitor.evidence.take import found_at, take_evidence
+from monitor.pressure.run import run_in
 from monitor.watch.preconditions import preconditions
 from monitor.watch.reader import Joins
 from monitor.watch.registry import load_registry
@@ -41,7 +42,14 @@ def take_joined_evidence(
         cause = f"{registry}: registered: it is missing"
         raise DocumentError(cause, "state when the claims were made, such as 2026-11-28T10:00:00Z")
     joins = Joins(watching)
-    found = take_evidence(captures, mode, beside, reader_of=joins.reader, progress=progress)
+    found = take_evidence(
+        captures,
+        mode,
+        beside,
+        reader_of=joins.reader,
+        run_of=lambda capture: run_in(capture, watching),
+        progress=progress,
+    )
     evaluated = [
         Condition(precondition=each.precondition, met=each.met.value, evidence=each.evidence)
         for each in preconditions(watching, joins.made)

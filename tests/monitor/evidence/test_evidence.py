@@ -12,7 +12,7 @@ import yaml
 from pydantic import ValidationError
 
 from monitor.__main__ import main
-from monitor.check.evidence import MOST_CLAIMS, as_yaml, take_evidence
+from monitor.evidence.take import MOST_CLAIMS, as_yaml, take_evidence
 from monitor.input.errors import InputError
 from spec.claims.states import Mode
 from spec.contract.modes import MODES
@@ -366,7 +366,7 @@ class TestCommand:
         with pytest.raises(InputError, match="too many traces"):
             take_evidence(["t"] * (MOST_FILES + 1), Mode.OFFLOADABLE, tmp_path)
         evidence = taken(tmp_path, connector_success())
-        monkeypatch.setattr("monitor.check.evidence.MOST_BYTES", 100)
+        monkeypatch.setattr("monitor.evidence.take.MOST_BYTES", 100)
         with pytest.raises(SpecError, match="over 100 bytes"):
             as_yaml(evidence)
 

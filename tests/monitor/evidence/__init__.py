@@ -1,0 +1,1 @@
+"""Tests of the experiment of soft_priority."""
