@@ -59,47 +59,50 @@
   (and
     (and
       (or
-        (not (<= state.claim_harm_attribution 0))
-        (not (>= own.claim_harm_attribution.harms_owed 1)))
+        (not (<= (+ c.threshold (* was.lead (- 1))) 0))
+        (not (= state.restoration_failure_outcome 2)))
+      (or
+        (not (<= own.ordered_lifecycle_events.stage 0))
+        (not (>= state.ordered_lifecycle_events 2)))
+      (or (not (<= own.ordered_lifecycle_events.stage 1)) (not believed.useful))
+      (or (not (<= state.claim_harm_attribution 0)) (not (>= was.failures 1)))
       (or (not (<= state.claim_harm_attribution 0)) (not req_was.failed))
-      (or (not (<= state.explicit_acceptance 1)) (not believed.responsible))
+      (or (not (<= state.explicit_acceptance 0)) (not (>= was.failures 1)))
+      (or (not (<= state.explicit_acceptance 1)) (not (>= state.offload_restorability 2)))
       (or (not (<= state.explicit_acceptance 1)) (not believed.useful))
-      (or
-        (not (<= state.ordered_lifecycle_events 0))
-        (not (>= own.ordered_lifecycle_events.stage 2)))
-      (or (not (<= state.ordered_lifecycle_events 0)) (not (>= state.claim_identity 1)))
-      (or (not (<= state.ordered_lifecycle_events 0)) (not (>= state.explicit_acceptance 2)))
-      (or (not (<= state.ordered_lifecycle_events 0)) (not (>= state.offload_restorability 2)))
       (or (not (<= state.restoration_failure_outcome 2)) (not req_was.failed))
-      (or (not (<= was.footprint 0)) (not (>= state.claim_harm_attribution 1)) (not req_was.loaded))
-      (or (not (<= was.footprint 0)) (not req_was.held))
-      (or (not (= own.ordered_lifecycle_events.stage 7)) (not (= state.offload_restorability 1)))
-      (or
-        (not (>= (+ c.threshold (* was.footprint (- 1))) 1))
-        (not (>= state.claim_harm_attribution 1)))
-      (or (not (>= (+ c.threshold (* was.footprint (- 1))) 1)) (not req_was.held))
+      (or (not (= own.ordered_lifecycle_events.stage 5)) (not believed.responsible))
+      (or (not (= own.ordered_lifecycle_events.stage 6)) (not (= state.offload_restorability 1)))
+      (or (not (= state.explicit_acceptance 1)) (not (>= state.ordered_lifecycle_events 2)))
+      (or believed.answered (not (= own.ordered_lifecycle_events.stage 5)))
+      (or believed.answered (not (= own.ordered_lifecycle_events.stage 6)) (not req_was.failed))
+      (or believed.answered (not (>= own.ordered_lifecycle_events.stage 9)))
       (or believed.answered (not (>= state.claim_harm_attribution 3)) (not req_was.failed))
       (or believed.answered (not (>= state.restoration_failure_outcome 4)))
-      (or believed.responsible (not (>= state.explicit_acceptance 2)) (not was.responsible))
+      (or believed.hit_told (not believed.hit))
+      (or
+        believed.responsible
+        (not (>= own.ordered_lifecycle_events.stage 1))
+        (not was.responsible))
       (or believed.restored (not (= state.offload_restorability 2)) (not was.responsible))
-      (or req_was.away (not (= state.restoration_failure_outcome 2)))
-      (or req_was.away (not (>= (+ c.threshold (* was.lead (- 1))) 1)) (not req_was.arrived))
+      (or req_was.away (not (>= (+ c.threshold (* was.lead (- 1))) 1)) (not req_was.seen))
       (or req_was.broke (not req_was.failed))
-      (or req_was.held (not (>= (+ c.threshold (* was.footprint (- 1))) 1)) (not was.committed))
-      (or was.committed (not (>= state.claim_harm_attribution 2)))
+      (or req_was.seen (not req_was.away))
+      (or req_was.seen (not req_was.held))
+      (or was.committed (not believed.responsible))
       (or was.committed (not req_was.failed))
       (or was.copied (not req_was.loaded))
-      (or was.other (not (>= was.rest 1)))
       (or was.responsible (not (<= state.explicit_acceptance 1)) (not was.committed))
+      (or was.responsible (not (<= state.ordered_lifecycle_events 0)) (not was.committed))
       (or was.responsible (not (= state.offload_restorability 1)))
       (or was.responsible (not (>= state.ordered_lifecycle_events 2)) (not believed.responsible))
+      (or was.responsible (not req_was.held))
       (or was.there (not (<= (+ c.threshold (* was.lead (- 1))) 0)))
+      (or was.there (not (= own.ordered_lifecycle_events.stage 2)))
+      (or was.there (not believed.useful))
+      (or was.there (not req_was.loaded))
       (or was.whole (not (<= (+ c.threshold (* was.lead (- 1))) 0)))
-      (or
-        was.whole
-        (not (>= state.claim_harm_attribution 2))
-        (not believed.useful)
-        (not was.responsible))
+      (or was.whole (not was.host))
       (or
         was.whole
         (not (<= state.claim_harm_attribution 0))
@@ -107,78 +110,86 @@
         (not believed.useful)
         (not was.responsible))
       (or
-        believed.answered
-        (not (= (+ state.claim_identity (* state.explicit_acceptance (- 1))) 0))
-        (not (>= (+ own.ordered_lifecycle_events.stage (* state.claim_identity (- 1))) 0))
-        (not (>= state.ordered_lifecycle_events 2)))
-      (or
         believed.restored
-        (not (<= req_was.needed 0))
-        (not (<= state.restoration_failure_outcome 0))
-        (not (= (+ state.ordered_lifecycle_events (* state.offload_restorability (- 1))) 0))
-        (not (= state.explicit_acceptance 1))
-        (not (>= state.ordered_lifecycle_events 2)))
-      (or
-        believed.restored
-        (not (= (+ state.claim_identity (* state.explicit_acceptance (- 1))) 0))
-        (not (>= (+ own.ordered_lifecycle_events.stage (* state.claim_identity (- 1))) 0))
-        (not (>= state.ordered_lifecycle_events 2)))
-      (or
-        believed.restored
-        (not (= (+ state.ordered_lifecycle_events (* state.offload_restorability (- 1))) 0))
+        req_was.held
+        (not (= (+ state.offload_restorability (* state.ordered_lifecycle_events (- 1))) 0))
         (not (>= state.ordered_lifecycle_events 2))
+        (not req_was.arrived)
         (not was.responsible))
       (or
-        believed.restored
-        (not (<= req_was.needed 0))
-        (not (<= state.explicit_acceptance 1))
-        (not (= (+ state.ordered_lifecycle_events (* state.offload_restorability (- 1))) 0))
-        (not (= state.restoration_failure_outcome 1))
-        (not (>= state.ordered_lifecycle_events 2)))
-      (or
-        believed.restored
-        (not (<= (+ own.ordered_lifecycle_events.stage (* req_was.needed (- 1))) 0))
-        (not (<= req_was.needed 0))
-        (not (= (+ state.ordered_lifecycle_events (* state.offload_restorability (- 1))) 0))
-        (not (>= (+ req_was.needed (* state.restoration_failure_outcome (- 1))) 0))
-        (not (>= state.ordered_lifecycle_events 1)))
-      (or
-        believed.restored
-        (not (<= own.ordered_lifecycle_events.stage 0))
-        (not (>= state.claim_identity 1)))
-      (or
-        req_was.held
-        (not (<= own.ordered_lifecycle_events.stage 2))
+        (not (<= (+ state.explicit_acceptance (* state.ordered_lifecycle_events (- 1))) 0))
         (not (<= state.ordered_lifecycle_events 0))
-        (not (>= (+ own.ordered_lifecycle_events.stage (* state.ordered_lifecycle_events (- 1))) 1))
-        (not req_was.seen))
+        (not (>= state.restoration_failure_outcome 2)))
       (or
-        believed.restored
-        (not (<= own.ordered_lifecycle_events.stage 0))
-        (not (>= state.offload_restorability 2)))
+        (not (<= (+ state.restoration_failure_outcome (* state.ordered_lifecycle_events (- 1))) 0))
+        (not req_was.failed))
       (or
-        believed.restored
-        req_was.held
-        (not (= state.explicit_acceptance 1))
-        (not (>= (+ own.ordered_lifecycle_events.stage (* state.claim_identity (- 1))) 0))
+        was.whole
+        (not (<= (+ own.ordered_lifecycle_events.stage (* state.claim_harm_attribution (- 1))) 0))
+        (not (>= (+ c.threshold (* was.lead (- 1))) 1))
+        (not believed.useful)
+        (not was.responsible))
+      (or
+        was.responsible
+        (not (>= own.ordered_lifecycle_events.stage 9))
         (not (>= state.ordered_lifecycle_events 2))
+        (not req_was.failed))
+      (or
+        was.responsible
+        (not (<= own.ordered_lifecycle_events.stage 4))
+        (not (>= state.ordered_lifecycle_events 2))
+        (not req_was.failed))
+      (or
+        (not (>= (+ state.claim_identity (* state.explicit_acceptance (- 1))) 0))
+        (not believed.responsible))
+      (or
+        was.whole
+        (not (>= (+ c.threshold (* was.lead (- 1))) 1))
+        (not (>= state.claim_harm_attribution 3))
+        (not believed.useful)
+        (not was.responsible))
+      (or
+        (not (<= (+ state.restoration_failure_outcome (* state.offload_restorability (- 1))) 0))
+        (not (<= own.ordered_lifecycle_events.stage 0))
+        (not
+          (>= (+ own.claim_harm_attribution.harms_owed (* state.claim_harm_attribution (- 1))) 0))
+        (not (>= (+ state.explicit_acceptance (* own.claim_harm_attribution.harms_owed (- 1))) 0))
+        (not (>= state.restoration_failure_outcome 6))
+        (not req_was.failed))
+      (or
+        req_was.held
+        (not (<= own.claim_harm_attribution.harms_owed 0))
+        (not
+          (>= (+ own.claim_harm_attribution.harms_owed (* state.ordered_lifecycle_events (- 1))) 0))
+        (not believed.responsible))
+      (or
+        was.whole
+        (not (<= (+ state.explicit_acceptance (* state.claim_harm_attribution (- 1))) 0))
+        (not believed.useful)
+        (not was.responsible))
+      (or
+        req_was.held
+        (not (<= own.ordered_lifecycle_events.stage 0))
+        (not believed.responsible)
         (not req_was.arrived))
       (or
-        (not (<= req_was.needed 0))
-        (not (<= state.restoration_failure_outcome 2))
-        (not (>= (+ req_was.needed (* state.explicit_acceptance (- 1))) 0))
-        (not (>= state.restoration_failure_outcome 1)))
+        believed.answered
+        (not (<= (+ c.threshold (* was.lead (- 1))) 0))
+        (not (<= own.ordered_lifecycle_events.stage 1))
+        (not req_was.away)
+        (not req_was.failed))
       (or
-        req_was.seen
-        (not (<= state.restoration_failure_outcome 0))
-        (not (= (+ state.ordered_lifecycle_events (* state.offload_restorability (- 1))) 0))
-        (not (>= (+ state.claim_identity (* state.explicit_acceptance (- 1))) 0))
-        (not (>= state.ordered_lifecycle_events 2)))
+        was.copied
+        was.new_loss
+        (not (= (+ state.explicit_acceptance (* state.claim_harm_attribution (- 1))) 0))
+        (not (= state.explicit_acceptance 1)))
       (or
-        believed.restored
-        (not (<= state.restoration_failure_outcome 0))
-        (not (= state.explicit_acceptance 1))
-        (not (= state.offload_restorability 2))))
+        (not (<= state.ordered_lifecycle_events 0))
+        (not (>= (+ own.ordered_lifecycle_events.stage (* state.ordered_lifecycle_events (- 1))) 1)))
+      (or
+        (not (<= (+ state.explicit_acceptance (* state.ordered_lifecycle_events (- 1))) 0))
+        (not (<= state.ordered_lifecycle_events 0))
+        (not req_was.held)))
     (and
       (= was.committed (or (= state.explicit_acceptance 1) (= state.explicit_acceptance 2)))
       (=> (= state.explicit_acceptance 1) (= own.ordered_lifecycle_events.stage 0))
