@@ -126,7 +126,7 @@ def write_pressure(
     """Write runs of TensorRT-LLM's model with two priorities.
 
     Two prefixes are cached, with the priorities as given, swapped, and equal, and then a request
-    needs the block of one. `monitor pressure DIR/*.jsonl` decides across the runs.
+    needs the block of one. `resident-claims pressure DIR/*.jsonl` decides across the runs.
 
     Exit 0. 2: bad input.
     """

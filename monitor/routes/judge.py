@@ -312,8 +312,9 @@ def _missing(watching: Watching, records: Records, routes: Sequence[Route]) -> l
             f"{counted(records.unhashed, 'end')}: no hashes of blocks of {size} tokens, "
             "so the prefix is not known"
         )
-    if unended := len(records.selected.keys() - records.known):
-        found.append(f"{counted(unended, 'choice')} of requests whose end is not in the trace")
+    for what, stated in (("choice", records.selected), ("answer", records.served)):
+        if unended := len(stated.keys() - records.known):
+            found.append(f"{counted(unended, what)} of requests whose end is not in the trace")
     if older := len(records.ends) - len(requests):
         found.append(f"{counted(older, 'request')} older than the registry: {watching.says_since}")
     return found

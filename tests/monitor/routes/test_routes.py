@@ -200,7 +200,8 @@ class TestJudge:
             ([end(worker=None), choice(), answer()], "does not name the worker"),
             ([end(), end(), choice(), answer()], "twice"),
             ([end(), choice(cost=-1), answer()], "no amount"),
-            ([choice(), answer()], "whose end is not in the trace"),
+            ([choice()], "1 choice of requests whose end is not in the trace"),
+            ([answer()], "1 answer of requests whose end is not in the trace"),
             ([end(replay=None), choice(), answer()], "no hashes"),
         ],
     )
