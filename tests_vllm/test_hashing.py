@@ -111,7 +111,8 @@ def watched(
 ) -> tuple[int, list[tuple[str, str, str]], dict[str, Any]]:
     """The exit code, the changes and the end of a watch."""
     about = {"schema": "resident-claims/registry/1", "model": "tiny", "block_size": BLOCK}
-    about |= {"registered": "1970-01-01T00:00:00Z", "claims": CLAIMS, "hashing": hashing}
+    about |= {"registered": "1970-01-01T00:00:00Z", "claims": CLAIMS}
+    about |= {} if hashing is None else {"hashing": hashing}
     registry = folder / "registry.json"
     registry.write_text(json.dumps(about))
     code = main(["watch", str(registry), capture, "--until-eof", "--format", "json"])
