@@ -401,7 +401,7 @@ class Plain:
 class TestManyRanks:
     """Any number of claims, ranks and losses."""
 
-    @settings(max_examples=300, deadline=None, derandomize=True, database=None)
+    @settings(max_examples=300, derandomize=True, database=None)
     @given(_RANKS, _TURNS)
     def test_plain(
         self, ranks: list[int | None], turns: list[tuple[set[int], bool, int | None]]

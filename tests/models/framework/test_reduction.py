@@ -36,7 +36,7 @@ def found(judge: Judge) -> Any:
     return claim.state, claim.final, {n: each.verdict for n, each in claim.findings().items()}
 
 
-@settings(max_examples=10, deadline=None)
+@settings(max_examples=10)
 @given(seed=st.integers(0, 2**32), mode=st.sampled_from(Mode))
 def test_a_claim_comes_to_the_same(seed: int, mode: Mode) -> None:
     """Reduced after every event, frozen and thawed, or not: the verdicts are the same."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from monitor.check.conclude import Asked, concluded, found_in
@@ -39,7 +39,6 @@ def verdicts(report: Report) -> dict[tuple[str, str, int], str]:
 
 
 class TestLimits:
-    @settings(deadline=None)
     @given(streams(), st.sampled_from(list(Mode)), st.integers(0, 2), st.integers(0, 2))
     def test_never_more(self, events: list[Stamped], mode: Mode, live: int, requests: int) -> None:
         """What is concluded within limits is so without them; beyond them the whole is open."""

@@ -21,7 +21,7 @@ from spec.claims.states import Mode
 from spec.language.errors import SpecError
 from tests.streams.wide import told
 
-SETTINGS: Final = settings(max_examples=150, deadline=None)
+SETTINGS: Final = settings(max_examples=150)
 MIB: Final = 1 << 20
 _PARTS: Final = st.one_of(
     st.none() | st.booleans() | st.integers(-(1 << 63), (1 << 64) - 1) | st.floats(),

@@ -57,7 +57,7 @@ class TestMerged:
                 assert line.at.sequence == msgspec.json.decode(text)["sequence"]
         assert f"{len(lines) + 2} lines read" in capsys.readouterr().out
 
-    @settings(deadline=None, max_examples=20)
+    @settings(max_examples=20)
     @given(st.randoms(), st.integers(2, 4), st.sets(st.integers(0, 100), max_size=4))
     def test_however_they_come(self, chance: Random, ranks: int, cuts: set[int]) -> None:
         """The same from one source in which all ranks are, or from several, whatever comes first;

@@ -117,7 +117,7 @@ def is_bad(line: Line) -> bool:
 
 
 class TestAnything:
-    @settings(max_examples=60, deadline=None)
+    @settings(max_examples=60)
     @example([b'{"resourceLogs":[]}'], [], False)  # a request without a log record
     @given(
         st.lists(LINES, max_size=25), st.lists(st.integers(0, 1 << 16), max_size=9), st.booleans()
@@ -134,7 +134,7 @@ class TestAnything:
         assert count_bad(found) == counts.rejected["s"]
         assert len(verdicts) == len({line.id for line in verdicts})
 
-    @settings(max_examples=25, deadline=None)
+    @settings(max_examples=25)
     @given(st.binary(max_size=400))
     @example(BOM)
     def test_bytes(self, content: bytes) -> None:
@@ -143,7 +143,7 @@ class TestAnything:
         counts, _ = judged(found, None)
         assert count_bad(found) == counts.rejected["s"]
 
-    @settings(max_examples=40, deadline=None)
+    @settings(max_examples=40)
     @given(st.binary(max_size=300))
     def test_state(self, content: bytes) -> None:
         """Of what a state was made of, nothing else is read, and no memory asked for."""

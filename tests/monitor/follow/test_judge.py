@@ -113,7 +113,7 @@ TRACE = [line.rstrip() for line in trace(9)]
 
 class TestSnapshot:
     @pytest.mark.slow
-    @settings(max_examples=15, deadline=None)
+    @settings(max_examples=15)
     @given(st.lists(st.integers(0, len(TRACE)), max_size=3))
     def test_anywhere(self, cuts: list[int]) -> None:
         """A judge that is restored anywhere decides the same, nothing twice and nothing less."""

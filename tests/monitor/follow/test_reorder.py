@@ -76,7 +76,7 @@ def _within(lines: list[bytes]) -> list[bytes]:
 
 
 class TestPutBack:
-    @settings(max_examples=25, deadline=None)
+    @settings(max_examples=25)
     @given(disordered(), st.lists(st.integers(0, len(TRACE)), max_size=3))
     def test_restarted_anywhere(self, lines: list[bytes], cuts: list[int]) -> None:
         """What is decided is what is decided in order, wherever a snapshot is restored."""

@@ -206,7 +206,7 @@ LIKELY = st.sampled_from(
 
 class TestAnything:
     @pytest.mark.slow
-    @settings(max_examples=150, deadline=None)
+    @settings(max_examples=150)
     @given(
         st.lists(
             st.builds(
@@ -240,7 +240,7 @@ class TestAnything:
         assert all(("f", number) == (error.file, error.line) for number, error in refused)
         assert all(str(error).isprintable() for _, error in refused)
 
-    @settings(max_examples=150, deadline=None)
+    @settings(max_examples=150)
     @given(st.binary(max_size=60) | st.text(max_size=60).map(str.encode))
     def test_no_bytes_break_the_reader(self, text: bytes) -> None:
         """Any bytes are read or refused."""

@@ -134,7 +134,7 @@ class TestMerged:
                     text = Path(each.at.file).read_bytes().splitlines()[each.at.line - 1]
                     assert each.at.sequence == msgspec.json.decode(text)["sequence"]
 
-    @settings(deadline=None, max_examples=150)
+    @settings(max_examples=150)
     @given(
         streams(), st.sampled_from(list(Mode)), st.integers(1, 4), st.integers(2, 3), st.randoms()
     )
@@ -156,7 +156,7 @@ class TestMerged:
         """Reports that commute may be told in either order."""
         seen: Counter[bool] = Counter()
 
-        @settings(deadline=None, max_examples=120)
+        @settings(max_examples=120)
         @given(streams(), st.sampled_from(list(Mode)), st.data())
         def compare(events: list[Stamped], mode: Mode, data: st.DataObject) -> None:
             told = [event for _, event in events]

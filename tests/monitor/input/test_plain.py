@@ -167,7 +167,7 @@ def files(draw: st.DrawFn) -> bytes:
 
 class TestSame:
     @given(files())
-    @settings(max_examples=400, deadline=None)
+    @settings(max_examples=400)
     def test_any_file(self, content: bytes) -> None:
         """Any file gives the same records, lines, errors and accounts by both ways."""
         same(content)
@@ -190,7 +190,7 @@ class TestSame:
                 same(b'{"kind":"%s",%s}\n' % (kind.encode(), pairs))
 
     @given(st.data())
-    @settings(max_examples=300, deadline=None)
+    @settings(max_examples=300)
     def test_lists_and_texts(self, data: st.DataObject) -> None:
         """Lists that do not match or list a number twice, and texts that do not parse, are refused
         by both ways, among lines that are not.

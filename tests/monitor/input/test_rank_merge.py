@@ -110,7 +110,7 @@ def judged(passed: Sequence[Record], mode: Mode | None = None) -> Report:
 
 
 class TestAsACheck:
-    @settings(deadline=None, max_examples=40)
+    @settings(max_examples=40)
     @given(
         st.sampled_from(sorted(STREAMS)),
         st.integers(1, 5),
@@ -141,7 +141,7 @@ class TestAsACheck:
 
         assert [*map(said, due)] == [*map(said, merged(merge(ranks), coming, cut))]
 
-    @settings(deadline=None, max_examples=40)
+    @settings(max_examples=40)
     @given(st.data(), st.randoms())
     def test_losses(self, data: st.DataObject, chance: Random) -> None:
         """So is each where lines of ranks are missing."""
@@ -169,7 +169,7 @@ class TestAsACheck:
 
 
 class TestBehind:
-    @settings(deadline=None, max_examples=80)
+    @settings(max_examples=80)
     @given(
         streams(),
         st.sampled_from(list(Mode)),

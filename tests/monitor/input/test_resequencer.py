@@ -7,7 +7,7 @@ from typing import Any
 
 import msgspec
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from monitor.check.conclude import Asked, concluded, found_in
@@ -95,7 +95,6 @@ class TestVerdicts:
     """What comes out is judged as the stream, or less is concluded."""
 
     @pytest.mark.slow
-    @settings(deadline=None)
     @given(streams(), st.data(), st.sampled_from(MODES))
     def test_shuffled_within_the_window(
         self, events: list[Stamped], data: st.DataObject, mode: Mode
@@ -106,7 +105,6 @@ class TestVerdicts:
         assert ordered == found
         assert verdicts(ordered, mode) == verdicts(found, mode)
 
-    @settings(deadline=None)
     @given(streams(), st.data(), st.integers(0, 2), st.sampled_from(MODES))
     def test_later_than_the_window(
         self, events: list[Stamped], data: st.DataObject, lines: int, mode: Mode
@@ -135,7 +133,6 @@ class TestVerdicts:
         late = passed([*ordered[3:], *ordered[:3]], Window(0))
         assert "inconclusive" == verdicts(late, MODES[2])["", ""]
 
-    @settings(deadline=None)
     @given(streams(), st.data(), st.sampled_from(MODES))
     def test_repeated(self, events: list[Stamped], data: st.DataObject, mode: Mode) -> None:
         """Lines that come twice change nothing."""

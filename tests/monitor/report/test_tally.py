@@ -128,13 +128,13 @@ def found(report: Report) -> list[dict[str, Counter[Verdict]]]:
 class TestOneComputation:
     """What is said to be not exercised is nowhere said to be satisfied, and the other way round."""
 
-    @settings(max_examples=150, deadline=None)
+    @settings(max_examples=150)
     @given(reports())
     def test_reports(self, report: Report) -> None:
         """In any report that agrees with itself."""
         agrees(report)
 
-    @settings(max_examples=60, deadline=None)
+    @settings(max_examples=60)
     @given(streams(), st.sampled_from(Mode))
     def test_streams(self, stream: list[Stamped], mode: Mode) -> None:
         """In the report on any stream; lines that cannot be read are skipped."""

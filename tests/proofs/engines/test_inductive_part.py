@@ -27,7 +27,7 @@ def largest(moves: list[tuple[object, object]], given: list[set[tuple[bool, ...]
         left = stay
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 @given(moves, candidates)
 def test_largest(
     moves: list[tuple[tuple[bool, ...], tuple[bool, ...]]], candidates: list[set[tuple[bool, ...]]]

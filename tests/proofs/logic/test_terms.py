@@ -113,7 +113,7 @@ class TestRandomTerms:
 
     @pytest.mark.slow
     @both
-    @settings(max_examples=120, deadline=None, suppress_health_check=list(HealthCheck))
+    @settings(max_examples=120, suppress_health_check=list(HealthCheck))
     @given(term=terms(Sort.BOOL) | terms(Sort.INT), assignment=assignments())
     def test_agreement(self, numbers: Numbers, term: Term, assignment: Assignment) -> None:
         """Python and Z3 give a random term the same value under a random assignment."""
@@ -127,7 +127,6 @@ class TestRandomTerms:
 
         @settings(
             max_examples=150,
-            deadline=None,
             derandomize=True,
             database=None,
             suppress_health_check=list(HealthCheck),

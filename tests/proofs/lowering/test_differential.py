@@ -174,7 +174,7 @@ class TestDifferential:
         each depth; and every label is met."""
         met: set[Label] = set()
 
-        @settings(max_examples=60, deadline=None, derandomize=True)
+        @settings(max_examples=60, derandomize=True)
         @given(rows())
         def compared(row: tuple[Descriptor, Mode, EvidenceFile | None]) -> None:
             descriptor, mode, shown = row

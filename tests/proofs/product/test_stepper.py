@@ -50,7 +50,7 @@ def follow(model: Model[Any], shim: Shim, mode: Mode, seed: int, length: int) ->
 
 
 @pytest.mark.slow
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(
     seed=st.integers(0, 2**32),
     blocks=st.integers(3, 6),
@@ -66,7 +66,7 @@ def test_verdicts_are_those_of_the_judge(
 
 
 @pytest.mark.slow
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(seed=st.integers(0, 2**32), which=st.sampled_from(RUNTIMES))
 def test_of_runtimes(seed: int, which: tuple[str, str, Mode]) -> None:
     """Of models with tiers and with several claims."""

@@ -219,7 +219,7 @@ class TestHostile:
             save(str(tmp_path / name), CONTENT)
 
     @given(st.binary(max_size=200), st.integers(0, 400), st.integers(0, 50))
-    @settings(deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+    @settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
     def test_any(self, path: str, noise: bytes, at: int, cut: int) -> None:
         """Whatever is in a file, the reader returns checked content or says what is wrong."""
         good = encoded()

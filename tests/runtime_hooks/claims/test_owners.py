@@ -131,7 +131,7 @@ class TestTerms:
         assert (0, 0, []) == (owners.claims("a"), owners.blocks("a"), owners.names)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(
     st.integers(0, 40),
     st.integers(0, 40),

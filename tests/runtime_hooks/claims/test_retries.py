@@ -121,7 +121,7 @@ class TestRejected:
         assert "" == engine.answers[-1]["claim"]
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(
     st.lists(
         st.tuples(

@@ -178,7 +178,7 @@ ACTS = st.lists(
 )
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 @given(ACTS, st.sampled_from(["hard_protected", "demotable", "expiring"]))
 def test_valid(acts: list[tuple[str, int]], mode: str) -> None:
     """Whatever claims and requests come and go: what is bounded fits beside the claims that live

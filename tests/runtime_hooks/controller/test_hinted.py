@@ -320,7 +320,7 @@ ACTS = st.one_of(
 )  # fmt: skip
 
 
-@settings(max_examples=120, deadline=None)
+@settings(max_examples=120)
 @given(st.lists(ACTS, max_size=25))
 def test_valid(acts: list[tuple[Any, ...]]) -> None:
     """Hints, claims and requests in any order: the trace has no violation in any mode, every hint

@@ -344,7 +344,7 @@ ACTS = st.one_of(
 )  # fmt: skip
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 @given(st.lists(ACTS, max_size=25))
 def test_valid(acts: list[tuple[Any, ...]]) -> None:
     """Claims, changes by owners and strangers, renewals and requests in any order: the trace

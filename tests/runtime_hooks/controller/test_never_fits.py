@@ -134,7 +134,7 @@ ACTS = st.one_of(
 )
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(st.lists(ACTS, max_size=20), st.sampled_from([0.0, 5.0]))
 def test_valid(acts: list[tuple[Any, ...]], defer_s: float) -> None:
     """Among claims of every mode a request is refused for the pool exactly if its tokens exceed it,

@@ -95,7 +95,7 @@ ACTS = st.one_of(
 )
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 @given(st.lists(ACTS, max_size=25))
 def test_valid(acts: list[tuple[Any, ...]]) -> None:
     """Claims, requests and the operator's commands in any order: the trace violates nothing in any

@@ -195,7 +195,7 @@ ACTS = st.one_of(
 )  # fmt: skip
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 @given(st.lists(ACTS, max_size=30))
 def test_valid(acts: list[tuple[Any, ...]]) -> None:
     """Claims, renewals and trials in any order: the trace violates nothing in any mode, and no

@@ -320,7 +320,7 @@ ACTS = st.one_of(
 )
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 @given(
     st.lists(ACTS, max_size=25),
     st.sampled_from([(), TAKEN[:-1]]),

@@ -148,7 +148,7 @@ class TestCounts:
 
 
 @given(st.lists(st.tuples(st.sampled_from(list(Mode)), st.integers(1, 30)), max_size=12))
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 def test_bounded(asked: list[tuple[Mode, int]]) -> None:
     """Whatever is claimed, the series are those of the table, and no sum exceeds the pool."""
     engine = TinyEngine(60, tier=TinyTier())

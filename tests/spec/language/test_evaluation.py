@@ -47,7 +47,7 @@ class TestValues:
         with pytest.raises(TypeError, match="not a term"):
             value_of(Term(), lambda scope, name: 0)
 
-    @settings(max_examples=150, deadline=None)
+    @settings(max_examples=150)
     @given(terms(Sort.BOOL) | terms(Sort.INT), assignments(least=0))
     def test_same_meaning(self, term: Term, given_: tuple[Kind, Values]) -> None:
         """A term has the value that is left of it once its kind and its variables are known."""

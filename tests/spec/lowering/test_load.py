@@ -188,7 +188,7 @@ class TestDescriptor:
 class TestHostile:
     """Files that somebody broke."""
 
-    @settings(max_examples=200, deadline=None)
+    @settings(max_examples=200)
     @given(st.data())
     def test_spoiled(self, data: st.DataObject) -> None:
         """A descriptor with bytes taken out and put in is read or refused, and nothing else."""

@@ -83,7 +83,7 @@ def went_on(mode: Mode, value: Value) -> Judge:
 
 
 @pytest.mark.slow
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 @given(chance=st.randoms(use_true_random=False), mode=st.sampled_from(Mode))
 def test_frozen_and_thawed_at_every_line(chance: Random, mode: Mode) -> None:
     """A judge that is frozen and thawed before each line says what one says that is not."""
@@ -105,7 +105,7 @@ def test_frozen_again() -> None:
         assert {value: 1} == {freeze(went_on(mode, value)): 1}
 
 
-@settings(max_examples=10, deadline=None)
+@settings(max_examples=10)
 @given(
     seed=st.integers(0, 2**32),
     mode=st.sampled_from(Mode),
@@ -134,7 +134,7 @@ def named(event: Event) -> Event:
     )
 
 
-@settings(max_examples=10, deadline=None)
+@settings(max_examples=10)
 @given(seed=st.integers(0, 2**32), mode=st.sampled_from(Mode), cut=st.integers(0, 40))
 def test_other_names(seed: int, mode: Mode, cut: int) -> None:
     """To call claims and requests otherwise and then go on is to go on and then do so."""

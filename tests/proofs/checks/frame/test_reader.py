@@ -94,7 +94,7 @@ class TestTerms:
     """Random terms for one kind of event."""
 
     @pytest.mark.slow
-    @settings(max_examples=200, deadline=None, suppress_health_check=list(HealthCheck))
+    @settings(max_examples=200, suppress_health_check=list(HealthCheck))
     @given(whole=terms(Sort.BOOL) | terms(Sort.INT))
     def test_agreement(self, whole: Term) -> None:
         """A term that is generated, in two values or three, or written to a table, reads back."""
