@@ -342,21 +342,21 @@ def hard_at(usable: int) -> Row:
     return replace(L3, usable=usable, ends="0 0", told=told, named=(), proofs=(), twins={})
 
 
-OTHERS: Final = {
-    "several caches, hard claim": Row(  # of gpt-oss: 12 blocks, and the last 4 with a window
-        HARD,
-        (("prefix", 12, claim("claim:p", 12)), ("active", 18), ("prefix", 13)),
-        code=0,
-        ends="0 refused 12",
-        victims=0,
-        told="accepted materialized end refused end reused end",
-        named=("claim:p",),
-        proofs=((16, 36, 52, 44, 8),),
-        usable=44,
-        model="gpt-oss",
-        twins=HARD_TWINS,
-    ),
-}
+SEVERAL: Final = Row(  # of gpt-oss: 12 blocks, and the last 4 with a window
+    HARD,
+    (("prefix", 12, claim("claim:p", 12)), ("active", 18), ("prefix", 13)),
+    code=0,
+    ends="0 refused 12",
+    victims=0,
+    told="accepted materialized end refused end reused end",
+    named=("claim:p",),
+    proofs=((16, 36, 52, 44, 8),),
+    usable=44,
+    model="gpt-oss",
+    twins=HARD_TWINS,
+)
+
+OTHERS: Final = {"several caches, hard claim": SEVERAL}
 """Scenarios with several caches, which the models of the pool do not have."""
 
 TRIED_LATER: Final = {
@@ -380,18 +380,8 @@ TRIED_LATER: Final = {
         model="gpt-oss",
         twins={"not enforced": Twin({"enforce": ()}, "restoration_failure_outcome")},
     ),
-    "Mamba 2 in vLLM's own scheduler": Row(  # its steps are not computed
-        HARD,
-        (("prefix", 12, claim("claim:p", 12)), ("active", 18), ("prefix", 13)),
-        code=0,
-        ends="0 refused 12",
-        victims=0,
-        told="accepted materialized end refused end reused end",
-        named=("claim:p",),
-        proofs=((15, 27, 42, 40, 2),),
-        usable=40,
-        model="granite 4",
-        twins=HARD_TWINS,
+    "Mamba 2 in vLLM's own scheduler": replace(  # its steps are not computed
+        SEVERAL, proofs=((15, 27, 42, 40, 2),), usable=40, model="granite 4"
     ),
     "a drafting model": replace(
         L3,
