@@ -11,7 +11,13 @@ from monitor.input.logs import after_prefix, begins_event
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-__all__ = ["describe_file", "describe_line", "describe_object", "describe_packed"]
+__all__ = [
+    "describe_file",
+    "describe_line",
+    "describe_object",
+    "describe_packed",
+    "request_trace_of",
+]
 
 _PACKED: Final = (
     (b"BZh", ("bzip2 data", "bzip2 -dc FILE | resident-claims check -")),
@@ -63,6 +69,14 @@ def describe_line(line: bytes) -> tuple[str, str] | None:
     return ("a log line of another program", _OTHERS) if _LEVEL.match(line) else None
 
 
+def request_trace_of(obj: Mapping[str, object]) -> dict[str, object] | None:
+    """The record of NVIDIA Dynamo's request trace that a line holds; None if it holds none."""
+    event = obj.get("event", obj)
+    if isinstance(event, dict) and event.get("schema") == "dynamo.request.trace.v1":
+        return event
+    return None
+
+
 def describe_object(obj: Mapping[str, object]) -> tuple[str, str] | None:
     """What an object that is no event looks like, and what to do about it, if that is known."""
     if isinstance(obj.get("log"), str) and "stream" in obj:
@@ -73,8 +87,7 @@ def describe_object(obj: Mapping[str, object]) -> tuple[str, str] | None:
     if obj.get("type") in _EVENTS:
         what = "a KV event without its batch"
         return what, "docs/kv-events.md has the forms that state one"
-    event = obj.get("event", obj)
-    if isinstance(event, dict) and event.get("schema") == "dynamo.request.trace.v1":
+    if request_trace_of(obj) is not None:
         return "a request trace of NVIDIA Dynamo", _ROUTES
     target = obj.get("target")
     if isinstance(target, str) and target.startswith("dynamo_"):

@@ -25,6 +25,7 @@ from monitor.input.dialects._json import no_kind, parse
 from monitor.input.dialects._json import struct as struct_of
 from monitor.input.errors import InputError
 from monitor.input.lines import Lines
+from monitor.input.looks import request_trace_of
 from monitor.watch.tokens import package
 
 if TYPE_CHECKING:
@@ -36,7 +37,6 @@ COST_UNITS: Final = 1_000_000
 """Units of cost in one unit of the router's `logit`, which is in blocks."""
 
 _MOST_REQUESTS: Final = 1_000_000
-_TRACE: Final = "dynamo.request.trace.v1"
 _END: Final = "request_end"
 _SELECTOR: Final = "dynamo_kv_router::scheduling::selector"
 _SELECTED: Final = "Selected worker"
@@ -160,7 +160,7 @@ class Records:
         Raises:
             InputError: a field is missing or of a wrong value, or there are too many requests.
         """
-        if isinstance(event := obj.get("event", obj), dict) and event.get("schema") == _TRACE:
+        if (event := request_trace_of(obj)) is not None:
             if event.get("event_type") == _END:
                 self._end(struct_of(event, _RequestEnd, file, line))
             else:
