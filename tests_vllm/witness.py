@@ -2,10 +2,10 @@
 
 FOLDER is what `pytest tests_vllm/test_table.py --keep FOLDER` left. Every trace goes through
 `python -m monitor check`, with the exit that is due, and through `python -m monitor evidence` to
-`python -m proofs lower`. What the kept ones of a mode show must make the plugin's row of that mode
-sound; what a violated one shows must not, alone or beside all of those. Each trace is compared with
-the models (`tests_vllm.runs`). The descriptor of the plugin must state what they show; `--write`
-rewrites it (`tests_vllm.shown`). Needs Z3, and no engine.
+`python -m proofs lower`. The smallest kept ones of a mode that show its obligations must make the
+plugin's row of that mode sound; what a violated one shows must not, alone or beside those. Each
+trace is compared with the models (`tests_vllm.runs`). The descriptor of the plugin must state what
+they show; `--write` rewrites it (`tests_vllm.shown`). Needs Z3, and no engine.
 """
 
 from __future__ import annotations
@@ -80,7 +80,7 @@ def main(folder: str, *options: str) -> int:
     if not of_mode:
         wrong.append(f"{folder} holds no traces of the table")
     for mode in sorted(of_mode):
-        kept = [trace for trace, code in of_mode[mode] if code == 0]
+        kept = smallest(Mode(mode), [trace for trace, code in of_mode[mode] if code == 0])
         sound = (0, True) == label(mode, kept, at)
         print(f"{mode} {SOUND if sound else 'NOT SOUND'}, by {len(kept)} of {len(of_mode[mode])}")
         if not sound:
