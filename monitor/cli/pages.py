@@ -9,6 +9,7 @@ from monitor.repeat.judge import repeat_schema
 from monitor.repeat.runs import runs_schema
 from monitor.report.verdict import verdict_schema
 from monitor.routes.judge import routes_schema
+from monitor.samples.pairs import samples_schema
 from monitor.watch.lines import watched_schema
 from monitor.watch.registry import registry_schema
 from spec.cli.common import json_page
@@ -26,6 +27,7 @@ def pages() -> dict[str, str]:
         "repeat": repeat_schema,
         "routes": routes_schema,
         "runs": runs_schema,
+        "samples": samples_schema,
         "verdict": verdict_schema,
         "watched": watched_schema,
     }
