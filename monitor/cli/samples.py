@@ -43,10 +43,10 @@ def samples(
     ] = None,
     form: FormatOption = Format.TEXT,
 ) -> None:
-    """List sample traces: for each obligation of a mode one that keeps it and one that breaks it.
+    """List a kept and a broken trace for each obligation.
 
     The kept trace puts its obligation to the test, and `check` exits with 0. The broken trace
-    violates that obligation and no other: `check` exits with 1. They were written by hand.
+    violates that obligation and no other: `check` exits with 1. All are made, not recorded.
 
     Exit 0: listed or written. 2: bad input.
     """
