@@ -1,7 +1,8 @@
-"""Generates the published schemas of verdicts, registries and lists of runs."""
+"""Generates the pages with samples, and the published schemas of verdicts and other documents."""
 
 from __future__ import annotations
 
+from monitor.cli import sample_pages
 from monitor.follow.verdict_line import followed_schema
 from monitor.live.lines import live_schema
 from monitor.pressure.judge import pressure_schema
@@ -31,4 +32,7 @@ def pages() -> dict[str, str]:
         "verdict": verdict_schema,
         "watched": watched_schema,
     }
-    return {f"schema/{name}.json": json_page(make()).decode() for name, make in schemas.items()}
+    return {
+        **sample_pages.pages(),
+        **{f"schema/{name}.json": json_page(make()).decode() for name, make in schemas.items()},
+    }

@@ -81,6 +81,8 @@ def samples_schema() -> dict[str, Any]:
 def chosen(mode: str | None = None, obligation: str | None = None) -> tuple[Sample, ...]:
     """The samples of a mode and an obligation, or of all; in the order of each mode's bundle.
 
+    An obligation that is not in the table yet has none.
+
     Raises:
         UnknownName: there is no such mode, or it has no such obligation.
     """
@@ -90,6 +92,7 @@ def chosen(mode: str | None = None, obligation: str | None = None) -> tuple[Samp
         Sample(spec.mode.value, name, ending, table[name][ending])
         for spec in modes
         for name in _obligations(spec, obligation)
+        if name in table
         for ending in Ending
     )
 
@@ -100,7 +103,7 @@ def papers(obligation: str) -> str:
 
 
 def _obligations(spec: ModeSpec, asked: str | None) -> tuple[str, ...]:
-    names = (*spec.paper, *spec.added)
+    names = spec.names()
     if asked is None:
         return names
     what = f"obligation of {spec.mode.value}"
