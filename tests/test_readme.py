@@ -79,7 +79,7 @@ class TestStory:
     TRACE = ROOT / "monitor" / "samples" / "hard_protected_victim.jsonl"
 
     def test_lines(self) -> None:
-        """Each line of the trace is one of the story, in its order, with the numbers that it has."""
+        """Each line of the trace is one of the story, in its order, and has the numbers told."""
         (drawn,) = re.findall(r"```mermaid\n(.*?)```", README, re.DOTALL)
         told = re.findall(r": (\d) (.*)$", drawn, re.M)
         events = [json.loads(line) for line in self.TRACE.read_text().splitlines()]
