@@ -96,9 +96,10 @@ def _sections(obligation: str) -> list[str]:
 
 
 def _difference(kept: Sample, broken: Sample) -> str:
-    """The lines by which two traces differ, each with the line before it."""
-    lines = unified_diff(_lines(kept), _lines(broken), n=1, lineterm="")
-    return "\n".join(line for line in lines if not line.startswith(("---", "+++", "@@")))
+    """The lines by which two traces differ, between the lines that they have in common there."""
+    lines = [*unified_diff(_lines(kept), _lines(broken), n=1, lineterm="")]
+    parts = lines[3:]  # the first three are the names of the files and the place
+    return "\n".join(" ..." if line.startswith("@@") else line for line in parts)
 
 
 def _lines(sample: Sample) -> list[str]:

@@ -22,6 +22,7 @@ from proofs.product.accepts import is_run
 from spec.claims.states import Mode
 from spec.digest import spec_digest
 from spec.events.canonical import Event
+from spec.files.writing import stale
 from spec.language.verdicts import Verdict
 from spec.lowering.vocabulary import Basis, ClaimScope
 from spec.stream.breaks import line_of
@@ -212,7 +213,8 @@ class TestPages:
             assert f"| [{row.inference}]({name}) | `{row.runtime}` |" in part
             assert row.story in made[name]
 
-    def test_no_other(self) -> None:
-        """The folder of these pages has no other."""
+    def test_fresh(self) -> None:
+        """The pages in docs are those that are made (else: make docs), and there is no other."""
+        assert [] == stale(DOCS, pages())
         there = {f"bad-lowerings/{page.name}" for page in (DOCS / "bad-lowerings").iterdir()}
         assert there == set(pages()) - {"bad-lowerings.md"}
