@@ -1,4 +1,4 @@
-"""docs/vllm.md, in a real server: a request claims its prefix, it is held, and the trace is kept."""
+"""docs/vllm.md in a real server: a request claims its prefix, it is held, the trace is kept."""
 
 from __future__ import annotations
 
