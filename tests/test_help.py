@@ -44,6 +44,7 @@ class TestHelp:
                 "routes",
                 "pressure",
                 "repeat",
+                "samples",
                 "docs",
                 "schema",
             ],
