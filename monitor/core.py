@@ -85,9 +85,9 @@ class Stream:
         """The next line of the stream."""
         self.judge.take(line)
         if self.judge.past:
-            self._move()
+            self._move_past()
 
-    def _move(self) -> None:
+    def _move_past(self) -> None:
         """Keep what the claims of earlier periods came to."""
         past, self.judge.past = self.judge.past, []
         for claim in past:
@@ -228,7 +228,12 @@ class Streams:
 
     def add(self, file: str, name: str, form: Form) -> Stream:
         """A new stream, without a line."""
-        stream = self._streams[file, name] = Stream(
+        stream = self._streams[file, name] = self.make(file, name, form)
+        return stream
+
+    def make(self, file: str, name: str, form: Form) -> Stream:
+        """The judge of a new stream."""
+        return Stream(
             file,
             name,
             form,
@@ -238,7 +243,6 @@ class Streams:
             only=self.only,
             watched=self.watched,
         )
-        return stream
 
     def reject(self, error: InputError) -> None:
         """A line could not be read: what it states is missing from every stream of its file."""
