@@ -1,0 +1,64 @@
+"""Judges streams as `Streams` does, and puts a timeline of them meanwhile."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from monitor.core import Streams
+from monitor.results import USUAL
+from monitor.timeline.lanes import Lanes, Written
+from spec.contract.modes import Bundle
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from monitor.core import Stream
+    from monitor.input.records import Form
+    from monitor.timeline.items import Item
+    from spec.claims.states import Mode
+    from spec.stream.breaks import Limits
+
+__all__ = ["Recorder"]
+
+
+class Recorder(Streams):
+    """The streams of some sources, and where the items of their timeline go.
+
+    Memory is that of the judge; it holds the claims and requests in hand, and no item.
+
+    Args:
+        put: called with each item, as soon as it is known.
+    """
+
+    def __init__(
+        self,
+        put: Callable[[Item], None],
+        default: Mode | None = None,
+        bundle: Bundle = Bundle.CONTRACT,
+        *,
+        limits: Limits = USUAL,
+        only: str | None = None,
+        watched: bool = False,
+    ) -> None:
+        super().__init__(default, bundle, limits=limits, only=only, watched=watched)
+        self._written = Written(put)
+
+    def make(self, file: str, name: str, form: Form) -> Stream:
+        """A new stream."""
+        return Lanes(
+            self._written,
+            file,
+            name,
+            form,
+            default=self.default,
+            bundle=self.bundle,
+            limits=self.limits,
+            only=self.only,
+            watched=self.watched,
+        )
+
+    def finish(self) -> None:
+        """Every stream is over."""
+        super().finish()
+        for stream in self:
+            stream.end()  # type: ignore[attr-defined]
