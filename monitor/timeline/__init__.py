@@ -1,7 +1,7 @@
 """Turns one read of a stream and its judgement into a timeline: lanes, slices, instants, counts.
 
 `monitor.check.files.check` takes `timeline=put` and calls `put` with each item of `items.py`, in
-one pass; `Recorder` does the same for lines that come one by one.
+one pass; `EventMonitor(timeline=Written(put))` does the same for lines that come one by one.
 
 * Axis: `time_ns`, if the first event states it, and the numbers of lines otherwise (`StreamBegun`).
   A stream whose time goes back is broken; its lines stay where the last one was.
@@ -35,6 +35,7 @@ from monitor.timeline.items import (
     StateSlice,
     StreamBegun,
 )
+from monitor.timeline.lanes import Written
 from monitor.timeline.recorder import Recorder
 
 __all__ = [
@@ -57,4 +58,5 @@ __all__ = [
     "RequestSlice",
     "StateSlice",
     "StreamBegun",
+    "Written",
 ]

@@ -8,7 +8,7 @@ None, never 0.
 from __future__ import annotations
 
 from enum import StrEnum
-from typing import TypeAlias
+from typing import Final, TypeAlias
 
 import msgspec
 
@@ -18,6 +18,7 @@ from spec.language.verdicts import Verdict
 from spec.stream.outcome import ModeVerdict
 
 __all__ = [
+    "LINE_NS",
     "Axis",
     "Broken",
     "ClaimBegun",
@@ -37,6 +38,9 @@ __all__ = [
     "StateSlice",
     "StreamBegun",
 ]
+
+LINE_NS: Final = 1_000_000
+"""So long is a line, in ns, where a format knows times alone and the axis is of lines."""
 
 
 class Axis(StrEnum):

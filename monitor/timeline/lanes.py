@@ -80,7 +80,8 @@ _FINISHED: Final = Kind.REQUEST_FINISHED
 
 
 class Written:
-    """Where the items of a timeline go, its axis, and the numbers of its lanes.
+    """Where the items of a timeline go, its axis, and the numbers of its lanes; several recorders
+    may share it.
 
     Args:
         put: called with each item.
@@ -157,7 +158,7 @@ class Lanes(Stream):
         self._point: Point | None = None  # of the line
         self._before: Point | None = None  # of the line before it, until the line has one
         self._shift = self._period = self._breaks = 0
-        self._begun = self._heard = False
+        self._begun = self._heard = self._ended = False
 
     # Lines.
 
@@ -232,9 +233,10 @@ class Lanes(Stream):
         self._breaks = len(self.judge.breaks)
 
     def end(self) -> None:
-        """The stream is over, and its judge has finished."""
-        if self._before is None:
+        """The stream is over, and its judge has finished; the second time, nothing is put."""
+        if self._before is None or self._ended:
             return
+        self._ended = True
         point = self._point = self._before
         self._begin(point)
         self._note_breaks(point)

@@ -6,15 +6,13 @@ from typing import TYPE_CHECKING
 
 from monitor.core import Streams
 from monitor.results import USUAL
-from monitor.timeline.lanes import Lanes, Written
+from monitor.timeline.lanes import Lanes
 from spec.contract.modes import Bundle
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from monitor.core import Stream
     from monitor.input.records import Form
-    from monitor.timeline.items import Item
+    from monitor.timeline.lanes import Written
     from spec.claims.states import Mode
     from spec.stream.breaks import Limits
 
@@ -27,12 +25,12 @@ class Recorder(Streams):
     Memory is that of the judge; it holds the claims and requests in hand, and no item.
 
     Args:
-        put: called with each item, as soon as it is known.
+        written: is given each item, as soon as it is known.
     """
 
     def __init__(
         self,
-        put: Callable[[Item], None],
+        written: Written,
         default: Mode | None = None,
         bundle: Bundle = Bundle.CONTRACT,
         *,
@@ -41,7 +39,7 @@ class Recorder(Streams):
         watched: bool = False,
     ) -> None:
         super().__init__(default, bundle, limits=limits, only=only, watched=watched)
-        self._written = Written(put)
+        self._written = written
 
     def make(self, file: str, name: str, form: Form) -> Stream:
         """A new stream."""

@@ -20,6 +20,7 @@ from monitor.follow.options import (
     VerdictsOption,
     WebhookOption,
 )
+from monitor.report.options import PerfettoOption
 from monitor.watch.command import watch_events
 from monitor.watch.registry import load_registry
 from spec.cli.arguments import file_name
@@ -81,6 +82,7 @@ def watch_claims(
             help="Serve metrics of each claim, too, with its id, for at most 1,000 claims.",
         ),
     ] = False,
+    perfetto: PerfettoOption = None,
     verbose: Annotated[
         bool,
         typer.Option("--verbose", "-v", help="Show the preconditions that are met, too."),
@@ -109,6 +111,7 @@ def watch_claims(
         metrics=metrics,
         metrics_token=metrics_token,
         json=form is Format.JSON,
+        perfetto=perfetto,
     )
     code = watch_events(
         load_registry(Path(registry)),
